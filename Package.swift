@@ -1,0 +1,75 @@
+// swift-tools-version:6.2
+
+import PackageDescription
+
+/// What every target of ours is compiled with: the Swift 6 language mode, the upcoming features that make
+/// imports and existentials explicit, and no warning left standing.
+let common: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+/// For the targets that declare borrowed values: `@_lifetime` and `_overrideLifetime`.
+let borrowing: [SwiftSetting] = common + [.enableExperimentalFeature("Lifetimes")]
+
+let package = Package(
+    name: "blobd",
+    products: [
+        .library(name: "BlobStore", targets: ["BlobStore"]),
+        .library(name: "BlobProtocol", targets: ["BlobProtocol"]),
+        .library(name: "BlobClient", targets: ["BlobClient"]),
+        .executable(name: "blobd", targets: ["blobd"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    ],
+    targets: [
+        .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["libz-dev"])]),
+        .target(name: "CLinux"),
+
+        .target(name: "LMDB", dependencies: ["CLMDB"], swiftSettings: borrowing),
+        .target(
+            name: "BlobStore",
+            dependencies: ["LMDB", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: borrowing),
+        .target(name: "BlobProtocol", swiftSettings: borrowing),
+        .target(
+            name: "BlobClient",
+            dependencies: [
+                "BlobProtocol", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: common),
+        .executableTarget(
+            name: "blobd",
+            dependencies: [
+                "BlobStore", "BlobProtocol", "BlobClient", "CLinux",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: borrowing),
+
+        .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: borrowing),
+        .testTarget(
+            name: "BlobStoreTests",
+            dependencies: ["BlobStore", "LMDB", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: borrowing),
+        .testTarget(
+            name: "BlobProtocolTests", dependencies: ["BlobProtocol"], swiftSettings: borrowing),
+        .testTarget(
+            name: "BlobClientTests", dependencies: ["BlobClient", "BlobProtocol"],
+            swiftSettings: common),
+        .testTarget(
+            name: "blobdTests",
+            dependencies: [
+                "blobd", "BlobStore", "BlobClient", "BlobProtocol", "CLinux",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: borrowing),
+    ]
+)

@@ -1,0 +1,4 @@
+@main
+struct Blobd {
+    static func main() {}
+}
