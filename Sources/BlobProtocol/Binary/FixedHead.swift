@@ -1,0 +1,62 @@
+// What the heads have in common: a part of fixed size whose last fields count the bytes of the texts
+// that follow it, and nothing behind them.
+
+/// Hands out the texts behind a head's fixed part, one after another.
+struct HeadTexts {
+    private var position: Int
+
+    /// The fixed part ends at `fixedByteCount`.
+    init(after fixedByteCount: Int) {
+        position = fixedByteCount
+    }
+
+    /// The next `count` bytes.
+    mutating func next(_ count: Int) -> Slice {
+        defer { position += count }
+        return Slice(offset: position, count: count)
+    }
+
+    /// Throws `malformed` unless the texts end where the head does. Called before any slice is used.
+    func checkEnd(of head: RawSpan, _ operation: Opcode) throws(ProtocolError) {
+        guard position == head.byteCount else {
+            throw ProtocolError(
+                .malformed,
+                "the head of \(operation) is \(head.byteCount) bytes long; its fields add up to \(position)"
+            )
+        }
+    }
+}
+
+extension RawSpan {
+    /// Throws `malformed` when a head is shorter than its fixed part.
+    func checkFixedPart(_ byteCount: Int, _ operation: Opcode) throws(ProtocolError) {
+        guard self.byteCount >= byteCount else {
+            throw ProtocolError(
+                .malformed,
+                "the head of \(operation) is \(self.byteCount) bytes long; it begins with \(byteCount)"
+            )
+        }
+    }
+
+    /// Throws `reserved` unless the bytes from `lower` up to `upper` are zero.
+    func checkReserved(
+        from lower: Int, upTo upper: Int, _ operation: Opcode
+    ) throws(ProtocolError) {
+        guard isZero(from: lower, upTo: upper) else {
+            throw ProtocolError(
+                .reserved, "bytes \(lower)…\(upper - 1) of the head of \(operation) must be 0")
+        }
+    }
+}
+
+/// The head of the operations that have none: ping and stats.
+public enum EmptyHead {
+    /// Throws `malformed` when there is a head after all.
+    public static func check(_ head: RawSpan, _ operation: Opcode) throws(ProtocolError) {
+        guard head.byteCount == 0 else {
+            throw ProtocolError(
+                .malformed,
+                "the head of \(operation) is \(head.byteCount) bytes long; it must be empty")
+        }
+    }
+}

@@ -1,0 +1,208 @@
+// A frame is a header of 24 bytes, a head and a body. The two headers differ in one field:
+//
+//     OFFSET  SIZE  REQUEST              RESPONSE
+//          0     1  magic 0xB1           magic 0xB2
+//          1     1  opcode               opcode of the request
+//          2     2  flags                status
+//          4     4  request id           request id of the request
+//          8     4  head byte count      head byte count
+//         12     4  reserved, 0          reserved, 0
+//         16     8  body byte count      body byte count
+
+/// The header of a request.
+public struct RequestFrame: Sendable, Hashable {
+    /// The operation's number as it was sent, which may be one this version does not know.
+    public var opcode: UInt8
+    /// The flags, checked against the operation when it is a known one.
+    public var flags: RequestFlags
+    /// The client's own number for the request, given back in the answer.
+    public var requestID: UInt32
+    /// The size of the head behind the header, in bytes, at most `frameHeadByteCountMax`.
+    public var headByteCount: UInt32
+    /// The size of the body behind the head, in bytes: any value at all, until it is compared with a
+    /// limit.
+    public var bodyByteCount: UInt64
+
+    /// The operation, or nil when this version does not know it: answer 405 and skip head and body.
+    public var operation: Opcode? { Opcode(rawValue: opcode) }
+
+    /// A header for an operation.
+    public init(
+        _ operation: Opcode, flags: RequestFlags = [], requestID: UInt32, headByteCount: UInt32,
+        bodyByteCount: UInt64
+    ) {
+        self.init(
+            opcode: operation.rawValue, flags: flags, requestID: requestID,
+            headByteCount: headByteCount, bodyByteCount: bodyByteCount)
+    }
+
+    /// A header with any number for an opcode.
+    public init(
+        opcode: UInt8, flags: RequestFlags, requestID: UInt32, headByteCount: UInt32,
+        bodyByteCount: UInt64
+    ) {
+        self.opcode = opcode
+        self.flags = flags
+        self.requestID = requestID
+        self.headByteCount = headByteCount
+        self.bodyByteCount = bodyByteCount
+    }
+
+    /// Reads the header at the start of `bytes`; nil when more bytes are needed. What follows it in
+    /// `bytes` is not looked at. Throws when the connection cannot go on; a wrong first byte is
+    /// reported at once, everything else when all 24 bytes are there.
+    public static func parse(_ bytes: RawSpan) throws(FrameError) -> RequestFrame? {
+        guard bytes.byteCount > 0 else { return nil }
+        guard bytes.byte(0) == Wire.requestMagic else {
+            throw FrameError.magic(bytes.byte(0), expected: Wire.requestMagic)
+        }
+        guard bytes.byteCount >= Wire.frameHeaderByteCount else { return nil }
+        let frame = RequestFrame(
+            opcode: bytes.byte(1),
+            flags: RequestFlags(rawValue: bytes.integer(2, as: UInt16.self)),
+            requestID: bytes.integer(4, as: UInt32.self),
+            headByteCount: bytes.integer(8, as: UInt32.self),
+            bodyByteCount: bytes.integer(16, as: UInt64.self))
+        try frame.check(reserved: bytes.integer(12, as: UInt32.self))
+        return frame
+    }
+
+    private func check(reserved: UInt32) throws(FrameError) {
+        guard headByteCount <= WireLimits.frameHeadByteCountMax else {
+            let max = WireLimits.frameHeadByteCountMax
+            throw FrameError(
+                .malformed,
+                "the head is said to be \(headByteCount) bytes long; the limit is \(max)",
+                limit: max, of: self)
+        }
+        guard reserved == 0 else {
+            throw FrameError(
+                .reserved, "the reserved field at byte 12 of the header is \(reserved), not 0",
+                of: self)
+        }
+        guard let operation else { return }
+        let unknown = flags.subtracting(operation.knownFlags)
+        guard unknown.isEmpty else {
+            throw FrameError(
+                .reserved,
+                "flags \(unknown.rawValue) have no meaning with the operation \(operation)",
+                of: self)
+        }
+    }
+
+    /// Appends the 24 bytes.
+    public func compose(into out: inout [UInt8]) {
+        out.append(Wire.requestMagic)
+        out.append(opcode)
+        out.append(littleEndian: flags.rawValue)
+        out.append(littleEndian: requestID)
+        out.append(littleEndian: headByteCount)
+        out.append(littleEndian: UInt32(0))
+        out.append(littleEndian: bodyByteCount)
+    }
+
+    /// Appends a header and the head that `head` appends, and fills in the head's size. The body is the
+    /// caller's to send. When `head` throws, `out` is as it was before.
+    public static func compose(
+        _ operation: Opcode, flags: RequestFlags = [], requestID: UInt32, bodyByteCount: UInt64 = 0,
+        into out: inout [UInt8],
+        head: (inout [UInt8]) throws(ProtocolError) -> Void = { _ throws(ProtocolError) in }
+    ) throws(ProtocolError) {
+        let start = out.count
+        RequestFrame(
+            operation, flags: flags, requestID: requestID, headByteCount: 0,
+            bodyByteCount: bodyByteCount
+        ).compose(into: &out)
+        do throws(ProtocolError) {
+            try head(&out)
+            let count = out.count - start - Wire.frameHeaderByteCount
+            guard count <= WireLimits.frameHeadByteCountMax else {
+                let max = WireLimits.frameHeadByteCountMax
+                throw ProtocolError(
+                    .malformed, "the head is \(count) bytes long; the limit is \(max)", limit: max)
+            }
+            out.replace(at: start + 8, littleEndian: UInt32(count))
+        } catch {
+            out.removeLast(out.count - start)
+            throw error
+        }
+    }
+}
+
+/// The header of a response.
+public struct ResponseFrame: Sendable, Hashable {
+    /// The opcode of the request.
+    public var opcode: UInt8
+    /// The outcome: HTTP's number for it. From 400 on the head is empty and the body is a problem
+    /// document.
+    public var status: UInt16
+    /// The client's number for the request.
+    public var requestID: UInt32
+    /// The size of the head behind the header, in bytes, at most `frameHeadByteCountMax`.
+    public var headByteCount: UInt32
+    /// The size of the body behind the head, in bytes.
+    public var bodyByteCount: UInt64
+
+    /// A header with these values.
+    public init(
+        opcode: UInt8, status: UInt16, requestID: UInt32, headByteCount: UInt32,
+        bodyByteCount: UInt64
+    ) {
+        self.opcode = opcode
+        self.status = status
+        self.requestID = requestID
+        self.headByteCount = headByteCount
+        self.bodyByteCount = bodyByteCount
+    }
+
+    /// A header that answers `request`.
+    public init(
+        answering request: RequestFrame, status: UInt16, headByteCount: UInt32 = 0,
+        bodyByteCount: UInt64 = 0
+    ) {
+        self.init(
+            opcode: request.opcode, status: status, requestID: request.requestID,
+            headByteCount: headByteCount, bodyByteCount: bodyByteCount)
+    }
+
+    /// Reads the header at the start of `bytes`; nil when more bytes are needed. Throws when what comes
+    /// is not a response of this version; a wrong first byte is reported at once.
+    public static func parse(_ bytes: RawSpan) throws(FrameError) -> ResponseFrame? {
+        guard bytes.byteCount > 0 else { return nil }
+        guard bytes.byte(0) == Wire.responseMagic else {
+            throw FrameError.magic(bytes.byte(0), expected: Wire.responseMagic)
+        }
+        guard bytes.byteCount >= Wire.frameHeaderByteCount else { return nil }
+        let frame = ResponseFrame(
+            opcode: bytes.byte(1),
+            status: bytes.integer(2, as: UInt16.self),
+            requestID: bytes.integer(4, as: UInt32.self),
+            headByteCount: bytes.integer(8, as: UInt32.self),
+            bodyByteCount: bytes.integer(16, as: UInt64.self))
+        guard frame.headByteCount <= WireLimits.frameHeadByteCountMax else {
+            let max = WireLimits.frameHeadByteCountMax
+            throw FrameError(
+                .malformed,
+                "the head is said to be \(frame.headByteCount) bytes long; the limit is \(max)",
+                limit: max, opcode: frame.opcode, requestID: frame.requestID)
+        }
+        let reserved = bytes.integer(12, as: UInt32.self)
+        guard reserved == 0 else {
+            throw FrameError(
+                .reserved, "the reserved field at byte 12 of the header is \(reserved), not 0",
+                opcode: frame.opcode, requestID: frame.requestID)
+        }
+        return frame
+    }
+
+    /// Appends the 24 bytes.
+    public func compose(into out: inout [UInt8]) {
+        out.append(Wire.responseMagic)
+        out.append(opcode)
+        out.append(littleEndian: status)
+        out.append(littleEndian: requestID)
+        out.append(littleEndian: headByteCount)
+        out.append(littleEndian: UInt32(0))
+        out.append(littleEndian: bodyByteCount)
+    }
+}

@@ -1,0 +1,129 @@
+/// Fetching a payload by its notification's id.
+public enum Get {
+    /// What the client says, 24 bytes and two texts:
+    ///
+    ///     OFFSET  SIZE  DESCRIPTION
+    ///          0     8  position of the first byte wanted; 0 without flag 1
+    ///          8     8  bytes wanted, at least 1; 2^64-1: to the end; 0 without flag 1
+    ///         16     1  a: bytes in the id
+    ///         17     1  b: bytes in the part's name; 0: "payload"
+    ///         18     6  reserved, 0
+    ///         24     …  id (a), part (b)
+    public struct Request: Sendable, Hashable {
+        /// The size of the part before the texts, in bytes.
+        public static let fixedByteCount = 24
+
+        /// The range wanted, or nil for everything.
+        public var range: WireRange?
+        /// Whether the body may be a gzip stream.
+        public var acceptsGzip: Bool
+        /// Whether the answer's head is wanted without its body.
+        public var isHeadOnly: Bool
+        /// The notification's id.
+        public var id: Slice
+        /// The part's name, or an empty slice for `payload`.
+        public var part: Slice
+
+        /// Reads a whole head and checks its texts.
+        public static func parse(
+            _ head: RawSpan, flags: RequestFlags
+        ) throws(ProtocolError) -> Request {
+            try head.checkFixedPart(fixedByteCount, .get)
+            try head.checkReserved(from: 18, upTo: 24, .get)
+            var texts = HeadTexts(after: fixedByteCount)
+            let request = Request(
+                range: try WireRange.parse(head, flags: flags, .get),
+                acceptsGzip: flags.contains(.gzipAccepted),
+                isHeadOnly: flags.contains(.headOnly),
+                id: texts.next(Int(head.byte(16))),
+                part: texts.next(Int(head.byte(17))))
+            try texts.checkEnd(of: head, .get)
+            try Names.checkID(request.id.of(head))
+            if !request.part.isEmpty { try Names.checkPart(request.part.of(head)) }
+            return request
+        }
+
+        /// Appends a head that asks for `range` of a part; empty `part`: `payload`. Throws before
+        /// anything is appended.
+        public static func compose(
+            id: RawSpan, part: RawSpan, range: WireRange? = nil, into out: inout [UInt8]
+        ) throws(ProtocolError) {
+            try Names.checkID(id)
+            if part.byteCount > 0 { try Names.checkPart(part) }
+            try WireRange.compose(range, into: &out)
+            out.append(UInt8(id.byteCount))
+            out.append(UInt8(part.byteCount))
+            out.appendZeros(6)
+            out.append(contentsOf: id)
+            out.append(contentsOf: part)
+        }
+
+        /// Appends a head that asks for `range` of a part; nil: `payload`.
+        public static func compose(
+            id: String, part: String? = nil, range: WireRange? = nil, into out: inout [UInt8]
+        ) throws(ProtocolError) {
+            let idBytes = Array(id.utf8)
+            let partBytes = Array((part ?? "").utf8)
+            try compose(
+                id: idBytes.span.bytes, part: partBytes.span.bytes, range: range, into: &out)
+        }
+    }
+
+    /// The flags for the frame's header of a get or a getBlob.
+    public static func flags(
+        acceptsGzip: Bool = false, range: WireRange? = nil, isHeadOnly: Bool = false
+    ) -> RequestFlags {
+        var flags: RequestFlags = []
+        if acceptsGzip { flags.insert(.gzipAccepted) }
+        if range != nil { flags.insert(.rangeGiven) }
+        if isHeadOnly { flags.insert(.headOnly) }
+        return flags
+    }
+}
+
+/// A range of a payload's bytes as given, as the binary protocol asks for it.
+public struct WireRange: Sendable, Hashable {
+    /// The position of the first byte.
+    public var first: UInt64
+    /// How many bytes, at least 1; nil: to the end. More than there are is no error.
+    public var count: UInt64?
+
+    /// The number on the wire that stands for "to the end".
+    public static let toTheEnd = UInt64.max
+
+    /// A range of `count` bytes from `first` on.
+    public init(first: UInt64, count: UInt64? = nil) {
+        self.first = first
+        self.count = count
+    }
+
+    /// What the range means for a payload of `byteCount` bytes.
+    public func resolve(byteCount: UInt64) -> ResolvedRange {
+        guard first < byteCount else { return .unsatisfiable }
+        let left = byteCount - first
+        return .partial(first, first + min(count ?? left, left))
+    }
+
+    static func parse(
+        _ head: RawSpan, flags: RequestFlags, _ operation: Opcode
+    ) throws(ProtocolError) -> WireRange? {
+        guard flags.contains(.rangeGiven) else {
+            try head.checkReserved(from: 0, upTo: 16, operation)
+            return nil
+        }
+        let count = head.integer(8, as: UInt64.self)
+        guard count > 0 else {
+            throw ProtocolError(.malformed, "a range of 0 bytes is asked for; the least is 1")
+        }
+        return WireRange(
+            first: head.integer(0, as: UInt64.self), count: count == toTheEnd ? nil : count)
+    }
+
+    static func compose(_ range: WireRange?, into out: inout [UInt8]) throws(ProtocolError) {
+        guard range?.count != 0 else {
+            throw ProtocolError(.malformed, "a range of 0 bytes is asked for; the least is 1")
+        }
+        out.append(littleEndian: range?.first ?? 0)
+        out.append(littleEndian: range.map { $0.count ?? toTheEnd } ?? 0)
+    }
+}

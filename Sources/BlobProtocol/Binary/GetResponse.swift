@@ -1,0 +1,87 @@
+extension Get {
+    /// What the daemon answers to get and getBlob (200, or 206 with a range), 80 bytes and a text:
+    ///
+    ///     OFFSET  SIZE  DESCRIPTION
+    ///          0    32  SHA-256 of the bytes as given
+    ///         32     8  bytes as given, of the whole payload
+    ///         40     8  position of the body's first byte
+    ///         48     8  expiry in milliseconds since 1970, signed
+    ///         56     8  revision; getBlob: 0
+    ///         64     8  time of creation in milliseconds since 1970, signed; getBlob: 0
+    ///         72     1  coding of the body: 0 identity, 1 gzip
+    ///         73     1  n: bytes in the media type
+    ///         74     6  reserved, 0
+    ///         80     n  media type
+    public struct Response: Sendable, Hashable {
+        /// The size of the part before the texts, in bytes.
+        public static let fixedByteCount = 80
+
+        /// How many bytes the whole payload has as given.
+        public var byteCount: UInt64
+        /// The position of the body's first byte in the bytes as given.
+        public var first: UInt64
+        /// When it expires, in milliseconds since 1970.
+        public var expiryMilliseconds: Int64
+        /// The revision of the store at which it was put; 0 for getBlob.
+        public var revision: UInt64
+        /// When it was created, in milliseconds since 1970; 0 for getBlob.
+        public var createdMilliseconds: Int64
+        /// How the bytes are coded.
+        public var coding: WireCoding
+        /// Where the digest lies in the head that was parsed.
+        public var digest: Slice = Slice(offset: 0, count: Wire.digestByteCount)
+        /// Where the media type lies in the head that was parsed.
+        public var mediaType: Slice = .empty
+
+        /// An answer, whose digest and media type are given to `compose`.
+        public init(
+            byteCount: UInt64, first: UInt64 = 0, expiryMilliseconds: Int64, revision: UInt64,
+            createdMilliseconds: Int64, coding: WireCoding
+        ) {
+            self.byteCount = byteCount
+            self.first = first
+            self.expiryMilliseconds = expiryMilliseconds
+            self.revision = revision
+            self.createdMilliseconds = createdMilliseconds
+            self.coding = coding
+        }
+
+        /// Reads a whole head.
+        public static func parse(_ head: RawSpan) throws(ProtocolError) -> Response {
+            try head.checkFixedPart(fixedByteCount, .get)
+            try head.checkReserved(from: 74, upTo: 80, .get)
+            guard let coding = WireCoding(rawValue: head.byte(72)) else {
+                throw ProtocolError(.malformed, "coding \(head.byte(72)) is not known")
+            }
+            var response = Response(
+                byteCount: head.integer(32, as: UInt64.self),
+                first: head.integer(40, as: UInt64.self),
+                expiryMilliseconds: head.integer(48, as: Int64.self),
+                revision: head.integer(56, as: UInt64.self),
+                createdMilliseconds: head.integer(64, as: Int64.self),
+                coding: coding)
+            var texts = HeadTexts(after: fixedByteCount)
+            response.mediaType = texts.next(Int(head.byte(73)))
+            try texts.checkEnd(of: head, .get)
+            try MediaType.check(response.mediaType.of(head))
+            return response
+        }
+
+        /// Appends the head. The digest must be 32 bytes and the media type at most 255, as every
+        /// checked one is.
+        public func compose(digest: RawSpan, mediaType: RawSpan, into out: inout [UInt8]) {
+            precondition(digest.byteCount == Wire.digestByteCount)
+            precondition(mediaType.byteCount <= WireLimits.mediaTypeByteCountMax)
+            out.append(contentsOf: digest)
+            out.append(littleEndian: byteCount)
+            out.append(littleEndian: first)
+            out.append(littleEndian: expiryMilliseconds)
+            out.append(littleEndian: revision)
+            out.append(littleEndian: createdMilliseconds)
+            out.append(coding.rawValue)
+            out.append(UInt8(mediaType.byteCount))
+            out.appendZeros(6)
+            out.append(contentsOf: mediaType)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/// What a request asks for.
+public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
+    case hello = 1
+    case ping = 2
+    case put = 3
+    case get = 4
+    case getBlob = 5
+    case stat = 6
+    case delete = 7
+    case stats = 8
+    case list = 9
+
+    /// The flags that have a meaning with this operation. All others must be zero.
+    public var knownFlags: RequestFlags {
+        switch self {
+        case .put: [.ttlGiven, .expiryGiven, .idAssigned]
+        case .get, .getBlob: [.gzipAccepted, .rangeGiven, .headOnly]
+        default: []
+        }
+    }
+
+    /// The most bytes a request of this operation may have in its body, or nil for put, where the
+    /// daemon's own payload limit holds (hello's answer names it).
+    public var bodyByteCountMax: UInt64? {
+        switch self {
+        case .put: nil
+        case .ping: UInt64(WireLimits.pingBodyByteCountMax)
+        default: 0
+        }
+    }
+}
+
+/// The flags of a request. Their meaning depends on the operation; `Opcode.knownFlags` says which
+/// belong to which.
+public struct RequestFlags: OptionSet, Sendable, Hashable {
+    /// The bits, as on the wire.
+    public let rawValue: UInt16
+
+    /// Flags with these bits, known or not.
+    public init(rawValue: UInt16) {
+        self.rawValue = rawValue
+    }
+
+    /// put: the lifetime is given in seconds.
+    public static let ttlGiven = RequestFlags(rawValue: 1 << 0)
+    /// put: the expiry is given as a time.
+    public static let expiryGiven = RequestFlags(rawValue: 1 << 1)
+    /// put: the daemon chooses the id.
+    public static let idAssigned = RequestFlags(rawValue: 1 << 2)
+
+    /// get, getBlob: the body may be a gzip stream.
+    public static let gzipAccepted = RequestFlags(rawValue: 1 << 0)
+    /// get, getBlob: only a range of the bytes is wanted.
+    public static let rangeGiven = RequestFlags(rawValue: 1 << 1)
+    /// get, getBlob: the answer's head without its body.
+    public static let headOnly = RequestFlags(rawValue: 1 << 2)
+}

@@ -1,0 +1,168 @@
+/// Storing a payload for a notification. The request's body is the payload; the answer is sent after
+/// it is on disk.
+public enum Put {
+    /// What the client says, 32 bytes and six texts:
+    ///
+    ///     OFFSET  SIZE  DESCRIPTION
+    ///          0     8  lifetime in seconds, signed; 0 without flag 0
+    ///          8     8  expiry in milliseconds since 1970, signed; 0 without flag 1
+    ///         16     1  a: bytes in the id; 0 with flag 2
+    ///         17     1  b: bytes in the part's name; 0: "payload"
+    ///         18     1  c: bytes in the media type; 0: application/octet-stream
+    ///         19     1  d: bytes in the owner; 0: none
+    ///         20     1  e: bytes in the rich type; 0: none
+    ///         21     1  reserved, 0
+    ///         22     2  f: bytes in the message; 0: none
+    ///         24     8  reserved, 0
+    ///         32     …  id (a), part (b), media type (c), owner (d), rich type (e), message (f)
+    public struct Request: Sendable, Hashable {
+        /// The size of the part before the texts, in bytes.
+        public static let fixedByteCount = 32
+
+        /// The lifetime asked for, at least 1; nil when there is none in the request. Whether it is too
+        /// long is for the daemon to say.
+        public var ttlSeconds: Int64?
+        /// The expiry asked for, in milliseconds since 1970, within what RFC 3339 can write; nil when
+        /// there is none in the request.
+        public var expiryMilliseconds: Int64?
+        /// The id, or an empty slice when the daemon shall choose one.
+        public var id: Slice
+        /// The part's name, or an empty slice for `payload`.
+        public var part: Slice
+        /// The media type, or an empty slice for `application/octet-stream`.
+        public var mediaType: Slice
+        /// The owner, or an empty slice.
+        public var owner: Slice
+        /// The rich type, or an empty slice.
+        public var richType: Slice
+        /// The message, or an empty slice.
+        public var message: Slice
+
+        /// Whether the daemon shall choose the id.
+        public var isIDAssigned: Bool { id.isEmpty }
+
+        /// Reads a whole head and checks every text in it.
+        public static func parse(
+            _ head: RawSpan, flags: RequestFlags
+        ) throws(ProtocolError) -> Request {
+            try head.checkFixedPart(fixedByteCount, .put)
+            try head.checkReserved(from: 21, upTo: 22, .put)
+            try head.checkReserved(from: 24, upTo: 32, .put)
+            var texts = HeadTexts(after: fixedByteCount)
+            let request = Request(
+                ttlSeconds: flags.contains(.ttlGiven) ? head.integer(0, as: Int64.self) : nil,
+                expiryMilliseconds: flags.contains(.expiryGiven)
+                    ? head.integer(8, as: Int64.self) : nil,
+                id: texts.next(Int(head.byte(16))),
+                part: texts.next(Int(head.byte(17))),
+                mediaType: texts.next(Int(head.byte(18))),
+                owner: texts.next(Int(head.byte(19))),
+                richType: texts.next(Int(head.byte(20))),
+                message: texts.next(Int(head.integer(22, as: UInt16.self))))
+            try texts.checkEnd(of: head, .put)
+            if request.ttlSeconds == nil { try head.checkReserved(from: 0, upTo: 8, .put) }
+            if request.expiryMilliseconds == nil { try head.checkReserved(from: 8, upTo: 16, .put) }
+            try request.check(head, isIDAssigned: flags.contains(.idAssigned))
+            return request
+        }
+
+        private func check(_ head: RawSpan, isIDAssigned: Bool) throws(ProtocolError) {
+            try Lifetime.check(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds)
+            if isIDAssigned {
+                guard id.isEmpty else {
+                    throw ProtocolError(
+                        .badID,
+                        "the daemon shall choose the id, but one of \(id.count) bytes is given")
+                }
+            } else {
+                try Names.checkID(id.of(head))
+            }
+            if !part.isEmpty { try Names.checkPart(part.of(head)) }
+            if !mediaType.isEmpty { try MediaType.check(mediaType.of(head)) }
+            if !owner.isEmpty { try Names.checkOwner(owner.of(head)) }
+            if !richType.isEmpty { try Names.checkRichType(richType.of(head)) }
+            if !message.isEmpty { try Names.checkMessage(message.of(head)) }
+        }
+    }
+
+    /// The same with its texts, as a client writes it.
+    public struct Draft: Sendable, Hashable {
+        /// The lifetime in seconds, or nil.
+        public var ttlSeconds: Int64?
+        /// The expiry in milliseconds since 1970, or nil.
+        public var expiryMilliseconds: Int64?
+        /// The id; empty: the daemon chooses one.
+        public var id: [UInt8]
+        /// The part's name; empty: `payload`.
+        public var part: [UInt8] = []
+        /// The media type; empty: `application/octet-stream`.
+        public var mediaType: [UInt8] = []
+        /// The owner; empty: none.
+        public var owner: [UInt8] = []
+        /// The rich type; empty: none.
+        public var richType: [UInt8] = []
+        /// The message; empty: none.
+        public var message: [UInt8] = []
+
+        /// A draft with these texts in UTF-8. Nil and "" mean the same: absent.
+        public init(
+            id: String?, part: String? = nil, mediaType: String? = nil, owner: String? = nil,
+            richType: String? = nil, message: String? = nil, ttlSeconds: Int64? = nil,
+            expiryMilliseconds: Int64? = nil
+        ) {
+            self.id = Array((id ?? "").utf8)
+            self.part = Array((part ?? "").utf8)
+            self.mediaType = Array((mediaType ?? "").utf8)
+            self.owner = Array((owner ?? "").utf8)
+            self.richType = Array((richType ?? "").utf8)
+            self.message = Array((message ?? "").utf8)
+            self.ttlSeconds = ttlSeconds
+            self.expiryMilliseconds = expiryMilliseconds
+        }
+
+        /// A draft that says what `request`, parsed from `head`, says.
+        public init(_ request: Request, head: RawSpan) {
+            self.id = request.id.of(head).array()
+            self.part = request.part.of(head).array()
+            self.mediaType = request.mediaType.of(head).array()
+            self.owner = request.owner.of(head).array()
+            self.richType = request.richType.of(head).array()
+            self.message = request.message.of(head).array()
+            self.ttlSeconds = request.ttlSeconds
+            self.expiryMilliseconds = request.expiryMilliseconds
+        }
+
+        /// The flags for the frame's header.
+        public var flags: RequestFlags {
+            var flags: RequestFlags = []
+            if ttlSeconds != nil { flags.insert(.ttlGiven) }
+            if expiryMilliseconds != nil { flags.insert(.expiryGiven) }
+            if id.isEmpty { flags.insert(.idAssigned) }
+            return flags
+        }
+
+        /// Appends the head, after checking it as the daemon will. Throws before anything is appended.
+        public func compose(into out: inout [UInt8]) throws(ProtocolError) {
+            try Lifetime.check(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds)
+            if !id.isEmpty { try Names.checkID(id.span.bytes) }
+            if !part.isEmpty { try Names.checkPart(part.span.bytes) }
+            if !mediaType.isEmpty { try MediaType.check(mediaType.span.bytes) }
+            if !owner.isEmpty { try Names.checkOwner(owner.span.bytes) }
+            if !richType.isEmpty { try Names.checkRichType(richType.span.bytes) }
+            if !message.isEmpty { try Names.checkMessage(message.span.bytes) }
+            out.append(littleEndian: ttlSeconds ?? 0)
+            out.append(littleEndian: expiryMilliseconds ?? 0)
+            out.append(UInt8(id.count))
+            out.append(UInt8(part.count))
+            out.append(UInt8(mediaType.count))
+            out.append(UInt8(owner.count))
+            out.append(UInt8(richType.count))
+            out.append(0)
+            out.append(littleEndian: UInt16(message.count))
+            out.appendZeros(8)
+            for text in [id, part, mediaType, owner, richType, message] {
+                out.append(contentsOf: text)
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+/// The stable names of what can go wrong, the same in both dialects: the `code` of a problem document.
+/// Names are added, and never change their meaning or their status.
+public enum ErrorCode: String, CaseIterable, Sendable {
+    // 400: the request itself.
+    case malformed
+    case reserved
+    case version
+    case badID = "bad_id"
+    case badPart = "bad_part"
+    case badTTL = "bad_ttl"
+    case badExpiry = "bad_expiry"
+    case badMediaType = "bad_media_type"
+    case badOwner = "bad_owner"
+    case badRichType = "bad_rich_type"
+    case badMessage = "bad_message"
+    case badQuery = "bad_query"
+    case badDigest = "bad_digest"
+    case bodyMismatch = "body_mismatch"
+    // 403 to 431: what it asks for.
+    case forbidden
+    case notFound = "not_found"
+    case methodNotAllowed = "method_not_allowed"
+    case notAcceptable = "not_acceptable"
+    case timeout
+    case expired
+    case lengthRequired = "length_required"
+    case preconditionFailed = "precondition_failed"
+    case payloadTooLarge = "payload_too_large"
+    case uriTooLong = "uri_too_long"
+    case unsupportedContentCoding = "unsupported_content_coding"
+    case badRange = "bad_range"
+    case expectationFailed = "expectation_failed"
+    case tooManyRequests = "too_many_requests"
+    case headersTooLarge = "headers_too_large"
+    // 5xx: the daemon.
+    case internalError = "internal"
+    case corrupt
+    case outcomeUnknown = "outcome_unknown"
+    case unsupportedTransferCoding = "unsupported_transfer_coding"
+    case stopping
+    case unavailable
+    case versionNotSupported = "version_not_supported"
+    case full
+
+    /// The status that goes with the code: HTTP's number, in both dialects.
+    public var status: UInt16 {
+        switch self {
+        case .malformed, .reserved, .version, .badID, .badPart, .badTTL, .badExpiry, .badMediaType,
+            .badOwner, .badRichType, .badMessage, .badQuery, .badDigest, .bodyMismatch:
+            400
+        case .forbidden: 403
+        case .notFound: 404
+        case .methodNotAllowed: 405
+        case .notAcceptable: 406
+        case .timeout: 408
+        case .expired: 410
+        case .lengthRequired: 411
+        case .preconditionFailed: 412
+        case .payloadTooLarge: 413
+        case .uriTooLong: 414
+        case .unsupportedContentCoding: 415
+        case .badRange: 416
+        case .expectationFailed: 417
+        case .tooManyRequests: 429
+        case .headersTooLarge: 431
+        case .internalError, .corrupt, .outcomeUnknown: 500
+        case .unsupportedTransferCoding: 501
+        case .stopping, .unavailable: 503
+        case .versionNotSupported: 505
+        case .full: 507
+        }
+    }
+
+    /// The problem's title: short, for people, the same every time (RFC 9457, section 3.1.3).
+    public var title: String {
+        switch self {
+        case .malformed: "Malformed request"
+        case .reserved: "Reserved field in use"
+        case .version: "No common protocol version"
+        case .badID: "Bad notification id"
+        case .badPart: "Bad part name"
+        case .badTTL: "Bad lifetime"
+        case .badExpiry: "Bad expiry"
+        case .badMediaType: "Bad media type"
+        case .badOwner: "Bad owner"
+        case .badRichType: "Bad rich type"
+        case .badMessage: "Bad message"
+        case .badQuery: "Bad query"
+        case .badDigest: "Bad digest"
+        case .bodyMismatch: "Body differs from what was said"
+        case .forbidden: "Forbidden"
+        case .notFound: "Not found"
+        case .methodNotAllowed: "Method not allowed"
+        case .notAcceptable: "Not acceptable"
+        case .timeout: "Request timed out"
+        case .expired: "Expired"
+        case .lengthRequired: "Length required"
+        case .preconditionFailed: "Precondition failed"
+        case .payloadTooLarge: "Payload too large"
+        case .uriTooLong: "Request line too long"
+        case .unsupportedContentCoding: "Unsupported content coding"
+        case .badRange: "Range not satisfiable"
+        case .expectationFailed: "Expectation failed"
+        case .tooManyRequests: "Too many requests"
+        case .headersTooLarge: "Header section too large"
+        case .internalError: "Internal error"
+        case .corrupt: "Stored bytes are damaged"
+        case .outcomeUnknown: "Outcome unknown"
+        case .unsupportedTransferCoding: "Unsupported transfer coding"
+        case .stopping: "Stopping"
+        case .unavailable: "Unavailable"
+        case .versionNotSupported: "HTTP version not supported"
+        case .full: "No space left"
+        }
+    }
+}

@@ -1,0 +1,59 @@
+/// The rules for the texts that name things, the same in both dialects. The checks read each byte once
+/// and allocate only to report a fault.
+public enum Names {
+    /// Checks a notification id: 1…255 bytes of UTF-8, no control characters (U+0000–001F, U+007F–009F),
+    /// no `/`. Throws `bad_id`.
+    public static func checkID(_ bytes: RawSpan) throws(ProtocolError) {
+        try checkName(bytes, "the id", .badID, byteCountMax: WireLimits.idByteCountMax)
+    }
+
+    /// Checks a part's name: 1…64 bytes, otherwise as an id. Throws `bad_part`.
+    public static func checkPart(_ bytes: RawSpan) throws(ProtocolError) {
+        try checkName(bytes, "the part name", .badPart, byteCountMax: WireLimits.partByteCountMax)
+    }
+
+    /// Checks an owner: 1…255 bytes of UTF-8 without control characters. Throws `bad_owner`.
+    public static func checkOwner(_ bytes: RawSpan) throws(ProtocolError) {
+        try checkText(
+            bytes, "the owner", .badOwner, byteCountMax: WireLimits.ownerByteCountMax,
+            refusing: .controls)
+    }
+
+    /// Checks a rich type: 1…255 bytes of UTF-8 without control characters. Throws `bad_rich_type`.
+    public static func checkRichType(_ bytes: RawSpan) throws(ProtocolError) {
+        try checkText(
+            bytes, "the rich type", .badRichType, byteCountMax: WireLimits.richTypeByteCountMax,
+            refusing: .controls)
+    }
+
+    /// Checks a message: 1…4,096 bytes of UTF-8 without U+0000. Throws `bad_message`.
+    public static func checkMessage(_ bytes: RawSpan) throws(ProtocolError) {
+        try checkText(
+            bytes, "the message", .badMessage, byteCountMax: WireLimits.messageByteCountMax,
+            refusing: .nul)
+    }
+
+    private static func checkName(
+        _ bytes: RawSpan, _ thing: String, _ code: ErrorCode, byteCountMax: Int
+    ) throws(ProtocolError) {
+        try checkText(bytes, thing, code, byteCountMax: byteCountMax, refusing: .controls)
+        for index in 0..<bytes.byteCount where bytes.byte(index) == UInt8(ascii: "/") {
+            throw ProtocolError(code, "\(thing) has a / at byte \(index)")
+        }
+    }
+
+    private static func checkText(
+        _ bytes: RawSpan, _ thing: String, _ code: ErrorCode, byteCountMax: Int,
+        refusing refused: UTF8Text.Refused
+    ) throws(ProtocolError) {
+        guard bytes.byteCount > 0 else { throw ProtocolError(code, "\(thing) is empty") }
+        guard bytes.byteCount <= byteCountMax else {
+            throw ProtocolError(
+                code, "\(thing) is \(bytes.byteCount) bytes long; the limit is \(byteCountMax)",
+                limit: byteCountMax)
+        }
+        if let fault = UTF8Text.fault(in: bytes, refusing: refused) {
+            throw ProtocolError(code, "\(thing) \(fault)")
+        }
+    }
+}

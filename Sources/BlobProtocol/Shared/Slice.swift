@@ -1,0 +1,46 @@
+/// A range of bytes inside a span that the caller holds: plain old data, so that a parsed head can be
+/// stored, copied and returned without a reference count and without a lifetime.
+///
+/// A slice is relative to the start of the span it was parsed from. It says nothing about which span
+/// that was; asking it of another one gives other bytes, but never bytes outside of that other span.
+public struct Slice: Sendable, Hashable {
+    private var offset32: UInt32
+    private var count32: UInt32
+
+    /// The first byte's distance from the start of the parsed span, in bytes.
+    public var offset: Int { Int(offset32) }
+
+    /// How many bytes there are; 0 for a field that is absent or empty.
+    public var count: Int { Int(count32) }
+
+    /// The position after the last byte.
+    public var end: Int { Int(offset32) + Int(count32) }
+
+    /// Whether there is not a single byte.
+    public var isEmpty: Bool { count32 == 0 }
+
+    /// The slice of no bytes at the start of a span.
+    public static let empty = Slice(offset: 0, count: 0)
+
+    /// A slice of `count` bytes from `offset` on. Values that no message can reach (negative, or beyond
+    /// 4 GiB) are clamped, so this never traps; `of(_:)` then gives nothing.
+    public init(offset: Int, count: Int) {
+        offset32 = UInt32(clamping: offset)
+        count32 = UInt32(clamping: count)
+    }
+
+    /// A slice from `lower` up to and not including `upper`.
+    init(_ lower: Int, upTo upper: Int) {
+        self.init(offset: lower, count: upper - lower)
+    }
+
+    /// The bytes in `span`, without a copy, good for as long as `span` is.
+    ///
+    /// Returns an empty span when the slice does not lie within `span`. A trap would end a daemon for
+    /// one caller's mistake, and bytes from elsewhere would be worse.
+    @_lifetime(copy span)
+    public func of(_ span: RawSpan) -> RawSpan {
+        guard end <= span.byteCount else { return span.extracting(first: 0) }
+        return span.extracting(offset..<end)
+    }
+}

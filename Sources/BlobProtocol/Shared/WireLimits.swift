@@ -1,0 +1,57 @@
+/// Every limit of the wire, in one place. What the daemon lets its operator choose (payload size,
+/// lifetimes, connections, deadlines) is not here; these are fixed by the protocol's version.
+public enum WireLimits {
+    // Names and texts, both dialects.
+
+    /// The longest notification id, in bytes of UTF-8.
+    public static let idByteCountMax = 255
+    /// The longest part name, in bytes of UTF-8.
+    public static let partByteCountMax = 64
+    /// The longest media type, parameters included, in bytes.
+    public static let mediaTypeByteCountMax = 255
+    /// The longest owner, in bytes of UTF-8.
+    public static let ownerByteCountMax = 255
+    /// The longest rich type, in bytes of UTF-8.
+    public static let richTypeByteCountMax = 255
+    /// The longest message, in bytes of UTF-8.
+    public static let messageByteCountMax = 4_096
+    /// The latest expiry: 9999-12-31T23:59:59.999Z, in milliseconds since 1970, the last that RFC 3339
+    /// can write.
+    public static let expiryMillisecondsMax: Int64 = 253_402_300_799_999
+    /// The most notifications in one page of a list.
+    public static let listLimitMax = 1_000
+
+    // Binary protocol.
+
+    /// The largest head of a frame, in bytes, after its 24-byte header.
+    public static let frameHeadByteCountMax = 8_192
+    /// The largest body of a ping, in bytes.
+    public static let pingBodyByteCountMax = 1_024
+    /// How many requests of one connection may be without an answer. Further ones are not read until
+    /// answers have left.
+    public static let requestsInFlightMax = 64
+    /// The longest text in which a daemon names its version, in bytes.
+    public static let serverVersionByteCountMax = 255
+
+    // HTTP.
+
+    /// The longest request line, in bytes, without its line end. Longer: 414.
+    public static let requestLineByteCountMax = 8_192
+    /// The largest header section: everything after the request line up to and with the empty line, in
+    /// bytes. Larger: 431.
+    public static let headerSectionByteCountMax = 16_384
+    /// The most field lines in one request. More: 431.
+    public static let fieldLineCountMax = 100
+    /// The most `If-None-Match` field lines in one request. More: 431.
+    public static let ifNoneMatchLineCountMax = 4
+    /// The most empty lines before a request line (RFC 9112, section 2.2). More: 400.
+    public static let leadingEmptyLineCountMax = 4
+    /// The longest line that starts a chunk, with its extensions, in bytes. Longer: 400.
+    public static let chunkLineByteCountMax = 256
+    /// The largest trailer section after the last chunk, in bytes. Larger: 431.
+    public static let trailerSectionByteCountMax = 4_096
+    /// The most entity tags looked at in one field value. Those after it count as not matching.
+    public static let entityTagCountMax = 256
+    /// The most parameters in a query. More: 400.
+    public static let queryParameterCountMax = 16
+}
