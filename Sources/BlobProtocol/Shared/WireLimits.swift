@@ -42,16 +42,14 @@ public enum WireLimits {
     public static let headerSectionByteCountMax = 16_384
     /// The most field lines in one request. More: 431.
     public static let fieldLineCountMax = 100
-    /// The most `If-None-Match` field lines in one request. More: 431.
-    public static let ifNoneMatchLineCountMax = 4
+    /// The most `If-None-Match` field lines in one request, and the most `If-Match` ones. More: 431.
+    public static let conditionLineCountMax = 4
     /// The most empty lines before a request line (RFC 9112, section 2.2). More: 400.
     public static let leadingEmptyLineCountMax = 4
     /// The longest line that starts a chunk, with its extensions, in bytes. Longer: 400.
     public static let chunkLineByteCountMax = 256
     /// The largest trailer section after the last chunk, in bytes. Larger: 431.
     public static let trailerSectionByteCountMax = 4_096
-    /// The most entity tags looked at in one field value. Those after it count as not matching.
-    public static let entityTagCountMax = 256
     /// The most parameters in a query. More: 400.
     public static let queryParameterCountMax = 16
 }

@@ -1,0 +1,156 @@
+/// Takes a body apart that comes in chunks (RFC 9112, section 7.1), in pieces of any size. Extensions and
+/// trailers are checked and dropped. It holds no bytes: the payload is handed out where it lies.
+public struct ChunkedDecoder: Sendable, Hashable {
+    /// What one call found.
+    public struct Step: Sendable, Hashable {
+        /// How many bytes were used, from the start of the span. The next call begins behind them.
+        public var consumed: Int
+        /// The payload among them, at their end; an empty slice when there is none.
+        public var payload: Slice
+        /// Whether the body has ended. What lies behind `consumed` belongs to the next request.
+        public var isComplete: Bool
+    }
+
+    private enum State {
+        case size, extensionBlank, chunkExtension, sizeLF
+        case data, dataCR, dataLF
+        case trailerStart, trailer, trailerLF, endLF, complete
+    }
+
+    private var state = State.size
+    /// What is left of the chunk, or its size as far as it has been read.
+    private var chunkByteCount: UInt64 = 0
+    private var digitCount = 0
+    private var lineByteCount = 0
+    private var trailerByteCount = 0
+
+    /// A decoder at the start of a body.
+    public init() {}
+
+    /// Whether the body has ended.
+    public var isComplete: Bool { state == .complete }
+
+    /// Reads on: up to the end of the next piece of payload, to the body's end, or to the end of
+    /// `bytes`, whichever comes first. Call it again with what is left until all is used or the step
+    /// says complete; each call uses at least one byte unless there is none. Throws `malformed`, or
+    /// `headers_too_large` for too long a trailer section; close the connection then.
+    public mutating func next(_ bytes: RawSpan) throws(ProtocolError) -> Step {
+        var index = 0
+        while index < bytes.byteCount, state != .complete {
+            if state == .data {
+                let left = UInt64(bytes.byteCount - index)
+                let count = Int(min(left, chunkByteCount))
+                chunkByteCount -= UInt64(count)
+                if chunkByteCount == 0 { state = .dataCR }
+                return Step(
+                    consumed: index + count, payload: Slice(offset: index, count: count),
+                    isComplete: false)
+            }
+            try advance(bytes.byte(index))
+            index += 1
+        }
+        return Step(consumed: index, payload: .empty, isComplete: state == .complete)
+    }
+
+    /// Takes in one byte that is not payload.
+    private mutating func advance(_ byte: UInt8) throws(ProtocolError) {
+        switch state {
+        case .size, .extensionBlank, .chunkExtension: try sizeLine(byte)
+        case .sizeLF:
+            try expectLF(byte)
+            state = chunkByteCount > 0 ? .data : .trailerStart
+        case .dataCR:
+            guard byte == 0x0D else {
+                throw ProtocolError(.malformed, "a chunk is longer than its size says")
+            }
+            state = .dataLF
+        case .dataLF:
+            try expectLF(byte)
+            (state, digitCount, lineByteCount) = (.size, 0, 0)
+        case .trailerStart, .trailer: try trailer(byte)
+        case .trailerLF:
+            try expectLF(byte)
+            try countTrailerByte()
+            state = .trailerStart
+        case .endLF:
+            try expectLF(byte)
+            state = .complete
+        case .data, .complete: break
+        }
+    }
+
+    /// `chunk-size [ chunk-ext ] CRLF`
+    private mutating func sizeLine(_ byte: UInt8) throws(ProtocolError) {
+        lineByteCount += 1
+        guard lineByteCount <= WireLimits.chunkLineByteCountMax else {
+            let max = WireLimits.chunkLineByteCountMax
+            throw ProtocolError(
+                .malformed, "a chunk's size and extensions are longer than \(max) bytes", limit: max
+            )
+        }
+        switch state {
+        case .size:
+            if let value = Hex.value(byte) {
+                try size(value)
+            } else if digitCount == 0 {
+                throw ProtocolError(.malformed, "a chunk has no size")
+            } else if byte == 0x0D {
+                state = .sizeLF
+            } else if byte == UInt8(ascii: ";") {
+                state = .chunkExtension
+            } else if Token.isBlank(byte) {
+                state = .extensionBlank
+            } else {
+                throw ProtocolError(.malformed, "a chunk's size is not hexadecimal")
+            }
+        case .extensionBlank:
+            if byte == UInt8(ascii: ";") {
+                state = .chunkExtension
+            } else if !Token.isBlank(byte) {
+                throw ProtocolError(.malformed, "blanks after a chunk's size are not followed by ;")
+            }
+        default:
+            if byte == 0x0D {
+                state = .sizeLF
+            } else if !Token.isFieldContent(byte) {
+                throw ProtocolError(.malformed, "a chunk's extension has a control character")
+            }
+        }
+    }
+
+    private mutating func size(_ digit: UInt8) throws(ProtocolError) {
+        if digitCount == 0 { chunkByteCount = 0 }
+        digitCount += 1
+        guard chunkByteCount >> 60 == 0 else {
+            throw ProtocolError(.malformed, "a chunk's size is more than 64 bits can count")
+        }
+        chunkByteCount = chunkByteCount << 4 | UInt64(digit)
+    }
+
+    /// `*( field-line CRLF ) CRLF`
+    private mutating func trailer(_ byte: UInt8) throws(ProtocolError) {
+        if byte == 0x0D {
+            state = state == .trailerStart ? .endLF : .trailerLF
+        } else if Token.isFieldContent(byte), state == .trailer || !Token.isBlank(byte) {
+            state = .trailer
+        } else {
+            throw ProtocolError(.malformed, "a trailer field has a character that cannot be there")
+        }
+        if state != .endLF { try countTrailerByte() }
+    }
+
+    private mutating func countTrailerByte() throws(ProtocolError) {
+        trailerByteCount += 1
+        guard trailerByteCount <= WireLimits.trailerSectionByteCountMax else {
+            let max = WireLimits.trailerSectionByteCountMax
+            throw ProtocolError(
+                .headersTooLarge, "the trailer section is larger than \(max) bytes", limit: max)
+        }
+    }
+
+    private func expectLF(_ byte: UInt8) throws(ProtocolError) {
+        guard byte == 0x0A else {
+            throw ProtocolError(.malformed, "a CR in a chunked body has no LF behind it")
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/// Numbers written in decimal digits.
+public enum Decimal {
+    /// What came of reading one.
+    public enum Parsed: Sendable, Hashable {
+        /// The number.
+        case value(UInt64)
+        /// Digits only, but more than 64 bits can hold.
+        case tooLarge
+        /// Something other than one or more digits.
+        case malformed
+    }
+
+    /// Whether a byte is one of 0…9.
+    @inline(__always)
+    static func isDigit(_ byte: UInt8) -> Bool {
+        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+    }
+
+    /// Reads `1*DIGIT`: no sign, no blanks, nothing behind. Zeros may lead.
+    public static func parse(_ text: RawSpan) -> Parsed {
+        guard text.byteCount > 0 else { return .malformed }
+        var value: UInt64 = 0
+        var isTooLarge = false
+        for index in 0..<text.byteCount {
+            let byte = text.byte(index)
+            guard isDigit(byte) else { return .malformed }
+            let (product, overflow1) = value.multipliedReportingOverflow(by: 10)
+            let (sum, overflow2) = product.addingReportingOverflow(UInt64(byte - 0x30))
+            if overflow1 || overflow2 { isTooLarge = true }
+            value = sum
+        }
+        return isTooLarge ? .tooLarge : .value(value)
+    }
+
+    /// Appends a number in decimal digits, without making a `String`.
+    public static func append(_ value: UInt64, to out: inout [UInt8]) {
+        var divisor: UInt64 = 1
+        while value / divisor >= 10 { divisor *= 10 }
+        while divisor > 0 {
+            out.append(UInt8(truncatingIfNeeded: value / divisor % 10) + 0x30)
+            divisor /= 10
+        }
+    }
+
+    /// Appends a number in at least `digits` decimal digits, with zeros in front.
+    static func append(_ value: UInt64, digits: Int, to out: inout [UInt8]) {
+        var bound: UInt64 = 10
+        var length = 1
+        while length < digits, value >= bound {
+            bound *= 10
+            length += 1
+        }
+        for _ in 0..<(digits - length) { out.append(0x30) }
+        append(value, to: &out)
+    }
+}

@@ -1,0 +1,20 @@
+/// A request's method (RFC 9110, section 9). Methods are case-sensitive.
+public enum HTTPMethod: UInt8, Sendable, Hashable, CaseIterable {
+    case get, head, put, post, delete, patch, options
+    /// A valid token that is none of these: 405, whatever the path.
+    case other
+
+    /// The method that a token names.
+    init(_ token: RawSpan) {
+        switch token.byteCount {
+        case 3 where token.equals("GET"): self = .get
+        case 3 where token.equals("PUT"): self = .put
+        case 4 where token.equals("HEAD"): self = .head
+        case 4 where token.equals("POST"): self = .post
+        case 5 where token.equals("PATCH"): self = .patch
+        case 6 where token.equals("DELETE"): self = .delete
+        case 7 where token.equals("OPTIONS"): self = .options
+        default: self = .other
+        }
+    }
+}

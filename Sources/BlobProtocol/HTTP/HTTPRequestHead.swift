@@ -1,0 +1,85 @@
+/// The head of an HTTP/1.1 request (RFC 9112): everything the daemon acts upon, as plain old data with
+/// slices of the buffer it was parsed from. Fields that mean nothing here are checked and dropped.
+public struct HTTPRequestHead: Sendable, Hashable {
+    /// The method.
+    public var method = HTTPMethod.other
+    /// The whole request target as it was sent, or an empty slice.
+    public var target = Slice.empty
+    /// The path within the target, still percent-encoded. Of an absolute target (RFC 9112, section
+    /// 3.2.2) it may be empty, which means `/`; of `*` it is `*`.
+    public var path = Slice.empty
+    /// What stands behind the `?`, or an empty slice.
+    public var query = Slice.empty
+    /// 1 for HTTP/1.1, 0 for HTTP/1.0.
+    public var minorVersion: UInt8 = 1
+    /// How many bytes the body has; nil when it is not said. With neither this nor `isChunked` there is
+    /// no body (RFC 9112, section 6.3).
+    public var contentLength: UInt64?
+    /// Whether the body comes in chunks.
+    public var isChunked = false
+    /// Whether the client waits for 100 before it sends the body. Never in HTTP/1.0 (RFC 9110, section
+    /// 10.1.1).
+    public var expectsContinue = false
+    /// Whether the connection goes on after the answer (RFC 9112, section 9.3).
+    public var keepAlive = true
+    /// The value of `Content-Type`, not checked; nil when absent.
+    public var contentType: Slice?
+    /// The value of `Content-Encoding`; nil when absent. A coding other than identity is for the daemon to
+    /// refuse with 415 (RFC 9110, section 8.4).
+    public var contentEncoding: Slice?
+    /// The range asked for. `none` as well when it was malformed, in several pieces, of another unit or
+    /// with another method than GET, all of which mean that the field is ignored (RFC 9110, section 14.2).
+    public var range = RangeSpec.none
+    /// The value of `If-Range`; nil when absent. See `EntityTags.matchesIfRange`.
+    public var ifRange: Slice?
+    /// The lines of `If-Match`. See `EntityTags.matchesStrongly`.
+    public var ifMatch = FieldLines()
+    /// The lines of `If-None-Match`. See `EntityTags.matchesWeakly`.
+    public var ifNoneMatch = FieldLines()
+    /// Which codings of the answer the client takes.
+    public var acceptEncoding = AcceptEncoding()
+    /// How many `Host` lines there were: 1, or in HTTP/1.0 also 0.
+    public var hostCount = 0
+
+    init() {}
+
+    /// Whether a body follows the head.
+    public var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
+
+    /// Reads the head at the start of `bytes`, in a single pass; nil when more bytes are needed.
+    /// `consumed` counts the head with its empty line and the empty lines before it; the body begins there.
+    ///
+    /// Throws what to answer when the head is wrong: after that answer the connection must be closed,
+    /// for where the next request begins is not known.
+    ///
+    /// Calling this again and again with a buffer that grows costs the square of its size; keep a
+    /// `HeadScanner` with each connection and use `parse(_:resuming:)`.
+    public static func parse(
+        _ bytes: RawSpan
+    ) throws(ProtocolError) -> (head: HTTPRequestHead, consumed: Int)? {
+        var parser = HeadParser()
+        guard try parser.parse(bytes) else {
+            try parser.checkUnfinished(bytes)
+            return nil
+        }
+        return (parser.head, parser.index)
+    }
+
+    /// The same for a buffer that grows: the first call reads what there is, later ones only look for the
+    /// head's end from where the last one stopped, and read the head when it is whole. Linear in the size
+    /// of the head however it arrives. `scanner` starts anew by itself after a head was returned.
+    ///
+    /// `bytes` must begin at the same byte in each call until a head is returned.
+    public static func parse(
+        _ bytes: RawSpan, resuming scanner: inout HeadScanner
+    ) throws(ProtocolError) -> (head: HTTPRequestHead, consumed: Int)? {
+        if scanner.isFresh {
+            if let whole = try parse(bytes) { return whole }
+            _ = try scanner.scan(bytes)
+            return nil
+        }
+        guard try scanner.scan(bytes) else { return nil }
+        scanner = HeadScanner()
+        return try parse(bytes)
+    }
+}

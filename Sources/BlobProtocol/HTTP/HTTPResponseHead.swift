@@ -1,0 +1,113 @@
+/// Writing the head of a response, piece by piece, at the end of a caller's buffer: `begin`, the fields,
+/// `end`. Nothing is allocated but what the buffer grows by.
+public enum HTTPResponseHead {
+    /// The whole interim answer to `Expect: 100-continue` (RFC 9110, section 15.2.1).
+    public static let interimContinue: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
+
+    /// Appends the status line. A status that this module does not use is written without a reason,
+    /// which RFC 9112, section 4, allows.
+    public static func begin(_ status: UInt16, into out: inout [UInt8]) {
+        if let line = statusLine(status) {
+            out.append(line)
+        } else {
+            out.append("HTTP/1.1 ")
+            Decimal.append(UInt64(status), digits: 3, to: &out)
+            out.append(" \r\n")
+        }
+    }
+
+    /// Appends a field line.
+    public static func field(
+        _ name: StaticString, _ value: StaticString, into out: inout [UInt8]
+    ) {
+        out.append(name)
+        out.append(": ")
+        out.append(value)
+        out.append("\r\n")
+    }
+
+    /// Appends a field line whose value is a number.
+    public static func field(_ name: StaticString, _ value: UInt64, into out: inout [UInt8]) {
+        out.append(name)
+        out.append(": ")
+        Decimal.append(value, to: &out)
+        out.append("\r\n")
+    }
+
+    /// Appends a field line whose value comes from elsewhere. Control characters in it are left out,
+    /// so that it can never end the line; checked values have none.
+    public static func field(_ name: StaticString, _ value: RawSpan, into out: inout [UInt8]) {
+        out.append(name)
+        out.append(": ")
+        for index in 0..<value.byteCount where Token.isFieldContent(value.byte(index)) {
+            out.append(value.byte(index))
+        }
+        out.append("\r\n")
+    }
+
+    /// Appends the `Date` field (RFC 9110, section 6.6.1).
+    public static func date(seconds: Int64, into out: inout [UInt8]) {
+        out.append("Date: ")
+        HTTPDate.append(seconds: seconds, to: &out)
+        out.append("\r\n")
+    }
+
+    /// Appends `Content-Range` for the bytes from `lower` up to and not including `upper`, which must be
+    /// greater, of `total` (RFC 9110, section 14.4).
+    public static func contentRange(
+        _ lower: UInt64, upTo upper: UInt64, of total: UInt64, into out: inout [UInt8]
+    ) {
+        precondition(lower < upper)
+        out.append("Content-Range: bytes ")
+        Decimal.append(lower, to: &out)
+        out.append(UInt8(ascii: "-"))
+        Decimal.append(upper - 1, to: &out)
+        out.append(UInt8(ascii: "/"))
+        Decimal.append(total, to: &out)
+        out.append("\r\n")
+    }
+
+    /// Appends the `Content-Range` of a 416, which says how many bytes there are.
+    public static func contentRange(unsatisfiedOf total: UInt64, into out: inout [UInt8]) {
+        out.append("Content-Range: bytes */")
+        Decimal.append(total, to: &out)
+        out.append("\r\n")
+    }
+
+    /// Appends the empty line.
+    public static func end(into out: inout [UInt8]) {
+        out.append("\r\n")
+    }
+
+    private static func statusLine(_ status: UInt16) -> StaticString? {
+        switch status {
+        case 200: "HTTP/1.1 200 OK\r\n"
+        case 201: "HTTP/1.1 201 Created\r\n"
+        case 204: "HTTP/1.1 204 No Content\r\n"
+        case 206: "HTTP/1.1 206 Partial Content\r\n"
+        case 304: "HTTP/1.1 304 Not Modified\r\n"
+        case 400: "HTTP/1.1 400 Bad Request\r\n"
+        case 403: "HTTP/1.1 403 Forbidden\r\n"
+        case 404: "HTTP/1.1 404 Not Found\r\n"
+        case 405: "HTTP/1.1 405 Method Not Allowed\r\n"
+        case 406: "HTTP/1.1 406 Not Acceptable\r\n"
+        case 408: "HTTP/1.1 408 Request Timeout\r\n"
+        case 410: "HTTP/1.1 410 Gone\r\n"
+        case 411: "HTTP/1.1 411 Length Required\r\n"
+        case 412: "HTTP/1.1 412 Precondition Failed\r\n"
+        case 413: "HTTP/1.1 413 Content Too Large\r\n"
+        case 414: "HTTP/1.1 414 URI Too Long\r\n"
+        case 415: "HTTP/1.1 415 Unsupported Media Type\r\n"
+        case 416: "HTTP/1.1 416 Range Not Satisfiable\r\n"
+        case 417: "HTTP/1.1 417 Expectation Failed\r\n"
+        case 429: "HTTP/1.1 429 Too Many Requests\r\n"
+        case 431: "HTTP/1.1 431 Request Header Fields Too Large\r\n"
+        case 500: "HTTP/1.1 500 Internal Server Error\r\n"
+        case 501: "HTTP/1.1 501 Not Implemented\r\n"
+        case 503: "HTTP/1.1 503 Service Unavailable\r\n"
+        case 505: "HTTP/1.1 505 HTTP Version Not Supported\r\n"
+        case 507: "HTTP/1.1 507 Insufficient Storage\r\n"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,63 @@
+/// Percent-encoding (RFC 3986, section 2.1).
+public enum PercentCoding {
+    /// Whether decoding would change nothing, so that the bytes can be used where they are.
+    public static func isPlain(_ text: RawSpan, plusIsSpace: Bool = false) -> Bool {
+        for index in 0..<text.byteCount {
+            let byte = text.byte(index)
+            if byte == UInt8(ascii: "%") || (plusIsSpace && byte == UInt8(ascii: "+")) {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// Appends the decoded bytes, at most as many as there are in `text`. Throws an error of `code` for
+    /// a `%` without two hexadecimal digits behind it; `out` then has the bytes before it.
+    public static func decode(
+        _ text: RawSpan, plusIsSpace: Bool = false, orThrow code: ErrorCode = .malformed,
+        into out: inout [UInt8]
+    ) throws(ProtocolError) {
+        var index = 0
+        while index < text.byteCount {
+            let byte = text.byte(index)
+            index += 1
+            if byte == UInt8(ascii: "%") {
+                guard index + 2 <= text.byteCount, let high = Hex.value(text.byte(index)),
+                    let low = Hex.value(text.byte(index + 1))
+                else {
+                    throw ProtocolError(
+                        code,
+                        "in \(text.excerpt()) the % at byte \(index - 1) has no two hex digits")
+                }
+                out.append(high << 4 | low)
+                index += 2
+            } else if plusIsSpace, byte == UInt8(ascii: "+") {
+                out.append(0x20)
+            } else {
+                out.append(byte)
+            }
+        }
+    }
+
+    /// Appends `bytes` so that they can stand as one segment of a path or as a value in a query: all but
+    /// RFC 3986's unreserved characters are encoded.
+    public static func encode(_ bytes: RawSpan, into out: inout [UInt8]) {
+        for index in 0..<bytes.byteCount {
+            let byte = bytes.byte(index)
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"), UInt8(ascii: "~"):
+                out.append(byte)
+            default:
+                out.append(UInt8(ascii: "%"))
+                out.append(upper(byte >> 4))
+                out.append(upper(byte & 0xF))
+            }
+        }
+    }
+
+    private static func upper(_ value: UInt8) -> UInt8 {
+        value < 10 ? value + 0x30 : value + 0x37
+    }
+}

@@ -1,0 +1,86 @@
+/// The query of a request that stores a payload: what the binary protocol's put says in its head.
+public struct PublishQuery: Sendable, Hashable {
+    /// The lifetime, at least 1 second; nil when not given. The longest is for the daemon to check.
+    public var ttlSeconds: Int64?
+    /// The expiry in milliseconds since 1970; nil when not given.
+    public var expiryMilliseconds: Int64?
+    /// The message; empty: none.
+    public var message: [UInt8] = []
+    /// The rich type; empty: none.
+    public var richType: [UInt8] = []
+    /// The owner; empty: none.
+    public var owner: [UInt8] = []
+
+    /// Nothing given.
+    public init() {}
+
+    /// Reads a query; an empty one gives nothing. Throws `bad_query` for a name that is unknown or given
+    /// twice and for bad escapes, and the fitting code for a bad value. Allocates what it returns.
+    public static func parse(_ query: RawSpan) throws(ProtocolError) -> PublishQuery {
+        var result = PublishQuery()
+        var seen = 0
+        var parameters = QueryParameters()
+        while let (name, value) = try parameters.next(query) {
+            var key: [UInt8] = []
+            try PercentCoding.decode(
+                name.of(query), plusIsSpace: true, orThrow: .badQuery, into: &key)
+            var text: [UInt8] = []
+            try PercentCoding.decode(
+                value.of(query), plusIsSpace: true, orThrow: .badQuery, into: &text)
+            let bit = try result.set(key.span.bytes, to: text)
+            guard seen & bit == 0 else {
+                throw ProtocolError(
+                    .badQuery, "the parameter \(key.span.bytes.excerpt()) is given twice")
+            }
+            seen |= bit
+        }
+        try Lifetime.check(
+            ttlSeconds: result.ttlSeconds, expiryMilliseconds: result.expiryMilliseconds)
+        return result
+    }
+
+    /// Sets one value; returns a bit that stands for its name.
+    private mutating func set(_ name: RawSpan, to value: [UInt8]) throws(ProtocolError) -> Int {
+        if name.equals("ttl") {
+            ttlSeconds = try Self.ttl(value.span.bytes)
+            return 1
+        }
+        if name.equals("expires_at") {
+            expiryMilliseconds = try Timestamp.parse(value.span.bytes)
+            return 2
+        }
+        if name.equals("message") {
+            if !value.isEmpty { try Names.checkMessage(value.span.bytes) }
+            message = value
+            return 4
+        }
+        if name.equals("rich_type") {
+            if !value.isEmpty { try Names.checkRichType(value.span.bytes) }
+            richType = value
+            return 8
+        }
+        if name.equals("owner") {
+            if !value.isEmpty { try Names.checkOwner(value.span.bytes) }
+            owner = value
+            return 16
+        }
+        throw ProtocolError(
+            .badQuery,
+            "the parameter \(name.excerpt()) is not one of ttl, expires_at, message, rich_type, owner"
+        )
+    }
+
+    /// Seconds in decimal digits. A sign or a fraction makes it no number of seconds.
+    private static func ttl(_ text: RawSpan) throws(ProtocolError) -> Int64 {
+        switch Decimal.parse(text) {
+        case .value(let value):
+            guard let seconds = Int64(exactly: value) else { fallthrough }
+            return seconds
+        case .tooLarge:
+            throw ProtocolError(.badTTL, "the ttl \(text.excerpt()) is too long")
+        case .malformed:
+            throw ProtocolError(
+                .badTTL, "the ttl \(text.excerpt()) is not a whole number of seconds, at least 1")
+        }
+    }
+}

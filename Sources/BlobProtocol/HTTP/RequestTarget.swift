@@ -1,0 +1,59 @@
+/// The forms of a request target (RFC 9112, section 3.2).
+enum RequestTarget {
+    /// Finds path and query in `head.target`. `queryStart` is the position behind the first `?`, or -1.
+    ///
+    /// Taken are the origin form, the absolute form (a server must accept it, section 3.2.2) and, with
+    /// OPTIONS, `*`. The authority form belongs to CONNECT, which is refused.
+    static func split(
+        _ bytes: RawSpan, queryStart: Int, into head: inout HTTPRequestHead
+    ) throws(ProtocolError) {
+        let target = head.target
+        let pathEnd = queryStart < 0 ? target.end : queryStart - 1
+        if queryStart >= 0 { head.query = Slice(queryStart, upTo: target.end) }
+        if bytes.byte(target.offset) == UInt8(ascii: "/") {
+            head.path = Slice(target.offset, upTo: pathEnd)
+        } else if let authority = authorityStart(target.of(bytes)) {
+            let start = target.offset + authority
+            var index = start
+            while index < pathEnd, bytes.byte(index) != UInt8(ascii: "/") {
+                guard isAuthority(bytes.byte(index)) else { break }
+                index += 1
+            }
+            // A URI of these schemes without a host is no valid one (RFC 9110, section 4.2.1).
+            guard index > start, index == pathEnd || bytes.byte(index) == UInt8(ascii: "/") else {
+                throw refused(target.of(bytes))
+            }
+            head.path = Slice(index, upTo: pathEnd)
+        } else if target.of(bytes).equals("*"), head.method == .options {
+            head.path = target
+        } else {
+            throw refused(target.of(bytes))
+        }
+    }
+
+    /// Where the authority of an absolute target begins, or nil when the target has no known scheme.
+    private static func authorityStart(_ target: RawSpan) -> Int? {
+        if target.hasPrefixIgnoringCase("http://") { return 7 }
+        if target.hasPrefixIgnoringCase("https://") { return 8 }
+        return nil
+    }
+
+    /// Whether a byte may stand in a host with a port: RFC 3986's unreserved characters and
+    /// sub-delims, `%`, and the `:`, `[`, `]` of ports and addresses. No user information: RFC 9110,
+    /// section 4.2.4, calls that an error.
+    static func isAuthority(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "$")...UInt8(ascii: "."),
+            UInt8(ascii: "!"), UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: "_"),
+            UInt8(ascii: "~"), UInt8(ascii: "["), UInt8(ascii: "]"):
+            true
+        default: false
+        }
+    }
+
+    private static func refused(_ target: RawSpan) -> ProtocolError {
+        ProtocolError(
+            .malformed, "the request target \(target.excerpt()) is neither a path nor an http URI")
+    }
+}

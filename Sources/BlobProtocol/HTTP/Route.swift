@@ -1,0 +1,113 @@
+/// Which resource a path names. The slices are of the path that was parsed and still percent-encoded:
+/// decode them (`PercentCoding`), then check them (`Names`). An encoded `/` is decoded only then, and
+/// refused by the names' rules.
+public enum Route: Sendable, Hashable {
+    /// `/healthz`
+    case healthz
+    /// `/v1/stats`
+    case stats
+    /// `/v1/notifications`
+    case notifications
+    /// `/v1/notifications/{id}`
+    case notification(id: Slice)
+    /// `/v1/notifications/{id}/payload`
+    case payload(id: Slice)
+    /// `/v1/notifications/{id}/parts/{name}`
+    case part(id: Slice, name: Slice)
+    /// `/api/notifications/{id}`
+    case classicPayload(id: Slice)
+    /// `/v1/blobs/{digest}`: see `DigestText`.
+    case blob(digest: Slice)
+    /// Any other: 404.
+    case unknown
+
+    /// Finds the resource of a path without its query. Empty segments and a slash at the end make a path
+    /// unknown.
+    public static func parse(path: RawSpan) -> Route {
+        var segments = PathSegments(path)
+        guard let first = segments.next(path) else { return .unknown }
+        switch first.of(path) {
+        case let text where text.equals("v1"): return versioned(path, &segments)
+        case let text where text.equals("api"):
+            guard let second = segments.next(path), second.of(path).equals("notifications"),
+                let id = segments.next(path), segments.isAtEnd(path)
+            else { return .unknown }
+            return .classicPayload(id: id)
+        case let text where text.equals("healthz"):
+            return segments.isAtEnd(path) ? .healthz : .unknown
+        default: return .unknown
+        }
+    }
+
+    private static func versioned(_ path: RawSpan, _ segments: inout PathSegments) -> Route {
+        guard let kind = segments.next(path) else { return .unknown }
+        if kind.of(path).equals("notifications") { return notification(path, &segments) }
+        if kind.of(path).equals("blobs") {
+            guard let digest = segments.next(path), segments.isAtEnd(path) else { return .unknown }
+            return .blob(digest: digest)
+        }
+        if kind.of(path).equals("stats"), segments.isAtEnd(path) { return .stats }
+        return .unknown
+    }
+
+    private static func notification(_ path: RawSpan, _ segments: inout PathSegments) -> Route {
+        if segments.isAtEnd(path) { return .notifications }
+        guard let id = segments.next(path) else { return .unknown }
+        if segments.isAtEnd(path) { return .notification(id: id) }
+        guard let kind = segments.next(path) else { return .unknown }
+        if kind.of(path).equals("payload") {
+            return segments.isAtEnd(path) ? .payload(id: id) : .unknown
+        }
+        guard kind.of(path).equals("parts"), let name = segments.next(path),
+            segments.isAtEnd(path)
+        else { return .unknown }
+        return .part(id: id, name: name)
+    }
+
+    /// The methods that the resource has, for the `Allow` field of a 405 (RFC 9110, section 10.2.1);
+    /// empty when there is no such resource.
+    public var allow: StaticString {
+        switch self {
+        case .healthz, .stats, .blob, .classicPayload: "GET, HEAD"
+        case .notifications: "POST"
+        case .notification: "GET, HEAD, DELETE"
+        case .payload, .part: "GET, HEAD, PUT"
+        case .unknown: ""
+        }
+    }
+
+    /// Whether the resource has the method.
+    public func allows(_ method: HTTPMethod) -> Bool {
+        switch (self, method) {
+        case (.healthz, .get), (.healthz, .head), (.stats, .get), (.stats, .head): true
+        case (.blob, .get), (.blob, .head): true
+        case (.classicPayload, .get), (.classicPayload, .head): true
+        case (.notifications, .post): true
+        case (.notification, .get), (.notification, .head), (.notification, .delete): true
+        case (.payload, .get), (.payload, .head), (.payload, .put): true
+        case (.part, .get), (.part, .head), (.part, .put): true
+        default: false
+        }
+    }
+}
+
+/// Walks through the segments of a path that begins with a slash.
+private struct PathSegments {
+    /// Where the slash before the next segment is.
+    private var index = 0
+
+    init(_ path: RawSpan) {
+        if path.byteCount == 0 || path.byte(0) != UInt8(ascii: "/") { index = path.byteCount }
+    }
+
+    func isAtEnd(_ path: RawSpan) -> Bool { index >= path.byteCount }
+
+    /// The next segment, or nil when it is empty or there is none.
+    mutating func next(_ path: RawSpan) -> Slice? {
+        guard index < path.byteCount else { return nil }
+        let start = index + 1
+        index = start
+        while index < path.byteCount, path.byte(index) != UInt8(ascii: "/") { index += 1 }
+        return index > start ? Slice(start, upTo: index) : nil
+    }
+}

@@ -1,0 +1,103 @@
+/// Times as RFC 3339 writes them (section 5.6), to and from milliseconds since 1970.
+public enum Timestamp {
+    /// Reads `2026-12-01T00:00:00Z`, with a fraction of a second (further digits than three are cut off)
+    /// and with an offset instead of `Z`. Throws `bad_expiry` for anything else, for a leap second, and
+    /// for a time outside of the years 1970 to 9999.
+    public static func parse(_ text: RawSpan) throws(ProtocolError) -> Int64 {
+        guard let milliseconds = milliseconds(text) else {
+            throw ProtocolError(
+                .badExpiry,
+                "the time \(text.excerpt()) is not like 2026-12-01T00:00:00Z or "
+                    + "2026-12-01T00:00:00+01:00 (in a query a + is written %2B)")
+        }
+        guard milliseconds >= 0, milliseconds <= WireLimits.expiryMillisecondsMax else {
+            throw ProtocolError(
+                .badExpiry, "the time \(text.excerpt()) is not within the years 1970 to 9999")
+        }
+        return milliseconds
+    }
+
+    /// Appends a time in UTC with milliseconds, `2026-12-01T00:00:00.000Z`. Times outside of the years
+    /// 1970 to 9999 are moved to the nearest end.
+    public static func append(_ milliseconds: Int64, to out: inout [UInt8]) {
+        let time = UInt64(min(max(milliseconds, 0), WireLimits.expiryMillisecondsMax))
+        let date = CivilDate(dayNumber: Int(time / 86_400_000))
+        let second = time / 1_000 % 86_400
+        Decimal.append(UInt64(date.year), digits: 4, to: &out)
+        out.append(UInt8(ascii: "-"))
+        Decimal.append(UInt64(date.month), digits: 2, to: &out)
+        out.append(UInt8(ascii: "-"))
+        Decimal.append(UInt64(date.day), digits: 2, to: &out)
+        out.append(UInt8(ascii: "T"))
+        Decimal.append(second / 3_600, digits: 2, to: &out)
+        out.append(UInt8(ascii: ":"))
+        Decimal.append(second / 60 % 60, digits: 2, to: &out)
+        out.append(UInt8(ascii: ":"))
+        Decimal.append(second % 60, digits: 2, to: &out)
+        out.append(UInt8(ascii: "."))
+        Decimal.append(time % 1_000, digits: 3, to: &out)
+        out.append(UInt8(ascii: "Z"))
+    }
+
+    private static func milliseconds(_ text: RawSpan) -> Int64? {
+        let count = text.byteCount
+        guard count >= 20, text.byte(4) == UInt8(ascii: "-"), text.byte(7) == UInt8(ascii: "-"),
+            text.byte(10) | 0x20 == UInt8(ascii: "t"), text.byte(13) == UInt8(ascii: ":"),
+            text.byte(16) == UInt8(ascii: ":"),
+            let year = number(text, 0, 4), let month = number(text, 5, 2),
+            let day = number(text, 8, 2), let hour = number(text, 11, 2),
+            let minute = number(text, 14, 2), let second = number(text, 17, 2),
+            (1...12).contains(month), day >= 1,
+            day <= CivilDate.dayCount(year: year, month: month), hour < 24, minute < 60, second < 60
+        else { return nil }
+        var index = 19
+        guard let fraction = fraction(text, &index), let offset = offset(text, index) else {
+            return nil
+        }
+        let dayNumber = CivilDate(year: year, month: month, day: day).dayNumber
+        let seconds = dayNumber * 86_400 + hour * 3_600 + minute * 60 + second - offset
+        return Int64(seconds) * 1_000 + Int64(fraction)
+    }
+
+    /// A number of exactly `digits` digits, at most four.
+    private static func number(_ text: RawSpan, _ start: Int, _ digits: Int) -> Int? {
+        var value = 0
+        for index in start..<(start + digits) {
+            guard Decimal.isDigit(text.byte(index)) else { return nil }
+            value = value * 10 + Int(text.byte(index) - 0x30)
+        }
+        return value
+    }
+
+    /// Milliseconds behind the point, 0 when there is none; nil when no digit follows it.
+    private static func fraction(_ text: RawSpan, _ index: inout Int) -> Int? {
+        guard text.byte(index) == UInt8(ascii: ".") else { return 0 }
+        index += 1
+        let start = index
+        var value = 0
+        var unit = 100
+        while index < text.byteCount, Decimal.isDigit(text.byte(index)) {
+            value += unit * Int(text.byte(index) - 0x30)
+            unit /= 10
+            index += 1
+        }
+        return index > start ? value : nil
+    }
+
+    /// The offset from UTC in seconds: `Z` or `±hh:mm`, and nothing behind it.
+    private static func offset(_ text: RawSpan, _ index: Int) -> Int? {
+        guard index < text.byteCount else { return nil }
+        let sign: Int
+        switch text.byte(index) {
+        case UInt8(ascii: "Z"), UInt8(ascii: "z"): return index + 1 == text.byteCount ? 0 : nil
+        case UInt8(ascii: "+"): sign = 1
+        case UInt8(ascii: "-"): sign = -1
+        default: return nil
+        }
+        guard index + 6 == text.byteCount, text.byte(index + 3) == UInt8(ascii: ":"),
+            let hours = number(text, index + 1, 2), let minutes = number(text, index + 4, 2),
+            hours < 24, minutes < 60
+        else { return nil }
+        return sign * (hours * 3_600 + minutes * 60)
+    }
+}
