@@ -175,7 +175,7 @@ extension BlobConnection {
         guard case .payload(let info) = outcome else { throw unexpected(outcome) }
         guard info.byteCount <= byteCountMax || !bytes.isEmpty else {
             throw ClientError.refused(
-                Problem(
+                DaemonProblem(
                     status: 413, code: "payload_too_large", title: "Payload too large",
                     detail: "the payload is \(info.byteCount) bytes long; "
                         + "this client takes at most \(byteCountMax) into memory"))

@@ -274,8 +274,8 @@ public struct BlobConnection: ~Copyable, Sendable {
     private mutating func receiveProblem(_ header: ResponseFrame) throws(ClientError) -> ClientError
     {
         _ = try receiveHead(header)
-        let document = try receiveDocument(header, byteCountMax: Problem.byteCountMax)
-        let problem = Problem(status: Int(header.status), document: document)
+        let document = try receiveDocument(header, byteCountMax: DaemonProblem.byteCountMax)
+        let problem = DaemonProblem(status: Int(header.status), document: document)
         switch header.status {
         case 404: return .notFound(problem)
         case 410: return .expired(problem)

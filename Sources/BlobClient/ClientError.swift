@@ -10,11 +10,11 @@ public enum ClientError: Error, Sendable, Hashable {
     /// The path cannot be a socket's: empty, with a NUL, or over the kernel's limit for `sun_path`.
     case badSocketPath(String, byteCountMax: Int)
     /// There is no such notification, part or blob (404).
-    case notFound(Problem)
+    case notFound(DaemonProblem)
     /// There was one, and its time is over (410).
-    case expired(Problem)
+    case expired(DaemonProblem)
     /// The daemon refused the request; the problem says why.
-    case refused(Problem)
+    case refused(DaemonProblem)
     /// The request was not sent, because the daemon would have refused it: the error names the value
     /// and the limit.
     case invalid(ProtocolError)

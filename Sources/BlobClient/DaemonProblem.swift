@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// Why the daemon refused, as it said it: the members of an `application/problem+json` document (RFC 9457)
 /// that every error answer has, in either dialect.
-public struct Problem: Sendable, Hashable, Decodable, CustomStringConvertible {
+public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConvertible {
     /// The most bytes of a problem document that are read. A longer one is a violation of the protocol.
     public static let byteCountMax = 65_536
 
@@ -26,7 +26,7 @@ public struct Problem: Sendable, Hashable, Decodable, CustomStringConvertible {
     /// Reads a document. One that cannot be read still gives its status, with the code `unknown`.
     init(status: Int, document: [UInt8]) {
         let decoder = JSONDecoder()
-        if let problem = try? decoder.decode(Problem.self, from: Data(document)) {
+        if let problem = try? decoder.decode(DaemonProblem.self, from: Data(document)) {
             self = problem
         } else {
             self.init(status: status, code: "unknown", title: "Refused")
