@@ -23,20 +23,11 @@ internal import CLMDB
     /// The number of the last commit this view contains (`mdb_txn_id`).
     package var id: UInt64 { unsafe UInt64(mdb_txn_id(handle)) }
 
-    /// The value of `key`, straight from the map, or nil where there is none. One B-tree lookup (`mdb_get`), no copy.
-    ///
-    /// - Returns: bytes that are good as long as this transaction, aligned to 2 bytes only.
-    @inline(__always)
-    @_lifetime(borrow self)
-    package borrowing func value(
-        forKey key: RawSpan, in table: Table
-    ) throws(LMDBError) -> RawSpan? {
-        var found = unsafe MDB_val()
-        let code = unsafe key.withMDBValue { unsafe mdb_get(handle, table.handle, &$0, &found) }
-        if code == MDB_NOTFOUND { return nil }
-        try LMDBError.check(code, "mdb_get")
-        // The map keeps these bytes until this transaction ends.
-        return unsafe _overrideLifetime(MappedValue.span(of: found), borrowing: self)
+    /// This transaction, lent.
+    package var view: ReadView {
+        @inline(__always)
+        @_lifetime(borrow self)
+        get { ReadView(self) }
     }
 
     /// Pages and entries of a table (`mdb_stat`).
@@ -60,5 +51,30 @@ extension TableStatistics {
             entryCount: raw.ms_entries,
             pageCount: raw.ms_branch_pages + raw.ms_leaf_pages + raw.ms_overflow_pages,
             depth: Int(raw.ms_depth))
+    }
+}
+
+/// A read transaction, lent: a plain value that can be copied and stored in other borrowed values, and ends with the transaction.
+@safe package struct ReadView: ~Escapable {
+    private let handle: OpaquePointer
+
+    @inline(__always)
+    @_lifetime(borrow transaction)
+    package init(_ transaction: borrowing ReadTransaction) {
+        unsafe handle = transaction.handle
+    }
+
+    /// The value of `key`, straight from the map, or nil. One B-tree lookup (`mdb_get`), no copy.
+    ///
+    /// - Returns: bytes that are good as long as the transaction that is lent, aligned to 2 bytes only.
+    @inline(__always)
+    @_lifetime(copy self)
+    package func value(forKey key: RawSpan, in table: Table) throws(LMDBError) -> RawSpan? {
+        var found = unsafe MDB_val()
+        let code = unsafe key.withMDBValue { unsafe mdb_get(handle, table.handle, &$0, &found) }
+        if code == MDB_NOTFOUND { return nil }
+        try LMDBError.check(code, "mdb_get")
+        // The map keeps these bytes until the transaction that this view borrows ends.
+        return unsafe _overrideLifetime(MappedValue.span(of: found), copying: self)
     }
 }
