@@ -19,26 +19,37 @@ struct ChunkReader: ~Escapable {
     @inline(__always)
     @_lifetime(copy self)
     func chunk(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
-        guard let value = try value(blob.number, index),
+        let ordinal = blob.number &+ UInt64(truncatingIfNeeded: index)
+        if store._withUnsafeGuaranteedRef({ $0.verifiedChunks.contains(ordinal) }) {
+            let value = try value(of: blob, at: index)
+            return value.extracting(Chunk.checksumByteCount..<value.byteCount)
+        }
+        let bytes = try checkedChunk(of: blob, at: index)
+        store._withUnsafeGuaranteedRef { $0.verifiedChunks.insert(ordinal) }
+        return bytes
+    }
+
+    /// The same, computing the checksum whatever was computed before.
+    @_lifetime(copy self)
+    func checkedChunk(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
+        let value = try value(of: blob, at: index)
+        let bytes = value.extracting(Chunk.checksumByteCount..<value.byteCount)
+        try Chunk.check(value.integer(at: 0), of: blob, at: index, bytes: bytes)
+        return bytes
+    }
+
+    /// Checksum and bytes, of the right length.
+    @inline(__always)
+    @_lifetime(copy self)
+    private func value(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
+        let key = Keys.chunk(blob.number, index)
+        let table = store._withUnsafeGuaranteedRef { $0.tables.chunks }
+        guard let value = try view.get(key.bytes, in: table),
             value.byteCount == Chunk.checksumByteCount + blob.chunkByteCount(at: index)
         else {
             throw .corrupt("chunk \(index) of \(blob.digest) is missing or has another length")
         }
-        let bytes = value.extracting(Chunk.checksumByteCount..<value.byteCount)
-        let ordinal = blob.number &+ UInt64(truncatingIfNeeded: index)
-        if !store._withUnsafeGuaranteedRef({ $0.verifiedChunks.contains(ordinal) }) {
-            try Chunk.check(value.integer(at: 0), of: blob, at: index, bytes: bytes)
-            store._withUnsafeGuaranteedRef { $0.verifiedChunks.insert(ordinal) }
-        }
-        return bytes
-    }
-
-    @inline(__always)
-    @_lifetime(copy self)
-    private func value(_ number: UInt64, _ index: Int) throws(StoreError) -> RawSpan? {
-        let key = Keys.chunk(number, index)
-        let table = store._withUnsafeGuaranteedRef { $0.tables.chunks }
-        return try view.get(key.bytes, in: table)
+        return value
     }
 }
 
