@@ -56,10 +56,17 @@ let package = Package(
             ],
             swiftSettings: borrowing),
 
+        // The other process of the store's tests.
+        .executableTarget(
+            name: "store-torture", dependencies: ["BlobStore"], path: "Tests/StoreTorture",
+            swiftSettings: common),
         .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: borrowing),
         .testTarget(
             name: "BlobStoreTests",
-            dependencies: ["BlobStore", "LMDB", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "BlobStore", "LMDB", "store-torture",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: borrowing),
         .testTarget(
             name: "BlobProtocolTests", dependencies: ["BlobProtocol"], swiftSettings: borrowing),
