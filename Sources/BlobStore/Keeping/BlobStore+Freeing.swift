@@ -28,7 +28,7 @@ extension BlobStore {
         return try whileWriting { () throws(StoreError) in
             // First the views, then the leases: a lease is taken while the view it came from is still open.
             let oldestViewed = environment.readers.oldestViewed
-            let ready = try withSnapshot { (snapshot) throws(StoreError) in
+            let (ready, more) = try withSnapshot { (snapshot) throws(StoreError) in
                 try snapshot.orphans(
                     before: oldestViewed, byteCountMax: byteCountMax, leases: leases)
             }
@@ -36,7 +36,10 @@ extension BlobStore {
             return try inTransaction(
                 growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
             ) { (transaction) throws(StoreError) in
-                try transaction.free(ready, byteCountMax: byteCountMax)
+                var result = try transaction.free(ready, byteCountMax: byteCountMax)
+                // And there are those that were not looked at.
+                if more { result.more = true }
+                return result
             }
         }
     }
@@ -46,22 +49,24 @@ extension Snapshot {
     /// Orphans that nobody can be reading, up to about `byteCountMax` stored bytes.
     fileprivate borrowing func orphans(
         before oldestViewed: UInt64, byteCountMax: Int, leases: LeaseTable
-    ) throws(StoreError) -> [(UInt64, OrphanEntry)] {
+    ) throws(StoreError) -> (ready: [(UInt64, OrphanEntry)], more: Bool) {
         var ready: [(UInt64, OrphanEntry)] = []
         var bytes = 0
         var cursor = try transaction.cursor(in: store.tables.orphans)
         var isThere = try cursor.first()
-        while isThere, bytes <= byteCountMax, ready.count < StoreLimits.transactionPutCountMax / 4 {
+        while isThere {
             guard cursor.key.byteCount == 8 else { throw .corrupt("an entry of the orphan table") }
             let number = UInt64(bigEndian: cursor.key.word(at: 0))
             let entry = try OrphanEntry(cursor.value, number: number)
             if entry.transaction <= oldestViewed && !leases.isHeld(number) {
+                guard bytes <= byteCountMax, ready.count < StoreLimits.transactionPutCountMax / 4
+                else { return (ready, true) }
                 ready.append((number, entry))
                 bytes += Int(entry.storedByteCount)
             }
             isThere = try cursor.next()
         }
-        return ready
+        return (ready, false)
     }
 }
 
@@ -88,8 +93,6 @@ extension ChangeTransaction {
             result.blobs += 1
             puts += 1
         }
-        // There may be orphans behind those that were looked at.
-        result.more = result.bytes >= byteCountMax
         return result
     }
 
