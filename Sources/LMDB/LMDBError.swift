@@ -18,7 +18,8 @@ package struct LMDBError: Error, Equatable, CustomStringConvertible {
 
     package static func == (left: LMDBError, right: LMDBError) -> Bool { left.code == right.code }
 
-    /// The map has no room for another page (`MDB_MAP_FULL`): the store has reached the size it may have.
+    /// The map has no room for another page (`MDB_MAP_FULL`): the store has reached the size it may
+    /// have.
     package var isMapFull: Bool { code == MDB_MAP_FULL }
 
     /// Every reader slot of `lock.mdb` is taken (`MDB_READERS_FULL`).

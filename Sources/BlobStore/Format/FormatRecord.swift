@@ -1,4 +1,5 @@
-/// The value `format` of the table `meta`: whose store it is and which version of `docs/FORMAT.md` it follows.
+/// The value `format` of the table `meta`: whose store it is and which version of `docs/FORMAT.md`
+/// it follows.
 struct FormatRecord: Equatable {
     /// The version this program writes.
     static let version: UInt32 = 1

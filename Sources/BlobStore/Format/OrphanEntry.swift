@@ -8,7 +8,8 @@ struct OrphanEntry: Equatable {
     }
 
     var digest: Digest
-    /// The transaction that made it an orphan. A view that contains it cannot find the blob any more.
+    /// The transaction that made it an orphan. A view that contains it cannot find the blob any
+    /// more.
     var transaction: UInt64
     var storedByteCount: UInt64
     var state: State

@@ -1,6 +1,8 @@
-/// A value of the table `notifications`, read in place. `docs/FORMAT.md` draws it; ``RecordEncoder`` writes it.
+/// A value of the table `notifications`, read in place. `docs/FORMAT.md` draws it;
+/// ``RecordEncoder`` writes it.
 ///
-/// The header and the part entries have fixed places, so that finding a part reads a few words and compares one name.
+/// The header and the part entries have fixed places, so that finding a part reads a few words and
+/// compares one name.
 struct RecordView: ~Escapable {
     let bytes: RawSpan
 

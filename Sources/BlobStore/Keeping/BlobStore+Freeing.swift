@@ -11,10 +11,12 @@ public struct FreeResult: Sendable, Hashable {
 }
 
 extension BlobStore {
-    /// The second step of freeing: removes the chunks of blobs that nothing refers to, in one bounded transaction with one sync.
+    /// The second step of freeing: removes the chunks of blobs that nothing refers to, in one
+    /// bounded transaction with one sync.
     ///
-    /// An orphan is left alone while a lease is held on it, and while a snapshot of this process is open that may still find it, since whoever has that snapshot may yet take a lease.
-    /// Snapshots of other processes are safe by LMDB's own rule: pages they can see are not used again.
+    /// An orphan is left alone while a lease is held on it, and while a snapshot of this process is
+    /// open that may still find it, since whoever has that snapshot may yet take a lease. Snapshots
+    /// of other processes are safe by LMDB's own rule: pages they can see are not used again.
     ///
     /// - Parameter byteCountMax: stored bytes to free at the most, but at least one chunk.
     /// - Returns: what was freed; nothing is written or synced when nothing can be.
@@ -26,7 +28,8 @@ extension BlobStore {
         }
         guard isThere else { return FreeResult() }
         return try whileWriting { () throws(StoreError) in
-            // First the views, then the leases: a lease is taken while the view it came from is still open.
+            // First the views, then the leases: a lease is taken while the view it came from is
+            // still open.
             let oldestViewed = environment.readers.oldestViewed
             let ready = try withSnapshot { (snapshot) throws(StoreError) in
                 try snapshot.orphans(
@@ -93,7 +96,8 @@ extension ChangeTransaction {
         return result
     }
 
-    /// A chunk of an orphan that is still there: the first, and its bytes; nil when all are gone. A large orphan is freed over several transactions and found again by what is left.
+    /// A chunk of an orphan that is still there: the first, and its bytes; nil when all are gone. A
+    /// large orphan is freed over several transactions and found again by what is left.
     private borrowing func firstChunk(
         of number: UInt64, _ entry: OrphanEntry
     ) throws(StoreError) -> ([UInt8], Int)? {

@@ -2,12 +2,15 @@ internal import Glibc
 internal import LMDB
 
 extension BlobStore {
-    /// Opens the store in `directory` for reading and writing, creating both when they are not there (in `directory`'s parent, which must be).
+    /// Opens the store in `directory` for reading and writing, creating both when they are not
+    /// there (in `directory`'s parent, which must be).
     ///
-    /// The folder is locked before anything else; a second process is refused. A store that is damaged, of a newer format, or not one at all is refused untouched. Reader slots of dead
+    /// The folder is locked before anything else; a second process is refused. A store that is
+    /// damaged, of a newer format, or not one at all is refused untouched. Reader slots of dead
     /// processes are freed.
     ///
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, or ``StoreError/full`` when the disk has no room for what opening needs.
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, or ``StoreError/full`` when the disk has
+    ///   no room for what opening needs.
     public static func open(
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {
@@ -28,10 +31,11 @@ extension BlobStore {
 
     /// Opens the store in `directory` for reading, beside a daemon or alone.
     ///
-    /// LMDB's readers write themselves into `lock.mdb`. On a read-only mount it would leave that out without a word, and snapshots would change under the reader, so such a
-    /// store is refused.
+    /// LMDB's readers write themselves into `lock.mdb`. On a read-only mount it would leave that
+    /// out without a word, and snapshots would change under the reader, so such a store is refused.
     ///
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, also when this process has the store open already.
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, also when this process has the store open
+    ///   already.
     public static func openReadOnly(
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {
