@@ -35,11 +35,8 @@ import BlobProtocol
         #expect(parseHead(lines: "GET / HTTP/1.0").head?.hostCount == 0)
         #expect(parseHead(lines: "GET / HTTP/1.1\nHost:").head?.hostCount == 1)
         #expect(parseHead(lines: "GET / HTTP/1.1\nHost: [::1]:80").head?.hostCount == 1)
-        for host in ["a b", "a/b", "a,b", "a@b", "\u{e9}"] {
-            let expected: HeadOutcome? = host == "a,b" ? nil : .refused(.malformed)
-            if let expected {
-                #expect(parseHead(lines: "GET / HTTP/1.1\nHost: \(host)") == expected)
-            }
+        for host in ["a b", "a/b", "a@b", "a?b", "\u{e9}"] {
+            #expect(parseHead(lines: "GET / HTTP/1.1\nHost: \(host)") == .refused(.malformed))
         }
     }
 

@@ -41,10 +41,11 @@ import BlobProtocol
         }
         var scanner = HeadScanner()
         for count in 1...bytes.count {
-            let result = try? HTTPRequestHead.parse(
-                bytes[..<count].span.bytes, resuming: &scanner)
-            #expect((result != nil) == (count == bytes.count))
-            if let result { #expect(result.head == parseHead(bytes).head) }
+            let piece = Array(bytes[..<count])
+            let result = try? HTTPRequestHead.parse(piece.span.bytes, resuming: &scanner)
+            let head = result?.head
+            #expect((head != nil) == (count == bytes.count))
+            if let head { #expect(head == parseHead(bytes).head) }
         }
         #expect(scanner.isFresh)
     }
@@ -142,8 +143,9 @@ import BlobProtocol
     private func refusalInPieces(_ bytes: [UInt8]) -> ErrorCode? {
         var scanner = HeadScanner()
         for count in 1...bytes.count {
+            let piece = Array(bytes[..<count])
             let code = code { () throws(ProtocolError) in
-                _ = try HTTPRequestHead.parse(bytes[..<count].span.bytes, resuming: &scanner)
+                _ = try HTTPRequestHead.parse(piece.span.bytes, resuming: &scanner)
             }
             if let code { return code }
         }
