@@ -33,7 +33,9 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["libz-dev"])]),
         .target(name: "CLinux"),
 
-        .target(name: "LMDB", dependencies: ["CLMDB"], swiftSettings: borrowing),
+        .target(
+            name: "LMDB", dependencies: ["CLMDB"],
+            swiftSettings: borrowing + [.strictMemorySafety()]),
         .target(
             name: "BlobStore",
             dependencies: ["LMDB", "CZlib", .product(name: "Crypto", package: "swift-crypto")],

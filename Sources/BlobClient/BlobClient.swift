@@ -1,1 +1,143 @@
-// BlobClient
+public import BlobProtocol
+import Dispatch
+
+/// A daemon, for `async` programs: the calls of `BlobConnection`, without blocking a thread of Swift's.
+///
+/// ```swift
+/// let client = BlobClient(socketPath: "/run/blobd/blobd.sock")
+/// let receipt = try await client.put(
+///     PutRequest(id: "42", mediaType: "image/png", lifetime: .seconds(86_400)), bytes)
+/// let payload = try await client.get("42")
+/// ```
+///
+/// The actor runs on a serial queue of its own, where the blocking happens, and has one connection,
+/// which it makes when it is first needed and again when the daemon has closed it. Calls follow one another; for
+/// several at a time make several clients.
+public actor BlobClient {
+    /// Where the actor's calls run.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    private nonisolated let executor = QueueExecutor()
+    private let socketPath: String
+    private let options: BlobConnection.Options
+    private var connection: BlobConnection?
+
+    /// A client of the daemon at `socketPath`. Nothing is connected before the first call.
+    public init(socketPath: String, options: BlobConnection.Options = .init()) {
+        self.socketPath = socketPath
+        self.options = options
+    }
+
+    /// What the daemon says of itself: its version and its limits.
+    public func daemon() throws(ClientError) -> DaemonInfo {
+        try with { (connection) throws(ClientError) in connection.daemon }
+    }
+
+    /// Asks whether the store can commit. Throws `refused` when it cannot.
+    public func ping() throws(ClientError) {
+        try with { (connection) throws(ClientError) in try connection.ping() }
+    }
+
+    /// Stores bytes for a notification. When this returns they are on the daemon's disk.
+    @discardableResult
+    public func put(_ request: PutRequest, _ bytes: [UInt8]) throws(ClientError) -> PutReceipt {
+        try with { (connection) throws(ClientError) in
+            try connection.put(request, bytes.span.bytes)
+        }
+    }
+
+    /// Fetches a part (nil: `payload`) or a range of it. The digest of a whole one has been checked. Nil
+    /// when there is none, or it has expired.
+    public func get(
+        _ id: String, part: String? = nil, range: WireRange? = nil
+    ) throws(ClientError) -> FetchedPayload? {
+        try ifThere { (connection) throws(ClientError) in
+            try connection.get(id, part: part, range: range)
+        }
+    }
+
+    /// Fetches the bytes with this digest, or a range of them. Nil when there are none.
+    public func getBlob(
+        _ digest: PayloadDigest, range: WireRange? = nil
+    ) throws(ClientError) -> FetchedPayload? {
+        try ifThere { (connection) throws(ClientError) in
+            try connection.getBlob(digest, range: range)
+        }
+    }
+
+    /// Describes a notification. Nil when there is none, or it has expired.
+    public func stat(_ id: String) throws(ClientError) -> NotificationRecord? {
+        try ifThere { (connection) throws(ClientError) in try connection.stat(id) }
+    }
+
+    /// Removes a notification with all its parts. Returns false when there was none.
+    @discardableResult
+    public func delete(_ id: String) throws(ClientError) -> Bool {
+        try ifThere { (connection) throws(ClientError) in try connection.delete(id) } != nil
+    }
+
+    /// The daemon's counters.
+    public func stats() throws(ClientError) -> DaemonStatistics {
+        try with { (connection) throws(ClientError) in try connection.stats() }
+    }
+
+    /// A page of at most `limit` (1…1,000) notifications whose ids come after `after` in byte order.
+    public func list(
+        limit: Int = 1_000, after: String? = nil
+    ) throws(ClientError) -> NotificationPage {
+        try with { (connection) throws(ClientError) in
+            try connection.list(limit: limit, after: after)
+        }
+    }
+
+    /// Closes the connection. The next call makes a new one.
+    public func close() {
+        connection = nil
+    }
+
+    private func ifThere<T>(
+        _ call: (inout BlobConnection) throws(ClientError) -> T
+    ) throws(ClientError) -> T? {
+        do throws(ClientError) {
+            return try with(call)
+        } catch {
+            switch error {
+            case .notFound, .expired: return nil
+            default: throw error
+            }
+        }
+    }
+
+    /// Runs one call on the connection. One that the daemon has closed meanwhile, as it does with idle
+    /// ones, is replaced before the call; nothing is ever sent twice.
+    private func with<T>(
+        _ call: (inout BlobConnection) throws(ClientError) -> T
+    ) throws(ClientError) -> T {
+        var current: BlobConnection
+        if let kept = connection.take(), !kept.isFinished {
+            current = kept
+        } else {
+            current = try BlobConnection.connect(to: socketPath, options: options)
+        }
+        do throws(ClientError) {
+            let result = try call(&current)
+            connection = consume current
+            return result
+        } catch {
+            if !error.endsConnection { connection = consume current }
+            throw error
+        }
+    }
+}
+
+/// Runs an actor on a dispatch queue, whose threads may block.
+private final class QueueExecutor: SerialExecutor {
+    private let queue = DispatchQueue(label: "blobd.client")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+}

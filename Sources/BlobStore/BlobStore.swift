@@ -1,1 +1,68 @@
-// BlobStore
+internal import LMDB
+internal import Synchronization
+
+/// Payloads of notifications, content-addressed, in one LMDB file.
+///
+/// A blob is stored once, however many notifications refer to it. A change that was answered is on disk. A read costs two B-tree lookups and no copy, and never
+/// returns what has expired.
+///
+/// ```swift
+/// let store = try BlobStore.open(at: "data")
+/// var writer = store.makePayloadWriter()
+/// try writer.append(image.span.bytes)
+/// let payload = try writer.finish(mediaType: "image/png")
+/// try store.publish(
+///     Publication(id: "42", payload: payload, expiry: .at(now.adding(seconds: 3_600))), asOf: now)
+/// let sum = try store.withPayload(for: "42", asOf: now) { payload in payload.byteCount }
+/// ```
+public final class BlobStore: Sendable {
+    /// How a store is opened.
+    public struct Options: Sendable {
+        /// The most `data.mdb` may grow to, in bytes. It is address space, set aside once.
+        public var mapByteCountMax = StoreLimits.mapByteCountDefault
+        /// Snapshots open at once, in all processes together.
+        public var readerCountMax = StoreLimits.readerCountMaxDefault
+        /// Bytes of one payload.
+        public var payloadByteCountMax = StoreLimits.payloadByteCountMaxDefault
+
+        public init() {}
+    }
+
+    /// Which store it is; made when it was created.
+    public let id: StoreID
+
+    /// The folder it is in.
+    public let directory: String
+
+    /// How it was opened.
+    public let options: Options
+
+    /// True when it was opened by ``openReadOnly(at:options:)``.
+    public var isReadOnly: Bool { environment.isReadOnly }
+
+    let environment: Environment
+    let tables: Tables
+    let leases = LeaseTable()
+    let verifiedChunks = VerifiedSet()
+    let verifiedRecords = VerifiedSet()
+    let space: SpaceReserve
+    /// One change at a time. Taken before LMDB's own write lock, and never inside a lease's.
+    let writing = Mutex<Void>(())
+    /// Why nothing is written any more by this process: a sync failed. nil while all is well. Taken alone or inside `writing`.
+    let syncFailure = Mutex<String?>(nil)
+    /// Keeps other daemons out; nil when read-only.
+    private let directoryLock: DirectoryLock?
+
+    init(
+        _ environment: Environment, tables: Tables, format: FormatRecord, directory: String,
+        options: Options, lock: DirectoryLock?
+    ) {
+        self.environment = environment
+        self.tables = tables
+        self.directory = directory
+        self.options = options
+        id = format.storeID
+        space = SpaceReserve(environment, tables, byteCountMax: options.mapByteCountMax)
+        directoryLock = consume lock
+    }
+}

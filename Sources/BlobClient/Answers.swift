@@ -1,0 +1,143 @@
+import BlobProtocol
+
+/// What the daemon said of itself when the connection began.
+public struct DaemonInfo: Sendable, Hashable {
+    /// The version of the protocol that is spoken.
+    public let protocolVersion: Int
+    /// The daemon's own version, as it names it.
+    public let serverVersion: String
+    /// The store's id, 32 hexadecimal digits.
+    public let storeID: String
+    /// The most bytes of a payload.
+    public let payloadByteCountMax: UInt64
+    /// How many requests of one connection may be unanswered.
+    public let requestsInFlightMax: Int
+    /// The lifetime of what comes without one, in seconds.
+    public let defaultTTLSeconds: UInt64
+    /// The longest lifetime, in seconds.
+    public let ttlSecondsMax: UInt64
+
+    init(_ response: Hello.Response, head: RawSpan) {
+        protocolVersion = Int(response.version)
+        serverVersion = response.serverVersion.of(head).text()
+        storeID = response.storeID.of(head).array().map { byte in
+            let hex = String(byte, radix: 16)
+            return byte < 16 ? "0" + hex : hex
+        }.joined()
+        payloadByteCountMax = response.payloadByteCountMax
+        // A daemon that allows none at all would leave nothing to do; one is always possible.
+        requestsInFlightMax = max(1, Int(clamping: response.requestsInFlightMax))
+        defaultTTLSeconds = response.defaultTTLSeconds
+        ttlSecondsMax = response.ttlSecondsMax
+    }
+
+    init() {
+        protocolVersion = 0
+        serverVersion = ""
+        storeID = ""
+        payloadByteCountMax = 0
+        requestsInFlightMax = 1
+        defaultTTLSeconds = 0
+        ttlSecondsMax = 0
+    }
+}
+
+/// What a put has done. It is on the daemon's disk.
+public struct PutReceipt: Sendable, Hashable {
+    /// The notification's id, also when the daemon chose it.
+    public let id: String
+    /// Whether the part is new (201); otherwise it replaced one (200).
+    public let isCreated: Bool
+    /// The SHA-256 of the bytes as given.
+    public let digest: PayloadDigest
+    /// How many bytes were given.
+    public let byteCount: UInt64
+    /// How many bytes they take in the store. Several notifications may share them.
+    public let storedByteCount: UInt64
+    /// Whether they are stored compressed.
+    public let isCompressed: Bool
+    /// When the notification expires, in milliseconds since 1970.
+    public let expiryMilliseconds: Int64
+    /// The store's revision at which it was put.
+    public let revision: UInt64
+
+    init(_ response: Put.Response, head: RawSpan, status: UInt16) {
+        id = response.id.of(head).text()
+        isCreated = status == 201
+        digest = digestField(response.digest.of(head))
+        byteCount = response.byteCount
+        storedByteCount = response.storedByteCount
+        isCompressed = response.coding == .gzip
+        expiryMilliseconds = response.expiryMilliseconds
+        revision = response.revision
+    }
+}
+
+/// What a get's answer says before the bytes.
+public struct PayloadInfo: Sendable, Hashable {
+    /// The SHA-256 of all bytes as given.
+    public let digest: PayloadDigest
+    /// How many bytes the whole payload has as given.
+    public let byteCount: UInt64
+    /// The position of the first byte that follows: 0 unless a range was asked for.
+    public let first: UInt64
+    /// The media type as it was put; `application/octet-stream` for a blob fetched by digest.
+    public let mediaType: String
+    /// When it expires, in milliseconds since 1970.
+    public let expiryMilliseconds: Int64
+    /// When it was created, in milliseconds since 1970; 0 for a blob fetched by digest.
+    public let createdMilliseconds: Int64
+    /// The store's revision at which it was put; 0 for a blob fetched by digest.
+    public let revision: UInt64
+    /// Whether the bytes came compressed. What a caller is given never is.
+    public let isCompressed: Bool
+
+    init(_ response: Get.Response, head: RawSpan) {
+        digest = digestField(response.digest.of(head))
+        byteCount = response.byteCount
+        first = response.first
+        mediaType = response.mediaType.of(head).text()
+        expiryMilliseconds = response.expiryMilliseconds
+        createdMilliseconds = response.createdMilliseconds
+        revision = response.revision
+        isCompressed = response.coding == .gzip
+    }
+}
+
+/// A payload with its bytes, which are the caller's own.
+public struct FetchedPayload: Sendable, Hashable {
+    /// What the answer said of it.
+    public let info: PayloadInfo
+    /// The bytes asked for, as they were given.
+    public let bytes: [UInt8]
+}
+
+/// The answer to one of several requests that were sent together.
+public struct Answer: Sendable {
+    /// The number that queueing the request returned.
+    public let requestID: UInt32
+    /// What came of it.
+    public let outcome: Outcome
+
+    /// What came of a request.
+    public enum Outcome: Sendable {
+        /// A ping or a delete was done.
+        case done
+        /// A put was done, and is on disk.
+        case stored(PutReceipt)
+        /// A get; the bytes went to the sink.
+        case payload(PayloadInfo)
+        /// A stat, stats or list: the JSON document as it came.
+        case document([UInt8])
+        /// This request failed. The connection goes on.
+        case failed(ClientError)
+    }
+}
+
+/// The digest in a head that has been parsed, whose fixed part is longer than a digest.
+private func digestField(_ bytes: RawSpan) -> PayloadDigest {
+    guard let digest = PayloadDigest(bytes: bytes) else {
+        preconditionFailure("a parsed head holds a digest of 32 bytes")
+    }
+    return digest
+}

@@ -1,0 +1,189 @@
+public import BlobProtocol
+
+// One request, one answer. None of these may be called while pipelined requests are unanswered: their
+// answers would come first.
+extension BlobConnection {
+    /// Asks whether the store can commit. Throws `refused` (503 or 507) when it cannot.
+    public mutating func ping() throws(ClientError) {
+        _ = try queuePing()
+        _ = try answer()
+    }
+
+    /// Stores bytes for a notification. When this returns they are on the daemon's disk.
+    @discardableResult
+    public mutating func put(
+        _ request: PutRequest, _ bytes: RawSpan
+    ) throws(ClientError) -> PutReceipt {
+        _ = try queuePutHead(request, byteCount: UInt64(bytes.byteCount))
+        try flush()
+        try send(bytes)
+        return try receipt()
+    }
+
+    /// Stores `byteCount` bytes that `source` gives piece by piece: each call appends the next bytes, at
+    /// least one, to an empty array whose memory is used again. Memory is bounded by the largest piece.
+    ///
+    /// Throws what `source` throws, and `source` when it gives no more before `byteCount` or more than it;
+    /// then nothing is stored and the connection has ended, because the daemon waits for the rest.
+    @discardableResult
+    public mutating func put(
+        _ request: PutRequest, byteCount: UInt64, from source: (inout [UInt8]) throws -> Void
+    ) throws -> PutReceipt {
+        _ = try queuePutHead(request, byteCount: byteCount)
+        try flush()
+        var left = byteCount
+        var piece: [UInt8] = []
+        while left > 0 {
+            piece.removeAll(keepingCapacity: true)
+            do {
+                try source(&piece)
+                guard !piece.isEmpty, UInt64(piece.count) <= left else {
+                    let given = byteCount - left + UInt64(piece.count)
+                    throw ClientError.source(
+                        "it gave \(given) bytes, when \(byteCount) were announced")
+                }
+            } catch {
+                fail(.closed("because a payload broke off"))
+                throw error
+            }
+            try send(piece.span.bytes)
+            left -= UInt64(piece.count)
+        }
+        return try receipt()
+    }
+
+    /// Fetches a part (nil: `payload`) or a range of it into memory. The digest of a whole one has been
+    /// checked. Throws `notFound` and `expired`, and `refused` with 413 over
+    /// `Options.payloadByteCountMax`.
+    public mutating func get(
+        _ id: String, part: String? = nil, range: WireRange? = nil
+    ) throws(ClientError) -> FetchedPayload {
+        _ = try queueGet(id, part: part, range: range, acceptsGzip: range == nil)
+        return try fetched()
+    }
+
+    /// Fetches the bytes with this digest, or a range of them, into memory.
+    public mutating func getBlob(
+        _ digest: PayloadDigest, range: WireRange? = nil
+    ) throws(ClientError) -> FetchedPayload {
+        _ = try queueGetBlob(digest, range: range, acceptsGzip: range == nil)
+        return try fetched()
+    }
+
+    /// Fetches a part piece by piece, in bounded memory. `sink` gets each piece for the time of the call.
+    ///
+    /// When `digestMismatch` is thrown all pieces have been handed on: use them only when this returns.
+    /// What `sink` throws is thrown on, after the rest has been received.
+    @discardableResult
+    public mutating func get(
+        _ id: String, part: String? = nil, range: WireRange? = nil,
+        to sink: (PayloadInfo, RawSpan) throws -> Void
+    ) throws -> PayloadInfo {
+        _ = try queueGet(id, part: part, range: range, acceptsGzip: range == nil)
+        var failed: (any Error)?
+        let outcome = try answer { info, piece in
+            do {
+                try sink(info, piece)
+            } catch {
+                failed = error
+            }
+            return failed == nil
+        }
+        if let failed { throw failed }
+        guard case .payload(let info) = outcome else { throw unexpected(outcome) }
+        return info
+    }
+
+    /// What a get would say of a part, without its bytes.
+    public mutating func head(
+        _ id: String, part: String? = nil
+    ) throws(ClientError) -> PayloadInfo {
+        _ = try queueGet(id, part: part, isHeadOnly: true)
+        let outcome = try answer()
+        guard case .payload(let info) = outcome else { throw unexpected(outcome) }
+        return info
+    }
+
+    /// Describes a notification. Throws `notFound` and `expired`.
+    public mutating func stat(_ id: String) throws(ClientError) -> NotificationRecord {
+        try decode(NotificationRecord.self, from: try statDocument(id))
+    }
+
+    /// The JSON document that `stat` reads.
+    public mutating func statDocument(_ id: String) throws(ClientError) -> [UInt8] {
+        _ = try queueStat(id)
+        return try document()
+    }
+
+    /// Removes a notification with all its parts. Throws `notFound` when there is none.
+    public mutating func delete(_ id: String) throws(ClientError) {
+        _ = try queueDelete(id)
+        _ = try answer()
+    }
+
+    /// The daemon's counters.
+    public mutating func stats() throws(ClientError) -> DaemonStatistics {
+        try decode(DaemonStatistics.self, from: try statsDocument())
+    }
+
+    /// The JSON document that `stats` reads.
+    public mutating func statsDocument() throws(ClientError) -> [UInt8] {
+        _ = try queueStats()
+        return try document()
+    }
+
+    /// A page of at most `limit` (1…1,000) notifications whose ids come after `after` in byte order.
+    public mutating func list(
+        limit: Int = 1_000, after: String? = nil
+    ) throws(ClientError) -> NotificationPage {
+        _ = try queueList(limit: limit, after: after)
+        return try decode(NotificationPage.self, from: try document())
+    }
+
+    // MARK: Answers
+
+    private mutating func answer(
+        _ sink: (PayloadInfo, RawSpan) -> Bool = { _, _ in true }
+    ) throws(ClientError) -> Answer.Outcome {
+        precondition(unansweredCount == 1, "pipelined requests are still unanswered")
+        let outcome = try receive(sink).outcome
+        if case .failed(let error) = outcome { throw error }
+        return outcome
+    }
+
+    private mutating func receipt() throws(ClientError) -> PutReceipt {
+        let outcome = try answer()
+        guard case .stored(let receipt) = outcome else { throw unexpected(outcome) }
+        return receipt
+    }
+
+    private mutating func document() throws(ClientError) -> [UInt8] {
+        let outcome = try answer()
+        guard case .document(let document) = outcome else { throw unexpected(outcome) }
+        return document
+    }
+
+    private mutating func fetched() throws(ClientError) -> FetchedPayload {
+        var bytes: [UInt8] = []
+        let byteCountMax = options.payloadByteCountMax
+        let outcome = try answer { info, piece in
+            guard info.byteCount <= byteCountMax else { return false }
+            if bytes.isEmpty { bytes.reserveCapacity(piece.byteCount) }
+            piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
+            return true
+        }
+        guard case .payload(let info) = outcome else { throw unexpected(outcome) }
+        guard info.byteCount <= byteCountMax || !bytes.isEmpty else {
+            throw ClientError.refused(
+                DaemonProblem(
+                    status: 413, code: "payload_too_large", title: "Payload too large",
+                    detail: "the payload is \(info.byteCount) bytes long; "
+                        + "this client takes at most \(byteCountMax) into memory"))
+        }
+        return FetchedPayload(info: info, bytes: bytes)
+    }
+
+    private func unexpected(_ outcome: Answer.Outcome) -> ClientError {
+        .protocolViolation("an answer of another kind than the request")
+    }
+}

@@ -1,0 +1,76 @@
+import BlobProtocol
+
+extension BlobConnection {
+    /// Receives the body of a get: inflates what came compressed, counts, and compares the digest of what
+    /// was fetched whole.
+    mutating func receivePayload(
+        _ header: ResponseFrame, _ info: PayloadInfo, of request: UnansweredRequest,
+        _ sink: (PayloadInfo, RawSpan) -> Bool
+    ) throws(ClientError) -> Answer.Outcome {
+        let isHeadOnly = request.flags.contains(.headOnly)
+        let promised = try promisedByteCount(header, info, isHeadOnly: isHeadOnly)
+        var received: UInt64 = 0
+        var isWanted = true
+        var hash = PayloadHash()
+        let isHashed = options.checksDigests && promised == info.byteCount && !isHeadOnly
+
+        func take(_ piece: RawSpan) throws(ClientError) {
+            received += UInt64(piece.byteCount)
+            guard received <= promised else {
+                throw ClientError.protocolViolation(
+                    "a payload longer than the \(promised) bytes that were promised")
+            }
+            guard isWanted else { return }
+            if isHashed { hash.update(piece) }
+            isWanted = sink(info, piece)
+        }
+
+        if info.isCompressed, !isHeadOnly {
+            var gzip = try GzipReader()
+            try receiveBody(header.bodyByteCount) { (piece) throws(ClientError) in
+                try gzip.read(piece, take)
+            }
+            try gzip.finish()
+        } else {
+            try receiveBody(header.bodyByteCount, take)
+        }
+        guard received == promised else {
+            throw ClientError.protocolViolation(
+                "a payload of \(received) bytes, when \(promised) were promised")
+        }
+        if isHashed, isWanted {
+            let digest = hash.finish()
+            guard digest == info.digest else {
+                return .failed(.digestMismatch(expected: info.digest, got: digest))
+            }
+        }
+        return .payload(info)
+    }
+
+    /// How many bytes as given the answer's head announces. Throws when head and header contradict each
+    /// other or the request.
+    private func promisedByteCount(
+        _ header: ResponseFrame, _ info: PayloadInfo, isHeadOnly: Bool
+    ) throws(ClientError) -> UInt64 {
+        if isHeadOnly {
+            guard header.bodyByteCount == 0 else {
+                throw ClientError.protocolViolation("a body, when only the head was asked for")
+            }
+            return 0
+        }
+        if header.status == 206 {
+            let (end, overflows) = info.first.addingReportingOverflow(header.bodyByteCount)
+            guard !info.isCompressed, !overflows, end <= info.byteCount else {
+                throw ClientError.protocolViolation(
+                    "a range of \(header.bodyByteCount) bytes from \(info.first) on, "
+                        + "of a payload of \(info.byteCount) bytes")
+            }
+            return header.bodyByteCount
+        }
+        guard info.isCompressed || header.bodyByteCount == info.byteCount else {
+            throw ClientError.protocolViolation(
+                "a body of \(header.bodyByteCount) bytes for a payload of \(info.byteCount)")
+        }
+        return info.byteCount
+    }
+}

@@ -1,0 +1,85 @@
+public import BlobProtocol
+
+// Each call appends one request to those that the next `flush` or `receive` sends, and returns the number
+// that its answer will have. All throw `invalid` for what the daemon would refuse, `tooManyUnanswered` over
+// `DaemonInfo.requestsInFlightMax`, and the connection's `failure` once it has failed.
+extension BlobConnection {
+    /// Queues a ping. Answered `done` when the store can commit.
+    public mutating func queuePing() throws(ClientError) -> UInt32 {
+        try queue(.ping)
+    }
+
+    /// Queues a put and a copy of its bytes.
+    public mutating func queuePut(
+        _ request: PutRequest, _ bytes: RawSpan
+    ) throws(ClientError) -> UInt32 {
+        let requestID = try queuePutHead(request, byteCount: UInt64(bytes.byteCount))
+        queueBody(bytes)
+        return requestID
+    }
+
+    /// Queues a put without its bytes, which must be sent next.
+    mutating func queuePutHead(
+        _ request: PutRequest, byteCount: UInt64
+    ) throws(ClientError) -> UInt32 {
+        let draft = try request.draft()
+        return try queue(.put, flags: draft.flags, bodyByteCount: byteCount) {
+            (out) throws(ProtocolError) in
+            try draft.compose(into: &out)
+        }
+    }
+
+    /// Queues a get of a part (nil: `payload`), or of a range of its bytes as given. With `acceptsGzip`
+    /// the bytes may travel compressed; the sink gets them as given all the same. With `isHeadOnly` no
+    /// bytes come at all.
+    public mutating func queueGet(
+        _ id: String, part: String? = nil, range: WireRange? = nil, acceptsGzip: Bool = false,
+        isHeadOnly: Bool = false
+    ) throws(ClientError) -> UInt32 {
+        let flags = Get.flags(acceptsGzip: acceptsGzip, range: range, isHeadOnly: isHeadOnly)
+        return try queue(.get, flags: flags) { (out) throws(ProtocolError) in
+            try Get.Request.compose(id: id, part: part, range: range, into: &out)
+        }
+    }
+
+    /// Queues a get by digest. The rest is as with `queueGet`.
+    public mutating func queueGetBlob(
+        _ digest: PayloadDigest, range: WireRange? = nil, acceptsGzip: Bool = false,
+        isHeadOnly: Bool = false
+    ) throws(ClientError) -> UInt32 {
+        let flags = Get.flags(acceptsGzip: acceptsGzip, range: range, isHeadOnly: isHeadOnly)
+        let bytes = digest.bytes
+        return try queue(.getBlob, flags: flags) { (out) throws(ProtocolError) in
+            try GetBlob.Request.compose(digest: bytes.span.bytes, range: range, into: &out)
+        }
+    }
+
+    /// Queues a question about a notification. Answered with its record as a JSON document.
+    public mutating func queueStat(_ id: String) throws(ClientError) -> UInt32 {
+        try queue(.stat) { (out) throws(ProtocolError) in
+            try Stat.Request.compose(id: id, into: &out)
+        }
+    }
+
+    /// Queues the removal of a notification with all its parts. Answered `done` when that is on disk.
+    public mutating func queueDelete(_ id: String) throws(ClientError) -> UInt32 {
+        try queue(.delete) { (out) throws(ProtocolError) in
+            try Stat.Request.compose(id: id, into: &out)
+        }
+    }
+
+    /// Queues a question about the daemon's counters. Answered with a JSON document.
+    public mutating func queueStats() throws(ClientError) -> UInt32 {
+        try queue(.stats)
+    }
+
+    /// Queues a page of a list: at most `limit` (1…1,000) notifications whose ids come after `after` in
+    /// byte order. Answered with a JSON document.
+    public mutating func queueList(
+        limit: Int, after: String? = nil
+    ) throws(ClientError) -> UInt32 {
+        try queue(.list) { (out) throws(ProtocolError) in
+            try List.Request.compose(limit: limit, after: after, into: &out)
+        }
+    }
+}

@@ -1,0 +1,365 @@
+import BlobProtocol
+
+/// One connection to a daemon, speaking the binary protocol. Calls block; each waits at most
+/// `Options.timeoutMilliseconds` for the next byte.
+///
+/// A connection has one owner and is closed when that owner lets go of it. Off the main path of an `async`
+/// program use `BlobClient`, which keeps the blocking away from Swift's threads.
+///
+/// There are two ways to use one. The plain calls (`put`, `get`, …, in `BlobConnection+Calls.swift`) send
+/// a request and wait for its answer. The pipelined way queues several requests (`queueGet`, …), sends
+/// them together (`flush`) and receives the answers in the same order (`receive`).
+public struct BlobConnection: ~Copyable, Sendable {
+    /// How to treat a connection.
+    public struct Options: Sendable, Hashable {
+        /// The longest wait for the daemon to say or take anything, in milliseconds; 0: for ever.
+        public var timeoutMilliseconds = 30_000
+        /// Whether the digest of every payload that is fetched whole is computed and compared, which
+        /// takes about as long as fetching it. Only a generator of load has a reason to say no.
+        public var checksDigests = true
+        /// The most bytes that a call which returns a payload in memory takes.
+        public var payloadByteCountMax: UInt64 = 1 << 30
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// The most bytes of a JSON document that are taken. A longer one is a violation of the protocol.
+    public static let documentByteCountMax = 64 << 20
+
+    /// What the daemon said of itself.
+    public private(set) var daemon: DaemonInfo
+    /// Why the connection cannot be used any more, or nil while it can.
+    public private(set) var failure: ClientError?
+
+    let options: Options
+    let socket: UnixSocket
+    var input = InputBuffer()
+    private var output: [UInt8] = []
+    private var unanswered = RequestQueue()
+    private var nextRequestID: UInt32 = 1
+
+    /// Connects to the daemon at `path` and says hello. Throws `noDaemon` when nothing accepts there and
+    /// `refused` when the daemon speaks no version this module does.
+    public static func connect(
+        to path: String, options: Options = Options()
+    ) throws(ClientError) -> BlobConnection {
+        let socket = try UnixSocket.connect(
+            to: path, timeoutMilliseconds: options.timeoutMilliseconds)
+        var connection = BlobConnection(socket, options)
+        try connection.sayHello()
+        return connection
+    }
+
+    /// Takes over a connected socket, which is closed in the end, and says hello on it.
+    package static func adopt(
+        _ descriptor: CInt, options: Options = Options()
+    ) throws(ClientError) -> BlobConnection {
+        let socket = UnixSocket(
+            adopting: descriptor, timeoutMilliseconds: options.timeoutMilliseconds)
+        var connection = BlobConnection(socket, options)
+        try connection.sayHello()
+        return connection
+    }
+
+    private init(_ socket: consuming UnixSocket, _ options: Options) {
+        self.socket = socket
+        self.options = options
+        self.daemon = DaemonInfo()
+    }
+
+    /// Whether the daemon has closed the connection, as it does with idle ones. Only meaningful while
+    /// nothing is unanswered. One system call.
+    public var isFinished: Bool {
+        failure != nil || input.isAtEnd || socket.isFinished()
+    }
+
+    /// How many requests are queued or sent and have no answer yet.
+    public var unansweredCount: Int { unanswered.count }
+
+    private mutating func sayHello() throws(ClientError) {
+        let requestID = try queue(.hello) { (out) throws(ProtocolError) in
+            Hello.Request().compose(into: &out)
+        }
+        try flush()
+        let (header, _) = try receiveHeader()
+        guard header.requestID == requestID || header.status >= 400 else {
+            throw fail(.protocolViolation("the first answer is not hello's"))
+        }
+        if header.status >= 400 { throw fail(try receiveProblem(header)) }
+        let head = try receiveHead(header)
+        do throws(ClientError) {
+            let response = try parsed { () throws(ProtocolError) in
+                try Hello.Response.parse(head.span.bytes)
+            }
+            guard response.version == Wire.version else {
+                throw ClientError.protocolViolation("the daemon chose version \(response.version)")
+            }
+            daemon = DaemonInfo(response, head: head.span.bytes)
+            unanswered.removeFirst()
+        } catch {
+            throw fail(error)
+        }
+    }
+
+    // MARK: Sending
+
+    /// Appends a request to those that the next `flush` sends. Returns its number.
+    mutating func queue(
+        _ operation: Opcode, flags: RequestFlags = [], bodyByteCount: UInt64 = 0,
+        head: (inout [UInt8]) throws(ProtocolError) -> Void = { (_) throws(ProtocolError) in }
+    ) throws(ClientError) -> UInt32 {
+        if let failure { throw failure }
+        guard unanswered.count < daemon.requestsInFlightMax else {
+            throw ClientError.tooManyUnanswered(limit: daemon.requestsInFlightMax)
+        }
+        let requestID = nextRequestID
+        do throws(ProtocolError) {
+            try RequestFrame.compose(
+                operation, flags: flags, requestID: requestID, bodyByteCount: bodyByteCount,
+                into: &output, head: head)
+        } catch {
+            throw ClientError.invalid(error)
+        }
+        nextRequestID &+= 1
+        unanswered.append(UnansweredRequest(id: requestID, operation: operation, flags: flags))
+        return requestID
+    }
+
+    /// Appends bytes of the body of the request that was queued last.
+    mutating func queueBody(_ bytes: RawSpan) {
+        bytes.withUnsafeBytes { output.append(contentsOf: $0) }
+    }
+
+    /// Sends everything that is queued. Answers that arrive meanwhile are kept, so that two sides that
+    /// both have much to say do not wait for each other; over 8 MiB of them the wait ends with `timeout`.
+    public mutating func flush() throws(ClientError) {
+        if let failure { throw failure }
+        defer { output.removeAll(keepingCapacity: true) }
+        // Taken out for the time of sending, which changes other parts of the connection.
+        let bytes = output
+        try send(bytes.span.bytes)
+    }
+
+    /// Sends bytes. When the daemon has closed its end already nothing is thrown: what it said before
+    /// doing so, most likely why, is still to be received.
+    mutating func send(_ bytes: RawSpan) throws(ClientError) {
+        var offset = 0
+        do throws(ClientError) {
+            while offset < bytes.byteCount {
+                let rest = bytes.extracting(offset..<bytes.byteCount)
+                guard let sent = try socket.sendWithoutWaiting(rest) else { return }
+                offset += sent
+                guard sent == 0 else { continue }
+                let ready = try socket.wait(receiving: !input.isFull && !input.isAtEnd)
+                if ready.canReceive { try input.fill(from: socket) }
+            }
+        } catch {
+            throw fail(error)
+        }
+    }
+
+    // MARK: Receiving
+
+    /// Receives the answer to the oldest request that has none.
+    ///
+    /// The bytes of a payload go to `sink` piece by piece, as they were given, each good for the one
+    /// call. When `sink` returns false the rest is received and thrown away, and the connection goes on.
+    /// What is wrong with this one request comes back in the outcome; what ends the connection is thrown.
+    public mutating func receive(
+        _ sink: (PayloadInfo, RawSpan) -> Bool = { _, _ in true }
+    ) throws(ClientError) -> Answer {
+        if let failure { throw failure }
+        if !output.isEmpty { try flush() }
+        guard let request = unanswered.first else {
+            preconditionFailure("an answer is awaited to a request that was never queued")
+        }
+        let (header, operation) = try receiveHeader()
+        guard header.requestID == request.id, operation == request.operation else {
+            // An error about the frame itself cannot name the request. The daemon closes behind it.
+            if header.status >= 400, header.opcode == 0 {
+                throw fail(try receiveProblem(header))
+            }
+            throw fail(
+                .protocolViolation(
+                    "an answer to request \(header.requestID), when \(request.id) is next"))
+        }
+        let outcome = try receiveOutcome(header, of: request, sink)
+        unanswered.removeFirst()
+        return Answer(requestID: request.id, outcome: outcome)
+    }
+
+    private mutating func receiveOutcome(
+        _ header: ResponseFrame, of request: UnansweredRequest,
+        _ sink: (PayloadInfo, RawSpan) -> Bool
+    ) throws(ClientError) -> Answer.Outcome {
+        if header.status >= 400 { return .failed(try receiveProblem(header)) }
+        let head = try receiveHead(header)
+        do throws(ClientError) {
+            switch request.operation {
+            case .get, .getBlob:
+                let response = try parsed { () throws(ProtocolError) in
+                    try Get.Response.parse(head.span.bytes)
+                }
+                let info = PayloadInfo(response, head: head.span.bytes)
+                return try receivePayload(header, info, of: request, sink)
+            case .put:
+                let response = try parsed { () throws(ProtocolError) in
+                    try Put.Response.parse(head.span.bytes)
+                }
+                _ = try receiveDocument(header, byteCountMax: 0)
+                return .stored(
+                    PutReceipt(response, head: head.span.bytes, status: header.status))
+            case .stat, .stats, .list:
+                return .document(
+                    try receiveDocument(header, byteCountMax: Self.documentByteCountMax))
+            case .ping, .delete, .hello:
+                _ = try receiveDocument(header, byteCountMax: WireLimits.pingBodyByteCountMax)
+                return .done
+            }
+        } catch {
+            throw fail(error)
+        }
+    }
+
+    private mutating func receiveHeader() throws(ClientError) -> (ResponseFrame, Opcode?) {
+        try receiveAtLeast(Wire.frameHeaderByteCount, "before its answer")
+        do throws(ClientError) {
+            let header = try input.withUnread { (bytes) throws(ClientError) -> ResponseFrame? in
+                do throws(FrameError) {
+                    return try ResponseFrame.parse(bytes)
+                } catch {
+                    throw ClientError.protocolViolation(error.problem.detail)
+                }
+            }
+            guard let header else {
+                preconditionFailure("a whole header is there, and is either read or refused")
+            }
+            input.consume(Wire.frameHeaderByteCount)
+            return (header, Opcode(rawValue: header.opcode))
+        } catch {
+            throw fail(error)
+        }
+    }
+
+    private mutating func receiveHead(_ header: ResponseFrame) throws(ClientError) -> [UInt8] {
+        // A header that parsed says at most 8,192.
+        let count = Int(header.headByteCount)
+        try receiveAtLeast(count, "in the head of an answer")
+        let head = try input.withUnread { (bytes) throws(ClientError) in
+            bytes.extracting(0..<count).array()
+        }
+        input.consume(count)
+        return head
+    }
+
+    /// Receives a body that is kept whole.
+    private mutating func receiveDocument(
+        _ header: ResponseFrame, byteCountMax: Int
+    ) throws(ClientError) -> [UInt8] {
+        guard header.bodyByteCount <= UInt64(byteCountMax) else {
+            throw fail(
+                .protocolViolation(
+                    "a body of \(header.bodyByteCount) bytes, of which \(byteCountMax) are allowed")
+            )
+        }
+        var document: [UInt8] = []
+        document.reserveCapacity(Int(header.bodyByteCount))
+        try receiveBody(header.bodyByteCount) { (piece) throws(ClientError) in
+            piece.withUnsafeBytes { document.append(contentsOf: $0) }
+        }
+        return document
+    }
+
+    private mutating func receiveProblem(_ header: ResponseFrame) throws(ClientError) -> ClientError
+    {
+        _ = try receiveHead(header)
+        let document = try receiveDocument(header, byteCountMax: DaemonProblem.byteCountMax)
+        let problem = DaemonProblem(status: Int(header.status), document: document)
+        switch header.status {
+        case 404: return .notFound(problem)
+        case 410: return .expired(problem)
+        default: return .refused(problem)
+        }
+    }
+
+    /// Receives a body of `byteCount` bytes and hands on its pieces.
+    mutating func receiveBody(
+        _ byteCount: UInt64, _ take: (RawSpan) throws(ClientError) -> Void
+    ) throws(ClientError) {
+        var left = byteCount
+        while left > 0 {
+            try receiveAtLeast(1, "with \(left) of \(byteCount) bytes of a body to come")
+            do throws(ClientError) {
+                let count = Int(min(left, UInt64(input.count)))
+                try input.withUnread { (bytes) throws(ClientError) in
+                    try take(bytes.extracting(0..<count))
+                }
+                input.consume(count)
+                left -= UInt64(count)
+            } catch {
+                throw fail(error)
+            }
+        }
+    }
+
+    private mutating func receiveAtLeast(
+        _ count: Int, _ when: @autoclosure () -> String
+    ) throws(ClientError) {
+        do throws(ClientError) {
+            while input.count < count {
+                if input.isAtEnd { throw ClientError.closed(when()) }
+                try input.fill(from: socket)
+            }
+        } catch {
+            throw fail(error)
+        }
+    }
+
+    /// Remembers what ended the connection. A problem that the daemon closed behind is no less of an end.
+    @discardableResult
+    mutating func fail(_ error: ClientError) -> ClientError {
+        if failure == nil { failure = error }
+        return error
+    }
+}
+
+/// Runs a codec, whose complaint about an answer is a violation of the protocol.
+private func parsed<T>(
+    _ body: () throws(ProtocolError) -> T
+) throws(ClientError) -> T {
+    do throws(ProtocolError) {
+        return try body()
+    } catch {
+        throw .protocolViolation(error.detail)
+    }
+}
+
+/// A request that has no answer yet.
+struct UnansweredRequest: Sendable {
+    var id: UInt32
+    var operation: Opcode
+    var flags: RequestFlags
+}
+
+/// The requests without an answer, oldest first. There are few (`DaemonInfo.requestsInFlightMax`), so the
+/// gap that removals leave at the front is closed when it is as long as what is behind it.
+struct RequestQueue: Sendable {
+    private var requests: [UnansweredRequest] = []
+    private var start = 0
+
+    var count: Int { requests.count - start }
+
+    var first: UnansweredRequest? { start < requests.count ? requests[start] : nil }
+
+    mutating func append(_ request: UnansweredRequest) {
+        requests.append(request)
+    }
+
+    mutating func removeFirst() {
+        start += 1
+        guard start * 2 >= requests.count else { return }
+        requests.removeFirst(start)
+        start = 0
+    }
+}

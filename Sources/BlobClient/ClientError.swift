@@ -1,0 +1,74 @@
+public import BlobProtocol
+
+/// Why a call did not do what it was asked to.
+///
+/// `notFound`, `expired`, `refused`, `digestMismatch` and `invalid` are about one request: the connection
+/// can be used on. After the others it cannot; make a new one.
+public enum ClientError: Error, Sendable, Hashable {
+    /// Nothing accepts connections at the path: no socket, no daemon behind it, or no permission.
+    case noDaemon(path: String, errno: Int32)
+    /// The path cannot be a socket's: empty, with a NUL, or over the kernel's limit for `sun_path`.
+    case badSocketPath(String, byteCountMax: Int)
+    /// There is no such notification, part or blob (404).
+    case notFound(DaemonProblem)
+    /// There was one, and its time is over (410).
+    case expired(DaemonProblem)
+    /// The daemon refused the request; the problem says why.
+    case refused(DaemonProblem)
+    /// The request was not sent, because the daemon would have refused it: the error names the value
+    /// and the limit.
+    case invalid(ProtocolError)
+    /// The bytes that came are not the bytes that were stored.
+    case digestMismatch(expected: PayloadDigest, got: PayloadDigest)
+    /// What came is not an answer of the protocol. The text says what it was.
+    case protocolViolation(String)
+    /// The daemon said or took nothing for this long.
+    case timeout(milliseconds: Int)
+    /// The daemon closed the connection; the text says in the middle of what.
+    case closed(String)
+    /// More requests are waiting for their answers than the daemon allows: receive one first.
+    case tooManyUnanswered(limit: Int)
+    /// The source of a payload failed, or ended before its length.
+    case source(String)
+    /// A system call failed for another reason.
+    case io(String, errno: Int32)
+
+    /// Whether the connection is unusable after this error.
+    public var endsConnection: Bool {
+        switch self {
+        case .notFound, .expired, .refused, .digestMismatch, .invalid, .tooManyUnanswered: false
+        default: true
+        }
+    }
+}
+
+extension ClientError: CustomStringConvertible {
+    /// One sentence for people: what happened, with what, and where there is something to do, what.
+    public var description: String {
+        switch self {
+        case .noDaemon(let path, let code):
+            "no daemon at \(path): \(describe(errno: code))"
+        case .badSocketPath(let path, let limit):
+            "the socket path '\(path)' is \(path.utf8.count) bytes long; "
+                + "the system takes 1 to \(limit) bytes without NUL"
+        case .notFound(let problem), .expired(let problem), .refused(let problem):
+            problem.description
+        case .invalid(let error):
+            error.detail
+        case .digestMismatch(let expected, let got):
+            "the bytes received are not those stored: expected \(expected), got \(got)"
+        case .protocolViolation(let what):
+            "the daemon does not keep to the protocol: \(what)"
+        case .timeout(let milliseconds):
+            "no word from the daemon for \(Double(milliseconds) / 1_000) s"
+        case .closed(let when):
+            "the daemon closed the connection \(when)"
+        case .tooManyUnanswered(let limit):
+            "\(limit) requests are unanswered, which is the daemon's limit; receive an answer first"
+        case .source(let what):
+            "the payload could not be read: \(what)"
+        case .io(let call, let code):
+            "\(call) failed: \(describe(errno: code))"
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import BlobProtocol
+
+/// What to store, besides the bytes. The limits are those of the protocol (`WireLimits`) and are checked
+/// before anything is sent.
+public struct PutRequest: Sendable, Hashable {
+    /// How long a notification lives.
+    public enum Lifetime: Sendable, Hashable {
+        /// As long as the daemon gives what comes without a lifetime (`DaemonInfo.defaultTTLSeconds`).
+        case standard
+        /// So many seconds from when the daemon takes it, at least 1.
+        case seconds(Int64)
+        /// Until a moment, in milliseconds since 1970-01-01T00:00:00Z.
+        case until(milliseconds: Int64)
+    }
+
+    /// The notification's id, 1…255 bytes of UTF-8 without control characters and `/`; nil: the daemon
+    /// chooses one, and the answer tells it.
+    public var id: String?
+    /// The part's name; nil: `payload`.
+    public var part: String?
+    /// The media type; nil: `application/octet-stream`.
+    public var mediaType: String?
+    /// The user the notification is for.
+    public var owner: String?
+    /// The notification's text, at most 4,096 bytes.
+    public var message: String?
+    /// What kind of rich notification it is, such as `img`.
+    public var richType: String?
+    /// How long it lives.
+    public var lifetime: Lifetime
+
+    /// A request with these; everything but the id may be left to the daemon's defaults.
+    public init(
+        id: String?, part: String? = nil, mediaType: String? = nil, owner: String? = nil,
+        message: String? = nil, richType: String? = nil, lifetime: Lifetime = .standard
+    ) {
+        self.id = id
+        self.part = part
+        self.mediaType = mediaType
+        self.owner = owner
+        self.message = message
+        self.richType = richType
+        self.lifetime = lifetime
+    }
+
+    /// The same as the protocol has it. Throws `invalid` for an id, a part and so on that is there but
+    /// empty, which the wire cannot tell from one that is absent.
+    func draft() throws(ClientError) -> Put.Draft {
+        if id == "" { throw .invalid(ProtocolError(.badID, "the id is empty")) }
+        if part == "" { throw .invalid(ProtocolError(.badPart, "the part name is empty")) }
+        if mediaType == "" {
+            throw .invalid(ProtocolError(.badMediaType, "the media type is empty"))
+        }
+        var draft = Put.Draft(
+            id: id, part: part, mediaType: mediaType, owner: owner, richType: richType,
+            message: message)
+        switch lifetime {
+        case .standard: break
+        case .seconds(let seconds): draft.ttlSeconds = seconds
+        case .until(let milliseconds): draft.expiryMilliseconds = milliseconds
+        }
+        return draft
+    }
+}

@@ -1,0 +1,139 @@
+// The only file of this module that makes system calls on sockets.
+
+import Glibc
+
+/// A connected stream socket of the Unix domain. It is closed when its owner lets go of it.
+///
+/// The socket blocks. `SO_RCVTIMEO` and `SO_SNDTIMEO` bound each wait; a peer that has gone is an error
+/// and never a SIGPIPE (`MSG_NOSIGNAL`).
+struct UnixSocket: ~Copyable, Sendable {
+    /// The longest path that fits `sun_path` with the zero behind it, in bytes.
+    static let pathByteCountMax = 107
+
+    /// Glibc's flags, some of which Swift imports as `Int` and some as enumerations.
+    private enum Flags {
+        static let noSignal = CInt(MSG_NOSIGNAL)
+        static let noWait = CInt(MSG_DONTWAIT)
+        static let peek = CInt(MSG_PEEK)
+    }
+
+    private let descriptor: CInt
+    private let timeoutMilliseconds: Int
+
+    /// Connects to the socket file at `path`. A timeout of 0 waits for ever.
+    static func connect(
+        to path: String, timeoutMilliseconds: Int
+    ) throws(ClientError) -> UnixSocket {
+        let bytes = Array(path.utf8)
+        guard !bytes.isEmpty, bytes.count <= pathByteCountMax, !bytes.contains(0) else {
+            throw ClientError.badSocketPath(path, byteCountMax: pathByteCountMax)
+        }
+        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw ClientError.noDaemon(path: path, errno: errno) }
+        let connected = UnixSocket(
+            adopting: descriptor, timeoutMilliseconds: timeoutMilliseconds)
+
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        // The path was checked to leave at least one byte of zero behind it.
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        var result: CInt
+        repeat {
+            // `connect` reads `size` bytes of the address and keeps no pointer to it.
+            result = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    Glibc.connect(descriptor, $0, size)
+                }
+            }
+        } while result != 0 && errno == EINTR
+        guard result == 0 else { throw ClientError.noDaemon(path: path, errno: errno) }
+        return connected
+    }
+
+    /// Takes over a socket that is connected already, and closes it in the end.
+    init(adopting descriptor: CInt, timeoutMilliseconds: Int) {
+        self.descriptor = descriptor
+        self.timeoutMilliseconds = max(timeoutMilliseconds, 0)
+        var time = timeval()
+        time.tv_sec = self.timeoutMilliseconds / 1_000
+        time.tv_usec = (self.timeoutMilliseconds % 1_000) * 1_000
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, size)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, size)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Sends some of `bytes` without waiting. Returns how many were taken; 0 when the queue is full; nil
+    /// when the peer has gone (what it said before can still be received).
+    func sendWithoutWaiting(_ bytes: RawSpan) throws(ClientError) -> Int? {
+        while true {
+            // The span keeps its memory alive for the call, and `send` copies out of it.
+            let count = bytes.withUnsafeBytes {
+                send(descriptor, $0.baseAddress, $0.count, Flags.noSignal | Flags.noWait)
+            }
+            if count >= 0 { return count }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: return 0
+            case EPIPE, ECONNRESET, ENOTCONN: return nil
+            default: throw ClientError.io("send", errno: errno)
+            }
+        }
+    }
+
+    /// What a wait ended with.
+    struct Ready {
+        var canReceive: Bool
+        var canSend: Bool
+    }
+
+    /// Waits until something can be sent or, when `receiving`, received.
+    func wait(receiving: Bool) throws(ClientError) -> Ready {
+        let events = CShort(POLLOUT) | (receiving ? CShort(POLLIN) : 0)
+        var entry = pollfd(fd: descriptor, events: events, revents: 0)
+        let timeout = timeoutMilliseconds == 0 ? -1 : CInt(clamping: timeoutMilliseconds)
+        while true {
+            let count = poll(&entry, 1, timeout)
+            if count > 0 { break }
+            if count == 0 { throw ClientError.timeout(milliseconds: timeoutMilliseconds) }
+            guard errno == EINTR else { throw ClientError.io("poll", errno: errno) }
+        }
+        let gone = entry.revents & CShort(POLLHUP | POLLERR | POLLNVAL) != 0
+        return Ready(
+            canReceive: receiving && entry.revents & CShort(POLLIN) != 0,
+            canSend: gone || entry.revents & CShort(POLLOUT) != 0)
+    }
+
+    /// Receives at least one byte into `buffer` from position `start` on; 0: the peer has closed.
+    func receive(into buffer: inout [UInt8], from start: Int) throws(ClientError) -> Int {
+        while true {
+            // `recv` writes at most the bytes that are there behind `start`, and keeps no pointer.
+            let count = buffer.withUnsafeMutableBytes { whole in
+                let room = UnsafeMutableRawBufferPointer(rebasing: whole[start...])
+                return recv(descriptor, room.baseAddress, room.count, 0)
+            }
+            if count >= 0 { return count }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: throw ClientError.timeout(milliseconds: timeoutMilliseconds)
+            case ECONNRESET: return 0
+            default: throw ClientError.io("recv", errno: errno)
+            }
+        }
+    }
+
+    /// Whether the peer has closed its end, or sent something nobody asked for. Does not wait.
+    func isFinished() -> Bool {
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, Flags.peek | Flags.noWait)
+        return count >= 0 || (errno != EAGAIN && errno != EINTR)
+    }
+}
+
+/// The words for an `errno`, as `strerror` has them.
+func describe(errno code: CInt) -> String {
+    // `strerror` may reuse its buffer in the next call; the text is copied at once.
+    strerror(code).map { String(cString: $0) } ?? "error \(code)"
+}

@@ -1,0 +1,69 @@
+/// A value of the table `blobs`: where a digest's bytes are and how many parts refer to them.
+struct BlobEntry: Equatable {
+    var number: UInt64
+    var referenceCount: UInt64
+    var byteCount: UInt64
+    var storedByteCount: UInt64
+    /// The latest expiry any part that refers to it was given: an upper bound, since deletes do not lower it.
+    var expiryBound: Timestamp
+    var coding: Coding
+
+    static let byteCount = 56
+    private static let checkedByteCount = 48
+
+    /// Reads and checks a value.
+    init(_ value: RawSpan, digest: Digest) throws(StoreError) {
+        guard value.byteCount == Self.byteCount,
+            value.integer(at: 48, as: UInt32.self)
+                == Self.checksum(digest, value.extracting(first: Self.checkedByteCount)),
+            let coding = Coding(rawValue: value.byte(at: 40))
+        else { throw .corrupt("the blob entry of \(digest)") }
+        number = value.integer(at: 0)
+        referenceCount = value.integer(at: 8)
+        byteCount = value.integer(at: 16)
+        storedByteCount = value.integer(at: 24)
+        expiryBound = Timestamp(milliseconds: value.integer(at: 32))
+        self.coding = coding
+        guard byteCount <= StoreLimits.payloadByteCountMax,
+            storedByteCount <= StoreLimits.payloadByteCountMax
+        else { throw .corrupt("the byte counts of \(digest)") }
+    }
+
+    init(_ reference: BlobReference, referenceCount: UInt64, expiryBound: Timestamp) {
+        number = reference.number
+        self.referenceCount = referenceCount
+        byteCount = UInt64(reference.byteCount)
+        storedByteCount = UInt64(reference.storedByteCount)
+        self.expiryBound = expiryBound
+        coding = reference.coding
+    }
+
+    func bytes(digest: Digest) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.byteCount)
+        bytes.appendLittleEndian(number)
+        bytes.appendLittleEndian(referenceCount)
+        bytes.appendLittleEndian(byteCount)
+        bytes.appendLittleEndian(storedByteCount)
+        bytes.appendLittleEndian(expiryBound.milliseconds)
+        bytes.append(coding.rawValue)
+        bytes.append(contentsOf: repeatElement(0, count: 7))
+        bytes.appendLittleEndian(Self.checksum(digest, bytes.span.bytes))
+        bytes.appendLittleEndian(UInt32(0))
+        return bytes
+    }
+
+    func reference(_ digest: Digest) -> BlobReference {
+        BlobReference(
+            digest: digest, number: number, byteCount: Int(byteCount),
+            storedByteCount: Int(storedByteCount), coding: coding)
+    }
+
+    private static func checksum(_ digest: Digest, _ bytes: RawSpan) -> UInt32 {
+        var key: [UInt8] = []
+        digest.append(to: &key)
+        var checksum = Checksum(key.span.bytes)
+        checksum.update(bytes)
+        return checksum.value
+    }
+}

@@ -1,0 +1,59 @@
+/// The value `counters` of the table `meta`: what the store holds, and the next numbers. It changes in the transaction that changes what
+/// it counts, so it is exact.
+struct Counters: Equatable {
+    var notifications: UInt64 = 0
+    var parts: UInt64 = 0
+    var blobs: UInt64 = 0
+    /// As given, each blob once.
+    var bytes: UInt64 = 0
+    /// As stored, each blob once.
+    var bytesStored: UInt64 = 0
+    /// As given, every part.
+    var bytesReferenced: UInt64 = 0
+    var orphanBlobs: UInt64 = 0
+    /// As stored.
+    var orphanBytes: UInt64 = 0
+    var nextBlobNumber: UInt64 = 1
+    var nextNotificationNumber: UInt64 = 0
+    /// The last change's number.
+    var revision: UInt64 = 0
+
+    static let name = "counters"
+    private static let fieldCount = 11
+    static let byteCount = fieldCount * 8 + 8
+
+    init() {}
+
+    init(_ value: RawSpan) throws(StoreError) {
+        let checked = Self.fieldCount * 8
+        guard value.byteCount == Self.byteCount,
+            value.integer(at: checked, as: UInt32.self)
+                == Checksum(value.extracting(first: checked)).value
+        else { throw .corrupt("the counters") }
+        notifications = value.integer(at: 0)
+        parts = value.integer(at: 8)
+        blobs = value.integer(at: 16)
+        bytes = value.integer(at: 24)
+        bytesStored = value.integer(at: 32)
+        bytesReferenced = value.integer(at: 40)
+        orphanBlobs = value.integer(at: 48)
+        orphanBytes = value.integer(at: 56)
+        nextBlobNumber = value.integer(at: 64)
+        nextNotificationNumber = value.integer(at: 72)
+        revision = value.integer(at: 80)
+    }
+
+    var encoded: [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(Self.byteCount)
+        for value in [
+            notifications, parts, blobs, bytes, bytesStored, bytesReferenced, orphanBlobs,
+            orphanBytes, nextBlobNumber, nextNotificationNumber, revision,
+        ] {
+            result.appendLittleEndian(value)
+        }
+        result.appendLittleEndian(Checksum(result.span.bytes).value)
+        result.appendLittleEndian(UInt32(0))
+        return result
+    }
+}

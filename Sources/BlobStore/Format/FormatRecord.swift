@@ -1,0 +1,75 @@
+/// The value `format` of the table `meta`: whose store it is and which version of `docs/FORMAT.md` it follows.
+struct FormatRecord: Equatable {
+    /// The version this program writes.
+    static let version: UInt32 = 1
+
+    static let name = "format"
+    static let byteCount = 40
+    private static let magic = Array("blobdfmt".utf8)
+
+    /// The version it was written in.
+    var version: UInt32
+    /// The oldest version whose programs can read it.
+    var readableFrom: UInt32
+    var storeID: StoreID
+    var createdAt: Timestamp
+
+    init(storeID: StoreID, createdAt: Timestamp) {
+        version = Self.version
+        readableFrom = Self.version
+        self.storeID = storeID
+        self.createdAt = createdAt
+    }
+
+    /// Reads it; nil when it is not a format record at all.
+    init?(_ value: RawSpan) {
+        guard value.byteCount >= Self.byteCount,
+            value.extracting(first: 8).isEqual(to: Self.magic.span.bytes)
+        else { return nil }
+        version = value.integer(at: 8)
+        readableFrom = value.integer(at: 12)
+        storeID = StoreID(high: value.integer(at: 16), low: value.integer(at: 24))
+        createdAt = Timestamp(milliseconds: value.integer(at: 32))
+    }
+
+    var bytes: [UInt8] {
+        var bytes = Self.magic
+        bytes.appendLittleEndian(version)
+        bytes.appendLittleEndian(readableFrom)
+        bytes.appendLittleEndian(storeID.high)
+        bytes.appendLittleEndian(storeID.low)
+        bytes.appendLittleEndian(createdAt.milliseconds)
+        return bytes
+    }
+}
+
+/// Which store it is: 16 random bytes, made when it is created.
+public struct StoreID: Sendable, Hashable, CustomStringConvertible {
+    let high: UInt64
+    let low: UInt64
+
+    init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    static func random() -> StoreID {
+        StoreID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
+    }
+
+    /// Appends the 16 bytes.
+    public func append(to bytes: inout [UInt8]) {
+        bytes.appendLittleEndian(high)
+        bytes.appendLittleEndian(low)
+    }
+
+    /// 32 hexadecimal digits.
+    public var description: String {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return bytes.map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.count == 1 ? "0" + digits : digits
+        }.joined()
+    }
+}

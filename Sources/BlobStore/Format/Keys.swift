@@ -1,0 +1,44 @@
+/// The keys of the tables that are not simply a name or a digest. Numbers are big-endian in keys, so that keys sort by number.
+enum Keys {
+    /// `chunks`: blob number, then index.
+    static func chunk(_ number: UInt64, _ index: Int) -> ChunkKey {
+        ChunkKey(number: number, index: UInt32(truncatingIfNeeded: index))
+    }
+
+    /// `expiry`: milliseconds, then id.
+    static func expiry(_ expiresAt: Timestamp, _ id: String) -> [UInt8] {
+        var key: [UInt8] = []
+        key.appendBigEndian(expiresAt.milliseconds)
+        key.append(contentsOf: id.utf8)
+        return key
+    }
+
+    /// `orphans`: blob number.
+    static func orphan(_ number: UInt64) -> [UInt8] {
+        var key: [UInt8] = []
+        key.appendBigEndian(number)
+        return key
+    }
+}
+
+/// A key of `chunks`, built in place: the read path makes one for each chunk.
+struct ChunkKey {
+    // 12 bytes: the number's eight, the index's four; the last four are not part of the key.
+    private var words: InlineArray<2, UInt64>
+
+    static let byteCount = 12
+
+    init(number: UInt64, index: UInt32) {
+        words = [number.bigEndian, UInt64(index.bigEndian)]
+    }
+
+    /// The 12 bytes, borrowed from this key.
+    var bytes: RawSpan {
+        @inline(__always)
+        @_lifetime(borrow self)
+        borrowing get {
+            // On a little-endian machine the index's bytes come first in its word.
+            words.span.bytes.extracting(first: Self.byteCount)
+        }
+    }
+}

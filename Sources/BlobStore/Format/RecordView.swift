@@ -1,0 +1,167 @@
+/// A value of the table `notifications`, read in place. `docs/FORMAT.md` draws it; ``RecordEncoder`` writes it.
+///
+/// The header and the part entries have fixed places, so that finding a part reads a few words and compares one name.
+struct RecordView: ~Escapable {
+    let bytes: RawSpan
+
+    static let version: UInt8 = 1
+    static let headerByteCount = 40
+    static let partByteCount = 64
+    /// The bytes the checksum covers start behind it.
+    static let checkedFrom = 8
+
+    /// Checks lengths, not the checksum: ``check(id:)`` does.
+    @inline(__always)
+    @_lifetime(copy bytes)
+    init(_ bytes: RawSpan) throws(StoreError) {
+        self.bytes = bytes
+        guard bytes.byteCount >= Self.headerByteCount, bytes.byte(at: 0) == Self.version,
+            Int(bytes.integer(at: 32, as: UInt32.self)) == bytes.byteCount
+        else { throw .corrupt("a notification's record header") }
+        let fixed = Self.headerByteCount + partCount * Self.partByteCount
+        guard fixed <= fieldsOffset, fieldsOffset <= bytes.byteCount else {
+            throw .corrupt("a notification's part count")
+        }
+    }
+
+    var partCount: Int { Int(bytes.integer(at: 2, as: UInt16.self)) }
+    var checksum: UInt32 { bytes.integer(at: 4) }
+    var expiresAt: Timestamp { Timestamp(milliseconds: bytes.integer(at: 8)) }
+    var createdAt: Timestamp { Timestamp(milliseconds: bytes.integer(at: 16)) }
+    var revision: UInt64 { bytes.integer(at: 24) }
+    var fieldsOffset: Int { Int(bytes.integer(at: 36, as: UInt32.self)) }
+
+    /// Compares the checksum: CRC-32 of the id and of all that stands behind the checksum.
+    func check(id: RawSpan) throws(StoreError) {
+        var computed = Checksum(id)
+        computed.update(bytes.extracting(Self.checkedFrom..<bytes.byteCount))
+        guard computed.value == checksum else {
+            throw .corrupt("the record of notification \(id.string) does not match its checksum")
+        }
+    }
+
+    /// The entry of part `index`, which is less than ``partCount``.
+    @inline(__always)
+    @_lifetime(copy self)
+    func part(at index: Int) throws(StoreError) -> PartView {
+        try PartView(
+            record: bytes, at: Self.headerByteCount + index * Self.partByteCount)
+    }
+
+    /// The part of that name (empty: `payload`), or nil.
+    @inline(__always)
+    @_lifetime(copy self)
+    func part(named name: RawSpan) throws(StoreError) -> PartView? {
+        for index in 0..<partCount {
+            let part = try part(at: index)
+            if name.isEmpty ? part.isDefault : part.name.isEqual(to: name) { return part }
+        }
+        return nil
+    }
+
+    /// A copy of everything.
+    func record(id: String) throws(StoreError) -> Record {
+        var record = Record(
+            id: id, createdAt: createdAt, expiresAt: expiresAt, revision: revision, parts: [])
+        for index in 0..<partCount {
+            let part = try part(at: index)
+            record.parts.append(
+                Part(
+                    name: part.name.string, mediaType: part.mediaType.string,
+                    blob: try part.blob()))
+        }
+        var offset = fieldsOffset
+        while offset < bytes.byteCount {
+            guard bytes.byteCount - offset >= RecordField.headerByteCount else {
+                throw .corrupt("a field of notification \(id)")
+            }
+            let tag = bytes.integer(at: offset, as: UInt16.self)
+            let count = Int(bytes.integer(at: offset + 4, as: UInt32.self))
+            offset += RecordField.headerByteCount
+            guard count <= bytes.byteCount - offset else {
+                throw .corrupt("a field of notification \(id)")
+            }
+            let text = bytes.extracting(offset..<offset + count).string
+            switch RecordField(rawValue: tag) {
+            case .owner: record.owner = text
+            case .message: record.message = text
+            case .richType: record.richType = text
+            case nil:
+                // A later version's field. One that must be understood has the high bit.
+                guard tag & RecordField.mandatory == 0 else {
+                    throw .corrupt("field \(tag) of notification \(id) is not known")
+                }
+            }
+            offset += count
+        }
+        return record
+    }
+}
+
+/// What follows the part entries: tag, two reserved bytes, byte count, bytes.
+enum RecordField: UInt16 {
+    case owner = 1
+    case message = 2
+    case richType = 3
+
+    static let headerByteCount = 8
+    /// Readers that do not know a tag with this bit must refuse the record.
+    static let mandatory: UInt16 = 0x8000
+}
+
+/// One part's entry in a record, read in place.
+struct PartView: ~Escapable {
+    private let record: RawSpan
+    private let offset: Int
+    private let nameOffset: Int
+
+    @inline(__always)
+    @_lifetime(copy record)
+    init(record: RawSpan, at offset: Int) throws(StoreError) {
+        self.record = record
+        self.offset = offset
+        nameOffset = Int(record.integer(at: offset + 60, as: UInt32.self))
+        let textByteCount =
+            Int(record.byte(at: offset + 57)) + Int(record.byte(at: offset + 58))
+        guard nameOffset <= record.byteCount - textByteCount else {
+            throw .corrupt("a part's name")
+        }
+    }
+
+    @inline(__always)
+    var nameByteCount: Int { Int(record.byte(at: offset + 57)) }
+
+    /// True for the part called `payload`.
+    @inline(__always)
+    var isDefault: Bool { record.byte(at: offset + 59) == Self.defaultMark }
+
+    static let defaultMark: UInt8 = 1
+
+    var name: RawSpan {
+        @_lifetime(copy self)
+        @inline(__always)
+        get { record.extracting(nameOffset..<nameOffset + nameByteCount) }
+    }
+
+    var mediaType: RawSpan {
+        @_lifetime(copy self)
+        @inline(__always)
+        get {
+            let start = nameOffset + nameByteCount
+            return record.extracting(start..<start + Int(record.byte(at: offset + 58)))
+        }
+    }
+
+    @inline(__always)
+    func blob() throws(StoreError) -> BlobReference {
+        let byteCount = record.integer(at: offset + 40, as: UInt64.self)
+        let storedByteCount = record.integer(at: offset + 48, as: UInt64.self)
+        guard let coding = Coding(rawValue: record.byte(at: offset + 56)),
+            byteCount <= StoreLimits.payloadByteCountMax,
+            storedByteCount <= StoreLimits.payloadByteCountMax
+        else { throw .corrupt("a part's byte counts") }
+        return BlobReference(
+            digest: Digest(record, at: offset), number: record.integer(at: offset + 32),
+            byteCount: Int(byteCount), storedByteCount: Int(storedByteCount), coding: coding)
+    }
+}

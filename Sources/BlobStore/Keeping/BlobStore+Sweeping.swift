@@ -1,0 +1,94 @@
+internal import LMDB
+
+/// What a sweep did.
+public struct SweepResult: Sendable, Hashable {
+    /// Notifications removed.
+    public var expired = 0
+    /// Whether there are more whose time is over.
+    public var more = false
+}
+
+extension BlobStore {
+    /// Removes notifications whose time is over at `now`, oldest expiry first, in one transaction and with one sync. Reads never return them, swept or not; this gives their space
+    /// back.
+    ///
+    /// - Parameter limit: how many at the most.
+    /// - Returns: how many were removed; nothing is written or synced when there are none.
+    /// - Throws: ``StoreError/corrupt(_:)`` when a record does not agree with itself, ``StoreError/outcomeUnknown(_:)``.
+    public func sweepExpired(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
+        let due = try withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.expiredEntries(asOf: now, limit: 1)
+        }
+        guard !due.isEmpty else { return SweepResult() }
+        return try whileWriting { () throws(StoreError) in
+            try inTransaction(
+                growth: 0, asOf: now, isPublishing: false
+            ) { (transaction) throws(StoreError) in
+                try transaction.sweep(limit: limit)
+            }
+        }
+    }
+}
+
+/// An entry of the table `expiry`.
+struct ExpiryEntry {
+    var expiresAt: Timestamp
+    var id: String
+
+    static let idOffset = 8
+
+    init(_ key: RawSpan) throws(StoreError) {
+        guard key.byteCount > Self.idOffset else { throw .corrupt("an entry of the expiry table") }
+        let milliseconds = UInt64(bigEndian: key.word(at: 0))
+        expiresAt = Timestamp(milliseconds: Int64(truncatingIfNeeded: milliseconds))
+        id = key.extracting(Self.idOffset..<key.byteCount).string
+    }
+}
+
+extension Cursor {
+    /// Entries from the start of the table `expiry` that are due at `now`, at most `limit`.
+    @_lifetime(self: copy self)
+    fileprivate mutating func dueEntries(
+        asOf now: Timestamp, limit: Int
+    ) throws(StoreError) -> [ExpiryEntry] {
+        var entries: [ExpiryEntry] = []
+        var isThere = try first()
+        while isThere, entries.count < limit {
+            let entry = try ExpiryEntry(key)
+            guard entry.expiresAt <= now else { break }
+            entries.append(entry)
+            isThere = try next()
+        }
+        return entries
+    }
+}
+
+extension Snapshot {
+    borrowing func expiredEntries(
+        asOf now: Timestamp, limit: Int
+    ) throws(StoreError) -> [ExpiryEntry] {
+        var cursor = try transaction.cursor(in: store.tables.expiry)
+        return try cursor.dueEntries(asOf: now, limit: limit)
+    }
+}
+
+extension ChangeTransaction {
+    fileprivate mutating func sweep(limit: Int) throws(StoreError) -> SweepResult {
+        let entries = try dueEntries(limit: limit + 1)
+        var result = SweepResult()
+        result.more = entries.count > limit
+        for entry in entries.prefix(limit) {
+            guard let record = try record(entry.id), record.expiresAt == entry.expiresAt else {
+                throw .corrupt("the expiry table names \(entry.id), which is not there")
+            }
+            try remove(record)
+            result.expired += 1
+        }
+        return result
+    }
+
+    private borrowing func dueEntries(limit: Int) throws(StoreError) -> [ExpiryEntry] {
+        var cursor = try transaction.cursor(in: tables.expiry)
+        return try cursor.dueEntries(asOf: now, limit: limit)
+    }
+}

@@ -1,0 +1,226 @@
+internal import Crypto
+internal import LMDB
+
+/// What a walk of all tables counts, to be held against what they say of themselves.
+struct Recount {
+    var counters = Counters()
+    /// How often parts refer to each digest, and where they say it is.
+    var references: [Digest: (count: UInt64, blob: BlobReference)] = [:]
+    /// When each notification expires; the expiry table is held against it.
+    var notificationCount = 0
+    var expirySum: UInt64 = 0
+    var storedBlobs: [BlobReference] = []
+    /// Blob number: stored bytes, for blobs and orphans alike.
+    var numbers: [UInt64: Int] = [:]
+    var partlyFreed: Set<UInt64> = []
+}
+
+extension Snapshot {
+    borrowing func recountNotifications(
+        _ recount: inout Recount, _ report: inout VerifyReport
+    ) throws(StoreError) {
+        var cursor = try transaction.cursor(in: store.tables.notifications)
+        var isThere = try cursor.first()
+        while isThere {
+            do throws(StoreError) {
+                let record = try cursor.checkedRecord()
+                recount.counters.notifications += 1
+                recount.expirySum &+= Self.fingerprint(record.id, record.expiresAt)
+                for part in record.parts {
+                    recount.counters.parts += 1
+                    recount.counters.bytesReferenced += UInt64(part.byteCount)
+                    let known = recount.references[part.digest]
+                    if let known, known.blob != part.blob {
+                        report.add(
+                            "notification \(record.id): \(part.digest) is said to be in two places")
+                    }
+                    recount.references[part.digest] = ((known?.count ?? 0) + 1, part.blob)
+                }
+                report.parts += record.parts.count
+            } catch {
+                report.add(error.description)
+            }
+            report.notifications += 1
+            isThere = try cursor.next()
+        }
+    }
+
+    borrowing func recountExpiry(
+        _ recount: inout Recount, _ report: inout VerifyReport
+    ) throws(StoreError) {
+        var sum: UInt64 = 0
+        var count = 0
+        var cursor = try transaction.cursor(in: store.tables.expiry)
+        var isThere = try cursor.first()
+        while isThere {
+            do throws(StoreError) {
+                let entry = try ExpiryEntry(cursor.key)
+                sum &+= Self.fingerprint(entry.id, entry.expiresAt)
+            } catch {
+                report.add(error.description)
+            }
+            count += 1
+            isThere = try cursor.next()
+        }
+        if count != report.notifications || sum != recount.expirySum {
+            report.add(
+                "the expiry table has \(count) entries that do not match the \(report.notifications) notifications"
+            )
+        }
+    }
+
+    /// A number for a pair of id and expiry, so that two sets of them can be compared by their sums.
+    private static func fingerprint(_ id: String, _ expiresAt: Timestamp) -> UInt64 {
+        var hash = SHA256()
+        hash.update(data: Keys.expiry(expiresAt, id))
+        return hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+    }
+
+    borrowing func recountBlobs(
+        _ recount: inout Recount, _ report: inout VerifyReport
+    ) throws(StoreError) {
+        var cursor = try transaction.cursor(in: store.tables.blobs)
+        var isThere = try cursor.first()
+        while isThere {
+            do throws(StoreError) {
+                guard let digest = Digest(bytes: cursor.key) else {
+                    throw .corrupt("a key of the blob table")
+                }
+                let entry = try BlobEntry(cursor.value, digest: digest)
+                let blob = entry.reference(digest)
+                let referenced = recount.references.removeValue(forKey: digest)
+                if referenced?.count != entry.referenceCount {
+                    report.add(
+                        "\(digest) has a reference count of \(entry.referenceCount); \(referenced?.count ?? 0) parts refer to it"
+                    )
+                }
+                if let referenced, referenced.blob != blob {
+                    report.add("\(digest) is not where the parts that refer to it say")
+                }
+                recount.counters.blobs += 1
+                recount.counters.bytes += UInt64(blob.byteCount)
+                recount.counters.bytesStored += UInt64(blob.storedByteCount)
+                recount.numbers[blob.number] = blob.storedByteCount
+                recount.storedBlobs.append(blob)
+            } catch {
+                report.add(error.description)
+            }
+            report.blobs += 1
+            isThere = try cursor.next()
+        }
+        for digest in recount.references.keys {
+            report.add("parts refer to \(digest), which is not stored")
+        }
+    }
+
+    borrowing func recountOrphans(
+        _ recount: inout Recount, _ report: inout VerifyReport
+    ) throws(StoreError) {
+        var cursor = try transaction.cursor(in: store.tables.orphans)
+        var isThere = try cursor.first()
+        while isThere {
+            do throws(StoreError) {
+                guard cursor.key.byteCount == 8 else {
+                    throw .corrupt("a key of the orphan table")
+                }
+                let number = UInt64(bigEndian: cursor.key.word(at: 0))
+                let entry = try OrphanEntry(cursor.value, number: number)
+                recount.counters.orphanBlobs += 1
+                recount.counters.orphanBytes += entry.storedByteCount
+                if recount.numbers.updateValue(Int(entry.storedByteCount), forKey: number) != nil {
+                    report.add("blob \(number) is both stored and an orphan")
+                }
+                // Being written ahead or freed step by step: it may lack chunks.
+                recount.partlyFreed.insert(number)
+            } catch {
+                report.add(error.description)
+            }
+            report.orphans += 1
+            isThere = try cursor.next()
+        }
+    }
+
+    /// Every chunk belongs to a blob or an orphan, and every blob has all of its own. Keys only: the bytes are read later.
+    borrowing func recountChunks(
+        _ recount: inout Recount, _ report: inout VerifyReport
+    ) throws(StoreError) {
+        var found: [UInt64: Int] = [:]
+        var cursor = try transaction.cursor(in: store.tables.chunks)
+        var isThere = try cursor.first()
+        while isThere {
+            let key = cursor.key.array
+            if key.count == ChunkKey.byteCount {
+                let number = UInt64(bigEndian: key.span.bytes.word(at: 0))
+                if recount.numbers[number] == nil {
+                    report.add("a chunk of blob \(number) belongs to nothing")
+                }
+                found[number, default: 0] +=
+                    cursor.value.byteCount - Chunk.checksumByteCount
+            } else {
+                report.add("a key of the chunk table has \(key.count) bytes")
+            }
+            isThere = try cursor.next()
+        }
+        for (number, byteCount) in recount.numbers where !recount.partlyFreed.contains(number) {
+            let there = found[number] ?? 0
+            if there != byteCount {
+                report.add("blob \(number) has \(there) stored bytes instead of \(byteCount)")
+            }
+        }
+    }
+
+    borrowing func compareCounters(
+        _ recount: Recount, _ report: inout VerifyReport
+    ) throws(StoreError) {
+        let said = try counters()
+        let counted = recount.counters
+        let pairs: [(String, UInt64, UInt64)] = [
+            ("notifications", said.notifications, counted.notifications),
+            ("parts", said.parts, counted.parts), ("blobs", said.blobs, counted.blobs),
+            ("bytes", said.bytes, counted.bytes),
+            ("bytes stored", said.bytesStored, counted.bytesStored),
+            ("bytes referenced", said.bytesReferenced, counted.bytesReferenced),
+            ("orphans", said.orphanBlobs, counted.orphanBlobs),
+            ("orphan bytes", said.orphanBytes, counted.orphanBytes),
+        ]
+        for (name, said, counted) in pairs where said != counted {
+            report.add("the counter of \(name) says \(said); counted: \(counted)")
+        }
+        let highest = recount.numbers.keys.max() ?? 0
+        if said.nextBlobNumber <= highest {
+            report.add("the next blob number, \(said.nextBlobNumber), is in use already")
+        }
+    }
+
+    /// Computes every chunk's checksum, whatever was computed before, and the digest of the bytes as given.
+    borrowing func checkBytes(of blob: BlobReference) throws(StoreError) {
+        let payload = Payload(
+            ChunkReader(self), blob: blob, expiresAt: Timestamp(milliseconds: .max))
+        for index in 0..<blob.chunkCount {
+            _ = try ChunkReader(self).checkedChunk(of: blob, at: index)
+        }
+        var hash = SHA256()
+        do {
+            try payload.forEachPiece { piece in
+                piece.withUnsafeBytes { hash.update(bufferPointer: $0) }
+            }
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw .corrupt("\(blob.digest): \(error)")
+        }
+        guard Digest(hash.finalize()) == blob.digest else {
+            throw .corrupt("the bytes of \(blob.digest) have another digest")
+        }
+    }
+}
+
+extension Cursor {
+    /// A copy of the record the cursor stands at.
+    fileprivate borrowing func checkedRecord() throws(StoreError) -> Record {
+        let view = try RecordView(value)
+        let id = key
+        try view.check(id: id)
+        return try view.record(id: id.string)
+    }
+}

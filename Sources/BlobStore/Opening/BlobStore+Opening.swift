@@ -1,0 +1,139 @@
+internal import Glibc
+internal import LMDB
+
+extension BlobStore {
+    /// Opens the store in `directory` for reading and writing, creating both when they are not there (in `directory`'s parent, which must be).
+    ///
+    /// The folder is locked before anything else; a second process is refused. A store that is damaged, of a newer format, or not one at all is refused untouched. Reader slots of dead
+    /// processes are freed.
+    ///
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, or ``StoreError/full`` when the disk has no room for what opening needs.
+    public static func open(
+        at directory: String, options: Options = Options()
+    ) throws(StoreError) -> BlobStore {
+        try makeDirectory(directory)
+        let lock = try DirectoryLock(directory)
+        Creation.removeLeftovers(in: directory)
+        let data = "\(directory)/\(DataFile.name)"
+        if !DataFile.exists(data) {
+            try Creation.createStore(in: directory, options: options, asOf: currentTime())
+        }
+        _ = try DataFile(data, directory: directory)
+        try LockFile.allocate(
+            "\(directory)/\(DataFile.lockName)", readerCountMax: options.readerCountMax)
+        let store = try open(directory, options, isReadOnly: false, lock: lock)
+        _ = try store.checkReaders()
+        return store
+    }
+
+    /// Opens the store in `directory` for reading, beside a daemon or alone.
+    ///
+    /// LMDB's readers write themselves into `lock.mdb`. On a read-only mount it would leave that out without a word, and snapshots would change under the reader, so such a
+    /// store is refused.
+    ///
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, also when this process has the store open already.
+    public static func openReadOnly(
+        at directory: String, options: Options = Options()
+    ) throws(StoreError) -> BlobStore {
+        let data = "\(directory)/\(DataFile.name)"
+        guard DataFile.exists(data) else {
+            throw .cannotOpen(path: directory, reason: "there is no \(DataFile.name) in it")
+        }
+        let lockPath = "\(directory)/\(DataFile.lockName)"
+        if !DataFile.exists(lockPath) {
+            try LockFile.allocate(lockPath, readerCountMax: options.readerCountMax)
+        }
+        guard access(lockPath, R_OK | W_OK) == 0 else {
+            throw .cannotOpen(
+                path: directory,
+                reason: "\(lockPath) cannot be written (\(systemMessage(errno))); readers need to")
+        }
+        _ = try DataFile(data, directory: directory)
+        return try open(directory, options, isReadOnly: true, lock: nil)
+    }
+
+    private static func open(
+        _ directory: String, _ options: Options, isReadOnly: Bool, lock: DirectoryLock?
+    ) throws(StoreError) -> BlobStore {
+        let environment: Environment
+        do throws(LMDBError) {
+            environment = try Environment(
+                directory: directory,
+                Environment.Configuration(
+                    mapByteCount: options.mapByteCountMax,
+                    readerCountMax: options.readerCountMax, tableCountMax: Tables.countMax,
+                    isReadOnly: isReadOnly))
+        } catch {
+            let reason =
+                error.systemError == EBUSY
+                ? "this process has it open already" : error.description
+            throw .cannotOpen(path: directory, reason: reason)
+        }
+        let tables: Tables
+        do throws(LMDBError) {
+            tables = try Tables(opening: environment)
+        } catch {
+            throw .cannotOpen(
+                path: directory,
+                reason: "\(DataFile.name) is another program's LMDB file: it lacks blobd's tables")
+        }
+        let format = try format(of: environment, tables, directory)
+        return BlobStore(
+            environment, tables: tables, format: format, directory: directory, options: options,
+            lock: lock)
+    }
+
+    /// The format record, once it is clear that this program can read what follows it.
+    private static func format(
+        of environment: Environment, _ tables: Tables, _ directory: String
+    ) throws(StoreError) -> FormatRecord {
+        let found: FormatRecord?
+        do throws(LMDBError) {
+            let transaction = try environment.readers.begin()
+            let name = Array(FormatRecord.name.utf8)
+            let value = try transaction.view.value(forKey: name.span.bytes, in: tables.meta)
+            if let value { found = FormatRecord(value) } else { found = nil }
+        } catch {
+            throw .cannotOpen(path: directory, reason: error.description)
+        }
+        guard let format = found else {
+            throw .cannotOpen(path: directory, reason: "\(DataFile.name) has no format record")
+        }
+        guard format.readableFrom <= FormatRecord.version else {
+            throw .cannotOpen(
+                path: directory,
+                reason:
+                    "it has format version \(format.version); this program reads up to \(FormatRecord.version)"
+            )
+        }
+        return format
+    }
+
+    private static func makeDirectory(_ path: String) throws(StoreError) {
+        if mkdir(path, 0o750) == 0 {
+            try Creation.syncDirectory(parent(of: path))
+            return
+        }
+        guard errno == EEXIST else {
+            throw .cannotOpen(path: path, reason: "mkdir: \(systemMessage(errno))")
+        }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw .cannotOpen(path: path, reason: "it is not a folder")
+        }
+    }
+
+    private static func parent(of path: String) -> String {
+        var parts = path.split(separator: "/", omittingEmptySubsequences: true)
+        if !parts.isEmpty { parts.removeLast() }
+        let joined = parts.joined(separator: "/")
+        return path.hasPrefix("/") ? "/" + joined : (joined.isEmpty ? "." : joined)
+    }
+
+    /// Only for the date a new store bears; nothing the store decides depends on it.
+    private static func currentTime() -> Timestamp {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Timestamp(milliseconds: Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000)
+    }
+}

@@ -1,0 +1,87 @@
+internal import Glibc
+
+/// What can be known of a `data.mdb` before LMDB maps it. A map of a file that was cut short is a signal when it is read, so the file is looked at first.
+///
+/// LMDB 0.9 begins with two meta pages; the one with the higher transaction number counts. Offsets are those of `MDB_page` and `MDB_meta` on 64-bit machines.
+struct DataFile {
+    /// Bytes up to and with the last page in use.
+    let usedByteCount: Int
+
+    static let name = "data.mdb"
+    static let lockName = "lock.mdb"
+
+    private static let magic: UInt32 = 0xBEEF_C0DE
+    private static let version: UInt32 = 1
+    private static let metaFlag: UInt16 = 0x08
+    private static let metaByteCount = 152
+
+    /// Whether `path` is there at all.
+    static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    /// Checks the file at `path`. It is read, never changed.
+    init(_ path: String, directory: String) throws(StoreError) {
+        func refuse(_ reason: String) -> StoreError {
+            .cannotOpen(path: directory, reason: "\(path) \(reason)")
+        }
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw refuse(systemMessage(errno)) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw refuse("is not a regular file") }
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw refuse(systemMessage(errno)) }
+        defer { close(descriptor) }
+
+        let first = Self.read(descriptor, at: 0)
+        guard let one = Meta(first.span.bytes) else {
+            throw refuse("is not an LMDB file; it was left as it is")
+        }
+        let second = Self.read(descriptor, at: one.pageByteCount)
+        guard let two = Meta(second.span.bytes), two.pageByteCount == one.pageByteCount else {
+            throw refuse("has a damaged second meta page; it was left as it is")
+        }
+        let newest = one.transaction > two.transaction ? one : two
+        let (pages, overflow) = newest.lastPage.addingReportingOverflow(1)
+        let (used, overflowed) = pages.multipliedReportingOverflow(by: newest.pageByteCount)
+        guard !overflow, !overflowed, newest.lastPage >= 1 else {
+            throw refuse("has a damaged meta page; it was left as it is")
+        }
+        guard status.st_size >= used else {
+            throw refuse(
+                "was cut short: it has \(status.st_size) bytes, its last page ends at \(used); it was left as it is"
+            )
+        }
+        usedByteCount = used
+    }
+
+    private struct Meta {
+        let pageByteCount: Int
+        let lastPage: Int
+        let transaction: UInt64
+
+        init?(_ bytes: RawSpan) {
+            guard bytes.byteCount == DataFile.metaByteCount,
+                bytes.integer(at: 10, as: UInt16.self) & DataFile.metaFlag != 0,
+                bytes.integer(at: 16, as: UInt32.self) == DataFile.magic,
+                bytes.integer(at: 20, as: UInt32.self) == DataFile.version
+            else { return nil }
+            let pageByteCount = Int(bytes.integer(at: 40, as: UInt32.self))
+            guard pageByteCount >= 512, pageByteCount <= 65_536,
+                pageByteCount & (pageByteCount - 1) == 0,
+                let lastPage = Int(exactly: bytes.integer(at: 136, as: UInt64.self))
+            else { return nil }
+            self.pageByteCount = pageByteCount
+            self.lastPage = lastPage
+            transaction = bytes.integer(at: 144)
+        }
+    }
+
+    private static func read(_ descriptor: Int32, at offset: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: metaByteCount)
+        let count = bytes.withUnsafeMutableBytes {
+            pread(descriptor, $0.baseAddress, $0.count, off_t(offset))
+        }
+        return Array(bytes.prefix(max(0, count)))
+    }
+}

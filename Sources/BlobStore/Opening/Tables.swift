@@ -1,0 +1,40 @@
+internal import LMDB
+
+/// The tables of a store (`docs/FORMAT.md`).
+struct Tables: Sendable {
+    let notifications: Table
+    let blobs: Table
+    let chunks: Table
+    let expiry: Table
+    let orphans: Table
+    let meta: Table
+
+    static let names: [StaticString] = [
+        "notifications", "blobs", "chunks", "expiry", "orphans", "meta",
+    ]
+    /// Room for tables that later versions add.
+    static let countMax = 32
+
+    init(opening environment: Environment) throws(LMDBError) {
+        self.init(try environment.openTables(Self.names))
+    }
+
+    init(creatingIn transaction: inout WriteTransaction) throws(LMDBError) {
+        var tables: [Table] = []
+        for name in Self.names {
+            tables.append(try transaction.openTable(name, creating: true))
+        }
+        self.init(tables)
+    }
+
+    private init(_ tables: [Table]) {
+        notifications = tables[0]
+        blobs = tables[1]
+        chunks = tables[2]
+        expiry = tables[3]
+        orphans = tables[4]
+        meta = tables[5]
+    }
+
+    var all: [Table] { [notifications, blobs, chunks, expiry, orphans, meta] }
+}

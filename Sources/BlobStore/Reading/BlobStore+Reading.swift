@@ -1,0 +1,121 @@
+internal import LMDB
+
+// The ways in. Each opens a snapshot of its own and ends it before it returns.
+
+extension BlobStore {
+    /// Calls `body` with the store as it stands now. Opening costs about a hundred nanoseconds and no allocation.
+    ///
+    /// - Throws: what `body` throws; ``StoreError/readersFull`` when as many snapshots are open as there may be.
+    @inline(__always)
+    public func withSnapshot<Result>(
+        _ body: (borrowing Snapshot) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try body(try makeSnapshot())
+    }
+
+    /// The same for a `body` that throws errors of its own.
+    @_disfavoredOverload
+    public func withSnapshot<Result>(
+        _ body: (borrowing Snapshot) throws -> Result
+    ) throws -> Result {
+        try body(try makeSnapshot())
+    }
+
+    /// A snapshot that is ended by letting go of it. Prefer ``withSnapshot(_:)``.
+    @available(*, noasync, message: "a snapshot must not be held across a suspension")
+    @inline(__always)
+    public func makeSnapshot() throws(StoreError) -> Snapshot { try Snapshot(self) }
+
+    /// Calls `body` with a part of a notification, in place.
+    ///
+    /// ```swift
+    /// let sent = try store.withPayload(for: id, asOf: now) { payload in
+    ///     try payload.forEachPiece { try socket.send($0) }
+    /// }
+    /// ```
+    ///
+    /// Two B-tree lookups for a payload of one chunk, one more for each further chunk; no copy. Do one bounded thing in `body`: while it runs, no space that it can see is used
+    /// again.
+    ///
+    /// - Returns: what `body` returned; nil when there is no such part, or it has expired at `now`.
+    /// - Throws: what `body` throws, and ``StoreError``.
+    public func withPayload<Result>(
+        for id: String, part: String = "payload", asOf now: Timestamp,
+        _ body: (Payload) throws -> Result
+    ) throws -> Result? {
+        let id = Array(id.utf8)
+        let part = Array(part.utf8)
+        let snapshot = try makeSnapshot()
+        switch try snapshot.payload(for: id.span.bytes, part: part.span.bytes, asOf: now) {
+        case .found(let payload): return try body(payload)
+        case .expired, .missing: return nil
+        }
+    }
+
+    /// A copy of a part's bytes as given, or of a range of them.
+    ///
+    /// - Parameter range: which bytes, cut to those that are there; nil for all.
+    /// - Returns: nil when there is no such part, or it has expired at `now`.
+    public func ownedPayload(
+        for id: String, part: String = "payload", asOf now: Timestamp, range: Range<Int>? = nil
+    ) throws(StoreError) -> [UInt8]? {
+        let id = Array(id.utf8)
+        let part = Array(part.utf8)
+        let snapshot = try makeSnapshot()
+        switch try snapshot.payload(for: id.span.bytes, part: part.span.bytes, asOf: now) {
+        case .found(let payload): return try payload.ownedBytes(in: range)
+        case .expired, .missing: return nil
+        }
+    }
+
+    /// A copy of a blob's bytes as given.
+    ///
+    /// - Returns: nil when nothing refers to such a blob, or all that does has expired at `now`.
+    public func ownedPayload(
+        digest: Digest, asOf now: Timestamp, range: Range<Int>? = nil
+    ) throws(StoreError) -> [UInt8]? {
+        let snapshot = try makeSnapshot()
+        switch try snapshot.blob(digest, asOf: now) {
+        case .found(let payload): return try payload.ownedBytes(in: range)
+        case .expired, .missing: return nil
+        }
+    }
+
+    /// A copy of a notification's record. One B-tree lookup.
+    ///
+    /// - Returns: nil when there is none, or it has expired at `now`.
+    public func record(for id: String, asOf now: Timestamp) throws(StoreError) -> Record? {
+        let id = Array(id.utf8)
+        let snapshot = try makeSnapshot()
+        switch try snapshot.record(for: id.span.bytes, asOf: now) {
+        case .found(let record): return record
+        case .expired, .missing: return nil
+        }
+    }
+}
+
+extension Payload {
+    /// A copy of the bytes as given, or of a range of them. The dearer way: one copy, and the memory for it.
+    public func ownedBytes(in range: Range<Int>? = nil) throws(StoreError) -> [UInt8] {
+        let wanted = (range ?? 0..<byteCount).clamped(to: 0..<byteCount)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(wanted.count)
+        switch coding {
+        case .identity:
+            var offset = wanted.lowerBound
+            while offset < wanted.upperBound {
+                let index = offset / StoreLimits.chunkByteCountMax
+                let start = offset - index * StoreLimits.chunkByteCountMax
+                let chunk = try storedChunk(index)
+                let count = min(chunk.byteCount - start, wanted.upperBound - offset)
+                chunk.extracting(start..<start + count).withUnsafeBytes {
+                    bytes.append(contentsOf: $0)
+                }
+                offset += count
+            }
+        case .gzip:
+            try appendInflated(wanted, to: &bytes)
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,145 @@
+internal import CZlib
+
+/// Turns a gzip-coded blob back into its bytes as given, piece by piece and in bounded memory (about 48 KiB; zlib's `inflate`).
+///
+/// It may go on in a later snapshot: hold a ``Lease`` meanwhile. One thread at a time.
+public final class Inflater {
+    private let blob: BlobReference
+    private let stream: UnsafeMutablePointer<z_stream>
+    /// Stored bytes that are used up.
+    private var storedOffset = 0
+    /// Bytes as given that were handed out.
+    private var position = 0
+
+    /// How many bytes one piece has at the most.
+    public static let pieceByteCount = 64 << 10
+
+    /// Begins at the first byte.
+    ///
+    /// - Parameter blob: one whose coding is gzip.
+    public init(_ blob: BlobReference) throws(StoreError) {
+        precondition(blob.coding == .gzip, "not a gzip-coded blob")
+        self.blob = blob
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        // 16 + 15: a gzip container and the largest window.
+        let code = inflateInit2_(
+            stream, 16 + 15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+        guard code == Z_OK else {
+            stream.deallocate()
+            throw .io(operation: "inflateInit2", errno: 12)
+        }
+    }
+
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+    }
+
+    /// Appends up to `byteCountMax` bytes as given to `buffer`.
+    ///
+    /// - Returns: how many; 0 at the end only.
+    /// - Throws: ``StoreError/corrupt(_:)`` when a chunk, the container or the length does not agree.
+    public func read(
+        from snapshot: borrowing Snapshot, into buffer: inout [UInt8], byteCountMax: Int
+    ) throws(StoreError) -> Int {
+        try read(from: ChunkReader(snapshot), into: &buffer, byteCountMax: byteCountMax)
+    }
+
+    /// Leaves out the next `byteCount` bytes as given. It still has to inflate them.
+    public func skip(_ byteCount: Int, from snapshot: borrowing Snapshot) throws(StoreError) {
+        var left = byteCount
+        var buffer: [UInt8] = []
+        while left > 0 {
+            buffer.removeAll(keepingCapacity: true)
+            let count = try read(
+                from: snapshot, into: &buffer, byteCountMax: min(left, Self.pieceByteCount))
+            guard count > 0 else { return }
+            left -= count
+        }
+    }
+
+    func read(
+        from reader: ChunkReader, into buffer: inout [UInt8], byteCountMax: Int
+    ) throws(StoreError) -> Int {
+        let wanted = min(byteCountMax, blob.byteCount - position)
+        if wanted <= 0 {
+            try finish(reader)
+            return 0
+        }
+        let start = buffer.count
+        buffer.append(contentsOf: repeatElement(0, count: wanted))
+        var filled = 0
+        while filled < wanted {
+            let produced: Int
+            do throws(StoreError) {
+                produced = try step(reader, &buffer, at: start + filled, count: wanted - filled)
+            } catch {
+                buffer.removeLast(wanted)
+                throw error
+            }
+            filled += produced
+        }
+        position += wanted
+        return wanted
+    }
+
+    /// One call of `inflate`: from what is left of the current chunk into `count` bytes of `buffer`.
+    private func step(
+        _ reader: ChunkReader, _ buffer: inout [UInt8], at offset: Int, count: Int
+    ) throws(StoreError) -> Int {
+        guard storedOffset < blob.storedByteCount else {
+            throw .corrupt("\(blob.digest) ends too early")
+        }
+        let index = storedOffset / StoreLimits.chunkByteCountMax
+        let chunk = try reader.chunk(of: blob, at: index)
+        let used = storedOffset - index * StoreLimits.chunkByteCountMax
+        let input = chunk.extracting(used..<chunk.byteCount)
+        let (code, consumed, produced) = inflateOnce(input, &buffer, at: offset, count: count)
+        storedOffset += consumed
+        guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR,
+            produced > 0 || consumed > 0,
+            code != Z_STREAM_END || produced == count
+        else { throw .corrupt("\(blob.digest) does not inflate") }
+        return produced
+    }
+
+    private func inflateOnce(
+        _ input: RawSpan, _ buffer: inout [UInt8], at offset: Int, count: Int
+    ) -> (code: Int32, consumed: Int, produced: Int) {
+        // Both pointers are used inside this call only, and zlib stays inside the counts it is given.
+        input.withUnsafeBytes { source in
+            buffer.withUnsafeMutableBytes { target in
+                stream.pointee.next_in = UnsafeMutablePointer(
+                    mutating: source.baseAddress?.assumingMemoryBound(to: UInt8.self))
+                stream.pointee.avail_in = UInt32(source.count)
+                stream.pointee.next_out = target.baseAddress?.advanced(by: offset)
+                    .assumingMemoryBound(to: UInt8.self)
+                stream.pointee.avail_out = UInt32(count)
+                let code = inflate(stream, Z_NO_FLUSH)
+                let consumed = source.count - Int(stream.pointee.avail_in)
+                let produced = count - Int(stream.pointee.avail_out)
+                stream.pointee.next_in = nil
+                stream.pointee.next_out = nil
+                return (code, consumed, produced)
+            }
+        }
+    }
+
+    /// At the end the container must end too, and its own checksum agree.
+    private func finish(_ reader: ChunkReader) throws(StoreError) {
+        guard position == blob.byteCount, storedOffset < blob.storedByteCount else { return }
+        var rest: [UInt8] = [0]
+        while storedOffset < blob.storedByteCount {
+            let index = storedOffset / StoreLimits.chunkByteCountMax
+            let chunk = try reader.chunk(of: blob, at: index)
+            let used = storedOffset - index * StoreLimits.chunkByteCountMax
+            let (code, consumed, produced) = inflateOnce(
+                chunk.extracting(used..<chunk.byteCount), &rest, at: 0, count: 1)
+            storedOffset += consumed
+            guard produced == 0, code == Z_STREAM_END || (code == Z_OK && consumed > 0) else {
+                throw .corrupt("\(blob.digest) is longer than it should be")
+            }
+        }
+    }
+}

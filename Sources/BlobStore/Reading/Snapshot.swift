@@ -1,0 +1,173 @@
+internal import LMDB
+
+/// The store as it stood at one moment: one LMDB read transaction, renewed from a pool.
+///
+/// What it lends is good until it ends, and the compiler holds callers to that. While it is open no space that it can see is used again, so do one
+/// bounded thing and leave: never wait for a client inside.
+public struct Snapshot: ~Copyable {
+    let transaction: ReadTransaction
+    let store: BlobStore
+
+    @available(*, noasync, message: "a snapshot must not be held across a suspension")
+    @inline(__always)
+    init(_ store: BlobStore) throws(StoreError) {
+        do throws(LMDBError) {
+            transaction = try store.environment.readers.begin()
+        } catch {
+            throw StoreError(error)
+        }
+        self.store = store
+    }
+
+    /// A part of a notification, for reading in place.
+    ///
+    /// One B-tree lookup; no copy, no allocation. The record's checksum is computed when it is first read since the store was opened.
+    ///
+    /// - Parameters:
+    ///   - id: the notification's id, as UTF-8.
+    ///   - part: the part's name; empty for the one called `payload`.
+    ///   - now: what is past its expiry at this time is not found.
+    /// - Returns: the part, borrowed from this snapshot; that there is none; or that it has expired and is still remembered.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the record does not agree with itself.
+    @inline(__always)
+    @_lifetime(borrow self)
+    public borrowing func payload(
+        for id: RawSpan, part: RawSpan, asOf now: Timestamp
+    ) throws(StoreError) -> PayloadLookup {
+        guard let value = try lookup(id) else { return .missing }
+        let record = try RecordView(value)
+        if !store.verifiedRecords.contains(record.revision) {
+            try record.check(id: id)
+            store.verifiedRecords.insert(record.revision)
+        }
+        guard record.expiresAt > now else { return .expired }
+        guard let entry = try record.part(named: part) else { return .missing }
+        let payload = Payload(
+            ChunkReader(self), blob: try entry.blob(), mediaType: entry.mediaType, record: record)
+        // The record's bytes and the reader are both borrowed from this snapshot.
+        return unsafe .found(_overrideLifetime(payload, borrowing: self))
+    }
+
+    /// A blob by its digest, whatever notifications refer to it. One B-tree lookup.
+    ///
+    /// - Returns: its bytes without a media type; missing when nothing refers to it; expired when every part that refers to it was given an expiry that is
+    ///   past.
+    @_lifetime(borrow self)
+    public borrowing func blob(
+        _ digest: Digest, asOf now: Timestamp
+    ) throws(StoreError) -> PayloadLookup {
+        guard let entry = try blobEntry(digest) else { return .missing }
+        guard entry.expiryBound > now else { return .expired }
+        return .found(
+            Payload(
+                ChunkReader(self), blob: entry.reference(digest), expiresAt: entry.expiryBound))
+    }
+
+    borrowing func blobEntry(_ digest: Digest) throws(StoreError) -> BlobEntry? {
+        var key: [UInt8] = []
+        digest.append(to: &key)
+        guard let value = try transaction.view.get(key.span.bytes, in: store.tables.blobs) else {
+            return nil
+        }
+        return try BlobEntry(value, digest: digest)
+    }
+
+    /// A copy of a notification's record. One B-tree lookup.
+    public borrowing func record(
+        for id: RawSpan, asOf now: Timestamp
+    ) throws(StoreError) -> RecordLookup {
+        guard let value = try lookup(id) else { return .missing }
+        let view = try RecordView(value)
+        try view.check(id: id)
+        guard view.expiresAt > now else { return .expired }
+        return .found(try view.record(id: id.string))
+    }
+
+    /// Copies of the records behind `id`, in the order of the ids' bytes; expired ones are left out.
+    ///
+    /// - Parameters:
+    ///   - id: the last id that was seen; empty to begin.
+    ///   - limit: how many at the most.
+    /// - Returns: fewer than `limit` only at the end.
+    public borrowing func records(
+        after id: RawSpan, limit: Int, asOf now: Timestamp
+    ) throws(StoreError) -> [Record] {
+        guard id.byteCount <= StoreLimits.idByteCountMax else { return [] }
+        var records: [Record] = []
+        var cursor = try transaction.cursor(in: store.tables.notifications)
+        var isThere = id.isEmpty ? try cursor.first() : try cursor.seek(id)
+        let isSeen = isThere && cursor.key.isEqual(to: id)
+        if isSeen { isThere = try cursor.next() }
+        while isThere, records.count < limit {
+            if let record = try cursor.liveRecord(asOf: now) { records.append(record) }
+            isThere = try cursor.next()
+        }
+        return records
+    }
+
+    /// The stored bytes of a blob from `offset` to the end of the chunk that it lies in. One B-tree lookup, no copy; the chunk's checksum is computed when it is
+    /// first read since the store was opened.
+    ///
+    /// - Parameters:
+    ///   - blob: found in this snapshot, or leased.
+    ///   - offset: where to begin, in stored bytes; less than `storedByteCount`.
+    /// - Returns: at least one byte, borrowed from this snapshot.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the chunk is not there or its checksum does not agree. No byte of it is returned.
+    @inline(__always)
+    @_lifetime(borrow self)
+    public borrowing func storedBytes(
+        of blob: BlobReference, from offset: Int
+    ) throws(StoreError) -> RawSpan {
+        precondition(offset >= 0 && offset < blob.storedByteCount, "offset out of the blob")
+        let index = offset / StoreLimits.chunkByteCountMax
+        let chunk = try ChunkReader(self).chunk(of: blob, at: index)
+        let start = offset - index * StoreLimits.chunkByteCountMax
+        return chunk.extracting(start..<chunk.byteCount)
+    }
+
+    /// A promise that the blob's chunks stay where they are after this snapshot has ended. Takes a lock for some nanoseconds.
+    ///
+    /// - Parameter blob: found in this snapshot, or already leased.
+    public borrowing func lease(_ blob: BlobReference) -> Lease {
+        Lease(blob.number, in: store.leases)
+    }
+
+    /// The record of `id` in place, or nil. An id that could not have been published is not there.
+    @inline(__always)
+    @_lifetime(borrow self)
+    private borrowing func lookup(_ id: RawSpan) throws(StoreError) -> RawSpan? {
+        guard id.byteCount > 0 && id.byteCount <= StoreLimits.idByteCountMax else { return nil }
+        return try transaction.view.get(id, in: store.tables.notifications)
+    }
+}
+
+extension Cursor {
+    /// A copy of the record the cursor stands at; nil when it has expired at `now`.
+    fileprivate borrowing func liveRecord(asOf now: Timestamp) throws(StoreError) -> Record? {
+        let view = try RecordView(value)
+        guard view.expiresAt > now else { return nil }
+        let id = key
+        try view.check(id: id)
+        return try view.record(id: id.string)
+    }
+}
+
+/// What a lookup of a payload found.
+public enum PayloadLookup: ~Escapable {
+    /// It is there and good until the snapshot ends.
+    case found(Payload)
+    /// It was there; its time is over, and its space not yet used again.
+    case expired
+    /// There is none.
+    case missing
+}
+
+/// What a lookup of a record found.
+public enum RecordLookup: Sendable {
+    /// A copy of it.
+    case found(Record)
+    /// It was there; its time is over, and its space not yet used again.
+    case expired
+    /// There is none.
+    case missing
+}

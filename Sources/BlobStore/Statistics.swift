@@ -1,0 +1,60 @@
+internal import LMDB
+
+/// What the store holds, as of one moment; exact.
+public struct Statistics: Sendable, Hashable {
+    /// Notifications, expired ones that are still remembered included.
+    public var notifications: Int
+    /// Parts of all of them.
+    public var parts: Int
+    /// Distinct blobs that parts refer to.
+    public var blobs: Int
+    /// Bytes as given, each blob once.
+    public var bytes: Int
+    /// Bytes as stored, each blob once.
+    public var bytesStored: Int
+    /// Bytes as given, for every part that refers to them.
+    public var bytesReferenced: Int
+    /// Blobs that nothing refers to and whose chunks are not freed yet.
+    public var orphanBlobs: Int
+    /// Their stored bytes.
+    public var orphanBytes: Int
+    /// Leases held in this process.
+    public var leases: Int
+    /// The size of `data.mdb`.
+    public var fileByteCount: Int
+    /// Bytes in `data.mdb` that hold nothing and will be used again.
+    public var freeByteCount: Int
+    /// The last change's number.
+    public var revision: UInt64
+}
+
+extension BlobStore {
+    /// What the store holds. One lookup, and `mdb_stat` for each table.
+    public func statistics() throws(StoreError) -> Statistics {
+        let counters = try withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.counters()
+        }
+        let fileByteCount = space.fileByteCount
+        let used = environment.usedByteCount
+        return Statistics(
+            notifications: Int(clamping: counters.notifications),
+            parts: Int(clamping: counters.parts), blobs: Int(clamping: counters.blobs),
+            bytes: Int(clamping: counters.bytes), bytesStored: Int(clamping: counters.bytesStored),
+            bytesReferenced: Int(clamping: counters.bytesReferenced),
+            orphanBlobs: Int(clamping: counters.orphanBlobs),
+            orphanBytes: Int(clamping: counters.orphanBytes), leases: leases.count,
+            fileByteCount: fileByteCount,
+            freeByteCount: try environment.freeByteCount(tables) + max(0, fileByteCount - used),
+            revision: counters.revision)
+    }
+}
+
+extension Snapshot {
+    borrowing func counters() throws(StoreError) -> Counters {
+        let name = Array(Counters.name.utf8)
+        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
+            throw .corrupt("the counters are missing")
+        }
+        return try Counters(value)
+    }
+}

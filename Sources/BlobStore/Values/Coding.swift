@@ -1,0 +1,15 @@
+/// How a blob's bytes are stored: the content codings of RFC 9110, section 8.4.1.
+public enum Coding: UInt8, Sendable {
+    /// As given.
+    case identity = 0
+    /// In a gzip container (RFC 1952).
+    case gzip = 1
+
+    /// `identity` or `gzip`, as HTTP writes it.
+    public var name: String {
+        switch self {
+        case .identity: "identity"
+        case .gzip: "gzip"
+        }
+    }
+}

@@ -1,0 +1,68 @@
+/// A notification as the store knows it: everything about it but the bytes of its parts. A copy of its own, good for ever.
+public struct Record: Sendable, Hashable {
+    /// What it is found by.
+    public var id: String
+    /// The user it is for, when the publisher said so.
+    public var owner: String?
+    /// A line of text to show, when the publisher gave one.
+    public var message: String?
+    /// What kind of rich content it is, in the publisher's words.
+    public var richType: String?
+    /// When this id was first published.
+    public var createdAt: Timestamp
+    /// From this moment on it is not found.
+    public var expiresAt: Timestamp
+    /// The number of the store's change that made it what it is; it grows with each.
+    public var revision: UInt64
+    /// Its payloads; the one called `payload` first, the others by name.
+    public var parts: [Part]
+
+    /// The part of that name, or nil.
+    public func part(named name: String) -> Part? { parts.first { $0.name == name } }
+}
+
+/// One named payload of a notification.
+public struct Part: Sendable, Hashable {
+    /// Its name; `payload` for the unnamed one.
+    public var name: String
+    /// Its media type, as the publisher gave it (RFC 9110, section 8.3).
+    public var mediaType: String
+    /// Which blob it is, and how that is stored.
+    public var blob: BlobReference
+
+    /// The SHA-256 of its bytes as given.
+    public var digest: Digest { blob.digest }
+    /// Bytes as given.
+    public var byteCount: Int { blob.byteCount }
+    /// Bytes as stored.
+    public var storedByteCount: Int { blob.storedByteCount }
+    /// How they are stored.
+    public var coding: Coding { blob.coding }
+}
+
+/// Where a blob's bytes are: a plain value that may outlive the snapshot it came from. To read by it later, hold a ``Lease``
+/// taken while that snapshot was open.
+public struct BlobReference: Sendable, Hashable {
+    /// The SHA-256 of its bytes as given.
+    public var digest: Digest
+    /// The number its chunks are kept under. Never used twice.
+    public var number: UInt64
+    /// Bytes as given.
+    public var byteCount: Int
+    /// Bytes as stored.
+    public var storedByteCount: Int
+    /// How they are stored.
+    public var coding: Coding
+
+    /// How many chunks the stored bytes are cut into; 0 for an empty blob.
+    public var chunkCount: Int {
+        (storedByteCount + StoreLimits.chunkByteCountMax - 1) / StoreLimits.chunkByteCountMax
+    }
+
+    /// How many stored bytes chunk `index` has.
+    func chunkByteCount(at index: Int) -> Int {
+        min(
+            StoreLimits.chunkByteCountMax,
+            storedByteCount - index * StoreLimits.chunkByteCountMax)
+    }
+}

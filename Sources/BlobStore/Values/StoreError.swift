@@ -1,0 +1,53 @@
+/// What can go wrong in the store, and what it means for the caller. A missing or expired payload is none of these: it is nil.
+public enum StoreError: Error, Sendable, CustomStringConvertible {
+    /// The input breaks a rule; nothing was changed. Mend the input.
+    case invalid(InvalidInput)
+    /// There is no room: the disk, or the size the store may have, is used up. Publishes are refused; reads, deletes and
+    /// expiry go on. Delete something, or give it room, and publish again.
+    case full
+    /// A checksum, a digest or a structure does not agree with itself. Nothing was returned. Run `verify`.
+    case corrupt(String)
+    /// A sync failed, so whether the change is on disk is not known. The store takes no further change in this process:
+    /// stop it and start again.
+    case outcomeUnknown(String)
+    /// The store was not opened; its files are as they were.
+    case cannotOpen(path: String, reason: String)
+    /// The system refused a call.
+    case io(operation: String, errno: Int32)
+    /// As many snapshots are open as there may be.
+    case readersFull
+
+    public var description: String {
+        switch self {
+        case .invalid(let input): input.description
+        case .full: "no space: the disk, or the size this store may have, is used up"
+        case .corrupt(let what): "corrupt: \(what)"
+        case .outcomeUnknown(let why): "outcome unknown: \(why)"
+        case .cannotOpen(let path, let reason): "cannot open the store at \(path): \(reason)"
+        case .io(let operation, let number): "\(operation) failed: \(systemMessage(number))"
+        case .readersFull: "as many snapshots are open as there may be"
+        }
+    }
+}
+
+/// An input that breaks a rule: which one, and how.
+public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What the caller gave.
+    public enum Field: String, Sendable {
+        case id
+        case partName = "part name"
+        case mediaType = "media type"
+        case owner
+        case richType = "rich type"
+        case message
+        case expiry
+        case partCount = "part count"
+        case payload
+    }
+
+    public var field: Field
+    /// Names the value and the limit.
+    public var reason: String
+
+    public var description: String { "\(field.rawValue): \(reason)" }
+}

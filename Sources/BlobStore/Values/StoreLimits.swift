@@ -1,0 +1,50 @@
+/// Every limit of the store, in one place.
+public enum StoreLimits {
+    /// Bytes of UTF-8 in a notification id.
+    public static let idByteCountMax = 255
+    /// Bytes of UTF-8 in a part's name.
+    public static let partNameByteCountMax = 64
+    /// Bytes in a media type.
+    public static let mediaTypeByteCountMax = 255
+    /// Bytes of UTF-8 in an owner.
+    public static let ownerByteCountMax = 255
+    /// Bytes of UTF-8 in a rich type.
+    public static let richTypeByteCountMax = 255
+    /// Bytes of UTF-8 in a message.
+    public static let messageByteCountMax = 4_096
+    /// Parts of one notification.
+    public static let partCountMax = 32
+    /// The latest expiry: 9999-12-31T23:59:59.999Z, the last moment RFC 3339 can write.
+    public static let expiryMillisecondsMax: Int64 = 253_402_300_799_999
+
+    /// Bytes of a payload, unless the store is opened with another limit.
+    public static let payloadByteCountMaxDefault = 64 << 20
+    /// Bytes of a payload in any store: a blob has at most 2^20 chunks.
+    public static let payloadByteCountMax = 1 << 36
+
+    /// Stored bytes in a chunk. With its checksum and LMDB's page header a full chunk fills 16 pages.
+    public static let chunkByteCountMax = 65_516
+    /// Puts and deletes in one transaction, about.
+    public static let transactionPutCountMax = 4_096
+    /// Bytes put in one transaction, about.
+    public static let transactionByteCountMax = 64 << 20
+    /// A blob with more stored bytes than this is written ahead, in several transactions.
+    public static let stagedByteCountMin = 16 << 20
+    /// Stored bytes that one such transaction writes.
+    static let stagedBatchByteCount = 8 << 20
+
+    /// Bytes a ``PayloadWriter`` keeps in memory; what is longer goes to an unlinked file in the store's folder.
+    public static let payloadInMemoryByteCountMax = 128 << 10
+
+    /// Compressed bytes are kept only where they are at most this share of the bytes as given.
+    static let compressedPercentMax = 90
+    /// Shorter payloads are not compressed: the container alone takes 18 bytes.
+    static let compressedByteCountMin = 128
+
+    /// Bytes the store's map may cover, unless it is opened with another limit.
+    public static let mapByteCountDefault = 256 << 30
+    /// Views open at once, in all processes together, unless the store is opened with another limit.
+    public static let readerCountMaxDefault = 1_000
+    /// Room in `data.mdb` kept back for deletes and expiry when the disk is full.
+    static let reserveByteCount = 1 << 20
+}

@@ -1,0 +1,169 @@
+internal import LMDB
+
+extension BlobStore {
+    /// Does `changes`, in order, and returns once they are on disk.
+    ///
+    /// As many as fit the limits of a transaction share one transaction and one sync, so give it all that is waiting. Each change has its own outcome: one that is refused does not touch the
+    /// others.
+    ///
+    /// - Returns: an outcome for each change, in their order.
+    /// - Throws: ``StoreError/outcomeUnknown(_:)`` only: a sync failed, so what became of the changes is not known. Stop the process.
+    public func apply(
+        _ changes: [Change], asOf now: Timestamp
+    ) throws(StoreError) -> [Outcome] {
+        precondition(!isReadOnly, "the store was opened for reading only")
+        return try whileWriting { () throws(StoreError) in
+            var outcomes: [Outcome] = []
+            outcomes.reserveCapacity(changes.count)
+            var index = 0
+            while index < changes.count {
+                if changes[index].isStaged {
+                    outcomes.append(try applyStaged(changes[index], asOf: now))
+                    index += 1
+                    continue
+                }
+                let end = batchEnd(of: changes, from: index)
+                outcomes += try applyTogether(Array(changes[index..<end]), asOf: now)
+                index = end
+            }
+            return outcomes
+        }
+    }
+
+    /// Publishes one part; returns once it is on disk.
+    ///
+    /// - Throws: why it was refused, or ``StoreError/outcomeUnknown(_:)``.
+    @discardableResult
+    public func publish(
+        _ publication: Publication, asOf now: Timestamp
+    ) throws(StoreError) -> Record {
+        switch try apply([.publish(publication)], asOf: now)[0] {
+        case .published(let record, _): return record
+        case .refused(let error): throw error
+        case .deleted, .notFound: preconditionFailure("a publish is published or refused")
+        }
+    }
+
+    /// Deletes one notification; returns once that is on disk.
+    ///
+    /// - Returns: false when there was none, or it had expired.
+    @discardableResult
+    public func delete(_ id: String, asOf now: Timestamp) throws(StoreError) -> Bool {
+        switch try apply([.delete(id: id)], asOf: now)[0] {
+        case .deleted: return true
+        case .refused(let error): throw error
+        case .notFound, .published: return false
+        }
+    }
+
+    /// How far a batch that begins at `start` goes: up to the limits of a transaction, or to a change that is written ahead.
+    private func batchEnd(of changes: [Change], from start: Int) -> Int {
+        var puts = 0
+        var bytes = 0
+        var index = start
+        while index < changes.count, !changes[index].isStaged {
+            let cost = changes[index].cost
+            if index > start,
+                puts + cost.puts > StoreLimits.transactionPutCountMax
+                    || bytes + cost.bytes > StoreLimits.transactionByteCountMax
+            {
+                break
+            }
+            puts += cost.puts
+            bytes += cost.bytes
+            index += 1
+        }
+        return index
+    }
+
+    /// Does `changes` in one transaction; when that fails, one by one, so that only those that cannot be done are refused.
+    private func applyTogether(
+        _ changes: [Change], asOf now: Timestamp
+    ) throws(StoreError) -> [Outcome] {
+        do throws(StoreError) {
+            return try inTransaction(
+                growth: changes.reduce(0) { $0 + $1.cost.bytes }, asOf: now,
+                isPublishing: changes.contains { $0.isPublish }
+            ) { (transaction) throws(StoreError) in
+                var outcomes: [Outcome] = []
+                for change in changes { outcomes.append(try transaction.apply(change)) }
+                return outcomes
+            }
+        } catch {
+            if case .outcomeUnknown = error { throw error }
+            if changes.count == 1 { return [.refused(error)] }
+        }
+        var outcomes: [Outcome] = []
+        for change in changes { outcomes += try applyTogether([change], asOf: now) }
+        return outcomes
+    }
+
+    /// Publishes a large blob: its chunks are written ahead, in several transactions under a number that nothing refers to yet, and the last one makes them the notification's. What a crash
+    /// leaves of it is an orphan.
+    private func applyStaged(_ change: Change, asOf now: Timestamp) throws(StoreError) -> Outcome {
+        guard case .publish(let publication) = change else { return .notFound }
+        do throws(StoreError) {
+            try publication.check(asOf: now)
+            let payload = publication.payload
+            let number = try contains(payload.digest) ? nil : stage(payload, asOf: now)
+            let growth = Change.bookkeepingByteCount
+            return try inTransaction(growth: growth, asOf: now, isPublishing: true) {
+                (transaction) throws(StoreError) in
+                try transaction.apply(change, staged: number)
+            }
+        } catch {
+            if case .outcomeUnknown = error { throw error }
+            return .refused(error)
+        }
+    }
+
+    private func stage(_ payload: PreparedPayload, asOf now: Timestamp) throws(StoreError) -> UInt64
+    {
+        let batch = StoreLimits.stagedBatchByteCount / StoreLimits.chunkByteCountMax
+        var number: UInt64 = 0
+        var index = 0
+        while index < payload.checksums.count {
+            let growth = StoreLimits.stagedBatchByteCount + Change.bookkeepingByteCount
+            try inTransaction(growth: growth, asOf: now, isPublishing: true) {
+                (transaction) throws(StoreError) in
+                if index == 0 {
+                    number = transaction.takeBlobNumber(payload)
+                    try transaction.addOrphan(
+                        BlobReference(payload, number: number), state: .staged)
+                }
+                try transaction.writeChunks(
+                    of: payload, number: number, from: index, count: batch)
+            }
+            index += batch
+        }
+        return number
+    }
+}
+
+extension Change {
+    /// Pages of records, entries and branches that a change may copy, beside its chunks.
+    static let bookkeepingByteCount = 32 << 10
+    private static let bookkeepingPutCount = 8
+
+    var isPublish: Bool {
+        if case .publish = self { true } else { false }
+    }
+
+    /// Whether its blob is large enough to be written ahead.
+    var isStaged: Bool {
+        guard case .publish(let publication) = self else { return false }
+        return publication.payload.storedByteCount > StoreLimits.stagedByteCountMin
+    }
+
+    /// About what it puts into a transaction.
+    var cost: (puts: Int, bytes: Int) {
+        guard case .publish(let publication) = self else {
+            return (StoreLimits.partCountMax * 2, Self.bookkeepingByteCount)
+        }
+        return (
+            publication.payload.checksums.count + Self.bookkeepingPutCount,
+            publication.payload.checksums.count * (StoreLimits.chunkByteCountMax + 20)
+                + Self.bookkeepingByteCount
+        )
+    }
+}

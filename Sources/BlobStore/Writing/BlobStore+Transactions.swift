@@ -1,0 +1,64 @@
+internal import Glibc
+internal import LMDB
+internal import Synchronization
+
+extension BlobStore {
+    /// Runs `body` as the only writer of this process, unless a sync has failed before.
+    func whileWriting<Result>(
+        _ body: () throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        // A Mutex's closure gives up typed throws of more than one kind; what came of `body` is carried out of it.
+        var result: Swift.Result<Result, StoreError>?
+        writing.withLock { _ in
+            do throws(StoreError) {
+                try checkSyncs()
+                result = .success(try body())
+            } catch {
+                if case .outcomeUnknown(let why) = error { syncFailure.withLock { $0 = why } }
+                result = .failure(error)
+            }
+        }
+        guard let result else { preconditionFailure("the lock ran its body") }
+        return try result.get()
+    }
+
+    /// Throws ``StoreError/outcomeUnknown(_:)`` when a sync of this process has failed.
+    func checkSyncs() throws(StoreError) {
+        if let why = syncFailure.withLock({ $0 }) { throw .outcomeUnknown(why) }
+    }
+
+    /// Runs `body` in a transaction and commits it. Only inside ``whileWriting(_:)``.
+    ///
+    /// - Parameters:
+    ///   - growth: bytes it may add to the file.
+    ///   - isPublishing: whether it needs room; deletes and expiry live on the reserve.
+    /// - Throws: what `body` throws, with nothing changed; ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
+    func inTransaction<Result>(
+        growth: Int, asOf now: Timestamp, isPublishing: Bool,
+        _ body: (inout ChangeTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        if isPublishing { try space.prepare(growth: growth) }
+        var transaction = try ChangeTransaction(self, asOf: now)
+        let result = try body(&transaction)
+        do throws(LMDBError) {
+            try transaction.commit()
+        } catch {
+            throw failure(of: error, growth: growth)
+        }
+        space.coverLastPage()
+        return result
+    }
+
+    /// What a failed commit means.
+    ///
+    /// LMDB says EIO both when a page could not be written because the disk is full and when a sync failed. The first is harmless: the old meta page still counts, and the pages are free. After the second
+    /// the kernel may have thrown the dirty pages away and called them clean, so another sync would lie.
+    private func failure(of error: LMDBError, growth: Int) -> StoreError {
+        if error.isMapFull || error.isTransactionFull { return .full }
+        switch error.systemError {
+        case ENOSPC, EDQUOT, EFBIG: return .full
+        case EIO where space.isExhausted(byteCount: growth): return .full
+        default: return .outcomeUnknown(error.description)
+        }
+    }
+}

@@ -1,0 +1,146 @@
+internal import LMDB
+
+// References to blobs, counted in the transaction that makes and drops them.
+
+extension ChangeTransaction {
+    /// Counts one more reference to the blob of `payload`, storing it when it is not there.
+    ///
+    /// - Parameter staged: the number its chunks were written under already, if they were.
+    mutating func reference(
+        _ payload: PreparedPayload, until expiry: Timestamp, staged: UInt64?
+    ) throws(StoreError) -> BlobReference {
+        counters.bytesReferenced = try counters.bytesReferenced.changed(
+            by: payload.byteCount, "bytes referenced")
+        if var entry = try blobEntry(payload.digest) {
+            entry.referenceCount += 1
+            entry.expiryBound = max(entry.expiryBound, expiry)
+            try write(entry, payload.digest)
+            return entry.reference(payload.digest)
+        }
+        let reference: BlobReference
+        if let staged {
+            reference = BlobReference(payload, number: staged)
+            try adopt(staged)
+        } else {
+            reference = BlobReference(payload, number: takeBlobNumber(payload))
+            try writeChunks(of: payload, number: reference.number)
+        }
+        try write(
+            BlobEntry(reference, referenceCount: 1, expiryBound: expiry), payload.digest)
+        counters.blobs += 1
+        counters.bytes = try counters.bytes.changed(by: reference.byteCount, "bytes")
+        counters.bytesStored = try counters.bytesStored.changed(
+            by: reference.storedByteCount, "bytes stored")
+        return reference
+    }
+
+    /// Counts one reference to `blob` less. The last one moves the blob to the orphans; its chunks stay until nobody can be reading them.
+    mutating func release(_ blob: BlobReference) throws(StoreError) {
+        guard var entry = try blobEntry(blob.digest), entry.number == blob.number,
+            entry.referenceCount > 0
+        else { throw .corrupt("a notification refers to \(blob.digest), which is not there") }
+        counters.bytesReferenced = try counters.bytesReferenced.changed(
+            by: -blob.byteCount, "bytes referenced")
+        entry.referenceCount -= 1
+        if entry.referenceCount > 0 {
+            try write(entry, blob.digest)
+            return
+        }
+        var key: [UInt8] = []
+        blob.digest.append(to: &key)
+        try transaction.remove(key, in: tables.blobs)
+        counters.blobs = try counters.blobs.changed(by: -1, "blobs")
+        counters.bytes = try counters.bytes.changed(by: -blob.byteCount, "bytes")
+        counters.bytesStored = try counters.bytesStored.changed(
+            by: -blob.storedByteCount, "bytes stored")
+        try addOrphan(blob, state: .released)
+    }
+
+    /// Makes sure that the blob is found by its digest until `expiry`, which a part that refers to it now has.
+    mutating func extend(_ blob: BlobReference, until expiry: Timestamp) throws(StoreError) {
+        guard var entry = try blobEntry(blob.digest), entry.expiryBound < expiry else { return }
+        entry.expiryBound = expiry
+        try write(entry, blob.digest)
+    }
+
+    /// Takes the next number for a blob. A chunk's ordinal is the blob's number plus its index, so a blob takes as many numbers as it has chunks.
+    mutating func takeBlobNumber(_ payload: PreparedPayload) -> UInt64 {
+        let number = counters.nextBlobNumber
+        counters.nextBlobNumber += UInt64(max(1, payload.checksums.count))
+        return number
+    }
+
+    /// Writes chunks `from` and on, at most `count`.
+    mutating func writeChunks(
+        of payload: PreparedPayload, number: UInt64, from: Int = 0, count: Int = .max
+    ) throws(StoreError) {
+        let table = tables.chunks
+        try payload.content.forEachChunk(from: from, count: count) {
+            (index, bytes) throws(StoreError) in
+            let checksum = Chunk.checksum(
+                number: number, index: index, bytes: payload.checksums[index],
+                byteCount: bytes.byteCount)
+            var prefix: [UInt8] = []
+            prefix.appendLittleEndian(checksum)
+            try transaction.set(
+                Keys.chunk(number, index), to: prefix.span.bytes, bytes, in: table)
+        }
+    }
+
+    /// Notes that a blob's chunks are there and nothing refers to them.
+    mutating func addOrphan(
+        _ blob: BlobReference, state: OrphanEntry.State
+    ) throws(StoreError) {
+        let entry = OrphanEntry(
+            digest: blob.digest, transaction: transaction.id,
+            storedByteCount: blob.storedByteCount, state: state)
+        try transaction.set(Keys.orphan(blob.number), to: entry.bytes, in: tables.orphans)
+        counters.orphanBlobs += 1
+        counters.orphanBytes = try counters.orphanBytes.changed(
+            by: blob.storedByteCount, "orphan bytes")
+    }
+
+    /// Takes a blob that was written ahead out of the orphans.
+    private mutating func adopt(_ number: UInt64) throws(StoreError) {
+        guard let entry = try orphanEntry(number), entry.state == .staged else {
+            throw .corrupt("blob \(number) was written ahead and is not there")
+        }
+        try removeOrphan(number, entry)
+    }
+
+    mutating func removeOrphan(_ number: UInt64, _ entry: OrphanEntry) throws(StoreError) {
+        try transaction.remove(Keys.orphan(number), in: tables.orphans)
+        counters.orphanBlobs = try counters.orphanBlobs.changed(by: -1, "orphans")
+        counters.orphanBytes = try counters.orphanBytes.changed(
+            by: -Int(entry.storedByteCount), "orphan bytes")
+    }
+
+    private borrowing func orphanEntry(_ number: UInt64) throws(StoreError) -> OrphanEntry? {
+        let key = Keys.orphan(number)
+        guard let value = try transaction.get(key.span.bytes, in: tables.orphans) else {
+            return nil
+        }
+        return try OrphanEntry(value, number: number)
+    }
+
+    borrowing func blobEntry(_ digest: Digest) throws(StoreError) -> BlobEntry? {
+        var key: [UInt8] = []
+        digest.append(to: &key)
+        guard let value = try transaction.get(key.span.bytes, in: tables.blobs) else { return nil }
+        return try BlobEntry(value, digest: digest)
+    }
+
+    private mutating func write(_ entry: BlobEntry, _ digest: Digest) throws(StoreError) {
+        var key: [UInt8] = []
+        digest.append(to: &key)
+        try transaction.set(key, to: entry.bytes(digest: digest), in: tables.blobs)
+    }
+}
+
+extension BlobReference {
+    init(_ payload: PreparedPayload, number: UInt64) {
+        self.init(
+            digest: payload.digest, number: number, byteCount: payload.byteCount,
+            storedByteCount: payload.storedByteCount, coding: payload.coding)
+    }
+}

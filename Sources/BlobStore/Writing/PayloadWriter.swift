@@ -1,0 +1,108 @@
+internal import Crypto
+
+/// Takes in the bytes of a payload, in pieces of any size, in bounded memory: up to ``StoreLimits/payloadInMemoryByteCountMax`` are kept, more go to an unlinked file in the store's
+/// folder, which is gone when the writer is, however the process ends.
+///
+/// Nothing of it is in the store until it is published.
+public struct PayloadWriter: ~Copyable, Sendable {
+    private let store: BlobStore
+    private var hash = SHA256()
+    private var content: StoredContent
+
+    /// How many bytes were appended.
+    public var byteCount: Int { content.byteCount }
+
+    init(_ store: BlobStore) {
+        self.store = store
+        content = .memory([])
+    }
+
+    /// Takes in some more bytes, hashing them as they come.
+    ///
+    /// - Throws: ``StoreError/invalid(_:)`` when the payload gets larger than the store allows, ``StoreError/full`` when the disk has no room. The writer is of no
+    ///   further use then.
+    public mutating func append(_ bytes: RawSpan) throws(StoreError) {
+        let limit = store.options.payloadByteCountMax
+        guard bytes.byteCount <= limit - byteCount else {
+            throw .invalid(
+                InvalidInput(
+                    field: .payload,
+                    reason: "has more than \(limit) bytes, which is the limit"))
+        }
+        bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        try content.append(bytes, directory: store.directory)
+    }
+
+    /// Ends the payload: knows its digest, compresses it where that helps, and computes its chunks' checksums.
+    ///
+    /// Compression is tried for media types that shrink, unless the store has the blob already, and kept where the result is at most 90 % of the bytes as given. It may take a
+    /// second for tens of megabytes of text.
+    ///
+    /// - Parameter mediaType: of the form `type/subtype`, with parameters or without (RFC 9110, section 8.3.1).
+    /// - Throws: ``StoreError/invalid(_:)`` for another form, ``StoreError/full`` when the disk has no room.
+    public consuming func finish(mediaType: String) throws(StoreError) -> PreparedPayload {
+        try Names.checkMediaType(mediaType)
+        let digest = Digest(hash.finalize())
+        var coding = Coding.identity
+        let givenByteCount = byteCount
+        var stored = content
+        if Compression.isWorthTrying(mediaType, byteCount: givenByteCount),
+            try !store.contains(digest),
+            let smaller = try Compression.compress(stored, directory: store.directory)
+        {
+            stored = smaller
+            coding = .gzip
+        }
+        return PreparedPayload(
+            digest: digest, byteCount: givenByteCount, coding: coding, mediaType: mediaType,
+            content: stored, checksums: try stored.chunkChecksums())
+    }
+}
+
+/// A payload that is ready to be published, any number of times: its digest, and its bytes as they will be stored, in memory or in an unlinked file.
+public final class PreparedPayload: Sendable {
+    /// The SHA-256 of the bytes as given.
+    public let digest: Digest
+    /// Bytes as given.
+    public let byteCount: Int
+    /// How they will be stored, unless the store has the blob already.
+    public let coding: Coding
+    /// The media type it was prepared for.
+    public let mediaType: String
+    /// Bytes as they will be stored.
+    public var storedByteCount: Int { content.byteCount }
+
+    let content: StoredContent
+    /// Of each chunk's bytes, without its key.
+    let checksums: [Checksum]
+
+    init(
+        digest: Digest, byteCount: Int, coding: Coding, mediaType: String, content: StoredContent,
+        checksums: [Checksum]
+    ) {
+        self.digest = digest
+        self.byteCount = byteCount
+        self.coding = coding
+        self.mediaType = mediaType
+        self.content = content
+        self.checksums = checksums
+    }
+}
+
+extension Digest {
+    init(_ digest: SHA256.Digest) {
+        self = digest.withUnsafeBytes { Digest(RawSpan(_unsafeBytes: $0), at: 0) }
+    }
+}
+
+extension BlobStore {
+    /// A writer for a new payload. Costs nothing until bytes are appended.
+    public func makePayloadWriter() -> PayloadWriter { PayloadWriter(self) }
+
+    /// Whether a blob of that digest is stored. One B-tree lookup.
+    func contains(_ digest: Digest) throws(StoreError) -> Bool {
+        try withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.blobEntry(digest) != nil
+        }
+    }
+}

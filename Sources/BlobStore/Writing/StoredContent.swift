@@ -1,0 +1,136 @@
+internal import Glibc
+
+/// Bytes on their way into the store: in memory while they are few, in an unlinked file when they are many.
+enum StoredContent: Sendable {
+    case memory([UInt8])
+    case file(SpoolFile)
+
+    var byteCount: Int {
+        switch self {
+        case .memory(let bytes): bytes.count
+        case .file(let file): file.byteCount
+        }
+    }
+
+    /// Appends; moves to a file in `directory` when memory's share is used up.
+    mutating func append(_ bytes: RawSpan, directory: String) throws(StoreError) {
+        switch self {
+        case .memory(var held):
+            // Taken out of self, so that appending does not copy what is there.
+            self = .memory([])
+            if bytes.byteCount <= StoreLimits.payloadInMemoryByteCountMax - held.count {
+                bytes.withUnsafeBytes { held.append(contentsOf: $0) }
+                self = .memory(held)
+                return
+            }
+            var file = try SpoolFile(directory: directory)
+            try file.append(held.span.bytes)
+            try file.append(bytes)
+            self = .file(file)
+        case .file(var file):
+            try file.append(bytes)
+            self = .file(file)
+        }
+    }
+
+    /// Calls `body` with the bytes, in pieces of ``StoreLimits/chunkByteCountMax``, in order, beginning with piece `first`, at most `count` pieces.
+    func forEachChunk(
+        from first: Int = 0, count: Int = .max,
+        _ body: (Int, RawSpan) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let size = StoreLimits.chunkByteCountMax
+        var buffer: [UInt8] = []
+        var index = first
+        while index * size < byteCount, index - first < count {
+            let length = min(size, byteCount - index * size)
+            switch self {
+            case .memory(let bytes):
+                try body(
+                    index, bytes.span.bytes.extracting(index * size..<index * size + length))
+            case .file(let file):
+                try file.read(at: index * size, count: length, into: &buffer)
+                try body(index, buffer.span.bytes)
+            }
+            index += 1
+        }
+    }
+
+    func chunkChecksums() throws(StoreError) -> [Checksum] {
+        var checksums: [Checksum] = []
+        try forEachChunk { (_, bytes) throws(StoreError) in checksums.append(Checksum(bytes)) }
+        return checksums
+    }
+}
+
+/// A file without a name, gone when the last who knows it lets go (`O_TMPFILE`).
+struct SpoolFile: Sendable {
+    private let owner: Owner
+    private(set) var byteCount = 0
+
+    private final class Owner: Sendable {
+        let descriptor: Int32
+        init(_ descriptor: Int32) { self.descriptor = descriptor }
+        deinit { close(descriptor) }
+    }
+
+    init(directory: String) throws(StoreError) {
+        // __O_TMPFILE | O_DIRECTORY: a macro of macros that Swift does not import.
+        let temporary: Int32 = 0o20000000 | O_DIRECTORY
+        var descriptor = open(directory, O_RDWR | temporary | O_CLOEXEC, 0o600)
+        if descriptor < 0, errno == EOPNOTSUPP || errno == EISDIR {
+            descriptor = Self.openUnlinked(directory)
+        }
+        guard descriptor >= 0 else { throw .system("open a temporary file in \(directory)") }
+        owner = Owner(descriptor)
+    }
+
+    /// For file systems that do not know `O_TMPFILE`.
+    private static func openUnlinked(_ directory: String) -> Int32 {
+        var path = Array("\(directory)/spool.XXXXXX".utf8CString)
+        let descriptor = mkstemp(&path)
+        if descriptor >= 0 {
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            unlink(path)
+        }
+        return descriptor
+    }
+
+    mutating func append(_ bytes: RawSpan) throws(StoreError) {
+        let start = byteCount
+        let failure = bytes.withUnsafeBytes { bytes -> StoreError? in
+            var written = 0
+            while written < bytes.count {
+                let count = pwrite(
+                    owner.descriptor, bytes.baseAddress! + written, bytes.count - written,
+                    off_t(start + written))
+                if count < 0 {
+                    if errno == EINTR { continue }
+                    return .system("write to a temporary file")
+                }
+                written += count
+            }
+            return nil
+        }
+        if let failure { throw failure }
+        byteCount += bytes.byteCount
+    }
+
+    /// Replaces `buffer` by `count` bytes from `offset`, which are there.
+    func read(at offset: Int, count: Int, into buffer: inout [UInt8]) throws(StoreError) {
+        if buffer.count != count { buffer = [UInt8](repeating: 0, count: count) }
+        let descriptor = owner.descriptor
+        let failure = buffer.withUnsafeMutableBytes { target -> StoreError? in
+            var filled = 0
+            while filled < count {
+                let got = pread(
+                    descriptor, target.baseAddress! + filled, count - filled,
+                    off_t(offset + filled))
+                if got < 0 && errno == EINTR { continue }
+                if got <= 0 { return .system("read a temporary file") }
+                filled += got
+            }
+            return nil
+        }
+        if let failure { throw failure }
+    }
+}

@@ -1,0 +1,107 @@
+internal import CLMDB
+
+/// A position in a table, in key order (`mdb_cursor_open`).
+///
+/// It borrows its transaction: it cannot outlive it, and a write transaction cannot change while one is open.
+@safe package struct Cursor: ~Copyable, ~Escapable {
+    private let handle: OpaquePointer
+    private var currentKey = unsafe MDB_val()
+    private var currentValue = unsafe MDB_val()
+
+    /// Opens a cursor that stands nowhere yet.
+    @_lifetime(borrow transaction)
+    package init(
+        _ transaction: borrowing ReadTransaction, in table: Table
+    ) throws(LMDBError) {
+        unsafe handle = try Self.open(transaction.handle, table)
+    }
+
+    /// Opens a cursor that stands nowhere yet.
+    @_lifetime(borrow transaction)
+    package init(
+        _ transaction: borrowing WriteTransaction, in table: Table
+    ) throws(LMDBError) {
+        unsafe handle = try Self.open(transaction.handle, table)
+    }
+
+    private static func open(
+        _ transaction: OpaquePointer, _ table: Table
+    ) throws(LMDBError) -> OpaquePointer {
+        var handle: OpaquePointer?
+        let code = unsafe mdb_cursor_open(transaction, table.handle, &handle)
+        guard code == MDB_SUCCESS, let opened = unsafe handle else {
+            throw LMDBError(code: code, call: "mdb_cursor_open")
+        }
+        return unsafe opened
+    }
+
+    deinit {
+        unsafe mdb_cursor_close(handle)
+    }
+
+    /// Moves to the first entry (`MDB_FIRST`).
+    ///
+    /// - Returns: false when the table is empty.
+    @_lifetime(self: copy self)
+    package mutating func moveToFirst() throws(LMDBError) -> Bool {
+        try move(MDB_FIRST)
+    }
+
+    /// Moves to the entry behind the current one (`MDB_NEXT`).
+    ///
+    /// - Returns: false when there is none.
+    @_lifetime(self: copy self)
+    package mutating func moveToNext() throws(LMDBError) -> Bool {
+        try move(MDB_NEXT)
+    }
+
+    /// Moves to the first entry whose key is `key` or comes after it (`MDB_SET_RANGE`).
+    ///
+    /// - Returns: false when there is none.
+    @_lifetime(self: copy self)
+    package mutating func move(toKeyAtOrAfter key: RawSpan) throws(LMDBError) -> Bool {
+        var value = unsafe MDB_val()
+        var found = unsafe MDB_val()
+        let code = unsafe key.withMDBValue {
+            let code = unsafe mdb_cursor_get(handle, &$0, &value, MDB_SET_RANGE)
+            unsafe found = $0
+            return code
+        }
+        return try unsafe arrive(code, key: found, value: value)
+    }
+
+    /// The key the cursor stands at; empty before the first move and behind the end.
+    package var key: RawSpan {
+        @_lifetime(borrow self)
+        get { unsafe _overrideLifetime(MappedValue.span(of: currentKey), borrowing: self) }
+    }
+
+    /// The value the cursor stands at, straight from the map.
+    package var value: RawSpan {
+        @_lifetime(borrow self)
+        get { unsafe _overrideLifetime(MappedValue.span(of: currentValue), borrowing: self) }
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func move(_ operation: MDB_cursor_op) throws(LMDBError) -> Bool {
+        var key = unsafe MDB_val()
+        var value = unsafe MDB_val()
+        let code = unsafe mdb_cursor_get(handle, &key, &value, operation)
+        return try unsafe arrive(code, key: key, value: value)
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func arrive(
+        _ code: Int32, key: MDB_val, value: MDB_val
+    ) throws(LMDBError) -> Bool {
+        if code == MDB_NOTFOUND {
+            unsafe currentKey = MDB_val()
+            unsafe currentValue = MDB_val()
+            return false
+        }
+        try LMDBError.check(code, "mdb_cursor_get")
+        unsafe currentKey = key
+        unsafe currentValue = value
+        return true
+    }
+}

@@ -1,0 +1,183 @@
+internal import CLMDB
+internal import Glibc
+internal import Synchronization
+
+/// One LMDB environment: `data.mdb` and `lock.mdb` in a folder, mapped once at its full size (`mdb_env_open`).
+///
+/// The map is address space only; it is never resized, so a borrowed value never moves. A process opens a folder
+/// once: closing a second `lock.mdb` would drop the locks of the first (POSIX record locks), so a second open is refused.
+@safe package final class Environment: @unchecked Sendable {
+    // Sendable: an MDB_env may be used from every thread; what Swift adds is immutable.
+    let handle: OpaquePointer
+    private let identity: FileIdentity
+
+    /// The read transactions of this environment.
+    package let readers: ReaderPool
+
+    /// The size of a page in bytes.
+    package let pageByteCount: Int
+
+    /// True when it was opened with `MDB_RDONLY`.
+    package let isReadOnly: Bool
+
+    package struct Configuration: Sendable {
+        /// The address space to set aside, and so the most `data.mdb` may grow to (`mdb_env_set_mapsize`).
+        package var mapByteCount: Int
+        /// How many views may be open at once, in all processes together (`mdb_env_set_maxreaders`).
+        package var readerCountMax: Int
+        /// How many named tables there may be (`mdb_env_set_maxdbs`).
+        package var tableCountMax: Int
+        package var isReadOnly: Bool
+
+        package init(
+            mapByteCount: Int, readerCountMax: Int, tableCountMax: Int, isReadOnly: Bool = false
+        ) {
+            self.mapByteCount = mapByteCount
+            self.readerCountMax = readerCountMax
+            self.tableCountMax = tableCountMax
+            self.isReadOnly = isReadOnly
+        }
+    }
+
+    /// Opens the environment in `directory`. `data.mdb` is created by LMDB when it is not there: callers that must survive
+    /// a power cut in that moment create it elsewhere and rename.
+    ///
+    /// - Throws: `EBUSY` when this process has it open already, what LMDB answered otherwise.
+    package init(directory: String, _ configuration: Configuration) throws(LMDBError) {
+        let identity = try FileIdentity(path: directory)
+        guard Self.opened.withLock({ $0.insert(identity).inserted }) else {
+            throw LMDBError(code: EBUSY, call: "mdb_env_open")
+        }
+        do throws(LMDBError) {
+            unsafe handle = try Self.open(directory, configuration)
+        } catch {
+            _ = Self.opened.withLock { $0.remove(identity) }
+            throw error
+        }
+        self.identity = identity
+        isReadOnly = configuration.isReadOnly
+        // LMDB shares its slots among processes; ours may take what the configuration says.
+        readers = unsafe ReaderPool(environment: handle, capacity: configuration.readerCountMax)
+        var raw = MDB_stat()
+        _ = unsafe mdb_env_stat(handle, &raw)
+        pageByteCount = Int(raw.ms_psize)
+    }
+
+    deinit {
+        readers.close()
+        unsafe mdb_env_close(handle)
+        _ = Self.opened.withLock { $0.remove(identity) }
+    }
+
+    /// The folders this process has open.
+    private static let opened = Mutex<Set<FileIdentity>>([])
+
+    private static func open(
+        _ directory: String, _ configuration: Configuration
+    ) throws(LMDBError) -> OpaquePointer {
+        var created: OpaquePointer?
+        let code = unsafe mdb_env_create(&created)
+        guard code == MDB_SUCCESS, let handle = unsafe created else {
+            throw LMDBError(code: code, call: "mdb_env_create")
+        }
+        do throws(LMDBError) {
+            try LMDBError.check(
+                unsafe mdb_env_set_mapsize(handle, configuration.mapByteCount),
+                "mdb_env_set_mapsize")
+            try LMDBError.check(
+                unsafe mdb_env_set_maxreaders(handle, UInt32(configuration.readerCountMax)),
+                "mdb_env_set_maxreaders")
+            try LMDBError.check(
+                unsafe mdb_env_set_maxdbs(handle, MDB_dbi(configuration.tableCountMax)),
+                "mdb_env_set_maxdbs")
+            // MDB_NOTLS: a read transaction belongs to whoever holds it, not to a thread.
+            // Neither MDB_WRITEMAP, MDB_NOSYNC nor MDB_NOMETASYNC: each of them can lose or break what was acknowledged.
+            let flags = UInt32(MDB_NOTLS) | (configuration.isReadOnly ? UInt32(MDB_RDONLY) : 0)
+            try LMDBError.check(
+                unsafe mdb_env_open(handle, directory, flags, 0o660), "mdb_env_open")
+        } catch {
+            unsafe mdb_env_close(handle)
+            throw error
+        }
+        unsafe DescriptorFlags.closeOnExec(handle: handle)
+        return unsafe handle
+    }
+
+    /// Opens tables that are there, in one read transaction.
+    package func openTables(_ names: [StaticString]) throws(LMDBError) -> [Table] {
+        var transaction: OpaquePointer?
+        try LMDBError.check(
+            unsafe mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction), "mdb_txn_begin")
+        guard let transaction = unsafe transaction else { return [] }
+        var tables: [Table] = []
+        do throws(LMDBError) {
+            for name in names {
+                tables.append(try unsafe Table(transaction: transaction, name: name, flags: 0))
+            }
+        } catch {
+            unsafe mdb_txn_abort(transaction)
+            throw error
+        }
+        // Handles opened here are kept by the environment once this transaction commits.
+        try LMDBError.check(unsafe mdb_txn_commit(transaction), "mdb_txn_commit")
+        return tables
+    }
+
+    /// Begins the one change there may be at a time; waits for another process's or thread's to end.
+    package func beginWrite() throws(LMDBError) -> WriteTransaction { try WriteTransaction(self) }
+
+    /// Frees the reader slots of processes that have died (`mdb_reader_check`).
+    ///
+    /// - Returns: how many were freed.
+    @discardableResult
+    package func checkReaders() throws(LMDBError) -> Int {
+        var dead: Int32 = 0
+        try LMDBError.check(unsafe mdb_reader_check(handle, &dead), "mdb_reader_check")
+        return Int(dead)
+    }
+
+    /// The bytes of `data.mdb` up to and with the last page in use (`me_last_pgno`).
+    package var usedByteCount: Int {
+        var info = unsafe MDB_envinfo()
+        _ = unsafe mdb_env_info(handle, &info)
+        return unsafe (info.me_last_pgno + 1) * pageByteCount
+    }
+
+    /// The descriptor LMDB has of `data.mdb` (`mdb_env_get_fd`). Open it nowhere else in the process.
+    package var dataDescriptor: Int32 {
+        var descriptor: Int32 = -1
+        _ = unsafe mdb_env_get_fd(handle, &descriptor)
+        return descriptor
+    }
+}
+
+/// Which folder it is, whatever it is called.
+struct FileIdentity: Hashable, Sendable {
+    var device: UInt64
+    var node: UInt64
+
+    init(path: String) throws(LMDBError) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { throw LMDBError(code: errno, call: "stat") }
+        device = UInt64(status.st_dev)
+        node = UInt64(status.st_ino)
+    }
+}
+
+enum DescriptorFlags {
+    /// liblmdb 0.9.24 opens `data.mdb` twice, both without `O_CLOEXEC`, and gives away one of the two descriptors only; the
+    /// other is found by its file among the process's descriptors.
+    static func closeOnExec(handle: OpaquePointer) {
+        var known: Int32 = -1
+        guard unsafe mdb_env_get_fd(handle, &known) == MDB_SUCCESS else { return }
+        var data = stat()
+        guard unsafe fstat(known, &data) == 0 else { return }
+        for descriptor in 0..<Int32(1_024) {
+            var status = stat()
+            guard unsafe fstat(descriptor, &status) == 0, status.st_ino == data.st_ino,
+                status.st_dev == data.st_dev
+            else { continue }
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+internal import CLMDB
+internal import Glibc
+
+/// What liblmdb answered when it did not do what it was asked.
+///
+/// `MDB_NOTFOUND` is never thrown: a missing value is `nil`, a missing key to delete is `false`.
+package struct LMDBError: Error, Equatable, CustomStringConvertible {
+    /// The return code: an `MDB_…` constant (negative) or an `errno` (positive).
+    package let code: Int32
+
+    /// The call that answered with it, for the log.
+    package let call: StaticString
+
+    package init(code: Int32, call: StaticString) {
+        self.code = code
+        self.call = call
+    }
+
+    package static func == (left: LMDBError, right: LMDBError) -> Bool { left.code == right.code }
+
+    /// The map has no room for another page (`MDB_MAP_FULL`): the store has reached the size it may have.
+    package var isMapFull: Bool { code == MDB_MAP_FULL }
+
+    /// Every reader slot of `lock.mdb` is taken (`MDB_READERS_FULL`).
+    package var isReadersFull: Bool { code == MDB_READERS_FULL }
+
+    /// The transaction has more dirty pages than LMDB can keep (`MDB_TXN_FULL`).
+    package var isTransactionFull: Bool { code == MDB_TXN_FULL }
+
+    /// Pages do not make sense (`MDB_CORRUPTED`, `MDB_PAGE_NOTFOUND`, `MDB_INVALID`).
+    package var isCorruption: Bool {
+        code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND || code == MDB_INVALID
+    }
+
+    /// The code as `errno`, or nil where it is one of LMDB's own.
+    package var systemError: Int32? { code > 0 ? code : nil }
+
+    package var description: String {
+        let words = unsafe mdb_strerror(code).map { unsafe String(cString: $0) } ?? "unknown"
+        return "\(call): \(words) (\(code))"
+    }
+
+    /// Throws unless `code` is `MDB_SUCCESS`.
+    static func check(_ code: Int32, _ call: StaticString) throws(LMDBError) {
+        guard code == MDB_SUCCESS else { throw LMDBError(code: code, call: call) }
+    }
+}

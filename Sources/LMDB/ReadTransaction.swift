@@ -1,0 +1,80 @@
+internal import CLMDB
+
+/// A consistent view of all tables as they stood when it began (`mdb_txn_begin` with `MDB_RDONLY`).
+///
+/// It comes from its environment's ``ReaderPool`` and goes back to it when it ends. While it lives, no page it can
+/// see is used again, so keep it short: a forgotten one makes the file grow.
+@safe package struct ReadTransaction: ~Copyable {
+    let handle: OpaquePointer
+    private let pool: ReaderPool
+    private let slot: Int
+
+    @inline(__always)
+    init(handle: OpaquePointer, pool: ReaderPool, slot: Int) {
+        unsafe self.handle = handle
+        self.pool = pool
+        self.slot = slot
+    }
+
+    deinit {
+        unsafe pool.giveBack(handle, slot: slot)
+    }
+
+    /// The number of the last commit this view contains (`mdb_txn_id`).
+    package var id: UInt64 { unsafe UInt64(mdb_txn_id(handle)) }
+
+    /// This transaction, lent.
+    package var view: ReadView {
+        @inline(__always)
+        @_lifetime(borrow self)
+        get { ReadView(self) }
+    }
+
+    /// Pages and entries of a table (`mdb_stat`).
+    package borrowing func statistics(of table: Table) throws(LMDBError) -> TableStatistics {
+        unsafe try TableStatistics(transaction: handle, table: table.handle)
+    }
+
+    /// The pages in use by the main table and by the free list, which no named table counts.
+    package borrowing func bookkeepingPageCount() throws(LMDBError) -> Int {
+        // Handles 0 and 1 are LMDB's FREE_DBI and MAIN_DBI.
+        unsafe try TableStatistics(transaction: handle, table: 0).pageCount
+            + TableStatistics(transaction: handle, table: 1).pageCount
+    }
+}
+
+extension TableStatistics {
+    init(transaction: OpaquePointer, table: MDB_dbi) throws(LMDBError) {
+        var raw = MDB_stat()
+        try LMDBError.check(unsafe mdb_stat(transaction, table, &raw), "mdb_stat")
+        self.init(
+            entryCount: raw.ms_entries,
+            pageCount: raw.ms_branch_pages + raw.ms_leaf_pages + raw.ms_overflow_pages,
+            depth: Int(raw.ms_depth))
+    }
+}
+
+/// A read transaction, lent: a plain value that can be copied and stored in other borrowed values, and ends with the transaction.
+@safe package struct ReadView: ~Escapable {
+    private let handle: OpaquePointer
+
+    @inline(__always)
+    @_lifetime(borrow transaction)
+    package init(_ transaction: borrowing ReadTransaction) {
+        unsafe handle = transaction.handle
+    }
+
+    /// The value of `key`, straight from the map, or nil. One B-tree lookup (`mdb_get`), no copy.
+    ///
+    /// - Returns: bytes that are good as long as the transaction that is lent, aligned to 2 bytes only.
+    @inline(__always)
+    @_lifetime(copy self)
+    package func value(forKey key: RawSpan, in table: Table) throws(LMDBError) -> RawSpan? {
+        var found = unsafe MDB_val()
+        let code = unsafe key.withMDBValue { unsafe mdb_get(handle, table.handle, &$0, &found) }
+        if code == MDB_NOTFOUND { return nil }
+        try LMDBError.check(code, "mdb_get")
+        // The map keeps these bytes until the transaction that this view borrows ends.
+        return unsafe _overrideLifetime(MappedValue.span(of: found), copying: self)
+    }
+}

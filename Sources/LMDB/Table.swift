@@ -1,0 +1,18 @@
+internal import CLMDB
+
+/// A named table of an environment (LMDB's *database*, `MDB_dbi`).
+package struct Table: Sendable, Equatable {
+    let handle: MDB_dbi
+
+    /// The name it is kept under in the main table.
+    package let name: StaticString
+
+    package static func == (left: Table, right: Table) -> Bool { left.handle == right.handle }
+}
+
+/// How many pages and entries a table has (`mdb_stat`).
+package struct TableStatistics: Sendable, Equatable {
+    package var entryCount: Int
+    package var pageCount: Int
+    package var depth: Int
+}

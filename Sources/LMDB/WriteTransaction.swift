@@ -1,0 +1,105 @@
+internal import CLMDB
+
+/// The one change under way in an environment (`mdb_txn_begin`): all of it is committed and synced, or none.
+///
+/// LMDB ties it to the thread that began it. Ending it without ``commit()`` aborts it.
+@safe package struct WriteTransaction: ~Copyable {
+    let handle: OpaquePointer
+    private let environment: Environment
+    private var isOver = false
+
+    init(_ environment: Environment) throws(LMDBError) {
+        var handle: OpaquePointer?
+        let code = unsafe mdb_txn_begin(environment.handle, nil, 0, &handle)
+        guard code == MDB_SUCCESS, let begun = unsafe handle else {
+            throw LMDBError(code: code, call: "mdb_txn_begin")
+        }
+        unsafe self.handle = begun
+        self.environment = environment
+    }
+
+    deinit {
+        if !isOver { unsafe mdb_txn_abort(handle) }
+    }
+
+    /// The number this change will have once committed (`mdb_txn_id`).
+    package var id: UInt64 { unsafe UInt64(mdb_txn_id(handle)) }
+
+    /// Writes everything out and syncs it (`mdb_txn_commit` in the default, synchronous mode). One or two disk flushes.
+    ///
+    /// - Throws: what the disk answered. The change is then not in this process's view; whether it is on disk is not
+    ///   known where a sync failed.
+    package consuming func commit() throws(LMDBError) {
+        let handle = unsafe self.handle
+        // mdb_txn_commit frees the transaction whatever it answers.
+        isOver = true
+        try LMDBError.check(unsafe mdb_txn_commit(handle), "mdb_txn_commit")
+    }
+
+    /// The value of `key` as this transaction has it, or nil. It is good until the next change: puts are `mutating`,
+    /// so that the compiler refuses a change while it is held. One B-tree lookup (`mdb_get`).
+    @_lifetime(borrow self)
+    package borrowing func value(
+        forKey key: RawSpan, in table: Table
+    ) throws(LMDBError) -> RawSpan? {
+        var found = unsafe MDB_val()
+        let code = unsafe key.withMDBValue { unsafe mdb_get(handle, table.handle, &$0, &found) }
+        if code == MDB_NOTFOUND { return nil }
+        try LMDBError.check(code, "mdb_get")
+        // The page keeps these bytes until this transaction changes or ends.
+        return unsafe _overrideLifetime(MappedValue.span(of: found), borrowing: self)
+    }
+
+    /// Stores `value` under `key`, replacing what is there (`mdb_put`). One copy, into the page.
+    package mutating func put(
+        _ value: RawSpan, forKey key: RawSpan, in table: Table
+    ) throws(LMDBError) {
+        let code = unsafe key.withMDBValue { key in
+            unsafe value.withMDBValue { unsafe mdb_put(handle, table.handle, &key, &$0, 0) }
+        }
+        try LMDBError.check(code, "mdb_put")
+    }
+
+    /// Stores `first` and `second`, one behind the other, under `key` (`mdb_put` with `MDB_RESERVE`). One copy of each.
+    package mutating func put(
+        _ first: RawSpan, _ second: RawSpan, forKey key: RawSpan, in table: Table
+    ) throws(LMDBError) {
+        var reserved = unsafe MDB_val(mv_size: first.byteCount + second.byteCount, mv_data: nil)
+        let code = unsafe key.withMDBValue {
+            unsafe mdb_put(handle, table.handle, &$0, &reserved, UInt32(MDB_RESERVE))
+        }
+        try LMDBError.check(code, "mdb_put")
+        unsafe MappedValue.fill(reserved, with: first, second)
+    }
+
+    /// Removes `key` (`mdb_del`).
+    ///
+    /// - Returns: false when it was not there.
+    @discardableResult
+    package mutating func delete(_ key: RawSpan, in table: Table) throws(LMDBError) -> Bool {
+        let code = unsafe key.withMDBValue { unsafe mdb_del(handle, table.handle, &$0, nil) }
+        if code == MDB_NOTFOUND { return false }
+        try LMDBError.check(code, "mdb_del")
+        return true
+    }
+
+    /// Opens a table, creating it when it is not there (`mdb_dbi_open`). The handle is good once this transaction is
+    /// committed, for the life of the environment.
+    package mutating func openTable(
+        _ name: StaticString, creating: Bool
+    ) throws(LMDBError) -> Table {
+        unsafe try Table(transaction: handle, name: name, flags: creating ? UInt32(MDB_CREATE) : 0)
+    }
+}
+
+extension Table {
+    init(transaction: OpaquePointer, name: StaticString, flags: UInt32) throws(LMDBError) {
+        var handle = MDB_dbi()
+        // A static string is NUL-terminated and outlives the call.
+        let code = unsafe mdb_dbi_open(
+            transaction, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self),
+            flags, &handle)
+        try LMDBError.check(code, "mdb_dbi_open")
+        self.init(handle: handle, name: name)
+    }
+}

@@ -1,0 +1,53 @@
+import BlobProtocol
+import Glibc
+
+/// Texts on the command line: what they must look like, and what they mean.
+enum CommandLineText {
+    /// Refuses arguments that are not UTF-8. Swift would put U+FFFD into them, and an id with that in it is
+    /// another id.
+    static func checkArguments() throws(CommandFailure) {
+        for index in 1..<max(Int(CommandLine.argc), 1) {
+            // argv holds `argc` C strings for the life of the process.
+            guard let argument = CommandLine.unsafeArgv[index],
+                String(validatingCString: argument) == nil
+            else { continue }
+            throw CommandFailure(.badUsage, "argument \(index) is not UTF-8")
+        }
+    }
+
+    /// A lifetime such as 90, 90s, 15m, 24h or 30d, in seconds. Nil for anything else, for 0 and for more
+    /// than can be counted.
+    static func seconds(_ text: String) -> Int64? {
+        var digits = Substring(text)
+        var factor: Int64 = 1
+        if let unit = text.last, let known = ["s": 1, "m": 60, "h": 3_600, "d": 86_400][unit] {
+            factor = Int64(known)
+            digits = digits.dropLast()
+        }
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let number = Int64(digits), number > 0
+        else { return nil }
+        let (seconds, overflows) = number.multipliedReportingOverflow(by: factor)
+        return overflows ? nil : seconds
+    }
+
+    /// A time such as 2026-12-01T00:00:00Z, in milliseconds since 1970.
+    static func time(_ text: String) throws(ProtocolError) -> Int64 {
+        let bytes = Array(text.utf8)
+        return try Timestamp.parse(bytes.span.bytes)
+    }
+
+    /// The same the other way.
+    static func text(milliseconds: Int64) -> String {
+        var bytes: [UInt8] = []
+        Timestamp.append(milliseconds, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// The wall clock, in milliseconds since 1970.
+func wallClockMilliseconds() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+}

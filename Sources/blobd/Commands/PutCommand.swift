@@ -1,0 +1,213 @@
+import ArgumentParser
+import BlobClient
+
+/// `blobd put`: stores a payload for a notification, or one for many.
+struct PutCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "put",
+        abstract: "Store a payload for a notification.",
+        usage: """
+            blobd put <id> <file> [--type <media-type>] [--ttl <time> | --expires-at <time>] ...
+            blobd put --ids-from <list> <file> ...
+            """,
+        discussion: """
+            When it returns the payload is on the daemon's disk. A part that was there is replaced.
+
+              blobd put 42 photo.jpg --ttl 24h --message 'Look who is here' --rich-type img
+              blobd put 42 chime.wav --part sound
+              magick in.png -resize 50% webp:- | blobd put 43 - --type image/webp
+              blobd put --ids-from ids.txt banner.png    # stored once
+            """)
+
+    @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
+    var id: String
+
+    @Argument(
+        help: ArgumentHelp("The file with the payload, or - for standard input.", valueName: "file")
+    )
+    var file: String?
+
+    @Option(
+        help: ArgumentHelp("Store it for every id in this file, one a line.", valueName: "list"))
+    var idsFrom: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The media type. Without it the file's name tells, else application/octet-stream.",
+            valueName: "media-type"))
+    var type: String?
+
+    @Option(help: ArgumentHelp("How long it lives: 90, 90s, 15m, 24h, 30d.", valueName: "time"))
+    var ttl: String?
+
+    @Option(help: ArgumentHelp("When it expires: 2026-12-01T00:00:00Z.", valueName: "time"))
+    var expiresAt: String?
+
+    @Option(help: ArgumentHelp("The notification's text.", valueName: "text"))
+    var message: String?
+
+    @Option(help: ArgumentHelp("What kind of notification it is, such as img.", valueName: "kind"))
+    var richType: String?
+
+    @Option(help: ArgumentHelp("The user it is for.", valueName: "user"))
+    var owner: String?
+
+    @Option(help: ArgumentHelp("The part's name. Without it: payload.", valueName: "name"))
+    var part: String?
+
+    @Flag(help: "Print what was stored as JSON.")
+    var json = false
+
+    @OptionGroup var socket: SocketOptions
+
+    func validate() throws {
+        if idsFrom != nil {
+            guard file == nil else {
+                throw ValidationError("--ids-from takes the place of an id: give the file alone")
+            }
+        } else if file == nil {
+            throw ValidationError("Missing expected argument '<file>'")
+        }
+        guard ttl == nil || expiresAt == nil else {
+            throw ValidationError("--ttl and --expires-at exclude each other: give one of them")
+        }
+        _ = try lifetime()
+    }
+
+    func run() throws {
+        // With --ids-from the only argument is the file.
+        let path = file ?? id
+        var connection = try socket.connect()
+        let payload = try PayloadFile(path, byteCountMax: connection.daemon.payloadByteCountMax)
+        if let idsFrom {
+            try putMany(idsFrom, payload, path, &connection)
+        } else {
+            try putOne(payload, path, &connection)
+        }
+    }
+
+    private func putOne(
+        _ payload: borrowing PayloadFile, _ path: String, _ connection: inout BlobConnection
+    ) throws {
+        var progress = ProgressBar("sending")
+        defer { progress.finish() }
+        let total = payload.byteCount
+        var sent: UInt64 = 0
+        let receipt = try connection.put(try request(for: id, path), byteCount: total) { piece in
+            try payload.read(into: &piece)
+            sent += UInt64(piece.count)
+            progress.update(sent, of: total)
+        }
+        progress.finish()
+        try StandardOutput.write(
+            json
+                ? try JSONLine.text(PutReport(receipt, part: part))
+                : "\(receipt.isCreated ? "created" : "replaced") \(receipt.id)"
+                    + "  \(HumanText.bytes(receipt.byteCount))  \(receipt.digest)"
+                    + "  expires \(CommandLineText.text(milliseconds: receipt.expiryMilliseconds))\n"
+        )
+    }
+
+    /// Sends the same payload for every id, many at a time over the one connection.
+    private func putMany(
+        _ list: String, _ payload: borrowing PayloadFile, _ path: String,
+        _ connection: inout BlobConnection
+    ) throws {
+        let ids = try IDList.read(list)
+        let limit = connection.daemon.payloadByteCountMax
+        guard payload.byteCount <= limit else {
+            throw CommandFailure(
+                .refused,
+                "\(path) is \(payload.byteCount) bytes long; the daemon's limit is \(limit)")
+        }
+        let bytes = try payload.readAll()
+        var report = PutManyReport()
+        var progress = ProgressBar("storing") { "\(HumanText.count($0)) notifications" }
+        defer { progress.finish() }
+        // At most some 16 MiB on their way, whatever the payload's size.
+        let inFlightMax = max(1, (16 << 20) / max(1, bytes.count))
+        try connection.forEach(ids, inFlightMax: inFlightMax) { connection, id in
+            _ = try connection.queuePut(try request(for: id, path), bytes.span.bytes)
+        } take: { id, outcome in
+            switch outcome {
+            case .stored(let receipt):
+                if receipt.isCreated { report.created += 1 } else { report.replaced += 1 }
+                report.digest = "\(receipt.digest)"
+            case .failed(let error):
+                let done = HumanText.count(report.created + report.replaced)
+                throw CommandFailure(
+                    ExitStatus(error),
+                    "stopped at \(HumanText.line(id)), after \(done) were stored: \(error)")
+            default:
+                throw CommandFailure(.refused, "an answer to something else than a put")
+            }
+            progress.update(UInt64(report.created + report.replaced), of: UInt64(ids.count))
+        }
+        progress.finish()
+        report.byteCount = bytes.count
+        try StandardOutput.write(
+            json
+                ? try JSONLine.text(report)
+                : "created \(HumanText.count(report.created)), "
+                    + "replaced \(HumanText.count(report.replaced))"
+                    + "  \(HumanText.bytes(bytes.count)) each  \(report.digest ?? "")\n")
+    }
+
+    private func request(for id: String, _ path: String) throws -> PutRequest {
+        PutRequest(
+            id: id, part: part, mediaType: type ?? MediaTypes.suggested(by: path), owner: owner,
+            message: message, richType: richType, lifetime: try lifetime())
+    }
+
+    private func lifetime() throws -> PutRequest.Lifetime {
+        if let ttl {
+            guard let seconds = CommandLineText.seconds(ttl) else {
+                throw ValidationError(
+                    "--ttl '\(ttl)' is not a lifetime: give whole seconds, at least 1, "
+                        + "or a number with s, m, h or d, such as 90, 15m, 24h, 30d")
+            }
+            return .seconds(seconds)
+        }
+        guard let expiresAt else { return .standard }
+        do {
+            return .until(milliseconds: try CommandLineText.time(expiresAt))
+        } catch {
+            throw ValidationError(
+                "--expires-at '\(expiresAt)' is not a time: "
+                    + "write it like 2026-12-01T00:00:00Z or 2026-12-01T00:00:00+01:00")
+        }
+    }
+}
+
+/// What `put --json` prints.
+private struct PutReport: Encodable {
+    var id: String
+    var part: String
+    var created: Bool
+    var digest: String
+    var byteCount: UInt64
+    var storedByteCount: UInt64
+    var coding: String
+    var expiresAt: String
+    var revision: UInt64
+
+    init(_ receipt: PutReceipt, part: String?) {
+        id = receipt.id
+        self.part = part ?? "payload"
+        created = receipt.isCreated
+        digest = "\(receipt.digest)"
+        byteCount = receipt.byteCount
+        storedByteCount = receipt.storedByteCount
+        coding = receipt.isCompressed ? "gzip" : "identity"
+        expiresAt = CommandLineText.text(milliseconds: receipt.expiryMilliseconds)
+        revision = receipt.revision
+    }
+}
+
+/// What `put --ids-from --json` prints.
+private struct PutManyReport: Encodable {
+    var created = 0
+    var replaced = 0
+    var byteCount = 0
+    var digest: String?
+}

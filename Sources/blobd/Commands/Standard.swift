@@ -1,0 +1,53 @@
+import Glibc
+
+/// Standard output. What cannot be written is an error, and not lost without a word.
+enum StandardOutput {
+    static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    static func write(_ text: String) throws(CommandFailure) {
+        let bytes = Array(text.utf8)
+        try write(bytes.span.bytes)
+    }
+
+    static func write(_ bytes: RawSpan) throws(CommandFailure) {
+        if let code = writeAll(bytes, to: STDOUT_FILENO) {
+            throw CommandFailure(.refused, "standard output: \(errorText(code))")
+        }
+    }
+}
+
+/// Standard error, for people. There is nobody to tell when it cannot be written.
+enum StandardError {
+    static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+
+    static func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = writeAll(bytes.span.bytes, to: STDERR_FILENO)
+    }
+}
+
+/// Writes all bytes to a file descriptor. Returns the `errno` of a failure, or nil.
+func writeAll(_ bytes: RawSpan, to descriptor: CInt) -> CInt? {
+    var offset = 0
+    while offset < bytes.byteCount {
+        // `Glibc.write` reads the rest of the span during the call and keeps no pointer to it.
+        let count = bytes.extracting(offset..<bytes.byteCount).withUnsafeBytes {
+            Glibc.write(descriptor, $0.baseAddress, $0.count)
+        }
+        if count > 0 {
+            offset += count
+        } else if errno == EAGAIN {
+            var entry = pollfd(fd: descriptor, events: CShort(POLLOUT), revents: 0)
+            _ = poll(&entry, 1, 1_000)
+        } else if errno != EINTR {
+            return errno
+        }
+    }
+    return nil
+}
+
+/// The words for an `errno`.
+func errorText(_ code: CInt) -> String {
+    // `strerror` may use its buffer again in the next call; the text is copied at once.
+    strerror(code).map { String(cString: $0) } ?? "error \(code)"
+}

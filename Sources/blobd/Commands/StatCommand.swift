@@ -1,0 +1,66 @@
+import ArgumentParser
+import BlobClient
+
+/// `blobd stat`: describes a notification.
+struct StatCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stat",
+        abstract: "Describe a notification.",
+        discussion: """
+              blobd stat 42
+              blobd stat 42 --json | jq -r '.parts[].digest'
+            """)
+
+    @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
+    var id: String
+
+    @Flag(help: "Print the record as JSON.")
+    var json = false
+
+    @OptionGroup var socket: SocketOptions
+
+    func run() throws {
+        var connection = try socket.connect()
+        if json {
+            let document = try connection.statDocument(id)
+            try StandardOutput.write(document.span.bytes)
+            try StandardOutput.write("\n")
+            return
+        }
+        let record = try connection.stat(id)
+        try StandardOutput.write(Self.text(record, now: wallClockMilliseconds()))
+    }
+
+    static func text(_ record: NotificationRecord, now: Int64) -> String {
+        var lines: [(String, String)] = [("id", record.id)]
+        if let owner = record.owner { lines.append(("owner", HumanText.line(owner))) }
+        if let message = record.message {
+            lines.append(("message", HumanText.line(message, characterCountMax: 200)))
+        }
+        if let richType = record.richType { lines.append(("rich type", HumanText.line(richType))) }
+        lines.append(("created", record.createdAt))
+        lines.append(("expires", record.expiresAt + Self.remaining(record.expiresAt, now: now)))
+        lines.append(("revision", HumanText.count(record.revision)))
+        var text = ""
+        for (title, value) in lines {
+            text += title + String(repeating: " ", count: 10 - title.count) + value + "\n"
+        }
+        var parts = TextTable([
+            ("PART", .left), ("TYPE", .left), ("BYTES", .right), ("STORED", .right),
+            ("DIGEST", .left),
+        ])
+        for part in record.parts {
+            parts.append([
+                part.name, part.mediaType, HumanText.count(part.byteCount),
+                HumanText.count(part.storedByteCount) + (part.coding == "gzip" ? " gzip" : ""),
+                part.digest,
+            ])
+        }
+        return text + "\n" + parts.takeText(withTitles: true)
+    }
+
+    private static func remaining(_ time: String, now: Int64) -> String {
+        guard let expiry = try? CommandLineText.time(time) else { return "" }
+        return " (in \(HumanText.duration(milliseconds: expiry - now)))"
+    }
+}

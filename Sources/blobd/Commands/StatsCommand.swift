@@ -1,0 +1,84 @@
+import ArgumentParser
+import BlobClient
+
+/// `blobd stats`: shows the daemon's counters.
+struct StatsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stats",
+        abstract: "Show the daemon's counters.",
+        discussion: """
+            What is stored is counted exactly; what is served is counted since the daemon's start.
+
+              blobd stats
+              blobd stats --json | jq .blobs
+            """)
+
+    @Flag(help: "Print the counters as JSON.")
+    var json = false
+
+    @OptionGroup var socket: SocketOptions
+
+    func run() throws {
+        var connection = try socket.connect()
+        if json {
+            let document = try connection.statsDocument()
+            try StandardOutput.write(document.span.bytes)
+            try StandardOutput.write("\n")
+            return
+        }
+        try StandardOutput.write(Self.text(try connection.stats()))
+    }
+
+    static func text(_ stats: DaemonStatistics) -> String {
+        func count(_ number: Int64?) -> String? { number.map { HumanText.count($0) } }
+        func bytes(_ number: Int64?) -> String? {
+            number.map { "\(HumanText.bytes($0)) (\(HumanText.count($0)))" }
+        }
+        let rows: [(String, String?)] = [
+            ("notifications", count(stats.notifications)),
+            ("parts", count(stats.parts)),
+            ("blobs", count(stats.blobs)),
+            ("bytes, each blob once", bytes(stats.bytes)),
+            ("bytes as stored", bytes(stats.bytesStored)),
+            ("bytes, every reference", bytes(stats.bytesReferenced)),
+            ("orphan blobs", count(stats.orphanBlobs)),
+            ("orphan bytes", bytes(stats.orphanBytes)),
+            ("leases", count(stats.leases)),
+            ("data file", bytes(stats.fileBytes)),
+            ("free in the data file", bytes(stats.freeBytes)),
+            ("revision", count(stats.revision)),
+            ("store id", stats.storeID),
+            ("up for", stats.uptimeSeconds.map(Self.uptime)),
+            ("connections", count(stats.connections)),
+            ("requests", count(stats.requests)),
+            ("publishes", count(stats.publishes)),
+            ("deletes", count(stats.deletes)),
+            ("expired", count(stats.expired)),
+            ("syncs", count(stats.syncs)),
+            ("bytes sent", bytes(stats.bytesSent)),
+            ("bytes received", bytes(stats.bytesReceived)),
+        ]
+        var text = ""
+        for case (let title, let value?) in rows {
+            text += title + String(repeating: " ", count: 24 - title.count) + value + "\n"
+        }
+        for (code, number) in (stats.errors ?? [:]).sorted(by: { $0.key < $1.key }) where number > 0
+        {
+            text += "errors, \(code)".padded(to: 24) + HumanText.count(number) + "\n"
+        }
+        return text
+    }
+
+    private static func uptime(_ seconds: Double) -> String {
+        // What is no sensible time is shown as none.
+        guard seconds.isFinite, seconds >= 0, seconds < 1e12 else { return "?" }
+        return HumanText.duration(milliseconds: Int64(seconds * 1_000))
+    }
+}
+
+extension String {
+    /// The text with blanks behind it up to a width, and at least one.
+    fileprivate func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(1, width - count))
+    }
+}

@@ -1,0 +1,164 @@
+import BlobProtocol
+import Testing
+
+@testable import BlobClient
+
+/// What the daemon refuses comes back as its own words, and the connection goes on; what breaks the protocol
+/// ends it.
+@Suite struct RefusalTests {
+    private static func problem(_ code: ErrorCode, _ detail: String) -> [UInt8] {
+        var body: [UInt8] = []
+        Problem.compose(ProtocolError(code, detail), into: &body)
+        return body
+    }
+
+    @Test func errorsAreToldApartAndTheConnectionGoesOn() throws {
+        let daemon = try ScriptedDaemon.greeting { peer in
+            for code in [ErrorCode.notFound, .expired, .badTTL, .full] {
+                let request = try peer.readRequest()
+                try peer.answer(
+                    request.frame, code.status, body: Self.problem(code, "because of \(code)"))
+            }
+            let request = try peer.readRequest()
+            try peer.write(ScriptedPeer.payloadAnswer(request.frame, [1, 2, 3]))
+        }
+        var connection = try BlobConnection.adopt(daemon.clientDescriptor)
+        var errors: [ClientError?] = []
+        for _ in 0..<4 { errors.append(thrown { _ = try connection.get("42") }) }
+        func expected(_ code: ErrorCode) -> DaemonProblem {
+            DaemonProblem(
+                status: Int(code.status), code: code.rawValue, title: code.title,
+                detail: "because of \(code)")
+        }
+        #expect(errors[0] == .notFound(expected(.notFound)))
+        #expect(errors[1] == .expired(expected(.expired)))
+        #expect(errors[2] == .refused(expected(.badTTL)))
+        #expect(errors[3] == .refused(expected(.full)))
+        #expect(errors[3].map { "\($0)" } == "because of full (507 full)")
+        #expect(try connection.get("42").bytes == [1, 2, 3])
+        #expect(daemon.wait() == nil)
+    }
+
+    @Test func aProblemThatIsNoJSONStillHasItsStatus() throws {
+        let daemon = try ScriptedDaemon.greeting { peer in
+            let request = try peer.readRequest()
+            try peer.answer(request.frame, 500, body: Array("<html>".utf8))
+        }
+        var connection = try BlobConnection.adopt(daemon.clientDescriptor)
+        let error = thrown { try connection.ping() }
+        #expect(
+            error == .refused(DaemonProblem(status: 500, code: "unknown", title: "Refused")))
+        #expect(daemon.wait() == nil)
+    }
+
+    @Test func aRefusedHelloIsTold() throws {
+        let daemon = try ScriptedDaemon { peer in
+            let hello = try peer.readRequest()
+            try peer.answer(hello.frame, 400, body: Self.problem(.version, "only version 9"))
+        }
+        let error = thrown { _ = try BlobConnection.adopt(daemon.clientDescriptor) }
+        guard case .refused(let problem) = error else {
+            Issue.record("got \(String(describing: error))")
+            return
+        }
+        #expect(problem.code == "version")
+        #expect(daemon.wait() == nil)
+    }
+
+    @Test func aPutThatIsRefusedBeforeItsBytesAreReadIsTold() throws {
+        // The daemon closes without reading the body, and the client is still sending it.
+        let daemon = try ScriptedDaemon.greeting { peer in
+            let header = try peer.read(Wire.frameHeaderByteCount)
+            guard let frame = try RequestFrame.parse(header.span.bytes) else { return }
+            try peer.answer(frame, 413, body: Self.problem(.payloadTooLarge, "the limit is 5"))
+        }
+        var connection = try BlobConnection.adopt(daemon.clientDescriptor)
+        let body = patternBytes(4 << 20)
+        let error = thrown { try connection.put(PutRequest(id: "42"), body.span.bytes) }
+        guard case .refused(let problem) = error else {
+            Issue.record("got \(String(describing: error))")
+            return
+        }
+        #expect(problem.code == "payload_too_large")
+        #expect(problem.detail == "the limit is 5")
+        #expect(daemon.wait() == nil)
+    }
+
+    @Test(arguments: [0, 10, 24, 60, 24 + 80 + 9, 24 + 80 + 9 + 50])
+    func aConnectionThatEndsWithinAnAnswerIsClosed(byteCount: Int) throws {
+        let body = patternBytes(100)
+        let daemon = try ScriptedDaemon.greeting { peer in
+            let request = try peer.readRequest()
+            try peer.write(
+                Array(ScriptedPeer.payloadAnswer(request.frame, body).prefix(byteCount)))
+        }
+        var connection = try BlobConnection.adopt(daemon.clientDescriptor)
+        guard case .closed = thrown({ _ = try connection.get("42") }) else {
+            Issue.record("\(byteCount) bytes of an answer were taken for one")
+            return
+        }
+        // The connection remembers.
+        guard case .closed = thrown({ try connection.ping() }) else {
+            Issue.record("a dead connection was used")
+            return
+        }
+        #expect(daemon.wait() == nil)
+    }
+
+    @Test(arguments: ["magic", "id", "opcode", "reserved", "headLength", "bodyLength", "head"])
+    func whatIsNoAnswerEndsTheConnection(what: String) throws {
+        let body = patternBytes(100)
+        let daemon = try ScriptedDaemon.greeting { peer in
+            let request = try peer.readRequest()
+            var answer = ScriptedPeer.payloadAnswer(request.frame, body)
+            switch what {
+            case "magic": answer[0] = 0x48
+            case "id": answer[4] ^= 1
+            case "opcode": answer[1] = Opcode.stat.rawValue
+            case "reserved": answer[13] = 1
+            case "headLength": answer[10] = 1
+            case "bodyLength": answer[23] = 0xFF
+            default: answer[24 + 72] = 9
+            }
+            try peer.write(answer)
+        }
+        var connection = try BlobConnection.adopt(daemon.clientDescriptor)
+        guard case .protocolViolation = thrown({ _ = try connection.get("42") }) else {
+            Issue.record("an answer with a wrong \(what) was taken")
+            return
+        }
+        #expect(connection.failure?.endsConnection == true)
+        #expect(daemon.wait() == nil)
+    }
+
+    @Test func aSilentDaemonIsATimeout() throws {
+        let daemon = try ScriptedDaemon.greeting { peer in
+            _ = try peer.readRequest()
+            // Stays silent until the client has given up and gone.
+            _ = try? peer.read(1)
+        }
+        do {
+            var options = BlobConnection.Options()
+            options.timeoutMilliseconds = 50
+            var connection = try BlobConnection.adopt(daemon.clientDescriptor, options: options)
+            #expect(thrown { try connection.ping() } == .timeout(milliseconds: 50))
+        }
+        #expect(daemon.wait() == nil)
+    }
+
+    @Test func aMissingSocketIsNoDaemon() {
+        let path = "/nonexistent/blobd.sock"
+        let error = thrown { _ = try BlobConnection.connect(to: path) }
+        guard case .noDaemon(path, _) = error else {
+            Issue.record("got \(String(describing: error))")
+            return
+        }
+    }
+
+    @Test(arguments: [0, 108, 4_096])
+    func aPathThatCannotBeASocketsIsRefusedWithTheLimit(byteCount: Int) {
+        let path = String(repeating: "x", count: byteCount)
+        let error = thrown { _ = try BlobConnection.connect(to: path) }
+        #expect(error == .badSocketPath(path, byteCountMax: 107))
+    }
+}
