@@ -22,7 +22,7 @@ struct Blobd: ParsableCommand {
         version: blobdVersion,
         subcommands: [
             PutCommand.self, GetCommand.self, StatCommand.self, RemoveCommand.self,
-            ListCommand.self, StatsCommand.self,
+            ListCommand.self, StatsCommand.self, ServeCommand.self,
         ])
 
     /// Parses the arguments, runs the command and ends the process with the contract's exit codes, which

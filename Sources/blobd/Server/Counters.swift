@@ -22,6 +22,9 @@ final class WorkerCounters: Sendable {
     let bytesSent = Counter()
     let bytesReceived = Counter()
     let timeouts = Counter()
+    /// Open connections, those on their way to the worker included: the acceptor adds, the worker subtracts.
+    private let connections = Atomic<Int>(0)
+    private let isRunning = Atomic<Bool>(true)
     private let errors: [ErrorCounter] = ErrorCode.allCases.map { ErrorCounter(code: $0) }
 
     private final class ErrorCounter: Sendable {
@@ -29,6 +32,21 @@ final class WorkerCounters: Sendable {
         let counter = Counter()
         init(code: ErrorCode) { self.code = code }
     }
+
+    var connectionCount: Int { connections.load(ordering: .relaxed) }
+
+    /// Adds connections, or takes some away.
+    func countConnection(_ difference: Int) {
+        connections.add(difference, ordering: .relaxed)
+    }
+
+    /// The worker has ended.
+    func noteEnd() {
+        isRunning.store(false, ordering: .releasing)
+    }
+
+    /// Whether the worker has not ended.
+    var isWorkerRunning: Bool { isRunning.load(ordering: .acquiring) }
 
     /// Counts an error that is answered.
     func count(_ code: ErrorCode) {
@@ -45,8 +63,6 @@ final class WorkerCounters: Sendable {
 final class DaemonCounters: Sendable {
     /// One for each worker.
     let workers: [WorkerCounters]
-    /// Open connections.
-    let connections = Atomic<Int>(0)
     /// Connections of users who may not connect.
     let refusedPeers = Counter()
     /// Counted by the writer.
@@ -60,6 +76,12 @@ final class DaemonCounters: Sendable {
     init(workerCount: Int) {
         workers = (0..<workerCount).map { _ in WorkerCounters() }
     }
+
+    /// Open connections.
+    var connectionCount: Int { sum { $0.connectionCount } }
+
+    /// Workers that have not ended.
+    var runningWorkerCount: Int { sum { $0.isWorkerRunning ? 1 : 0 } }
 
     /// The sum of one counter over all workers.
     func sum(_ counter: (WorkerCounters) -> Int) -> Int {

@@ -1,6 +1,5 @@
 import BlobProtocol
 import BlobStore
-import Synchronization
 
 /// What `GET /v1/stats` and `stats` answer: what the store holds, exactly, and what the daemon has done since its start.
 struct StatisticsDocument: Sendable {
@@ -26,7 +25,7 @@ struct StatisticsDocument: Sendable {
         document.add("free_bytes", held.freeByteCount)
         document.add("revision", Int(clamping: held.revision))
         document.add("store_id", store.id.description)
-        document.add("version", DaemonVersion.text)
+        document.add("version", blobdVersion)
         let uptime = WallTime.now.milliseconds - startedAt.milliseconds
         document.add("uptime_seconds", Int(uptime / 1_000))
         addCounters(to: &document)
@@ -35,7 +34,7 @@ struct StatisticsDocument: Sendable {
 
     private func addCounters(to document: inout NumbersDocument) {
         document.add("workers", counters.workers.count)
-        document.add("connections", counters.connections.load(ordering: .relaxed))
+        document.add("connections", counters.connectionCount)
         document.add("refused_peers", counters.refusedPeers.total)
         document.add("requests", counters.sum { $0.requests.total })
         document.add("publishes", counters.publishes.total)
@@ -54,10 +53,4 @@ struct StatisticsDocument: Sendable {
         }
         document.add("errors", errors)
     }
-}
-
-/// Which program this is.
-enum DaemonVersion {
-    /// As `hello`, `stats` and the ready line say it.
-    static let text = "0.1.0"
 }

@@ -18,6 +18,8 @@ final class Connection {
     var isGreeted = false
     /// Input that was read and not used yet.
     var rest: [UInt8] = []
+    /// Whether ``rest`` may begin with a whole request, which had to wait for the next turn.
+    var hasUnreadRequests = false
     /// The peer sends no more.
     var hasInputEnded = false
 
@@ -67,8 +69,17 @@ final class Connection {
     var isBusy: Bool {
         if !output.isEmpty { return true }
         switch phase {
-        case .head, .lingering: return false
+        case .head: return hasUnreadRequests
+        case .lingering: return false
         case .body, .awaitingMemory, .awaitingChange, .skipping: return true
+        }
+    }
+
+    /// Whether input may be read.
+    var takesInput: Bool {
+        switch phase {
+        case .head, .body, .skipping, .lingering: !hasInputEnded
+        case .awaitingMemory, .awaitingChange: false
         }
     }
 

@@ -1,5 +1,6 @@
+import BlobProtocol
 import BlobStore
-import Glibc
+import CLinux
 
 /// Sends answers: heads and mapped bytes leave in one call; what the socket does not take is remembered with the connection and sent when
 /// it is ready again.
@@ -8,7 +9,7 @@ import Glibc
 /// ``sendStored(_:to:in:)`` for the rest of a long one.
 final class ResponseSender {
     private let counters: WorkerCounters
-    private let pieces: UnsafeMutableBufferPointer<iovec>
+    private let pieces: UnsafeMutableBufferPointer<clinux_piece>
 
     /// Pieces in one call. An answer has a head and a chunk, two where a range begins in one chunk and ends in the next; all of a
     /// batch's further chunks together are as many as its bytes fill, which is under 16.
@@ -42,6 +43,18 @@ final class ResponseSender {
         }
         guard !connection.isBroken else { return }
         queueRest(of: batch, after: sent, to: connection, in: snapshot)
+    }
+
+    /// Sends a batch without bytes of blobs: errors, outcomes, documents. It needs no snapshot.
+    func sendPlain(
+        _ batch: borrowing AnswerBatch, to connection: Connection, budget: inout Int
+    ) {
+        guard !batch.isEmpty, !connection.isBroken else { return }
+        var sent = 0
+        if connection.output.isEmpty {
+            sent = note(connection.socket.send(batch.heads.span.bytes), connection, &budget)
+        }
+        connection.output.append(batch.heads[sent...])
     }
 
     /// Sends what is queued, until it is empty, the socket takes no more, or `budget` is used up.
@@ -105,8 +118,7 @@ final class ResponseSender {
 
     private func add(_ bytes: UnsafeRawBufferPointer, _ count: Int) -> Int {
         precondition(count < pieces.count, "a batch has more pieces than it may")
-        pieces[count] = iovec(
-            iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+        pieces[count] = clinux_piece(bytes: bytes.baseAddress, count: bytes.count)
         return count + 1
     }
 
@@ -180,8 +192,9 @@ final class ResponseSender {
                 throw .corrupt("\(stream.blob.digest) ends too early")
             }
         }
-        let rest = stream.inflated.span.bytes.extracting(droppingFirst: stream.inflatedSent)
-        let transfer = connection.socket.send(rest)
+        let transfer = stream.inflated.withUnsafeBytes { bytes in
+            connection.socket.send(UnsafeRawBufferPointer(rebasing: bytes[stream.inflatedSent...]))
+        }
         if case .moved(let count) = transfer { stream.inflatedSent += count }
         return transfer
     }
@@ -191,7 +204,7 @@ final class ResponseSender {
         let listed = UnsafeBufferPointer(rebasing: pieces[0..<count])
         let transfer = connection.socket.send(listed)
         if case .moved(let moved) = transfer {
-            connection.isBlocked = moved < listed.reduce(0) { $0 + $1.iov_len }
+            connection.isBlocked = moved < listed.reduce(0) { $0 + $1.count }
         }
         return transfer
     }

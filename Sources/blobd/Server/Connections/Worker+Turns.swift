@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Logging
 
 // One connection's turn: send what is queued, read, answer, send.
 
@@ -16,6 +17,7 @@ extension Worker {
         }
         input.load(connection.rest)
         connection.rest = []
+        connection.hasUnreadRequests = false
         if readable, !input.isFull, connection.takesInput { read(connection, &input) }
         process(connection, &input, &batch, &budget)
         if !input.isEmpty, !connection.isBroken { connection.rest = input.rest() }
@@ -54,7 +56,10 @@ extension Worker {
         while !connection.isBroken {
             switch connection.phase {
             case .head:
-                guard !connection.isEnding, connection.output.isEmpty, budget > 0 else { return }
+                guard !connection.isEnding, connection.output.isEmpty, budget > 0 else {
+                    connection.hasUnreadRequests = !input.isEmpty && !connection.isEnding
+                    return
+                }
                 guard answerRequests(connection, &input, &batch, &budget) else {
                     return noteEnd(connection, input, &batch)
                 }
@@ -124,10 +129,7 @@ extension Worker {
     private func follow(_ step: RequestHandler.Step, _ connection: Connection) -> Bool {
         switch step {
         case .needsInput: return false
-        case .answered:
-            // There may be more, when this connection's turn comes again.
-            connection.hasUnreadRequests = true
-            return false
+        case .answered: return true
         case .answeredThenSkip(let count):
             connection.phase = .skipping(count)
             return true
@@ -149,10 +151,7 @@ extension Worker {
     private func noteEnd(
         _ connection: Connection, _ input: borrowing InputBuffer, _ batch: inout AnswerBatch
     ) {
-        connection.hasUnreadRequests = connection.hasUnreadRequests && !input.isEmpty
-        guard connection.hasInputEnded, !connection.hasUnreadRequests, !connection.isEnding else {
-            return
-        }
+        guard connection.hasInputEnded, !connection.isEnding else { return }
         switch connection.phase {
         case .head where !input.isEmpty, .body:
             refuseUnfinished(connection, &batch)

@@ -111,15 +111,13 @@ extension Worker {
         guard !upload.precondition.isEmpty else { return }
         let id = Array((upload.draft.id ?? "").utf8)
         let part = Array(upload.draft.part.utf8)
-        let digest = try handler.found { () throws(StoreError) in
-            let snapshot = try environment.store.makeSnapshot()
-            switch try snapshot.payload(
-                for: id.span.bytes, part: part.span.bytes, asOf: handler.now)
-            {
-            case .found(let payload): return Digest?.some(payload.digest)
-            case .expired, .missing: return Digest?.none
-            }
+        let snapshot: Snapshot
+        do throws(StoreError) {
+            snapshot = try environment.store.makeSnapshot()
+        } catch {
+            throw ProtocolError(error)
         }
+        let digest = try handler.currentDigest(id.span.bytes, part.span.bytes, in: snapshot)
         try upload.precondition.check(digest)
     }
 

@@ -138,9 +138,10 @@ final class Worker {
             poller.change(
                 connection.socket.number, token: connection.token.rawValue, interest)
         }
-        connection.deadline.wait(
-            for: connection.awaited, now: now,
-            progress: connection.awaited == connection.deadline.kind ? 0 : connection.progress)
+        let awaited = connection.awaited
+        if awaited != connection.deadline.kind {
+            connection.deadline.wait(for: awaited, now: now, progress: connection.progress)
+        }
     }
 
     // MARK: - Messages
@@ -150,8 +151,8 @@ final class Worker {
     ) {
         switch message.content {
         case .accepted(let number): accept(number)
-        case .stop: stop(within: environment.limits.drainMilliseconds)
-        case .stopAtOnce: stop(within: 0)
+        case .stop: stop(within: environment.limits.drainMilliseconds, &input, &batch)
+        case .stopAtOnce: stop(within: 0, &input, &batch)
         case .changed(let result):
             guard let connection = connection(message.token) else { return }
             finishChange(connection, result, &input, &batch)
@@ -164,7 +165,8 @@ final class Worker {
     }
 
     private func accept(_ number: Int32) {
-        guard let descriptor = try? OwnedDescriptor(taking: number, from: "accept4") else { return }
+        guard let descriptor = try? OwnedDescriptor(taking: number, from: "accept4"), !isStopping
+        else { return counters.countConnection(-1) }
         let slot = freeSlots.popLast() ?? addSlot()
         generations[slot] &+= 1
         let token = ConnectionToken(slot: slot, generation: generations[slot])
@@ -174,7 +176,7 @@ final class Worker {
             try poller.add(connection.socket.number, token: token.rawValue, .input)
         } catch {
             environment.log.error("A connection cannot be served: \(error)")
-            environment.counters.connections.subtract(1, ordering: .relaxed)
+            counters.countConnection(-1)
             freeSlots.append(slot)
             return
         }
@@ -210,7 +212,7 @@ final class Worker {
         connections[connection.token.slot] = nil
         freeSlots.append(connection.token.slot)
         connectionCount -= 1
-        environment.counters.connections.subtract(1, ordering: .relaxed)
+        counters.countConnection(-1)
     }
 
     /// The last answer is sent. What the peer still sends is read and thrown away for a moment, because closing a socket with unread
@@ -257,12 +259,17 @@ final class Worker {
 
     // MARK: - Stopping
 
-    private func stop(within milliseconds: Int) {
+    private func stop(
+        within milliseconds: Int, _ input: inout InputBuffer, _ batch: inout AnswerBatch
+    ) {
         isStopping = true
         handler.isStopping = true
         stopsAt = now.after(milliseconds: milliseconds)
         for connection in connections {
-            if let connection { settle(connection) }
+            guard let connection else { continue }
+            // What was asked before the stop is still answered.
+            if connection.takesInput { takeTurn(connection, readable: true, &input, &batch) }
+            settle(connection)
         }
     }
 

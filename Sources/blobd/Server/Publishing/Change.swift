@@ -55,7 +55,7 @@ struct PublicationDraft: Sendable {
             case .keep(let seconds): .keep(otherwise: now.adding(seconds: seconds))
             }
         return Publication(
-            id: id, part: part, payload: payload, mediaType: mediaType, owner: owner,
+            id: id, part: part, payload: payload, owner: owner,
             message: message, richType: richType, expiry: expiry)
     }
 }

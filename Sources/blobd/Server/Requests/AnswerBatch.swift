@@ -10,7 +10,7 @@ struct StoredRange {
 }
 
 /// One answer: a stretch of ``AnswerBatch/heads``, then perhaps bytes of a blob.
-struct Answer {
+struct BatchedAnswer {
     /// What follows the head.
     enum Body {
         /// Nothing; a small body is part of the head.
@@ -36,7 +36,21 @@ struct Answer {
 struct AnswerBatch: ~Copyable {
     /// The heads and small bodies of all answers, one behind the other.
     var heads: [UInt8] = []
-    private(set) var answers: [Answer] = []
+    private(set) var answers: [BatchedAnswer] = []
+    /// What a handler needs while it answers one request.
+    var scratch = Scratch()
+
+    /// Small buffers, used again for each request.
+    struct Scratch {
+        /// A notification's id and a part's name, decoded.
+        var id: [UInt8] = []
+        var part: [UInt8] = []
+        /// A digest, or the entity tag of a payload as it was given.
+        var tag: [UInt8] = []
+        /// The entity tag of its gzip coding.
+        var gzipTag: [UInt8] = []
+    }
+
     /// Payload bytes in the map, looked up and checked. They are good as long as the snapshot that was given to
     /// ``map(_:in:)``: a batch is filled and sent inside one `withSnapshot`, and reset before the next.
     private(set) var mapped: [UnsafeRawBufferPointer] = []
@@ -97,7 +111,7 @@ struct AnswerBatch: ~Copyable {
     }
 
     /// Ends an answer: what was appended to ``heads`` and mapped since the last one belongs to it.
-    mutating func endAnswer(_ body: Answer.Body = .none) {
+    mutating func endAnswer(_ body: BatchedAnswer.Body = .none) {
         let isWhole =
             switch body {
             case .none: true
@@ -107,6 +121,6 @@ struct AnswerBatch: ~Copyable {
         mappedByteCountBefore = mappedByteCount
         isOpen = !isWhole
         answers.append(
-            Answer(headEnd: heads.count, body: body, mappedEnd: mapped.count, isWhole: isWhole))
+            BatchedAnswer(headEnd: heads.count, body: body, mappedEnd: mapped.count, isWhole: isWhole))
     }
 }

@@ -6,17 +6,18 @@ import BlobStore
 extension RequestHandler {
     /// Appends a payload's answer: 200, 206, 304 or 416 (RFC 9110, section 13.2.2 for the order of the conditions).
     func appendPayload(
-        _ lookup: PayloadLookup, _ request: HTTPRequest, _ form: HTTPForm,
+        _ lookup: PayloadLookup, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
     ) throws(ProtocolError) {
         switch lookup {
         case .missing: throw .notFound("notification or part")
         case .expired: throw .expired
         case .found(let payload):
-            let head = request.head
             let blob = payload.blob
-            composeTags(blob.digest)
-            if head.ifMatch.count > 0, !isNamed(head.ifMatch, in: request.bytes, strongly: true) {
+            Self.composeTags(blob.digest, &batch.scratch)
+            if head.ifMatch.count > 0,
+                !Self.isNamed(head.ifMatch, in: bytes, batch.scratch, strongly: true)
+            {
                 throw ProtocolError(
                     .preconditionFailed, "the payload is not one that If-Match names")
             }
@@ -25,13 +26,13 @@ extension RequestHandler {
                 || (head.acceptEncoding.acceptsGzip && !head.acceptEncoding.acceptsIdentity)
             var choice = BodyChoice.whole(blob, acceptsGzip: acceptsGzip)
             if head.ifNoneMatch.count > 0,
-                isNamed(head.ifNoneMatch, in: request.bytes, strongly: false)
+                Self.isNamed(head.ifNoneMatch, in: bytes, batch.scratch, strongly: false)
             {
                 appendNotModified(payload, choice.coding, form, into: &batch)
                 return
             }
             var range: (lower: Int, upper: Int)?
-            if isRangeWanted(request) {
+            if Self.isRangeWanted(head, bytes, batch.scratch) {
                 switch head.range.resolve(byteCount: UInt64(blob.byteCount)) {
                 case .whole: break
                 case .partial(let lower, let upper):
@@ -44,7 +45,7 @@ extension RequestHandler {
                 }
             }
             if !form.isHead {
-                try found { () throws(StoreError) in try choice.map(into: &batch, in: snapshot) }
+                try choice.map(into: &batch, in: snapshot)
             }
             begin(range == nil ? 200 : 206, form, into: &batch.heads)
             if payload.mediaType.byteCount > 0 {
@@ -63,7 +64,7 @@ extension RequestHandler {
                 HTTPResponseHead.field("Content-Encoding", "gzip", into: &batch.heads)
             }
             HTTPResponseHead.field("Accept-Ranges", "bytes", into: &batch.heads)
-            appendValidators(payload, choice.coding, into: &batch.heads)
+            appendValidators(payload, choice.coding, into: &batch)
             HTTPResponseHead.field("X-Content-Type-Options", "nosniff", into: &batch.heads)
             HTTPResponseHead.field(
                 "Content-Security-Policy", "sandbox; default-src 'none'", into: &batch.heads)
@@ -72,51 +73,57 @@ extension RequestHandler {
         }
     }
 
-    /// Fills ``tag`` and ``gzipTag``.
-    private func composeTags(_ digest: Digest) {
-        tag.removeAll(keepingCapacity: true)
-        EntityTag.append(digest, .identity, to: &tag)
-        gzipTag.removeAll(keepingCapacity: true)
-        EntityTag.append(digest, .gzip, to: &gzipTag)
+    private static func composeTags(_ digest: Digest, _ scratch: inout AnswerBatch.Scratch) {
+        scratch.tag.removeAll(keepingCapacity: true)
+        EntityTag.append(digest, .identity, to: &scratch.tag)
+        scratch.gzipTag.removeAll(keepingCapacity: true)
+        EntityTag.append(digest, .gzip, to: &scratch.gzipTag)
     }
 
     /// Whether a list names the payload, in either coding.
-    private func isNamed(_ lines: FieldLines, in bytes: RawSpan, strongly: Bool) -> Bool {
-        strongly
-            ? EntityTags.matchesStrongly(lines, in: bytes, tag: tag.span.bytes)
-                || EntityTags.matchesStrongly(lines, in: bytes, tag: gzipTag.span.bytes)
-            : EntityTags.matchesWeakly(lines, in: bytes, tag: tag.span.bytes)
-                || EntityTags.matchesWeakly(lines, in: bytes, tag: gzipTag.span.bytes)
+    private static func isNamed(
+        _ lines: FieldLines, in bytes: RawSpan, _ scratch: AnswerBatch.Scratch, strongly: Bool
+    ) -> Bool {
+        let tag = scratch.tag.span.bytes
+        let gzipTag = scratch.gzipTag.span.bytes
+        return strongly
+            ? EntityTags.matchesStrongly(lines, in: bytes, tag: tag)
+                || EntityTags.matchesStrongly(lines, in: bytes, tag: gzipTag)
+            : EntityTags.matchesWeakly(lines, in: bytes, tag: tag)
+                || EntityTags.matchesWeakly(lines, in: bytes, tag: gzipTag)
     }
 
     /// Whether a Range is to be heeded: there is one, and If-Range, if given, names the bytes as they were given, of which ranges
     /// are.
-    private func isRangeWanted(_ request: HTTPRequest) -> Bool {
-        guard request.head.range != .none else { return false }
-        guard let ifRange = request.head.ifRange else { return true }
-        return EntityTags.matchesIfRange(ifRange.of(request.bytes), tag: tag.span.bytes)
+    private static func isRangeWanted(
+        _ head: HTTPRequestHead, _ bytes: RawSpan, _ scratch: AnswerBatch.Scratch
+    ) -> Bool {
+        guard head.range != .none else { return false }
+        guard let ifRange = head.ifRange else { return true }
+        return EntityTags.matchesIfRange(ifRange.of(bytes), tag: scratch.tag.span.bytes)
     }
 
     /// The fields by which caches know a payload; 304 has them too (RFC 9110, section 15.4.5).
     private func appendValidators(
-        _ payload: Payload, _ coding: Coding, into out: inout [UInt8]
+        _ payload: Payload, _ coding: Coding, into batch: inout AnswerBatch
     ) {
-        HTTPResponseHead.field(
-            "ETag", coding == .gzip ? gzipTag.span.bytes : tag.span.bytes, into: &out)
+        // A second reference to the array, so that the head can be changed while its bytes are lent.
+        let tag = coding == .gzip ? batch.scratch.gzipTag : batch.scratch.tag
+        HTTPResponseHead.field("ETag", tag.span.bytes, into: &batch.heads)
         if payload.coding == .gzip {
-            HTTPResponseHead.field("Vary", "Accept-Encoding", into: &out)
+            HTTPResponseHead.field("Vary", "Accept-Encoding", into: &batch.heads)
         }
         let left = max(0, (payload.expiresAt.milliseconds - now.milliseconds) / 1_000)
-        out.append("Cache-Control: private, max-age=")
-        Decimal.append(UInt64(left), to: &out)
-        out.append("\r\n")
+        batch.heads.append("Cache-Control: private, max-age=")
+        Decimal.append(UInt64(left), to: &batch.heads)
+        batch.heads.append("\r\n")
     }
 
     private func appendNotModified(
         _ payload: Payload, _ coding: Coding, _ form: HTTPForm, into batch: inout AnswerBatch
     ) {
         begin(304, form, into: &batch.heads)
-        appendValidators(payload, coding, into: &batch.heads)
+        appendValidators(payload, coding, into: &batch)
         HTTPResponseHead.end(into: &batch.heads)
         batch.endAnswer()
     }
@@ -133,23 +140,6 @@ extension RequestHandler {
         begin(error.status, form, into: &batch.heads)
         HTTPResponseHead.contentRange(unsatisfiedOf: UInt64(byteCount), into: &batch.heads)
         end(Problem.mediaType, form, into: &batch)
-    }
-
-    /// Appends the record of the decoded id.
-    func appendRecord(
-        _ form: HTTPForm, in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
-    ) throws(ProtocolError) {
-        let lookup = try found { () throws(StoreError) in
-            try snapshot.record(for: decodedID.span.bytes, asOf: now)
-        }
-        switch lookup {
-        case .missing: throw .notFound("notification")
-        case .expired: throw .expired
-        case .found(let record):
-            document.removeAll(keepingCapacity: true)
-            RecordDocument.append(record, to: &document)
-            appendDocument(200, form, into: &batch)
-        }
     }
 
     /// Answers a request whose outcome is now known.

@@ -65,23 +65,15 @@ extension RequestHandler {
         switch operation {
         case .get:
             let request = try Get.Request.parse(head, flags: frame.flags)
-            let lookup = try found {
-                () throws(StoreError) in
-                try snapshot.payload(
-                    for: request.id.of(head), part: request.part.of(head), asOf: now)
-            }
             try appendPayload(
-                lookup, FetchOptions(request), frame, in: snapshot, into: &batch)
+                try payload(request.id.of(head), request.part.of(head), in: snapshot), FetchOptions(request), frame, in: snapshot, into: &batch)
         case .getBlob:
             let request = try GetBlob.Request.parse(head, flags: frame.flags)
             guard let digest = Digest(bytes: request.digest.of(head)) else {
                 throw ProtocolError(.badDigest, "the digest is not 32 bytes long")
             }
-            let lookup = try found { () throws(StoreError) in
-                try snapshot.blob(digest, asOf: now)
-            }
             try appendPayload(
-                lookup, FetchOptions(request), frame, in: snapshot, into: &batch)
+                try blob(digest, in: snapshot), FetchOptions(request), frame, in: snapshot, into: &batch)
         case .put:
             return .upload(try upload(frame, head))
         case .hello:
@@ -102,7 +94,8 @@ extension RequestHandler {
                 .checkWritable, PendingReply(request: .check(echo: echo), form: .binary(frame)))
         case .stat:
             let request = try Stat.Request.parse(head)
-            try appendRecord(request.id.of(head), frame, in: snapshot, into: &batch)
+            try composeRecord(request.id.of(head), in: snapshot)
+            append(frame, status: 200, body: document, into: &batch)
         case .delete:
             let request = try Stat.Request.parse(head, of: .delete)
             return .change(
@@ -110,16 +103,11 @@ extension RequestHandler {
                 PendingReply(request: .delete, form: .binary(frame)))
         case .stats:
             try EmptyHead.check(head, operation)
-            try found { () throws(StoreError) in try composeStatistics() }
+            try composeStatistics()
             append(frame, status: 200, body: document, into: &batch)
         case .list:
             let request = try List.Request.parse(head)
-            let records = try found { () throws(StoreError) in
-                try snapshot.records(
-                    after: request.after.of(head), limit: request.limit, asOf: now)
-            }
-            document.removeAll(keepingCapacity: true)
-            PageDocument.append(records, limit: request.limit, to: &document)
+            try composePage(after: request.after.of(head), limit: request.limit, in: snapshot)
             append(frame, status: 200, body: document, into: &batch)
         }
         return .answered
@@ -170,7 +158,7 @@ extension RequestHandler {
                 }
             }
             if !options.isHeadOnly {
-                try found { () throws(StoreError) in try choice.map(into: &batch, in: snapshot) }
+                try choice.map(into: &batch, in: snapshot)
             }
             let isDefault = payload.mediaType.byteCount == 0
             let headByteCount =
@@ -186,33 +174,22 @@ extension RequestHandler {
                 expiryMilliseconds: payload.expiresAt.milliseconds, revision: payload.revision,
                 createdMilliseconds: payload.createdAt.milliseconds,
                 coding: choice.coding == .gzip ? .gzip : .identity)
-            tag.removeAll(keepingCapacity: true)
-            blob.digest.append(to: &tag)
+            batch.scratch.tag.removeAll(keepingCapacity: true)
+            blob.digest.append(to: &batch.scratch.tag)
+            // A second reference to the array, so that the head can be changed while its bytes are lent.
+            let digest = batch.scratch.tag
             if isDefault {
                 Wire.defaultMediaType.withUTF8Buffer {
                     response.compose(
-                        digest: tag.span.bytes, mediaType: RawSpan(_unsafeBytes: .init($0)),
+                        digest: digest.span.bytes, mediaType: RawSpan(_unsafeBytes: .init($0)),
                         into: &batch.heads)
                 }
             } else {
                 response.compose(
-                    digest: tag.span.bytes, mediaType: payload.mediaType, into: &batch.heads)
+                    digest: digest.span.bytes, mediaType: payload.mediaType,
+                    into: &batch.heads)
             }
             batch.endAnswer(options.isHeadOnly ? .none : choice.body)
-        }
-    }
-
-    private func appendRecord(
-        _ id: RawSpan, _ frame: RequestFrame, in snapshot: borrowing Snapshot,
-        into batch: inout AnswerBatch
-    ) throws(ProtocolError) {
-        switch try found({ () throws(StoreError) in try snapshot.record(for: id, asOf: now) }) {
-        case .missing: throw .notFound("notification")
-        case .expired: throw .expired
-        case .found(let record):
-            document.removeAll(keepingCapacity: true)
-            RecordDocument.append(record, to: &document)
-            append(frame, status: 200, body: document, into: &batch)
         }
     }
 
@@ -222,10 +199,12 @@ extension RequestHandler {
             defaultTTLSeconds: UInt64(limits.defaultTTLSeconds),
             ttlSecondsMax: UInt64(limits.ttlSecondsMax))
         var version: [UInt8] = []
-        version.append(text: "blobd \(DaemonVersion.text)")
+        version.append(text: "blobd \(blobdVersion)")
+        var storeID: [UInt8] = []
+        store.id.append(to: &storeID)
         var head: [UInt8] = []
         response.compose(
-            storeID: store.id.bytes.span.bytes, serverVersion: version.span.bytes, into: &head)
+            storeID: storeID.span.bytes, serverVersion: version.span.bytes, into: &head)
         ResponseFrame(answering: frame, status: 200, headByteCount: UInt32(head.count))
             .compose(into: &batch.heads)
         batch.heads.append(contentsOf: head)
@@ -292,13 +271,14 @@ extension RequestHandler {
             answering: frame, status: created ? 201 : 200,
             headByteCount: UInt32(Put.Response.fixedByteCount + id.count)
         ).compose(into: &batch.heads)
-        tag.removeAll(keepingCapacity: true)
-        part.digest.append(to: &tag)
+        var digest: [UInt8] = []
+        part.digest.append(to: &digest)
         Put.Response(
             byteCount: UInt64(part.byteCount), storedByteCount: UInt64(part.storedByteCount),
             expiryMilliseconds: record.expiresAt.milliseconds, revision: record.revision,
             coding: part.coding == .gzip ? .gzip : .identity
-        ).compose(digest: tag.span.bytes, id: id.span.bytes, into: &batch.heads)
+        ).compose(
+            digest: digest.span.bytes, id: id.span.bytes, into: &batch.heads)
         batch.endAnswer()
     }
 

@@ -23,38 +23,20 @@ extension RequestHandler {
             return .answeredThenClose
         }
         counters.requests.add()
-        let request = HTTPRequest(head: head, bytes: bytes)
         let skipped = bodyToSkip(head)
         let storesBody = head.method == .put || head.method == .post
         var form = HTTPForm(
             keepAlive: head.keepAlive && !isStopping && (storesBody || skipped != nil),
             isHTTP10: head.minorVersion == 0, isHead: head.method == .head)
         do throws(ProtocolError) {
-            let step = try route(request, form, in: snapshot, into: &batch)
+            let step = try route(head, bytes, form, in: snapshot, into: &batch)
             guard case .answered = step else { return step }
             return after(form, skipped)
         } catch {
             // A body that is not read here is the last thing this connection says.
             if skipped == nil { form.keepAlive = false }
-            appendProblem(error, form, allow: allow(error, request), into: &batch)
+            appendProblem(error, form, allow: allow(error, head, bytes), into: &batch)
             return after(form, skipped)
-        }
-    }
-
-    /// A parsed head, and the bytes its slices are of.
-    struct HTTPRequest: ~Escapable {
-        let head: HTTPRequestHead
-        let bytes: RawSpan
-
-        @_lifetime(copy bytes)
-        init(head: HTTPRequestHead, bytes: RawSpan) {
-            self.head = head
-            self.bytes = bytes
-        }
-
-        var path: RawSpan {
-            @_lifetime(copy self)
-            get { head.path.of(bytes) }
         }
     }
 
@@ -73,117 +55,124 @@ extension RequestHandler {
         return skipped == 0 ? .answered : .answeredThenSkip(skipped)
     }
 
-    private func allow(_ error: ProtocolError, _ request: HTTPRequest) -> StaticString? {
+    private func allow(
+        _ error: ProtocolError, _ head: HTTPRequestHead, _ bytes: RawSpan
+    ) -> StaticString? {
         guard error.code == .methodNotAllowed else { return nil }
-        let route = Route.parse(path: request.path)
+        let route = Route.parse(path: head.path.of(bytes))
         return route == .unknown ? "GET, HEAD, PUT, POST, DELETE" : route.allow
     }
 
     private func route(
-        _ request: HTTPRequest, _ form: HTTPForm, in snapshot: borrowing Snapshot,
-        into batch: inout AnswerBatch
+        _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
     ) throws(ProtocolError) -> Step {
-        let method = request.head.method
-        let route = Route.parse(path: request.path)
+        let method = head.method
+        let path = head.path.of(bytes)
+        let route = Route.parse(path: path)
         guard route != .unknown || method == .other else { throw .notFound("resource") }
         guard route.allows(method) else {
             throw ProtocolError(
                 .methodNotAllowed, "this resource does not have that method; Allow says which")
         }
+        batch.scratch.id.removeAll(keepingCapacity: true)
+        batch.scratch.part.removeAll(keepingCapacity: true)
         switch route {
         case .payload(let id), .classicPayload(let id):
-            try decodeID(id.of(request.path))
-            decodedPart.removeAll(keepingCapacity: true)
-            if method == .put { return try publish(request, form, in: snapshot) }
-            let lookup = try found { () throws(StoreError) in
-                try snapshot.payload(for: decodedID.span.bytes, part: RawSpan(), asOf: now)
-            }
-            try appendPayload(lookup, request, form, in: snapshot, into: &batch)
+            try Self.decodeID(id.of(path), into: &batch.scratch.id)
         case .part(let id, let name):
-            try decodeID(id.of(request.path))
-            try decodePart(name.of(request.path))
-            if method == .put { return try publish(request, form, in: snapshot) }
-            let lookup = try found { () throws(StoreError) in
-                try snapshot.payload(
-                    for: decodedID.span.bytes, part: decodedPart.span.bytes, asOf: now)
-            }
-            try appendPayload(lookup, request, form, in: snapshot, into: &batch)
-        case .blob(let text):
-            let bytes = try DigestText.parse(text.of(request.path))
-            guard let digest = Digest(bytes: bytes.span.bytes) else {
-                throw ProtocolError(.badDigest, "the digest is not 32 bytes long")
-            }
-            let lookup = try found { () throws(StoreError) in
-                try snapshot.blob(digest, asOf: now)
-            }
-            try appendPayload(lookup, request, form, in: snapshot, into: &batch)
+            try Self.decodeID(id.of(path), into: &batch.scratch.id)
+            try Self.decodePart(name.of(path), into: &batch.scratch.part)
         case .notification(let id):
-            try decodeID(id.of(request.path))
-            if method == .delete { return try delete(request, form, in: snapshot) }
-            try appendRecord(form, in: snapshot, into: &batch)
-        case .notifications:
-            decodedID.removeAll(keepingCapacity: true)
-            decodedPart.removeAll(keepingCapacity: true)
-            return try publish(request, form, in: snapshot)
+            try Self.decodeID(id.of(path), into: &batch.scratch.id)
+            if method == .delete { return try delete(head, bytes, form, batch, in: snapshot) }
+            try composeRecord(batch.scratch.id.span.bytes, in: snapshot)
+            appendDocument(200, form, into: &batch)
+            return .answered
+        case .notifications: break
+        case .blob(let text):
+            try appendPayload(
+                try blob(try Self.digest(text.of(path)), in: snapshot), head, bytes, form,
+                in: snapshot, into: &batch)
+            return .answered
         case .healthz:
-            try checkNoBody(request)
+            try checkNoBody(head)
             return .change(
                 .checkWritable, PendingReply(request: .check(echo: []), form: .http(form)))
         case .stats:
-            try found { () throws(StoreError) in try composeStatistics() }
+            try composeStatistics()
             appendDocument(200, form, into: &batch)
+            return .answered
         case .unknown:
             throw .notFound("resource")
         }
+        if method == .put || method == .post {
+            return try publish(head, bytes, form, batch, in: snapshot)
+        }
+        try appendPayload(
+            try payload(
+                batch.scratch.id.span.bytes, batch.scratch.part.span.bytes, in: snapshot),
+            head, bytes, form, in: snapshot, into: &batch)
         return .answered
     }
 
-    private func decodeID(_ text: RawSpan) throws(ProtocolError) {
-        decodedID.removeAll(keepingCapacity: true)
-        try PercentCoding.decode(text, orThrow: .badID, into: &decodedID)
-        try Names.checkID(decodedID.span.bytes)
+    private static func decodeID(
+        _ text: RawSpan, into id: inout [UInt8]
+    ) throws(ProtocolError) {
+        try PercentCoding.decode(text, orThrow: .badID, into: &id)
+        try Names.checkID(id.span.bytes)
     }
 
-    private func decodePart(_ text: RawSpan) throws(ProtocolError) {
-        decodedPart.removeAll(keepingCapacity: true)
-        try PercentCoding.decode(text, orThrow: .badPart, into: &decodedPart)
-        try Names.checkPart(decodedPart.span.bytes)
+    private static func decodePart(
+        _ text: RawSpan, into part: inout [UInt8]
+    ) throws(ProtocolError) {
+        try PercentCoding.decode(text, orThrow: .badPart, into: &part)
+        try Names.checkPart(part.span.bytes)
+    }
+
+    private static func digest(_ text: RawSpan) throws(ProtocolError) -> Digest {
+        let bytes = try DigestText.parse(text)
+        guard let digest = Digest(bytes: bytes.span.bytes) else {
+            throw ProtocolError(.badDigest, "the digest is not 32 bytes long")
+        }
+        return digest
     }
 
     /// What the writer answers later cannot throw a body away first.
-    private func checkNoBody(_ request: HTTPRequest) throws(ProtocolError) {
-        guard !request.head.hasBody else {
+    private func checkNoBody(_ head: HTTPRequestHead) throws(ProtocolError) {
+        guard !head.hasBody else {
             throw ProtocolError(.malformed, "this request has no body here")
         }
     }
 
     /// A DELETE: checked here, done by the writer.
     private func delete(
-        _ request: HTTPRequest, _ form: HTTPForm, in snapshot: borrowing Snapshot
+        _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
+        _ batch: borrowing AnswerBatch, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> Step {
-        try checkNoBody(request)
-        let precondition = Precondition(request.head, request.bytes)
+        try checkNoBody(head)
+        let precondition = Precondition(head, bytes)
         if !precondition.isEmpty {
             try precondition.check(
-                try currentDigest(decodedID.span.bytes, RawSpan(), in: snapshot))
+                try currentDigest(batch.scratch.id.span.bytes, RawSpan(), in: snapshot))
         }
         return .change(
-            .apply(.delete(id: String(decoding: decodedID, as: UTF8.self))),
+            .apply(.delete(id: String(decoding: batch.scratch.id, as: UTF8.self))),
             PendingReply(request: .delete, form: .http(form)))
     }
 
     /// A PUT or POST: everything about it is checked before a byte of its body is read (and before 100 Continue).
     private func publish(
-        _ request: HTTPRequest, _ form: HTTPForm, in snapshot: borrowing Snapshot
+        _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
+        _ batch: borrowing AnswerBatch, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> Step {
-        let head = request.head
-        let query = try PublishQuery.parse(head.query.of(request.bytes))
+        let query = try PublishQuery.parse(head.query.of(bytes))
         var mediaType = Wire.defaultMediaType.description
         if let contentType = head.contentType {
-            try MediaType.check(contentType.of(request.bytes))
-            mediaType = contentType.of(request.bytes).text()
+            try MediaType.check(contentType.of(bytes))
+            mediaType = contentType.of(bytes).text()
         }
-        if let coding = head.contentEncoding?.of(request.bytes),
+        if let coding = head.contentEncoding?.of(bytes),
             !coding.equalsIgnoringCase("identity")
         {
             throw ProtocolError(
@@ -193,22 +182,25 @@ extension RequestHandler {
         if let count = head.contentLength, count > UInt64(limits.payloadByteCountMax) {
             throw Upload.tooLarge(limit: limits.payloadByteCountMax)
         }
-        let isPayloadPart = decodedPart.isEmpty || decodedPart.span.bytes.equals(Wire.defaultPart)
+        let isPayloadPart =
+            batch.scratch.part.isEmpty
+            || batch.scratch.part.span.bytes.equals(Wire.defaultPart)
         let lifetime = try lifetime(
             ttlSeconds: query.ttlSeconds, expiryMilliseconds: query.expiryMilliseconds,
             isPayloadPart: isPayloadPart)
-        let precondition = Precondition(head, request.bytes)
+        let precondition = Precondition(head, bytes)
         if !precondition.isEmpty {
             try precondition.check(
-                try currentDigest(decodedID.span.bytes, decodedPart.span.bytes, in: snapshot))
+                try currentDigest(
+                    batch.scratch.id.span.bytes, batch.scratch.part.span.bytes, in: snapshot))
         }
         guard !isStopping else { throw .stopping }
         func text(_ bytes: [UInt8]) -> String? {
             bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
         }
-        let part = text(decodedPart) ?? Wire.defaultPart.description
+        let part = text(batch.scratch.part) ?? Wire.defaultPart.description
         let draft = PublicationDraft(
-            id: text(decodedID), part: part, mediaType: mediaType, owner: text(query.owner),
+            id: text(batch.scratch.id), part: part, mediaType: mediaType, owner: text(query.owner),
             message: text(query.message), richType: text(query.richType), lifetime: lifetime)
         return .upload(
             Upload(
@@ -216,7 +208,7 @@ extension RequestHandler {
                 framing: head.isChunked
                     ? .chunked(ChunkedDecoder()) : .counted(head.contentLength ?? 0),
                 reply: PendingReply(
-                    request: .publish(part: part, isIDAssigned: decodedID.isEmpty),
+                    request: .publish(part: part, isIDAssigned: batch.scratch.id.isEmpty),
                     form: .http(form)),
                 precondition: precondition, expectsContinue: head.expectsContinue))
     }
@@ -226,24 +218,9 @@ extension RequestHandler {
         _ id: RawSpan, _ part: RawSpan, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> Digest? {
         guard id.byteCount > 0 else { return nil }
-        let lookup = try found { () throws(StoreError) in
-            try snapshot.payload(for: id, part: part, asOf: now)
-        }
-        switch lookup {
+        switch try payload(id, part, in: snapshot) {
         case .found(let payload): return payload.digest
         case .expired, .missing: return nil
-        }
-    }
-
-    /// Calls the store, and turns its error into the client's.
-    @_lifetime(copy body)
-    func found<Result: ~Escapable>(
-        _ body: () throws(StoreError) -> Result
-    ) throws(ProtocolError) -> Result {
-        do throws(StoreError) {
-            return try body()
-        } catch {
-            throw ProtocolError(error)
         }
     }
 }

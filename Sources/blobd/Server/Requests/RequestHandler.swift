@@ -15,12 +15,7 @@ final class RequestHandler {
     /// The `Date` line of this second.
     private(set) var dateLine: [UInt8] = []
     private var dateSecond: Int64 = -1
-    /// Ids and part names that had to be decoded. Reused.
-    var decodedID: [UInt8] = []
-    var decodedPart: [UInt8] = []
-    /// Entity tags, and bodies whose length must be known before they are written. Reused.
-    var tag: [UInt8] = []
-    var gzipTag: [UInt8] = []
+    /// A body whose length must be known before it is written. Reused.
     var document: [UInt8] = []
     /// Set when the daemon is stopping: answers are then the last of their connections.
     var isStopping = false
@@ -107,9 +102,70 @@ final class RequestHandler {
         }
     }
 
+    // What the store says, and its errors in the client's words.
+
+    /// A payload by its notification's id; an empty part is the one called `payload`.
+    @inline(__always)
+    @_lifetime(borrow snapshot)
+    func payload(
+        _ id: RawSpan, _ part: RawSpan, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> PayloadLookup {
+        do throws(StoreError) {
+            return try snapshot.payload(for: id, part: part, asOf: now)
+        } catch {
+            throw ProtocolError(error)
+        }
+    }
+
+    /// A blob by its digest.
+    @_lifetime(borrow snapshot)
+    func blob(
+        _ digest: Digest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> PayloadLookup {
+        do throws(StoreError) {
+            return try snapshot.blob(digest, asOf: now)
+        } catch {
+            throw ProtocolError(error)
+        }
+    }
+
+    /// A notification's record as JSON, in ``document``.
+    func composeRecord(_ id: RawSpan, in snapshot: borrowing Snapshot) throws(ProtocolError) {
+        let lookup: RecordLookup
+        do throws(StoreError) {
+            lookup = try snapshot.record(for: id, asOf: now)
+        } catch {
+            throw ProtocolError(error)
+        }
+        switch lookup {
+        case .missing: throw .notFound("notification")
+        case .expired: throw .expired
+        case .found(let record):
+            document.removeAll(keepingCapacity: true)
+            RecordDocument.append(record, to: &document)
+        }
+    }
+
+    /// A page of records as JSON, in ``document``.
+    func composePage(
+        after id: RawSpan, limit: Int, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) {
+        do throws(StoreError) {
+            let records = try snapshot.records(after: id, limit: limit, asOf: now)
+            document.removeAll(keepingCapacity: true)
+            PageDocument.append(records, limit: limit, to: &document)
+        } catch {
+            throw ProtocolError(error)
+        }
+    }
+
     /// The counters as JSON, in ``document``.
-    func composeStatistics() throws(StoreError) {
-        document = try statistics.compose()
+    func composeStatistics() throws(ProtocolError) {
+        do throws(StoreError) {
+            document = try statistics.compose()
+        } catch {
+            throw ProtocolError(error)
+        }
     }
 
     /// How long a publish shall live, checked against the limits and the time.
@@ -145,7 +201,7 @@ final class RequestHandler {
 
 /// Which bytes of a payload an answer carries, and how they are coded.
 struct BodyChoice {
-    var body: Answer.Body
+    var body: BatchedAnswer.Body
     /// Bytes in the body.
     var byteCount: Int
     var coding: Coding
@@ -153,7 +209,7 @@ struct BodyChoice {
     /// The bytes as given from `lower` up to `upper`.
     static func asGiven(_ blob: BlobReference, _ lower: Int, upTo upper: Int) -> BodyChoice {
         guard lower < upper else { return BodyChoice(body: .none, byteCount: 0, coding: .identity) }
-        let body: Answer.Body =
+        let body: BatchedAnswer.Body =
             switch blob.coding {
             case .identity: .stored(StoredRange(blob: blob, from: lower, upTo: upper))
             case .gzip: .inflated(blob, from: lower, upTo: upper)
@@ -173,12 +229,16 @@ struct BodyChoice {
     /// Looks up the first bytes, so that a damaged chunk is met before the head is written.
     func map(
         into batch: inout AnswerBatch, in snapshot: borrowing Snapshot
-    ) throws(StoreError) {
-        switch body {
-        case .none: break
-        case .stored(let range): try batch.map(range, in: snapshot)
-        case .inflated(let blob, _, _):
-            _ = try snapshot.storedBytes(of: blob, from: 0)
+    ) throws(ProtocolError) {
+        do throws(StoreError) {
+            switch body {
+            case .none: break
+            case .stored(let range): try batch.map(range, in: snapshot)
+            case .inflated(let blob, _, _):
+                _ = try snapshot.storedBytes(of: blob, from: 0)
+            }
+        } catch {
+            throw ProtocolError(error)
         }
     }
 }

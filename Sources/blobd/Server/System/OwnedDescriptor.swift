@@ -16,6 +16,13 @@ struct OwnedDescriptor: ~Copyable, Sendable {
     deinit {
         close(number)
     }
+
+    /// Gives the descriptor away: it is no longer closed with this value.
+    consuming func release() -> Int32 {
+        let number = number
+        discard self
+        return number
+    }
 }
 
 /// A system call that failed: which one, and what errno said.

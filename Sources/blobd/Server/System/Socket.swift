@@ -15,6 +15,9 @@ struct Socket: ~Copyable, Sendable {
     /// The descriptor's number, for ``Poller``.
     var number: Int32 { descriptor.number }
 
+    /// Gives the descriptor away, to be taken over elsewhere.
+    consuming func release() -> Int32 { descriptor.release() }
+
     /// What came of a read or a write.
     enum Transfer {
         /// So many bytes went through, at least one.
@@ -37,15 +40,18 @@ struct Socket: ~Copyable, Sendable {
     }
 
     /// Sends several pieces with one call (`sendmsg`). None of them may be empty.
-    borrowing func send(_ pieces: UnsafeBufferPointer<iovec>) -> Transfer {
+    borrowing func send(_ pieces: UnsafeBufferPointer<clinux_piece>) -> Transfer {
         Self.outcome { clinux_send_pieces(descriptor.number, pieces.baseAddress, pieces.count) }
     }
 
     /// Sends bytes (`send`), of which there must be at least one.
     borrowing func send(_ bytes: RawSpan) -> Transfer {
-        bytes.withUnsafeBytes { bytes in
-            Self.outcome { clinux_send(descriptor.number, bytes.baseAddress, bytes.count) }
-        }
+        bytes.withUnsafeBytes { send($0) }
+    }
+
+    /// The same for bytes that something else keeps in place during the call.
+    borrowing func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
+        Self.outcome { clinux_send(descriptor.number, bytes.baseAddress, bytes.count) }
     }
 
     private static func outcome(_ call: () -> Int) -> Transfer {
@@ -70,7 +76,7 @@ struct Socket: ~Copyable, Sendable {
 
     /// The user at the other end when it connected (`SO_PEERCRED`), or nil when the kernel does not say.
     var peerUserID: UInt32? {
-        var id = uid_t()
+        var id: UInt32 = 0
         return clinux_peer_uid(descriptor.number, &id) == 0 ? id : nil
     }
 }
@@ -90,7 +96,7 @@ struct ListeningSocket: ~Copyable, Sendable {
     /// `fchmod` comes before `bind`, because the file that `bind` makes takes the socket's own mode. The group can only be
     /// given to the file; nobody can connect before `listen`, which comes last.
     init(path: String, mode: UInt32, group: UInt32?) throws(SystemError) {
-        descriptor = try OwnedDescriptor(taking: clinux_unix_socket(), from: "socket")
+        let descriptor = try OwnedDescriptor(taking: clinux_unix_socket(), from: "socket")
         guard fchmod(descriptor.number, mode) == 0 else { throw SystemError("fchmod") }
         // The umask would take bits away that were asked for.
         let mask = umask(0)
@@ -103,6 +109,7 @@ struct ListeningSocket: ~Copyable, Sendable {
         }
         guard clinux_set_nonblocking(descriptor.number) == 0 else { throw SystemError("fcntl") }
         guard listen(descriptor.number, Self.backlogMax) == 0 else { throw SystemError("listen") }
+        self.descriptor = descriptor
     }
 
     /// The descriptor's number, for ``Poller``.

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A thread of the daemon (pthread_create), joined by whoever started it.
@@ -12,7 +13,11 @@ struct WorkerThread: Sendable {
     /// Starts a thread that runs `body` and ends. Its name, of at most 15 bytes, is what `top -H` shows.
     init(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
         var handle = pthread_t()
-        let start = Unmanaged.passRetained(Start(body))
+        let start = Unmanaged.passRetained(
+            Start {
+                clinux_name_thread(name)
+                body()
+            })
         let code = pthread_create(
             &handle, nil,
             { context in
@@ -26,7 +31,6 @@ struct WorkerThread: Sendable {
             errno = code
             throw SystemError("pthread_create")
         }
-        pthread_setname_np(handle, name)
         self.handle = handle
     }
 
