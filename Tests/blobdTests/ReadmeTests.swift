@@ -11,7 +11,7 @@ import Testing
         var shown = 0
         func show(_ bytes: RawSpan) { shown += bytes.byteCount }
         let data = folder.path("data")
-        let now = BlobStore.Timestamp(milliseconds: 1_796_083_200_000)
+        let now = Timestamp(milliseconds: 1_796_083_200_000)
 
         // README: library
         let store = try BlobStore.open(at: data)

@@ -28,7 +28,8 @@ import Testing
 
     @Test(arguments: [
         ("photo.jpg", "image/jpeg"), ("/a.b/PHOTO.JPEG", "image/jpeg"), ("a.png", "image/png"),
-        ("chime.wav", "audio/wav"), ("badge.svg", "image/svg+xml"), ("x.tar.gz", "application/gzip"),
+        ("chime.wav", "audio/wav"), ("badge.svg", "image/svg+xml"),
+        ("x.tar.gz", "application/gzip"),
     ])
     func endingsSuggestTypes(name: String, mediaType: String) {
         #expect(MediaTypes.suggested(by: name) == mediaType)
