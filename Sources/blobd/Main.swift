@@ -21,6 +21,7 @@ struct Blobd: ParsableCommand {
             """,
         version: blobdVersion,
         subcommands: [
+            ServeCommand.self,
             PutCommand.self,
             GetCommand.self,
             StatCommand.self,

@@ -76,7 +76,7 @@ import Testing
             table.takeText(withTitles: true) == """
                 ID     BYTES  OWNER
                 1     12,000  ann
-                long       5  \("")
+                long       5
 
                 """)
         table.append(["2", "1", "bob"])
