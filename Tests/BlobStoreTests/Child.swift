@@ -1,6 +1,7 @@
 import Glibc
 
-/// A process that a test started, with a socket to its standard input and output. It is killed when the test lets go of it.
+/// A process that a test started, with a socket to its standard input and output. It is killed when
+/// the test lets go of it.
 final class Child {
     private let pid: pid_t
     private var input: Int32
@@ -30,14 +31,16 @@ final class Child {
 
     static var torturer: String { productFolder + "/store-torture" }
 
-    /// Starts `path`. Its environment is this process's and `environment`; a crash of it is not traced.
+    /// Starts `path`. Its environment is this process's and `environment`; a crash of it is not
+    /// traced.
     init(
         _ path: String, _ arguments: [String], environment: [String: String] = [:],
         errorsToOutput: Bool = false
     ) throws {
         var stdin: [Int32] = [0, 0]
         var stdout: [Int32] = [0, 0]
-        // Sockets rather than pipes: they are made with close-on-exec, so that no other test's process inherits them.
+        // Sockets rather than pipes: they are made with close-on-exec, so that no other test's
+        // process inherits them.
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &stdin) == 0, socketpair(AF_UNIX, kind, 0, &stdout) == 0
         else { throw CannotStart(path: path, errno: errno) }

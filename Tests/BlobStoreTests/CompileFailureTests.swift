@@ -1,8 +1,9 @@
 import Glibc
 import Testing
 
-/// Misuses of borrowed memory that the compiler must refuse: one to a file in `Tests/CompileFailures`, whose first line says why it is refused. Lifetimes are checked
-/// after types, so the files are compiled to SIL.
+/// Misuses of borrowed memory that the compiler must refuse: one to a file in
+/// `Tests/CompileFailures`, whose first line says why it is refused. Lifetimes are checked after
+/// types, so the files are compiled to SIL.
 @Suite struct CompileFailureTests {
     static let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
     static let folder = root + "/Tests/CompileFailures"

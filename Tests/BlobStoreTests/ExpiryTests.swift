@@ -154,7 +154,8 @@ import Testing
         #expect(counters == Counters())
     }
 
-    /// Keys of the expiry table are unsigned: one before 1970 would sort behind all others and never be swept.
+    /// Keys of the expiry table are unsigned: one before 1970 would sort behind all others and
+    /// never be swept.
     @Test("An expiry before 1970 is refused, whatever the present is said to be")
     func before1970() throws {
         let folder = TemporaryFolder()

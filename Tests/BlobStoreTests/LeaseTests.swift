@@ -115,7 +115,8 @@ import Testing
         #expect(least.more)
     }
 
-    /// A step looked at 1,024 orphans at the most, and said that there were no more when those were small: whoever goes on while there are more stopped there.
+    /// A step looked at 1,024 orphans at the most, and said that there were no more when those were
+    /// small: whoever goes on while there are more stopped there.
     @Test("Many small orphans: there are more until there are none")
     func manySmall() throws {
         let folder = TemporaryFolder()

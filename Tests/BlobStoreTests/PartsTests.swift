@@ -111,8 +111,8 @@ import Testing
         }
     }
 
-    /// Swift holds é as one scalar and é as two for the same text; names are bytes. The one replaced the other, which was then not found by the name it had been
-    /// published under.
+    /// Swift holds é as one scalar and é as two for the same text; names are bytes. The one
+    /// replaced the other, which was then not found by the name it had been published under.
     @Test("Names that look alike and have other bytes are other parts")
     func equivalentNames() throws {
         let folder = TemporaryFolder()

@@ -1,6 +1,7 @@
 // compiles
 //
-// The control: what the files beside this one do wrong, done right. When this one fails to compile, the others fail for the wrong reason.
+// The control: what the files beside this one do wrong, done right. When this one fails to compile,
+// the others fail for the wrong reason.
 
 import BlobStore
 @testable import LMDB

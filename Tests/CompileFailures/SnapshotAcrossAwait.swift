@@ -1,6 +1,7 @@
 // error: a snapshot must not be held across a suspension
 
-// A snapshot is opened where the function may be suspended, and would keep space from being used again meanwhile.
+// A snapshot is opened where the function may be suspended, and would keep space from being used
+// again meanwhile.
 
 import BlobStore
 

@@ -1,4 +1,5 @@
-// error: cannot be consumed when captured by an escaping closure or borrowed by a non-Escapable type
+// error: cannot be consumed when captured by an escaping closure or borrowed by a non-Escapable
+// type
 
 // A value is used after the transaction that lends it was committed.
 

@@ -60,8 +60,8 @@ import Testing
         #expect(environment.readers.oldestViewed == .max)
     }
 
-    /// A view is marked before it exists, so whoever asks in between hears 0 and waits. Seen from outside: what is said to be the oldest view is never newer than one
-    /// that is open.
+    /// A view is marked before it exists, so whoever asks in between hears 0 and waits. Seen from
+    /// outside: what is said to be the oldest view is never newer than one that is open.
     @Test("What is said of the oldest view holds while views come and go on other threads")
     func oldestViewedUnderLoad() async throws {
         let folder = TemporaryFolder()
@@ -97,8 +97,8 @@ import Testing
         return environment.readers.oldestViewed > view.id ? 1 : 0
     }
 
-    /// Values were once readable only as long as somebody else kept the environment: Swift may let go of it after its last use, and closing it unmaps the
-    /// file under an open view.
+    /// Values were once readable only as long as somebody else kept the environment: Swift may let
+    /// go of it after its last use, and closing it unmaps the file under an open view.
     @Test("A view keeps its environment open")
     func viewKeepsEnvironment() throws {
         let folder = TemporaryFolder()

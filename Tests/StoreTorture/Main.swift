@@ -1,13 +1,17 @@
 import BlobStore
 import Glibc
 
-// The other process of the store's tests: what it does can be killed, fail or lack permission without harm to the test.
+// The other process of the store's tests: what it does can be killed, fail or lack permission
+// without harm to the test.
 //
-//     store-torture run DIR SEED THREADS     publishes and deletes until killed; a line for each change that is on disk
-//     store-torture publish DIR COUNT BYTES  publishes COUNT payloads one after the other, then one more, then deletes
+//     store-torture run DIR SEED THREADS     publishes and deletes until killed; a line for each
+//     change that is on disk
+//     store-torture publish DIR COUNT BYTES  publishes COUNT payloads one after the other, then one
+//     more, then deletes
 //     store-torture hold DIR                 opens for writing and waits for the end of its input
 //     store-torture open DIR                 opens for writing, and says what came of it
-//     store-torture read DIR ID [UID]        opens for reading, as user UID when given, and prints a payload's length
+//     store-torture read DIR ID [UID]        opens for reading, as user UID when given, and prints
+//     a payload's length
 
 @main
 struct StoreTorture {

@@ -43,7 +43,8 @@ enum OneShot {
         }
     }
 
-    /// One change after the other, each with its outcome, errors included: the disk may fail meanwhile.
+    /// One change after the other, each with its outcome, errors included: the disk may fail
+    /// meanwhile.
     static func publish(_ directory: String, count: Int, byteCount: Int) {
         do throws(StoreError) {
             let store = try StoreTorture.openStore(directory)

@@ -3,8 +3,9 @@ import Glibc
 
 /// Publishes and deletes on several threads until the process is killed.
 ///
-/// Before a change a thread says what it is about to do (`? ID DIGEST`, `? ID -`), afterwards that it is on disk (`! ID …`). A thread has
-/// ids of its own, so what is said of an id is said in the order of its changes; only the last one said may be open.
+/// Before a change a thread says what it is about to do (`? ID DIGEST`, `? ID -`), afterwards that
+/// it is on disk (`! ID …`). A thread has ids of its own, so what is said of an id is said in the
+/// order of its changes; only the last one said may be open.
 enum Torture {
     private static let idCount = 24
 
@@ -78,7 +79,8 @@ enum Torture {
         }
     }
 
-    /// Few seeds, so that blobs are shared; sizes from nothing to several chunks, and now and then one that is written ahead.
+    /// Few seeds, so that blobs are shared; sizes from nothing to several chunks, and now and then
+    /// one that is written ahead.
     private static func publication(
         _ id: String, _ work: Work
     ) throws(StoreError) -> (Change, Digest) {

@@ -8,7 +8,8 @@ struct OrphanEntry: Equatable {
     }
 
     var digest: Digest
-    /// The transaction that made it an orphan. A view that contains it cannot find the blob any more.
+    /// The transaction that made it an orphan. A view that contains it cannot find the blob any
+    /// more.
     var transaction: UInt64
     var storedByteCount: UInt64
     var state: State
@@ -23,7 +24,8 @@ struct OrphanEntry: Equatable {
         self.state = state
     }
 
-    /// Reads and checks a value. Its checksum covers its key too: freeing by a key that was damaged would take another blob's chunks.
+    /// Reads and checks a value. Its checksum covers its key too: freeing by a key that was damaged
+    /// would take another blob's chunks.
     init(_ value: RawSpan, number: UInt64) throws(StoreError) {
         guard value.byteCount == Self.byteCount,
             value.integer(at: Self.checkedByteCount, as: UInt32.self)

@@ -3,12 +3,15 @@ internal import LMDB
 internal import Synchronization
 
 extension BlobStore {
-    /// Opens the store in `directory` for reading and writing, creating both when they are not there (in `directory`'s parent, which must be).
+    /// Opens the store in `directory` for reading and writing, creating both when they are not
+    /// there (in `directory`'s parent, which must be).
     ///
-    /// The folder is locked before anything else; a second process is refused. A store that is damaged, of a newer format, or not one at all is refused untouched. Reader slots of dead
+    /// The folder is locked before anything else; a second process is refused. A store that is
+    /// damaged, of a newer format, or not one at all is refused untouched. Reader slots of dead
     /// processes are freed.
     ///
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, or ``StoreError/full`` when the disk has no room for what opening needs.
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, or ``StoreError/full`` when the disk has
+    ///   no room for what opening needs.
     public static func open(
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {
@@ -39,10 +42,11 @@ extension BlobStore {
 
     /// Opens the store in `directory` for reading, beside a daemon or alone.
     ///
-    /// LMDB's readers write themselves into `lock.mdb`. On a read-only mount it would leave that out without a word, and snapshots would change under the reader, so such a
-    /// store is refused.
+    /// LMDB's readers write themselves into `lock.mdb`. On a read-only mount it would leave that
+    /// out without a word, and snapshots would change under the reader, so such a store is refused.
     ///
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, also when this process has the store open already.
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, also when this process has the store open
+    ///   already.
     public static func openReadOnly(
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {
@@ -73,7 +77,8 @@ extension BlobStore {
         return try open(directory, options, isReadOnly: true, lock: nil)
     }
 
-    /// One store is opened at a time in a process, so that nobody opens the same one between the look at it and the opening.
+    /// One store is opened at a time in a process, so that nobody opens the same one between the
+    /// look at it and the opening.
     private static let opening = Mutex<Void>(())
 
     private static func oneAtATime(
@@ -89,8 +94,9 @@ extension BlobStore {
         return try result.get()
     }
 
-    /// Before any of its files is touched: closing `lock.mdb` once more would drop the locks that say that this process's readers live (POSIX
-    /// record locks go with the first descriptor that is closed), and another process would then take their slots away.
+    /// Before any of its files is touched: closing `lock.mdb` once more would drop the locks that
+    /// say that this process's readers live (POSIX record locks go with the first descriptor that
+    /// is closed), and another process would then take their slots away.
     private static func refuseSecondOpening(_ directory: String) throws(StoreError) {
         guard !Environment.isOpen(directory) else {
             throw .cannotOpen(path: directory, reason: "this process has it open already")

@@ -1,4 +1,5 @@
-/// A notification as the store knows it: everything about it but the bytes of its parts. A copy of its own, good for ever.
+/// A notification as the store knows it: everything about it but the bytes of its parts. A copy of
+/// its own, good for ever.
 public struct Record: Sendable, Hashable {
     /// What it is found by.
     public var id: String
@@ -17,7 +18,8 @@ public struct Record: Sendable, Hashable {
     /// Its payloads; the one called `payload` first, the others by name.
     public var parts: [Part]
 
-    /// The part of that name, or nil. Names are compared as bytes, not as Swift compares texts: é as one scalar and as two are two names.
+    /// The part of that name, or nil. Names are compared as bytes, not as Swift compares texts: é
+    /// as one scalar and as two are two names.
     public func part(named name: String) -> Part? { parts.first { $0.isNamed(name) } }
 }
 
@@ -42,8 +44,8 @@ public struct Part: Sendable, Hashable {
     public var coding: Coding { blob.coding }
 }
 
-/// Where a blob's bytes are: a plain value that may outlive the snapshot it came from. To read by it later, hold a ``Lease``
-/// taken while that snapshot was open.
+/// Where a blob's bytes are: a plain value that may outlive the snapshot it came from. To read by
+/// it later, hold a ``Lease`` taken while that snapshot was open.
 public struct BlobReference: Sendable, Hashable {
     /// The SHA-256 of its bytes as given.
     public var digest: Digest
