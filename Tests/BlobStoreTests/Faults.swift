@@ -4,8 +4,8 @@ import Synchronization
 /// A library that is loaded before a child's others (`LD_PRELOAD`), and makes its disk fail or ends
 /// it, at a call that is counted: environment variables say which.
 ///
-/// - `FAULT_CALL`: which calls count, in words: `sync` (`fdatasync`, `fsync`), `meta` (`pwrite` to a
-///   descriptor opened with `O_DSYNC`), `mkdir`, `rename`.
+/// - `FAULT_CALL`: which calls count, in words: `sync` (`fdatasync`, `fsync`), `meta` (`pwrite` to
+///   a descriptor opened with `O_DSYNC`), `mkdir`, `rename`.
 /// - `FAULT_AT`: at which of these calls, counted from 1, and at every later one.
 /// - `FAULT_KIND`: `eio` or `kill`.
 /// - `FAULT_LOG`: a file that gets an `s` for each sync that reaches the kernel, an `m` for each

@@ -28,8 +28,8 @@ import Testing
         // Opening syncs nothing, and each publish syncs once and writes one meta page.
         #expect(acknowledged == at - 1)
         let rest = lines.dropFirst(1 + acknowledged)
-        // The publish that failed, those after it, a delete, a step of freeing (which has nothing to do), and the question
-        // whether it can be written.
+        // The publish that failed, those after it, a delete, a step of freeing (which has nothing
+        // to do), and the question whether it can be written.
         #expect(rest.count == count - acknowledged + 3)
         for line in rest where line != "ok free" {
             #expect(line.hasPrefix("failed ") && line.contains("outcome unknown"), "\(line)")
