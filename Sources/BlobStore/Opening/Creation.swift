@@ -16,8 +16,13 @@ enum Creation {
         let staging = "\(directory)/\(stagingName)"
         removeLeftovers(in: directory)
         guard mkdir(staging, 0o770) == 0 else { throw .system("mkdir \(staging)") }
-        try LockFile.allocate(
-            "\(staging)/\(DataFile.lockName)", readerCountMax: options.readerCountMax)
+        do throws(StoreError) {
+            try LockFile.allocate(
+                "\(staging)/\(DataFile.lockName)", readerCountMax: options.readerCountMax)
+        } catch {
+            removeLeftovers(in: directory)
+            throw error
+        }
         do throws(LMDBError) {
             try writeFormat(in: staging, options: options, asOf: now)
         } catch {
