@@ -79,7 +79,7 @@ public final class BlobStore: Sendable {
         self.directory = directory
         self.options = options
         id = format.storeID
-        space = SpaceReserve(environment, tables, byteCountMax: options.mapByteCountMax)
+        space = SpaceReserve(environment, tables, options)
         directoryLock = consume lock
     }
 }

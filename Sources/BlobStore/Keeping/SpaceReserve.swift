@@ -7,11 +7,13 @@ internal import Synchronization
 /// LMDB finds out in the middle of a commit that a disk is full, and says EIO. Here the room a
 /// change may need is allocated first, so that "full" is known before anything is written, and
 /// ``StoreLimits/reserveByteCount`` is kept back, so that deletes and expiry, which copy pages
-/// before they free any, always have some.
+/// before they free any, always have some. Some of the disk is left to payloads on their way in:
+/// free pages in the file are of no use to a publisher whose bytes cannot be taken in.
 final class SpaceReserve: Sendable {
     private let environment: Environment
     private let tables: Tables
     private let byteCountMax: Int
+    private let payloadByteCountMax: Int
     /// Bytes of the file that are known to be allocated.
     private let allocated: Mutex<Int>
 
@@ -20,22 +22,36 @@ final class SpaceReserve: Sendable {
     private static let stepByteCount = 1 << 20
     private static let stepByteCountMax = 16 << 20
 
-    init(_ environment: Environment, _ tables: Tables, byteCountMax: Int) {
+    /// The share of the disk that is left to payloads on their way in, at most one of the largest.
+    private static let incomingShare = 8
+
+    init(_ environment: Environment, _ tables: Tables, _ options: BlobStore.Options) {
         self.environment = environment
         self.tables = tables
-        self.byteCountMax = byteCountMax
+        byteCountMax = options.mapByteCountMax
+        payloadByteCountMax = options.payloadByteCountMax
         allocated = Mutex(0)
     }
 
-    /// Makes sure that the file can grow by `growth` bytes.
+    /// Where a change finds its room.
+    enum Room {
+        /// At the end of the file, which is allocated.
+        case atEnd
+        /// In pages of the file that are free. Those that the last commit freed are not yet: LMDB
+        /// keeps them for one commit more.
+        case inFreePages
+    }
+
+    /// Makes sure that there is room for `growth` bytes.
     ///
     /// - Throws: ``StoreError/full``.
-    func prepare(growth: Int) throws(StoreError) {
+    @discardableResult
+    func prepare(growth: Int) throws(StoreError) -> Room {
         let used = environment.usedByteCount
         let needed = used + growth + StoreLimits.reserveByteCount
         guard needed <= byteCountMax else {
             try requireFreePages(growth)
-            return
+            return .inFreePages
         }
         let isThere = allocated.withLock { allocated in
             if needed <= allocated { return true }
@@ -45,7 +61,9 @@ final class SpaceReserve: Sendable {
             allocated = max(allocated, end)
             return end > 0
         }
-        if !isThere { try requireFreePages(growth) }
+        if isThere { return .atEnd }
+        try requireFreePages(growth)
+        return .inFreePages
     }
 
     /// Allocates up to `end`; nil when there is no room. Where the file system cannot allocate
@@ -53,6 +71,11 @@ final class SpaceReserve: Sendable {
     private func allocate(to end: Int, from used: Int) -> Int? {
         let end = min(end, byteCountMax)
         let descriptor = environment.dataDescriptor
+        let growth = end - fileByteCount
+        if growth > 0, let disk = Disk(descriptor) {
+            let incoming = min(payloadByteCountMax, disk.byteCount / Self.incomingShare)
+            guard disk.availableByteCount - growth >= incoming else { return nil }
+        }
         while true {
             switch posix_fallocate(descriptor, off_t(used), off_t(end - used)) {
             case 0: return end
@@ -86,10 +109,8 @@ final class SpaceReserve: Sendable {
     /// Whether the disk has so little room that a commit of `byteCount` bytes may have failed for
     /// that alone.
     func isExhausted(byteCount: Int) -> Bool {
-        var status = statvfs()
-        guard fstatvfs(environment.dataDescriptor, &status) == 0 else { return false }
-        let available = Int(status.f_bavail) * Int(status.f_frsize)
-        return available < byteCount + StoreLimits.reserveByteCount
+        guard let disk = Disk(environment.dataDescriptor) else { return false }
+        return disk.availableByteCount < byteCount + StoreLimits.reserveByteCount
     }
 
     /// The size of `data.mdb`.
@@ -97,6 +118,23 @@ final class SpaceReserve: Sendable {
         var status = stat()
         guard fstat(environment.dataDescriptor, &status) == 0 else { return 0 }
         return Int(status.st_size)
+    }
+}
+
+/// How large a file system is, and how much of it is free (`fstatvfs`).
+private struct Disk {
+    let byteCount: Int
+    let availableByteCount: Int
+
+    init?(_ descriptor: Int32) {
+        var status = statvfs()
+        guard fstatvfs(descriptor, &status) == 0 else { return nil }
+        func bytes(_ blocks: UInt) -> Int {
+            let (product, overflow) = blocks.multipliedReportingOverflow(by: status.f_frsize)
+            return overflow ? .max : Int(clamping: product)
+        }
+        byteCount = bytes(status.f_blocks)
+        availableByteCount = bytes(status.f_bavail)
     }
 }
 

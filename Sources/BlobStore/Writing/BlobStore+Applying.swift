@@ -189,6 +189,7 @@ extension Change {
 }
 
 extension PreparedPayload {
-    /// Bytes of pages that its chunks take.
-    fileprivate var chunkCost: Int { checksums.count * (StoreLimits.chunkByteCountMax + 20) }
+    /// Bytes of pages that its chunks take, about: each fills its last one in part.
+    fileprivate var chunkCost: Int { storedByteCount + checksums.count * Self.pageByteCount }
+    private static let pageByteCount = 4_096
 }

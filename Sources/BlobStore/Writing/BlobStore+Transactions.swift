@@ -40,12 +40,12 @@ extension BlobStore {
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         if isPublishing {
-            try space.prepare(growth: growth)
+            if try space.prepare(growth: growth) == .inFreePages { try ripenFreePages(asOf: now) }
         } else {
             // Deletes go on without room, too: on the reserve. Where there is some they get theirs
             // beforehand as well, so that the file covers its last page at the very moment of the
             // commit.
-            try? space.prepare(growth: growth)
+            _ = try? space.prepare(growth: growth)
         }
         var transaction = try ChangeTransaction(self, asOf: now)
         let result = try body(&transaction)
@@ -56,6 +56,19 @@ extension BlobStore {
         }
         space.coverLastPage()
         return result
+    }
+
+    /// Commits nothing, so that the pages which the last commit freed can be used by the next.
+    ///
+    /// Without room at the end of the file a change lives on free pages alone. One that needs those
+    /// of the last commit would fail, and as a failed one does not count, fail for ever.
+    private func ripenFreePages(asOf now: Timestamp) throws(StoreError) {
+        let transaction = try ChangeTransaction(self, asOf: now)
+        do throws(LMDBError) {
+            try transaction.commit()
+        } catch {
+            throw failure(of: error, growth: 0)
+        }
     }
 
     /// What a failed commit means.
