@@ -11,7 +11,6 @@ import Glibc
 //     store-torture hold DIR                 opens for writing and waits for the end of its input
 //     store-torture open DIR [UID]           opens for writing, as user UID when given, and says
 //                                            what came of it
-//     store-torture readers DIR              opens for reading and frees the slots of dead readers
 //     store-torture read DIR ID [UID]        opens for reading, as user UID when given, and prints
 //     a payload's length
 
@@ -28,7 +27,6 @@ struct StoreTorture {
         case ("hold", 1): OneShot.hold(rest[0])
         case ("open", 1): OneShot.open(rest[0], user: nil)
         case ("open", 2): OneShot.open(rest[0], user: UInt32(number(rest[1])))
-        case ("readers", 1): OneShot.readers(rest[0])
         case ("read", 2): OneShot.read(rest[0], id: rest[1], user: nil)
         case ("read", 3): OneShot.read(rest[0], id: rest[1], user: UInt32(number(rest[2])))
         default: usage()
@@ -36,7 +34,7 @@ struct StoreTorture {
     }
 
     static func usage() -> Never {
-        let words = Array("usage: store-torture run|publish|hold|open|readers|read DIR …\n".utf8)
+        let words = Array("usage: store-torture run|publish|hold|open|read DIR …\n".utf8)
         _ = write(2, words, words.count)
         exit(2)
     }
@@ -58,14 +56,19 @@ struct StoreTorture {
         return try BlobStore.open(at: directory, options: options)
     }
 
+    private static let blockByteCount = 100_008
+
     /// Noise of a seed (SplitMix64).
     static func noise(seed: UInt64, count: Int) -> [UInt8] {
         var generator = Noise(state: seed)
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(count + 8)
-        while bytes.count < count {
+        bytes.reserveCapacity(count + blockByteCount)
+        while bytes.count < min(count, blockByteCount) {
             withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) }
         }
+        // Repeated, but never at the same place of a chunk.
+        let block = bytes
+        while bytes.count < count { bytes += block }
         bytes.removeLast(bytes.count - count)
         return bytes
     }

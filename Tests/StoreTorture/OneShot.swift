@@ -26,19 +26,6 @@ enum OneShot {
         }
     }
 
-    /// Frees the reader slots of processes that are dead, as far as their locks say.
-    static func readers(_ directory: String) {
-        do throws(StoreError) {
-            var options = BlobStore.Options()
-            options.mapByteCountMax = 1 << 30
-            let store = try BlobStore.openReadOnly(at: directory, options: options)
-            StoreTorture.say("dead \(try store.checkReaders())")
-        } catch {
-            StoreTorture.say("error \(error)")
-            exit(1)
-        }
-    }
-
     private static func become(_ user: UInt32?) {
         if let user, setgroups(0, nil) != 0 || setgid(user) != 0 || setuid(user) != 0 {
             StoreTorture.say("skipped: cannot become user \(user)")
