@@ -194,7 +194,8 @@ import Testing
 
     @Test("A client that goes half way leaves nothing behind")
     func halfWay() throws {
-        let head = "PUT /v1/notifications/h/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 500000\r\n\r\n"
+        let head =
+            "PUT /v1/notifications/h/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 500000\r\n\r\n"
         do {
             let gone = try daemon.connect()
             gone.send(Array(head.utf8) + [UInt8](repeating: 7, count: 300_000))

@@ -67,8 +67,9 @@ import Testing
     @Test("Bad media types and codings")
     func mediaTypes() throws {
         let client = try daemon.connect()
-        for type in ["", "image", "image/", "a/b c", "a/b; x", "/b", String(repeating: "a", count: 300)]
-        {
+        for type in [
+            "", "image", "image/", "a/b c", "a/b; x", "/b", String(repeating: "a", count: 300),
+        ] {
             let answer = try client.put("m", [1], type: type)
             #expect(answer.status == 400 && answer.code == "bad_media_type", "\(type)")
         }
@@ -81,13 +82,32 @@ import Testing
     @Test(
         "Whatever makes a request's end doubtful ends the connection",
         arguments: [
-            ("PUT /v1/notifications/1/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", 400),
-            ("PUT /v1/notifications/1/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\nx", 400),
-            ("PUT /v1/notifications/1/payload HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
-            ("PUT /v1/notifications/1/payload HTTP/1.1\r\nHost: b\r\nContent-Length: -1\r\n\r\n", 400),
-            ("PUT /v1/notifications/1/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 99999999999999999999\r\n\r\n", 413),
-            ("PUT /v1/notifications/1/payload HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
-            ("GET /healthz HTTP/1.1\r\n\r\n", 400), ("GET /healthz HTTP/2.0\r\nHost: b\r\n\r\n", 505),
+            (
+                "PUT /v1/notifications/1/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx",
+                400
+            ),
+            (
+                "PUT /v1/notifications/1/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\nx",
+                400
+            ),
+            (
+                "PUT /v1/notifications/1/payload HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: gzip\r\n\r\n",
+                501
+            ),
+            (
+                "PUT /v1/notifications/1/payload HTTP/1.1\r\nHost: b\r\nContent-Length: -1\r\n\r\n",
+                400
+            ),
+            (
+                "PUT /v1/notifications/1/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 99999999999999999999\r\n\r\n",
+                413
+            ),
+            (
+                "PUT /v1/notifications/1/payload HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+                400
+            ),
+            ("GET /healthz HTTP/1.1\r\n\r\n", 400),
+            ("GET /healthz HTTP/2.0\r\nHost: b\r\n\r\n", 505),
             ("GET  /healthz HTTP/1.1\r\nHost: b\r\n\r\n", 400),
             ("GET /healthz HTTP/1.1\nHost: b\n\n", 400), ("G\u{7F}T / HTTP/1.1\r\n\r\n", 400),
             ("hello\r\n\r\n", 400), ("\u{1}\u{2}", 400),
@@ -140,7 +160,8 @@ import Testing
             #expect(answer.status == 400 && answer.code == code)
         }
         #expect(try client.exchange(try getFrame("b")).status == 404)
-        let unknown: [UInt8] = [0xB1, 77] + .init(repeating: 0, count: 14) + [3] + .init(repeating: 0, count: 7)
+        let unknown: [UInt8] =
+            [0xB1, 77] + .init(repeating: 0, count: 14) + [3] + .init(repeating: 0, count: 7)
         let answer = try client.exchange(unknown + [1, 2, 3])
         #expect(answer.status == 405 && answer.frame.opcode == 77)
         #expect(try client.exchange(frame(.ping, body: [9])).body == [9])

@@ -35,7 +35,8 @@ extension RequestHandler {
             guard connection.isGreeted != (operation == .hello) else {
                 let words =
                     connection.isGreeted
-                    ? "hello comes a second time" : "the first frame must be hello, not \(operation)"
+                    ? "hello comes a second time"
+                    : "the first frame must be hello, not \(operation)"
                 appendProblem(ProtocolError(.malformed, words), frame, into: &batch)
                 return .answeredThenClose
             }
@@ -71,14 +72,16 @@ extension RequestHandler {
         case .get:
             let request = try Get.Request.parse(head, flags: frame.flags)
             try appendPayload(
-                try payload(request.id.of(head), request.part.of(head), in: snapshot), FetchOptions(request), frame, in: snapshot, into: &batch)
+                try payload(request.id.of(head), request.part.of(head), in: snapshot),
+                FetchOptions(request), frame, in: snapshot, into: &batch)
         case .getBlob:
             let request = try GetBlob.Request.parse(head, flags: frame.flags)
             guard let digest = Digest(bytes: request.digest.of(head)) else {
                 throw ProtocolError(.badDigest, "the digest is not 32 bytes long")
             }
             try appendPayload(
-                try blob(digest, in: snapshot), FetchOptions(request), frame, in: snapshot, into: &batch)
+                try blob(digest, in: snapshot), FetchOptions(request), frame, in: snapshot,
+                into: &batch)
         case .put:
             return .upload(try upload(frame, head))
         case .hello:
