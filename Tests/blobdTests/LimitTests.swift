@@ -62,7 +62,7 @@ import Testing
             let path = "/v1/notifications/\(index)/payload"
             #expect(try daemon.request("GET", path).body == body)
         }
-        #expect(try daemon.statistic("body_memory_bytes") == 0)
+        try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
     }
 
     @Test("Those who wait for memory and leave are forgotten")

@@ -9,10 +9,10 @@ struct Acceptor: ~Copyable {
     private let policy: PeerPolicy
     private let counters: DaemonCounters
     private let inboxes: [WorkerInbox]
-    private let log: Logger
+    private var exhaustion: TroubleLog
+    private var refusals: TroubleLog
     /// Until when nobody is accepted; nil while connections are.
     private var pausedUntil: Instant?
-    private var nextRefusalLog = Instant.now
 
     private enum Token {
         static let listener: UInt64 = 0
@@ -43,7 +43,8 @@ struct Acceptor: ~Copyable {
         self.policy = policy
         self.counters = counters
         self.inboxes = inboxes
-        self.log = log
+        exhaustion = TroubleLog(log)
+        refusals = TroubleLog(log)
     }
 
     /// Accepts until there is a reason to stop.
@@ -94,7 +95,7 @@ struct Acceptor: ~Copyable {
             case .connection(let socket): admit(socket)
             case .none: return
             case .exhausted(let error):
-                log.warning("Nobody is accepted for a moment: \(error)")
+                exhaustion.note(.warning, "Nobody is accepted for a moment: \(error)")
                 return pauseAccepting(listener)
             }
         }
@@ -104,12 +105,9 @@ struct Acceptor: ~Copyable {
         let user = socket.peerUserID
         guard policy.allows(user) else {
             counters.refusedPeers.add()
-            let now = Instant.now
-            if now >= nextRefusalLog {
-                nextRefusalLog = now.after(milliseconds: 10_000)
-                log.warning(
-                    "User \(user.map { String($0) } ?? "unknown") may not connect (--allow-uid)")
-            }
+            refusals.note(
+                .warning,
+                "User \(user.map { String($0) } ?? "unknown") may not connect (--allow-uid)")
             return
         }
         var least = 0

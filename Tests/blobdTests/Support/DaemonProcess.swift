@@ -26,8 +26,12 @@ final class DaemonProcess {
     /// - Parameters:
     ///   - arguments: added to `serve --data … --socket …`.
     ///   - folder: where; nil for a new one.
+    ///   - wrapper: a program that runs the daemon, with its arguments.
     ///   - shell: put before the program, such as `ulimit -n 128;`.
-    init(_ arguments: [String] = [], in folder: String? = nil, shell: String = "") throws {
+    init(
+        _ arguments: [String] = [], in folder: String? = nil, shell: String = "",
+        under wrapper: [String] = []
+    ) throws {
         self.folder = try folder ?? makeTemporaryFolder()
         keepsFolder = folder != nil
         var ends: [Int32] = [0, 0]
@@ -42,7 +46,7 @@ final class DaemonProcess {
         ]
         let command =
             "\(shell) exec "
-            + (words + arguments).map { "'\($0)'" }.joined(separator: " ")
+            + (wrapper + words + arguments).map { "'\($0)'" }.joined(separator: " ")
         output = ends[0]
         defer { close(ends[1]) }
         pid = try spawn(

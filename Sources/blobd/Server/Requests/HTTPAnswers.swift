@@ -51,7 +51,7 @@ extension RequestHandler {
                 }
             }
             if !form.isHead {
-                try choice.map(into: &batch, in: snapshot)
+                try map(choice.body, into: &batch, in: snapshot)
             }
             begin(range == nil ? 200 : 206, form, into: &batch.heads)
             if payload.mediaType.byteCount > 0 {
@@ -176,7 +176,7 @@ extension RequestHandler {
             begin(200, form, into: &batch.heads)
             end("text/plain", form, into: &batch)
         case (.failed(let error), _):
-            appendProblem(ProtocolError(error), form, into: &batch)
+            appendProblem(problem(error), form, into: &batch)
         case (.published, _):
             appendProblem(
                 ProtocolError(.internalError, "the outcome does not fit the request"), form,

@@ -166,7 +166,7 @@ extension RequestHandler {
                 }
             }
             if !options.isHeadOnly {
-                try choice.map(into: &batch, in: snapshot)
+                try map(choice.body, into: &batch, in: snapshot)
             }
             let isDefault = payload.mediaType.byteCount == 0
             let headByteCount =
@@ -264,7 +264,7 @@ extension RequestHandler {
             append(frame, status: 200, body: echo, into: &batch)
             return
         case (.failed(let error), _):
-            appendProblem(ProtocolError(error), frame, into: &batch)
+            appendProblem(problem(error), frame, into: &batch)
             return
         default: break
         }
