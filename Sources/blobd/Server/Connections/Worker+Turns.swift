@@ -1,6 +1,5 @@
 import BlobProtocol
 import BlobStore
-import Logging
 
 // One connection's turn: send what is queued, read, answer, send.
 
@@ -34,7 +33,8 @@ extension Worker {
     }
 
     private func noteSnapshotFailure(_ connection: Connection, _ error: StoreError) {
-        environment.log.error("The store cannot be read: \(error)")
+        // The handler logs it.
+        counters.count(handler.problem(error).code)
         connection.isBroken = true
     }
 
