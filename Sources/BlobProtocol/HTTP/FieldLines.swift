@@ -6,6 +6,9 @@ public struct FieldLines: Sendable, Hashable {
     private var third = Slice.empty
     private var fourth = Slice.empty
 
+    /// No line.
+    public init() {}
+
     /// How many lines there were; 0 when the field is absent.
     public private(set) var count = 0
 

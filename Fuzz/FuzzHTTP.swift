@@ -1,0 +1,147 @@
+// Feeds arbitrary bytes to the HTTP/1.1 parsers. Compiled together with the sources of BlobProtocol by
+// Scripts/fuzz.
+//
+// The properties: nothing traps; a head reads the same however it is cut; slices lie within it; a
+// chunked body gives the same payload however it is cut; what is decoded or formatted reads back.
+
+/// Called by libFuzzer with each input.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzHTTP(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    guard count > 0 else { return 0 }
+    // libFuzzer's input lives for the length of this call.
+    let all = UnsafeRawBufferPointer(start: start, count: count).bytes
+    let bytes = all.extracting(droppingFirst: 1)
+    switch all.byte(0) & 3 {
+    case 0, 1: checkHead(bytes)
+    case 2: checkChunks(bytes)
+    default: checkTexts(bytes)
+    }
+    return 0
+}
+
+private func checkHead(_ bytes: RawSpan) {
+    var whole: (head: HTTPRequestHead, consumed: Int)?
+    var problem: ProtocolError?
+    do { whole = try HTTPRequestHead.parse(bytes) } catch { problem = error }
+
+    for step in [1, 3, 7, 64] {
+        var scanner = HeadScanner()
+        var pieced: (head: HTTPRequestHead, consumed: Int)?
+        var failed = false
+        var length = 0
+        while pieced == nil, !failed, length < bytes.byteCount {
+            length = min(length + step, bytes.byteCount)
+            do {
+                pieced = try HTTPRequestHead.parse(
+                    bytes.extracting(first: length), resuming: &scanner)
+            } catch {
+                failed = true
+            }
+        }
+        if let whole {
+            precondition(!failed && pieced?.head == whole.head)
+            precondition(pieced?.consumed == whole.consumed)
+        } else {
+            precondition(pieced == nil, "pieces make a head where the whole makes none")
+            precondition(problem != nil || !failed, "pieces are refused, the whole is not")
+        }
+    }
+    if let whole { checkSlices(whole.head, bytes.extracting(first: whole.consumed)) }
+    if let whole, whole.head.isChunked {
+        checkChunks(bytes.extracting(droppingFirst: whole.consumed))
+    }
+}
+
+private func checkSlices(_ head: HTTPRequestHead, _ bytes: RawSpan) {
+    let end = bytes.byteCount
+    precondition(head.target.end <= end && head.path.end <= end && head.query.end <= end)
+    for slice in [head.contentType, head.contentEncoding, head.ifRange] {
+        precondition((slice?.end ?? 0) <= end)
+    }
+    precondition(!(head.isChunked && head.contentLength != nil))
+    let tag: [UInt8] = Array("\"sha256:00\"".utf8)
+    _ = EntityTags.matchesWeakly(head.ifNoneMatch, in: bytes, tag: tag.span.bytes)
+    _ = EntityTags.matchesStrongly(head.ifMatch, in: bytes, tag: tag.span.bytes)
+    for length: UInt64 in [0, 1, 1_000, .max] {
+        if case .partial(let lower, let upper) = head.range.resolve(byteCount: length) {
+            precondition(lower < upper && upper <= length)
+        }
+    }
+    checkRoute(head.path.of(bytes))
+    _ = try? PublishQuery.parse(head.query.of(bytes))
+}
+
+private func checkRoute(_ path: RawSpan) {
+    switch Route.parse(path: path) {
+    case .notification(let id), .payload(let id), .classicPayload(let id), .part(let id, _):
+        precondition(id.end <= path.byteCount && !id.isEmpty)
+        var decoded: [UInt8] = []
+        guard (try? PercentCoding.decode(id.of(path), into: &decoded)) != nil else { return }
+        _ = try? Names.checkID(decoded.span.bytes)
+        var encoded: [UInt8] = []
+        PercentCoding.encode(decoded.span.bytes, into: &encoded)
+        var again: [UInt8] = []
+        try! PercentCoding.decode(encoded.span.bytes, into: &again)
+        precondition(again == decoded)
+    case .blob(let digest): _ = try? DigestText.parse(digest.of(path))
+    default: break
+    }
+}
+
+/// Decodes a body in one piece, byte by byte and in other steps, and compares.
+private func checkChunks(_ bytes: RawSpan) {
+    let whole = decode(bytes, step: .max)
+    for step in [1, 2, 5, 13] {
+        precondition(decode(bytes, step: step) == whole, "chunks read otherwise in pieces")
+    }
+}
+
+private struct Decoded: Equatable {
+    var payload: [UInt8] = []
+    var consumed = 0
+    var isComplete = false
+    var problem: ProtocolError?
+}
+
+private func decode(_ bytes: RawSpan, step: Int) -> Decoded {
+    var result = Decoded()
+    var decoder = ChunkedDecoder()
+    while result.consumed < bytes.byteCount, !result.isComplete {
+        let count = min(step, bytes.byteCount - result.consumed)
+        let rest = bytes.extracting(result.consumed..<(result.consumed + count))
+        do {
+            let found = try decoder.next(rest)
+            precondition(found.consumed > 0 && found.payload.end <= found.consumed)
+            result.payload.append(contentsOf: found.payload.of(rest))
+            result.consumed += found.consumed
+            result.isComplete = found.isComplete
+        } catch {
+            // Where the fault was met depends on the pieces; what it is does not.
+            result.consumed = -1
+            result.problem = error
+            return result
+        }
+    }
+    return result
+}
+
+/// The small parsers, each with the whole input.
+private func checkTexts(_ bytes: RawSpan) {
+    _ = try? MediaType.check(bytes)
+    _ = try? Names.checkMessage(bytes)
+    _ = Decimal.parse(bytes)
+    _ = try? DigestText.parse(bytes)
+    _ = try? PublishQuery.parse(bytes)
+    checkRoute(bytes)
+    if let time = try? Timestamp.parse(bytes) {
+        var text: [UInt8] = []
+        Timestamp.append(time, to: &text)
+        precondition((try? Timestamp.parse(text.span.bytes)) == time)
+    }
+    let isUTF8 = String(validating: bytes.array(), as: UTF8.self) != nil
+    let hasNUL = bytes.array().contains(0)
+    let fault = UTF8Text.fault(in: bytes, refusing: .nul)
+    precondition((fault == nil) == (isUTF8 && !hasNUL), "UTF-8 is judged otherwise")
+    let tag: [UInt8] = Array("\"a\"".utf8)
+    _ = EntityTags.matchesWeakly(bytes, tag: tag.span.bytes)
+}

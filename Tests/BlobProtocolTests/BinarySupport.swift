@@ -1,0 +1,60 @@
+import BlobProtocol
+
+/// Parses a request's head and composes what came out. Throws what the parser throws.
+func recomposed(
+    head bytes: [UInt8], of operation: Opcode, flags: RequestFlags
+) throws(ProtocolError) -> [UInt8] {
+    let head = bytes.span.bytes
+    var out: [UInt8] = []
+    switch operation {
+    case .hello:
+        try Hello.Request.parse(head, flags: flags).compose(into: &out)
+    case .ping, .stats:
+        try EmptyHead.check(head, operation)
+    case .put:
+        let request = try Put.Request.parse(head, flags: flags)
+        try Put.Draft(request, head: head).compose(into: &out)
+    case .get:
+        let request = try Get.Request.parse(head, flags: flags)
+        try Get.Request.compose(
+            id: request.id.of(head), part: request.part.of(head), range: request.range, into: &out)
+    case .getBlob:
+        let request = try GetBlob.Request.parse(head, flags: flags)
+        try GetBlob.Request.compose(
+            digest: request.digest.of(head), range: request.range, into: &out)
+    case .stat, .delete:
+        let request = try Stat.Request.parse(head, of: operation)
+        try Stat.Request.compose(id: request.id.of(head), into: &out)
+    case .list:
+        let request = try List.Request.parse(head)
+        try List.Request.compose(limit: request.limit, after: request.after.of(head), into: &out)
+    }
+    return out
+}
+
+/// The same, or nil when the head is refused.
+func recompose(head: [UInt8], of operation: Opcode, flags: RequestFlags) -> [UInt8]? {
+    try? recomposed(head: head, of: operation, flags: flags)
+}
+
+/// Parses the head of a good response and composes what came out.
+func recompose(responseHead bytes: [UInt8], of operation: Opcode) throws -> [UInt8] {
+    let head = bytes.span.bytes
+    var out: [UInt8] = []
+    switch operation {
+    case .hello:
+        let response = try Hello.Response.parse(head)
+        response.compose(
+            storeID: response.storeID.of(head), serverVersion: response.serverVersion.of(head),
+            into: &out)
+    case .put:
+        let response = try Put.Response.parse(head)
+        response.compose(digest: response.digest.of(head), id: response.id.of(head), into: &out)
+    case .get, .getBlob:
+        let response = try Get.Response.parse(head)
+        response.compose(
+            digest: response.digest.of(head), mediaType: response.mediaType.of(head), into: &out)
+    default: break
+    }
+    return out
+}

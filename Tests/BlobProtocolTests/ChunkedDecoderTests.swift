@@ -1,0 +1,84 @@
+import Testing
+
+import BlobProtocol
+
+/// Bodies in chunks (RFC 9112, section 7.1).
+@Suite struct ChunkedDecoderTests {
+    /// What came of a body.
+    struct Outcome: Equatable {
+        var payload = ""
+        var rest = 0
+        var isComplete = false
+        var code: ErrorCode?
+    }
+
+    /// Decodes `bytes` in pieces of `step`.
+    static func decode(_ bytes: [UInt8], step: Int = .max) -> Outcome {
+        var outcome = Outcome()
+        var decoder = ChunkedDecoder()
+        var payload: [UInt8] = []
+        var index = 0
+        while index < bytes.count, !outcome.isComplete, outcome.code == nil {
+            let piece = Array(bytes[index..<min(bytes.count, index + min(step, bytes.count))])
+            outcome.code = code { () throws(ProtocolError) in
+                let found = try decoder.next(piece.span.bytes)
+                payload += piece[found.payload.offset..<found.payload.end]
+                index += found.consumed
+                outcome.isComplete = found.isComplete
+            }
+        }
+        outcome.payload = String(decoding: payload, as: UTF8.self)
+        outcome.rest = bytes.count - index
+        return outcome
+    }
+
+    @Test(
+        "The same payload however it is cut",
+        arguments: [
+            ("0\n\n", ""), ("5\nhello\n0\n\n", "hello"), ("005\nhello\n1\n!\n000\n\n", "hello!"),
+            ("a;x=y\n0123456789\n0;z\n\n", "0123456789"), ("1 \t;q=\"a;b\"\nx\n0\n\n", "x"),
+            ("1\nx\n0\nTrailer: a\nOther: b\n\n", "x"), ("A\n0123456789\n0\n\n", "0123456789"),
+        ])
+    func pieces(body: String, payload: String) {
+        let bytes = crlf(body) + Array("GET".utf8)
+        for step in [1, 2, 3, 7, .max] {
+            let outcome = Self.decode(bytes, step: step)
+            #expect(outcome.payload == payload)
+            #expect(outcome.isComplete)
+            if step == 1 { #expect(outcome.rest == 3) }
+        }
+        for count in 0..<(bytes.count - 3) {
+            let outcome = Self.decode(Array(bytes[..<count]))
+            #expect(!outcome.isComplete && outcome.code == nil)
+        }
+    }
+
+    @Test(
+        "Malformed chunks are refused",
+        arguments: [
+            "\r\n", ";x\r\n", "g\r\n", "-1\r\n", "0x5\r\n", "5 \r\n", "5\n", "5\rX", "1\r\nxy",
+            "1\r\nx\n", "1\r\nx\rX", "10000000000000000\r\n", "ffffffffffffffffffff\r\n",
+            "1;a\u{0}\r\n", "0\r\n x\r\n", "0\r\nT: \u{1}\r\n", "0\r\n\n", "0\r\n\rX", "0\r\nT\n",
+        ])
+    func malformed(body: String) {
+        #expect(Self.decode(Array(body.utf8)).code == .malformed)
+        #expect(Self.decode(Array(body.utf8), step: 1).code == .malformed)
+    }
+
+    @Test("The largest chunk that 64 bits can count is taken")
+    func largest() {
+        let outcome = Self.decode(crlf("ffffffffffffffff\nabc"))
+        #expect(outcome.code == nil)
+        #expect(outcome.payload == "abc")
+    }
+
+    @Test("A chunk's line and the trailers have limits")
+    func limits() {
+        let fits = String(repeating: "x", count: WireLimits.chunkLineByteCountMax - 3)
+        #expect(Self.decode(crlf("1;\(fits)\na\n0\n\n")).isComplete)
+        #expect(Self.decode(crlf("1;\(fits)x\na\n0\n\n")).code == .malformed)
+        let trailer = String(repeating: "x", count: WireLimits.trailerSectionByteCountMax - 5)
+        #expect(Self.decode(crlf("0\nT: \(trailer)\n\n")).isComplete)
+        #expect(Self.decode(crlf("0\nT: \(trailer)x\n\n")).code == .headersTooLarge)
+    }
+}

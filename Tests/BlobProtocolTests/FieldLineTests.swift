@@ -1,0 +1,131 @@
+import Testing
+
+import BlobProtocol
+
+/// Field lines (RFC 9112, section 5) and the fields that frame a message or a connection.
+@Suite struct FieldLineTests {
+    @Test(
+        "Malformed field lines are refused (RFC 9112, section 5)",
+        arguments: [
+            "X : y", " X: y", "\tX: y", ": y", "X", "X y", "X: a\u{0}b", "X: a\u{1}", "X: \u{7f}",
+            "X(: y", "X: y\n folded",
+        ])
+    func malformed(line: String) {
+        #expect(parseFields(line) == .refused(.malformed))
+    }
+
+    @Test("Blanks around a value are cut off, obs-text is taken (RFC 9110, section 5.5)")
+    func values() {
+        let bytes = crlf("GET / HTTP/1.1\nHost:b\nContent-type: \t a/b ; c\t\nX: \u{e9}\nY:\n\n")
+        #expect(text(parseHead(bytes).head?.contentType, in: bytes) == "a/b ; c")
+    }
+
+    @Test("There may be 100 field lines")
+    func countLimit() {
+        let lines = (1..<WireLimits.fieldLineCountMax).map { "X\($0): y" }.joined(separator: "\n")
+        #expect(parseFields(lines).head != nil)
+        #expect(parseFields(lines + "\nY: z") == .refused(.headersTooLarge))
+    }
+
+    @Test("Exactly one Host, with the syntax of one (RFC 9112, section 3.2)")
+    func host() {
+        #expect(parseHead(lines: "GET / HTTP/1.1") == .refused(.malformed))
+        #expect(parseHead(lines: "GET / HTTP/1.1\nHost: a\nhost: a") == .refused(.malformed))
+        #expect(parseHead(lines: "GET / HTTP/1.0\nHost: a\nHost: a") == .refused(.malformed))
+        #expect(parseHead(lines: "GET / HTTP/1.0").head?.hostCount == 0)
+        #expect(parseHead(lines: "GET / HTTP/1.1\nHost:").head?.hostCount == 1)
+        #expect(parseHead(lines: "GET / HTTP/1.1\nHost: [::1]:80").head?.hostCount == 1)
+        for host in ["a b", "a/b", "a@b", "a?b", "\u{e9}"] {
+            #expect(parseHead(lines: "GET / HTTP/1.1\nHost: \(host)") == .refused(.malformed))
+        }
+    }
+
+    @Test("Content-Length is digits, once (RFC 9110, section 8.6; RFC 9112, section 6.3)")
+    func contentLength() {
+        #expect(parseFields("Content-Length: 0").head?.contentLength == 0)
+        #expect(parseFields("Content-Length: 007").head?.contentLength == 7)
+        #expect(parseFields("content-LENGTH: 18446744073709551615").head?.contentLength == .max)
+        #expect(parseFields("Content-Length: 18446744073709551616") == .refused(.payloadTooLarge))
+        for value in [
+            "", "-1", "+1", "1, 1", "1,1", "0x1", "1 1", "1.0", "a", "99999999999999999999a",
+        ] {
+            #expect(parseFields("Content-Length: \(value)") == .refused(.malformed), "\(value)")
+        }
+        for second in ["1", "2"] {
+            #expect(
+                parseFields("Content-Length: 1\nContent-Length: \(second)") == .refused(.malformed))
+        }
+    }
+
+    @Test("Transfer-Encoding is chunked, alone, in HTTP/1.1 (RFC 9112, sections 6.1 and 6.3)")
+    func transferEncoding() {
+        #expect(parseFields("Transfer-Encoding: Chunked").head?.isChunked == true)
+        for value in [
+            "gzip", "gzip, chunked", "chunked, chunked", "identity", "", "chunked;q=1", "xchunked",
+        ] {
+            #expect(
+                parseFields("Transfer-Encoding: \(value)") == .refused(.unsupportedTransferCoding))
+        }
+        #expect(
+            parseFields("Transfer-Encoding: chunked\nTransfer-Encoding: chunked")
+                == .refused(.unsupportedTransferCoding))
+        #expect(
+            parseHead(lines: "PUT / HTTP/1.0\nTransfer-Encoding: chunked") == .refused(.malformed))
+        for lines in [
+            "Transfer-Encoding: chunked\nContent-Length: 1",
+            "Content-Length: 1\nTransfer-Encoding: chunked",
+            "Content-Length: 0\nTransfer-Encoding: gzip",
+        ] {
+            #expect(parseFields(lines) == .refused(.malformed))
+        }
+    }
+
+    @Test("Expect: 100-continue is heeded, anything else is 417 (RFC 9110, section 10.1.1)")
+    func expect() {
+        #expect(
+            parseFields("Expect: 100-Continue\nContent-Length: 1").head?.expectsContinue == true)
+        #expect(parseFields("Expect: 100-continue").head?.expectsContinue == false)
+        #expect(parseFields("Expect: 200-ok") == .refused(.expectationFailed))
+        #expect(parseFields("Expect: 100-continue, x") == .refused(.expectationFailed))
+        #expect(
+            parseHead(lines: "PUT / HTTP/1.0\nExpect: 100-continue\nContent-Length: 1").head?
+                .expectsContinue == false)
+    }
+
+    @Test("Connections persist unless said otherwise (RFC 9112, section 9.3)")
+    func connection() {
+        #expect(parseFields("").head?.keepAlive ?? true)
+        #expect(parseFields("Connection: Close").head?.keepAlive == false)
+        #expect(parseFields("Connection: x, close ,y").head?.keepAlive == false)
+        #expect(parseFields("Connection: keep-alive\nConnection: close").head?.keepAlive == false)
+        #expect(parseFields("Connection: closed").head?.keepAlive == true)
+        #expect(parseHead(lines: "GET / HTTP/1.0").head?.keepAlive == false)
+        #expect(parseHead(lines: "GET / HTTP/1.0\nConnection: Keep-Alive").head?.keepAlive == true)
+        #expect(
+            parseHead(lines: "GET / HTTP/1.0\nConnection: close, keep-alive").head?.keepAlive
+                == false)
+    }
+
+    @Test("Fields of which there is one may not come twice")
+    func once() {
+        for name in ["Content-Type", "If-Range", "Content-Encoding"] {
+            #expect(parseFields("\(name): a\n\(name): a") == .refused(.malformed))
+        }
+    }
+
+    @Test("A PUT of a part of a payload is refused (RFC 9110, section 14.5)")
+    func contentRange() {
+        #expect(
+            parseFields("Content-Range: bytes 0-1/2\nContent-Length: 2", method: "PUT")
+                == .refused(.malformed))
+        #expect(parseFields("Content-Range: bytes 0-1/2").head != nil)
+    }
+
+    @Test("Up to four condition lines are kept; a fifth is 431")
+    func conditionLines() {
+        let four = Array(repeating: "If-None-Match: \"a\"", count: 4).joined(separator: "\n")
+        #expect(parseFields(four).head?.ifNoneMatch.count == 4)
+        #expect(parseFields(four + "\nIf-Match: *").head?.ifMatch.count == 1)
+        #expect(parseFields(four + "\nIf-None-Match: *") == .refused(.headersTooLarge))
+    }
+}

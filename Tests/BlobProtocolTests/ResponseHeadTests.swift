@@ -1,0 +1,76 @@
+import Testing
+
+import BlobProtocol
+
+/// What the daemon writes: response heads, dates, problems.
+@Suite struct ResponseHeadTests {
+    private func written(_ body: (inout [UInt8]) -> Void) -> String {
+        var out: [UInt8] = []
+        body(&out)
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    @Test("A head is written field by field")
+    func head() {
+        let tag = Array("\"sha\r\nX: y\"".utf8)
+        let text = written { out in
+            HTTPResponseHead.begin(206, into: &out)
+            HTTPResponseHead.field("Content-Length", 10, into: &out)
+            HTTPResponseHead.field("Accept-Ranges", "bytes", into: &out)
+            HTTPResponseHead.field("ETag", tag.span.bytes, into: &out)
+            HTTPResponseHead.contentRange(0, upTo: 10, of: .max, into: &out)
+            HTTPResponseHead.contentRange(unsatisfiedOf: 0, into: &out)
+            HTTPResponseHead.date(seconds: 784_111_777, into: &out)
+            HTTPResponseHead.end(into: &out)
+        }
+        #expect(
+            Array(text.utf8)
+                == crlf(
+                    """
+                    HTTP/1.1 206 Partial Content
+                    Content-Length: 10
+                    Accept-Ranges: bytes
+                    ETag: "shaX: y"
+                    Content-Range: bytes 0-9/18446744073709551615
+                    Content-Range: bytes */0
+                    Date: Sun, 06 Nov 1994 08:49:37 GMT
+
+
+                    """))
+    }
+
+    @Test("Every code's status has a prepared line, a title and a name of its own")
+    func statuses() {
+        var names: Set<String> = []
+        for code in ErrorCode.allCases {
+            let line = written { HTTPResponseHead.begin(code.status, into: &$0) }
+            #expect(line.hasPrefix("HTTP/1.1 \(code.status) ") && line.hasSuffix("\r\n"))
+            #expect(line.utf8.count > 15)
+            #expect(!code.title.isEmpty)
+            names.insert(code.rawValue)
+        }
+        #expect(names.count == ErrorCode.allCases.count)
+        #expect(written { HTTPResponseHead.begin(299, into: &$0) } == "HTTP/1.1 299 \r\n")
+    }
+
+    @Test("Problems are JSON, whatever the detail says (RFC 9457, RFC 8259)")
+    func problem() {
+        let error = ProtocolError(.payloadTooLarge, "a \"b\" \\ \u{1}\n\u{e9}", limit: 64)
+        #expect(
+            written { Problem.compose(error, into: &$0) }
+                == #"{"type":"about:blank","title":"Payload too large","status":413,"#
+                + #""code":"payload_too_large","detail":"a \"b\" \\ \u0001\n"# + "\u{e9}"
+                + #"","limit":64}"#)
+    }
+
+    @Test("Decimal numbers are written and read back")
+    func decimals() {
+        for value: UInt64 in [0, 9, 10, 99, 100, 12_345, .max - 1, .max] {
+            var out: [UInt8] = []
+            Decimal.append(value, to: &out)
+            #expect(String(decoding: out, as: UTF8.self) == "\(value)")
+            let parsed = Decimal.parse(out.span.bytes)
+            #expect(parsed == .value(value))
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import Testing
+
+import BlobProtocol
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// The text of `docs/PROTOCOL.md`.
+func protocolDocument() throws -> String {
+    // …/Tests/BlobProtocolTests/TranscriptTests.swift
+    let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    let file = try #require(fopen("/\(root)/docs/PROTOCOL.md", "r"))
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+        let count = fread(&buffer, 1, buffer.count, file)
+        guard count > 0 else { break }
+        bytes += buffer[..<count]
+    }
+    return try #require(String(validating: bytes, as: UTF8.self))
+}
+
+/// The document's transcripts, put through the codecs.
+@Suite struct TranscriptTests {
+    @Test("The document has the transcripts it should have")
+    func present() throws {
+        let transcripts = try Transcript.all(in: protocolDocument())
+        #expect(transcripts.count == 5)
+        #expect(transcripts.map(\.exchanges.count).reduce(0, +) == 23)
+    }
+
+    @Test("Each binary request parses, and composes to the same bytes")
+    func binaryRequests() throws {
+        for transcript in try Transcript.all(in: protocolDocument()) {
+            for exchange in transcript.exchanges {
+                guard case .binary = exchange.response else { continue }
+                let bytes = exchange.request
+                let frame = try #require(try RequestFrame.parse(bytes.span.bytes))
+                let headEnd = 24 + Int(frame.headByteCount)
+                #expect(UInt64(bytes.count) == UInt64(headEnd) + frame.bodyByteCount)
+                var composed: [UInt8] = []
+                frame.compose(into: &composed)
+                let head = Array(bytes[24..<headEnd])
+                let recomposed = frame.operation.flatMap {
+                    recompose(head: head, of: $0, flags: frame.flags)
+                }
+                composed += recomposed ?? head
+                composed += bytes[headEnd...]
+                #expect(composed == bytes, "\(transcript.title)")
+                let isErrorExpected = transcript.title.contains("error")
+                #expect(recomposed != nil || isErrorExpected, "\(transcript.title)")
+            }
+        }
+    }
+
+    @Test("Each binary response is framed as it says, and composes to the same bytes")
+    func binaryResponses() throws {
+        for transcript in try Transcript.all(in: protocolDocument()) {
+            for exchange in transcript.exchanges {
+                guard case .binary(let pattern) = exchange.response else { continue }
+                let bytes = pattern.filled()
+                let frame = try #require(try ResponseFrame.parse(bytes.span.bytes))
+                let request = try #require(try RequestFrame.parse(exchange.request.span.bytes))
+                #expect(frame.opcode == request.opcode && frame.requestID == request.requestID)
+                if frame.status >= 400 { #expect(frame.headByteCount == 0) }
+                guard !pattern.isOpen else { continue }
+                let headEnd = 24 + Int(frame.headByteCount)
+                #expect(UInt64(bytes.count) == UInt64(headEnd) + frame.bodyByteCount)
+                let head = Array(bytes[24..<headEnd])
+                let recomposed = try recompose(
+                    responseHead: head, of: #require(request.operation))
+                #expect(recomposed == head, "\(transcript.title)")
+            }
+        }
+    }
+
+    @Test("Errors that the codecs find are worded as in the document")
+    func problems() throws {
+        var count = 0
+        for transcript in try Transcript.all(in: protocolDocument()) {
+            for exchange in transcript.exchanges {
+                guard let problem = problem(of: exchange.request) else { continue }
+                count += 1
+                var body: [UInt8] = []
+                Problem.compose(problem, into: &body)
+                switch exchange.response {
+                case .binary(let pattern):
+                    let status = ResponseFrame(
+                        opcode: exchange.request[1], status: problem.status,
+                        requestID: UInt32(exchange.request[4]), headByteCount: 0,
+                        bodyByteCount: UInt64(body.count))
+                    var frame: [UInt8] = []
+                    status.compose(into: &frame)
+                    #expect(pattern.matches(frame + body), "\(transcript.title)")
+                case .http(let pattern):
+                    #expect(pattern.statusLine.contains(" \(problem.status) "))
+                    #expect(pattern.body == nil || pattern.body.map { Array($0.utf8) } == body)
+                }
+            }
+        }
+        #expect(count == 3)
+    }
+
+    @Test("Each HTTP request that gets a good answer parses, routes and is consumed whole")
+    func httpRequests() throws {
+        for transcript in try Transcript.all(in: protocolDocument()) {
+            for exchange in transcript.exchanges {
+                guard case .http(let pattern) = exchange.response else { continue }
+                let bytes = exchange.request
+                guard case .head(let head, let consumed) = parseHead(bytes) else {
+                    #expect(pattern.statusLine.contains("400"))
+                    continue
+                }
+                let path = Array(bytes[head.path.offset..<head.path.end])
+                let route = Route.parse(path: path.span.bytes)
+                #expect(route != .unknown)
+                #expect(route.allows(head.method) == !pattern.statusLine.contains("405"))
+                let body = Array(bytes[consumed...])
+                if head.isChunked {
+                    let decoded = ChunkedDecoderTests.decode(body)
+                    #expect(decoded.isComplete && decoded.rest == 0)
+                } else {
+                    #expect(UInt64(body.count) == head.contentLength ?? 0)
+                }
+            }
+        }
+    }
+
+    @Test("The document lists every code with its status, and no other")
+    func codes() throws {
+        let document = try protocolDocument()
+        let rows = document.split(separator: "\n").filter {
+            $0.hasPrefix("| 4") || $0.hasPrefix("| 5")
+        }
+        let listed = Set(rows.map { $0.split(separator: "|").prefix(2).joined(separator: "|") })
+        for code in ErrorCode.allCases {
+            #expect(listed.contains(" \(code.status) | `\(code.rawValue)` "), "\(code.rawValue)")
+        }
+        #expect(rows.filter { $0.contains("| `") }.count == ErrorCode.allCases.count)
+    }
+
+    @Test("The document lists the limits as they are")
+    func limits() throws {
+        let document = try protocolDocument()
+        for row in [
+            "| HTTP: request line | 8,192 bytes", "| HTTP: header section | 16,384 bytes",
+            "| HTTP: field lines | 100, of them 4", "| notification id | 1…255 bytes",
+            "| part name | 1…64 bytes", "| message | 0…4,096 bytes", "| unanswered requests | 64 ",
+            "| binary: head of a frame | 8,192 bytes", "| binary: body of a ping | 1,024 bytes",
+            "| binary: page of a list | 1,000 ", "| HTTP: query parameters | 16:",
+            "| HTTP: line that starts a chunk | 256 bytes", "| HTTP: trailer section | 4,096 bytes",
+        ] {
+            #expect(document.contains(row), "\(row)")
+        }
+        #expect(WireLimits.requestLineByteCountMax == 8_192)
+        #expect(WireLimits.headerSectionByteCountMax == 16_384)
+        #expect(WireLimits.fieldLineCountMax == 100 && WireLimits.conditionLineCountMax == 4)
+        #expect(WireLimits.idByteCountMax == 255 && WireLimits.partByteCountMax == 64)
+        #expect(WireLimits.messageByteCountMax == 4_096 && WireLimits.requestsInFlightMax == 64)
+        #expect(WireLimits.frameHeadByteCountMax == 8_192 && WireLimits.listLimitMax == 1_000)
+        #expect(WireLimits.pingBodyByteCountMax == 1_024)
+        #expect(WireLimits.queryParameterCountMax == 16 && WireLimits.chunkLineByteCountMax == 256)
+        #expect(WireLimits.trailerSectionByteCountMax == 4_096)
+    }
+
+    /// What the codecs find wrong with a request, or nil.
+    private func problem(of request: [UInt8]) -> ProtocolError? {
+        do throws(ProtocolError) {
+            guard request[0] == Wire.requestMagic else {
+                _ = try HTTPRequestHead.parse(request.span.bytes)
+                return nil
+            }
+            guard let frame = try? RequestFrame.parse(request.span.bytes),
+                let operation = frame.operation
+            else { return nil }
+            let head = Array(request[24..<(24 + Int(frame.headByteCount))])
+            _ = try recomposed(head: head, of: operation, flags: frame.flags)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
