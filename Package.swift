@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-/// What every target of ours is compiled with: the Swift 6 language mode, the upcoming features that make
-/// imports and existentials explicit, and no warning left standing.
+/// What every target of ours is compiled with: the Swift 6 language mode, the upcoming features
+/// that make imports and existentials explicit, and no warning left standing.
 let common: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),

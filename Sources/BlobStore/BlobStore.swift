@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Payloads of notifications, content-addressed, in one LMDB file.
 ///
-/// A blob is stored once, however many notifications refer to it. A change that was answered is on disk. A read costs two B-tree lookups and no copy, and never
-/// returns what has expired.
+/// A blob is stored once, however many notifications refer to it. A change that was answered is on
+/// disk. A read costs two B-tree lookups and no copy, and never returns what has expired.
 ///
 /// ```swift
 /// let store = try BlobStore.open(at: "data")
@@ -25,6 +25,7 @@ public final class BlobStore: Sendable {
         /// Bytes of one payload.
         public var payloadByteCountMax = StoreLimits.payloadByteCountMaxDefault
 
+        /// The defaults.
         public init() {}
     }
 
@@ -48,7 +49,8 @@ public final class BlobStore: Sendable {
     let space: SpaceReserve
     /// One change at a time. Taken before LMDB's own write lock, and never inside a lease's.
     let writing = Mutex<Void>(())
-    /// Why nothing is written any more by this process: a sync failed. nil while all is well. Taken alone or inside `writing`.
+    /// Why nothing is written any more by this process: a sync failed. nil while all is well. Taken
+    /// alone or inside `writing`.
     let syncFailure = Mutex<String?>(nil)
     /// Keeps other daemons out; nil when read-only.
     private let directoryLock: DirectoryLock?

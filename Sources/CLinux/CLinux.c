@@ -1,1 +1,159 @@
+#define _GNU_SOURCE
 #include "CLinux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+_Static_assert(CLINUX_IN == EPOLLIN && CLINUX_OUT == EPOLLOUT, "epoll's numbers");
+_Static_assert(CLINUX_ERR == EPOLLERR && CLINUX_HUP == EPOLLHUP, "epoll's numbers");
+_Static_assert(CLINUX_PATH_MAX == sizeof(((struct sockaddr_un *)0)->sun_path), "unix(7)");
+_Static_assert(sizeof(struct clinux_piece) == sizeof(struct iovec), "a piece is an iovec");
+_Static_assert(offsetof(struct clinux_piece, count) == offsetof(struct iovec, iov_len), "iovec");
+
+int clinux_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+static int control(int set, int operation, int fd, uint32_t events, uint64_t token) {
+    struct epoll_event event = {.events = events, .data = {.u64 = token}};
+    return epoll_ctl(set, operation, fd, &event);
+}
+
+int clinux_epoll_add(int set, int fd, uint32_t events, uint64_t token) {
+    return control(set, EPOLL_CTL_ADD, fd, events, token);
+}
+
+int clinux_epoll_modify(int set, int fd, uint32_t events, uint64_t token) {
+    return control(set, EPOLL_CTL_MOD, fd, events, token);
+}
+
+int clinux_epoll_remove(int set, int fd) { return control(set, EPOLL_CTL_DEL, fd, 0, 0); }
+
+size_t clinux_epoll_event_size(void) { return sizeof(struct epoll_event); }
+
+int clinux_epoll_wait(int set, void *events, int count, int timeout_ms) {
+    return epoll_wait(set, events, count, timeout_ms);
+}
+
+uint64_t clinux_epoll_token(const void *events, int index) {
+    return ((const struct epoll_event *)events)[index].data.u64;
+}
+
+uint32_t clinux_epoll_flags(const void *events, int index) {
+    return ((const struct epoll_event *)events)[index].events;
+}
+
+int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+int clinux_stop_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0) return -1;
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int clinux_take_signal(int fd) {
+    struct signalfd_siginfo info;
+    return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : -1;
+}
+
+void clinux_ignore_sigpipe(void) { signal(SIGPIPE, SIG_IGN); }
+
+static socklen_t unix_address(struct sockaddr_un *address, const void *path, size_t length) {
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    memcpy(address->sun_path, path, length);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 1);
+}
+
+int clinux_unix_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }
+
+int clinux_bind(int fd, const void *path, size_t length) {
+    struct sockaddr_un address;
+    if (length >= sizeof address.sun_path) { errno = ENAMETOOLONG; return -1; }
+    socklen_t size = unix_address(&address, path, length);
+    return bind(fd, (struct sockaddr *)&address, size);
+}
+
+int clinux_connect(int fd, const void *path, size_t length) {
+    struct sockaddr_un address;
+    if (length >= sizeof address.sun_path) { errno = ENAMETOOLONG; return -1; }
+    socklen_t size = unix_address(&address, path, length);
+    return connect(fd, (struct sockaddr *)&address, size);
+}
+
+int clinux_set_nonblocking(int fd) {
+    int flags = fcntl(fd, F_GETFL);
+    return flags < 0 ? flags : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+}
+
+int clinux_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }
+
+int clinux_peer_uid(int fd, uint32_t *uid) {
+    struct ucred credentials;
+    socklen_t size = sizeof credentials;
+    int code = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size);
+    if (code == 0) *uid = credentials.uid;
+    return code;
+}
+
+int clinux_unread_by_peer(int fd) {
+    int count = 0;
+    return ioctl(fd, SIOCOUTQ, &count) == 0 ? count : -1;
+}
+
+ssize_t clinux_sendfile(int to, int from, int64_t offset, size_t count) {
+    off_t position = offset;
+    return sendfile(to, from, &position, count);
+}
+
+ssize_t clinux_send(int fd, const void *bytes, size_t count) {
+    return send(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+ssize_t clinux_send_pieces(int fd, const struct clinux_piece *pieces, size_t count) {
+    // sendmsg only reads through an iovec.
+    struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)pieces, .msg_iovlen = count};
+    return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+int clinux_shutdown_sending(int fd) { return shutdown(fd, SHUT_WR); }
+
+int64_t clinux_raise_descriptor_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return -1;
+    if (limit.rlim_cur < limit.rlim_max) {
+        struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+        if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+    }
+    return limit.rlim_cur == RLIM_INFINITY ? INT32_MAX : (int64_t)limit.rlim_cur;
+}
+
+int clinux_open_folder(const char *path) { return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC); }
+
+void clinux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+static int64_t nanoseconds(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t clinux_monotonic_ns(void) { return nanoseconds(CLOCK_MONOTONIC); }
+int64_t clinux_boot_ns(void) { return nanoseconds(CLOCK_BOOTTIME); }
+int64_t clinux_wall_ns(void) { return nanoseconds(CLOCK_REALTIME); }

@@ -2,7 +2,8 @@ internal import CLMDB
 
 /// A position in a table, in key order (`mdb_cursor_open`).
 ///
-/// It borrows its transaction: it cannot outlive it, and a write transaction cannot change while one is open.
+/// It borrows its transaction: it cannot outlive it, and a write transaction cannot change while
+/// one is open.
 @safe package struct Cursor: ~Copyable, ~Escapable {
     private let handle: OpaquePointer
     private var currentKey = unsafe MDB_val()

@@ -2,10 +2,12 @@ internal import CLMDB
 internal import Glibc
 internal import Synchronization
 
-/// One LMDB environment: `data.mdb` and `lock.mdb` in a folder, mapped once at its full size (`mdb_env_open`).
+/// One LMDB environment: `data.mdb` and `lock.mdb` in a folder, mapped once at its full size
+/// (`mdb_env_open`).
 ///
-/// The map is address space only; it is never resized, so a borrowed value never moves. A process opens a folder
-/// once: closing a second `lock.mdb` would drop the locks of the first (POSIX record locks), so a second open is refused.
+/// The map is address space only; it is never resized, so a borrowed value never moves. A process
+/// opens a folder once: closing a second `lock.mdb` would drop the locks of the first (POSIX record
+/// locks), so a second open is refused.
 @safe package final class Environment: @unchecked Sendable {
     // Sendable: an MDB_env may be used from every thread; what Swift adds is immutable.
     let handle: OpaquePointer
@@ -21,9 +23,11 @@ internal import Synchronization
     package let isReadOnly: Bool
 
     package struct Configuration: Sendable {
-        /// The address space to set aside, and so the most `data.mdb` may grow to (`mdb_env_set_mapsize`).
+        /// The address space to set aside, and so the most `data.mdb` may grow to
+        /// (`mdb_env_set_mapsize`).
         package var mapByteCount: Int
-        /// How many views may be open at once, in all processes together (`mdb_env_set_maxreaders`).
+        /// How many views may be open at once, in all processes together
+        /// (`mdb_env_set_maxreaders`).
         package var readerCountMax: Int
         /// How many named tables there may be (`mdb_env_set_maxdbs`).
         package var tableCountMax: Int
@@ -39,8 +43,8 @@ internal import Synchronization
         }
     }
 
-    /// Opens the environment in `directory`. `data.mdb` is created by LMDB when it is not there: callers that must survive
-    /// a power cut in that moment create it elsewhere and rename.
+    /// Opens the environment in `directory`. `data.mdb` is created by LMDB when it is not there:
+    /// callers that must survive a power cut in that moment create it elsewhere and rename.
     ///
     /// - Throws: `EBUSY` when this process has it open already, what LMDB answered otherwise.
     package init(directory: String, _ configuration: Configuration) throws(LMDBError) {
@@ -91,7 +95,8 @@ internal import Synchronization
                 unsafe mdb_env_set_maxdbs(handle, MDB_dbi(configuration.tableCountMax)),
                 "mdb_env_set_maxdbs")
             // MDB_NOTLS: a read transaction belongs to whoever holds it, not to a thread.
-            // Neither MDB_WRITEMAP, MDB_NOSYNC nor MDB_NOMETASYNC: each of them can lose or break what was acknowledged.
+            // Neither MDB_WRITEMAP, MDB_NOSYNC nor MDB_NOMETASYNC: each of them can lose or break
+            // what was acknowledged.
             let flags = UInt32(MDB_NOTLS) | (configuration.isReadOnly ? UInt32(MDB_RDONLY) : 0)
             try LMDBError.check(
                 unsafe mdb_env_open(handle, directory, flags, 0o660), "mdb_env_open")
@@ -123,7 +128,8 @@ internal import Synchronization
         return tables
     }
 
-    /// Begins the one change there may be at a time; waits for another process's or thread's to end.
+    /// Begins the one change there may be at a time; waits for another process's or thread's to
+    /// end.
     package func beginWrite() throws(LMDBError) -> WriteTransaction { try WriteTransaction(self) }
 
     /// Frees the reader slots of processes that have died (`mdb_reader_check`).
@@ -143,7 +149,8 @@ internal import Synchronization
         return unsafe (info.me_last_pgno + 1) * pageByteCount
     }
 
-    /// The descriptor LMDB has of `data.mdb` (`mdb_env_get_fd`). Open it nowhere else in the process.
+    /// The descriptor LMDB has of `data.mdb` (`mdb_env_get_fd`). Open it nowhere else in the
+    /// process.
     package var dataDescriptor: Int32 {
         var descriptor: Int32 = -1
         _ = unsafe mdb_env_get_fd(handle, &descriptor)
@@ -165,8 +172,8 @@ struct FileIdentity: Hashable, Sendable {
 }
 
 enum DescriptorFlags {
-    /// liblmdb 0.9.24 opens `data.mdb` twice, both without `O_CLOEXEC`, and gives away one of the two descriptors only; the
-    /// other is found by its file among the process's descriptors.
+    /// liblmdb 0.9.24 opens `data.mdb` twice, both without `O_CLOEXEC`, and gives away one of the
+    /// two descriptors only; the other is found by its file among the process's descriptors.
     static func closeOnExec(handle: OpaquePointer) {
         var known: Int32 = -1
         guard unsafe mdb_env_get_fd(handle, &known) == MDB_SUCCESS else { return }

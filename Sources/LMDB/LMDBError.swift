@@ -18,7 +18,8 @@ package struct LMDBError: Error, Equatable, CustomStringConvertible {
 
     package static func == (left: LMDBError, right: LMDBError) -> Bool { left.code == right.code }
 
-    /// The map has no room for another page (`MDB_MAP_FULL`): the store has reached the size it may have.
+    /// The map has no room for another page (`MDB_MAP_FULL`): the store has reached the size it may
+    /// have.
     package var isMapFull: Bool { code == MDB_MAP_FULL }
 
     /// Every reader slot of `lock.mdb` is taken (`MDB_READERS_FULL`).
@@ -26,6 +27,9 @@ package struct LMDBError: Error, Equatable, CustomStringConvertible {
 
     /// The transaction has more dirty pages than LMDB can keep (`MDB_TXN_FULL`).
     package var isTransactionFull: Bool { code == MDB_TXN_FULL }
+
+    /// There is no table of that name, or the file is not one with tables (`MDB_NOTFOUND`, `MDB_INCOMPATIBLE`).
+    package var isNotFound: Bool { code == MDB_NOTFOUND || code == MDB_INCOMPATIBLE }
 
     /// Pages do not make sense (`MDB_CORRUPTED`, `MDB_PAGE_NOTFOUND`, `MDB_INVALID`).
     package var isCorruption: Bool {

@@ -2,12 +2,12 @@ internal import CLMDB
 
 // Where C's pointers become spans and spans become C's pointers; nowhere else in this module.
 //
-// Into C: a key or value lives as long as the closure it is handed to, and liblmdb keeps none of them after
-// the call has returned (it copies what it stores).
+// Into C: a key or value lives as long as the closure it is handed to, and liblmdb keeps none of
+// them after the call has returned (it copies what it stores).
 //
-// Out of C: a value is good until its transaction ends, or, in a write transaction, until the next update.
-// `span(of:)` cannot know which, so each caller ties the span to its transaction with `_overrideLifetime`,
-// and update operations are `mutating`, which no lent span survives.
+// Out of C: a value is good until its transaction ends, or, in a write transaction, until the next
+// update. `span(of:)` cannot know which, so each caller ties the span to its transaction with
+// `_overrideLifetime`, and update operations are `mutating`, which no lent span survives.
 
 extension RawSpan {
     /// Calls `body` with this span as an `MDB_val`.
@@ -38,8 +38,8 @@ enum MappedValue {
     @inline(__always)
     static func fill(_ reserved: MDB_val, with first: RawSpan, _ second: RawSpan) {
         precondition(unsafe reserved.mv_size == first.byteCount + second.byteCount)
-        // The reserved range is inside a dirty page of the caller's write transaction and has exactly the
-        // size that was asked for, so both copies stay inside it.
+        // The reserved range is inside a dirty page of the caller's write transaction and has
+        // exactly the size that was asked for, so both copies stay inside it.
         let target = unsafe UnsafeMutableRawBufferPointer(
             start: reserved.mv_data, count: reserved.mv_size)
         unsafe first.withUnsafeBytes { unsafe target.copyMemory(from: $0) }

@@ -2,8 +2,8 @@ internal import CLMDB
 
 /// A consistent view of all tables as they stood when it began (`mdb_txn_begin` with `MDB_RDONLY`).
 ///
-/// It comes from its environment's ``ReaderPool`` and goes back to it when it ends. While it lives, no page it can
-/// see is used again, so keep it short: a forgotten one makes the file grow.
+/// It comes from its environment's ``ReaderPool`` and goes back to it when it ends. While it lives,
+/// no page it can see is used again, so keep it short: a forgotten one makes the file grow.
 @safe package struct ReadTransaction: ~Copyable {
     let handle: OpaquePointer
     private let pool: ReaderPool
@@ -54,7 +54,8 @@ extension TableStatistics {
     }
 }
 
-/// A read transaction, lent: a plain value that can be copied and stored in other borrowed values, and ends with the transaction.
+/// A read transaction, lent: a plain value that can be copied and stored in other borrowed values,
+/// and ends with the transaction.
 @safe package struct ReadView: ~Escapable {
     private let handle: OpaquePointer
 
@@ -66,7 +67,8 @@ extension TableStatistics {
 
     /// The value of `key`, straight from the map, or nil. One B-tree lookup (`mdb_get`), no copy.
     ///
-    /// - Returns: bytes that are good as long as the transaction that is lent, aligned to 2 bytes only.
+    /// - Returns: bytes that are good as long as the transaction that is lent, aligned to 2 bytes
+    ///   only.
     @inline(__always)
     @_lifetime(copy self)
     package func value(forKey key: RawSpan, in table: Table) throws(LMDBError) -> RawSpan? {

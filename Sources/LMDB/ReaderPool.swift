@@ -1,13 +1,14 @@
 internal import CLMDB
 internal import Synchronization
 
-/// The read transactions of one environment: begun once, then reset and renewed (`mdb_txn_reset`, `mdb_txn_renew`), so
-/// that a view costs no allocation and no lock of LMDB's.
+/// The read transactions of one environment: begun once, then reset and renewed (`mdb_txn_reset`,
+/// `mdb_txn_renew`), so that a view costs no allocation and no lock of LMDB's.
 ///
-/// It also knows the oldest view this process has open, which is what decides when an orphan may be freed.
+/// It also knows the oldest view this process has open, which is what decides when an orphan may be
+/// freed.
 @safe package final class ReaderPool: @unchecked Sendable {
-    // Sendable: `free` is behind its lock and the marks are atomic. A transaction is touched only by whoever took its
-    // slot from `free`, on any thread, which MDB_NOTLS allows.
+    // Sendable: `free` is behind its lock and the marks are atomic. A transaction is touched only
+    // by whoever took its slot from `free`, on any thread, which MDB_NOTLS allows.
     private let environment: OpaquePointer
     private let free: Mutex<[Int]>
     private let transactions: UnsafeMutablePointer<OpaquePointer?>
@@ -85,8 +86,8 @@ internal import Synchronization
         unsafe marks[slot * Self.stride].store(value, ordering: .sequentiallyConsistent)
     }
 
-    /// The oldest commit a view of this process may still be seeing; `UInt64.max` when none is open, 0 while one is being
-    /// opened. Costs a look at every slot.
+    /// The oldest commit a view of this process may still be seeing; `UInt64.max` when none is
+    /// open, 0 while one is being opened. Costs a look at every slot.
     package var oldestViewed: UInt64 {
         var oldest = UInt64.max
         for slot in 0..<capacity {

@@ -1,6 +1,7 @@
 internal import CLMDB
 
-/// The one change under way in an environment (`mdb_txn_begin`): all of it is committed and synced, or none.
+/// The one change under way in an environment (`mdb_txn_begin`): all of it is committed and synced,
+/// or none.
 ///
 /// LMDB ties it to the thread that began it. Ending it without ``commit()`` aborts it.
 @safe package struct WriteTransaction: ~Copyable {
@@ -25,10 +26,11 @@ internal import CLMDB
     /// The number this change will have once committed (`mdb_txn_id`).
     package var id: UInt64 { unsafe UInt64(mdb_txn_id(handle)) }
 
-    /// Writes everything out and syncs it (`mdb_txn_commit` in the default, synchronous mode). One or two disk flushes.
+    /// Writes everything out and syncs it (`mdb_txn_commit` in the default, synchronous mode). One
+    /// or two disk flushes.
     ///
-    /// - Throws: what the disk answered. The change is then not in this process's view; whether it is on disk is not
-    ///   known where a sync failed.
+    /// - Throws: what the disk answered. The change is then not in this process's view; whether it
+    ///   is on disk is not known where a sync failed.
     package consuming func commit() throws(LMDBError) {
         let handle = unsafe self.handle
         // mdb_txn_commit frees the transaction whatever it answers.
@@ -36,8 +38,9 @@ internal import CLMDB
         try LMDBError.check(unsafe mdb_txn_commit(handle), "mdb_txn_commit")
     }
 
-    /// The value of `key` as this transaction has it, or nil. It is good until the next change: puts are `mutating`,
-    /// so that the compiler refuses a change while it is held. One B-tree lookup (`mdb_get`).
+    /// The value of `key` as this transaction has it, or nil. It is good until the next change:
+    /// puts are `mutating`, so that the compiler refuses a change while it is held. One B-tree
+    /// lookup (`mdb_get`).
     @_lifetime(borrow self)
     package borrowing func value(
         forKey key: RawSpan, in table: Table
@@ -60,7 +63,8 @@ internal import CLMDB
         try LMDBError.check(code, "mdb_put")
     }
 
-    /// Stores `first` and `second`, one behind the other, under `key` (`mdb_put` with `MDB_RESERVE`). One copy of each.
+    /// Stores `first` and `second`, one behind the other, under `key` (`mdb_put` with
+    /// `MDB_RESERVE`). One copy of each.
     package mutating func put(
         _ first: RawSpan, _ second: RawSpan, forKey key: RawSpan, in table: Table
     ) throws(LMDBError) {
@@ -83,8 +87,8 @@ internal import CLMDB
         return true
     }
 
-    /// Opens a table, creating it when it is not there (`mdb_dbi_open`). The handle is good once this transaction is
-    /// committed, for the life of the environment.
+    /// Opens a table, creating it when it is not there (`mdb_dbi_open`). The handle is good once
+    /// this transaction is committed, for the life of the environment.
     package mutating func openTable(
         _ name: StaticString, creating: Bool
     ) throws(LMDBError) -> Table {

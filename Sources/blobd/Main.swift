@@ -21,8 +21,15 @@ struct Blobd: ParsableCommand {
             """,
         version: blobdVersion,
         subcommands: [
-            PutCommand.self, GetCommand.self, StatCommand.self, RemoveCommand.self,
-            ListCommand.self, StatsCommand.self,
+            ServeCommand.self,
+            PutCommand.self,
+            GetCommand.self,
+            StatCommand.self,
+            RemoveCommand.self,
+            ListCommand.self,
+            StatsCommand.self,
+            VerifyCommand.self,
+            BenchCommand.self,
         ])
 
     /// Parses the arguments, runs the command and ends the process with the contract's exit codes, which

@@ -193,15 +193,19 @@ import BlobProtocol
         #expect(get == digest + numbers + [0, 3] + Self.zeros(6) + text)
         #expect(try recompose(responseHead: get, of: .get) == get)
 
-        for (operation, head, coding) in [(Opcode.put, put, 64), (.get, get, 72)] {
+        // The offsets are of a coding, which cannot be 2, and of reserved bytes.
+        for (operation, head, offsets) in [
+            (Opcode.hello, hello, [2, 3, 57, 63]), (.put, put, [64, 66, 71]),
+            (.get, get, [72, 74, 79]),
+        ] {
             for count in 0..<head.count {
                 let short = Array(head[..<count])
                 #expect((try? recompose(responseHead: short, of: operation)) == nil)
             }
             #expect((try? recompose(responseHead: head + [97], of: operation)) == nil)
-            for (offset, value) in [(coding, 2), (coding + 2, 1), (coding + 7, 1)] {
+            for offset in offsets {
                 var changed = head
-                changed[offset] = UInt8(value)
+                changed[offset] = 2
                 #expect((try? recompose(responseHead: changed, of: operation)) == nil)
             }
         }

@@ -113,6 +113,9 @@ import BlobProtocol
     func emptyLines() {
         #expect(parseHead(lines: "\n\n\n\nGET / HTTP/1.1\nHost: b").head != nil)
         #expect(parseHead(lines: "\n\n\n\n\nGET / HTTP/1.1\nHost: b") == .refused(.malformed))
+        // A peer that sends nothing but empty lines is refused at the fifth, also in pieces.
+        #expect(refusalInPieces(crlf("\n\n\n\n")) == nil)
+        #expect(refusalInPieces(crlf("\n\n\n\n\n")) == .malformed)
     }
 
     @Test("A request line may have 8,192 bytes; one more is 414, whole or in pieces")

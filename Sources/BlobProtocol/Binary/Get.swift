@@ -3,8 +3,8 @@ public enum Get {
     /// What the client says, 24 bytes and two texts:
     ///
     ///     OFFSET  SIZE  DESCRIPTION
-    ///          0     8  position of the first byte wanted; 0 without flag 1
-    ///          8     8  bytes wanted, at least 1; 2^64-1: to the end; 0 without flag 1
+    ///          0     8  position of the first byte wanted; 0 without a range
+    ///          8     8  bytes wanted, at least 1; 2^64-1: to the end; 0 without a range
     ///         16     1  a: bytes in the id
     ///         17     1  b: bytes in the part's name; 0: "payload"
     ///         18     6  reserved, 0

@@ -4,8 +4,8 @@ public enum GetBlob {
     /// What the client says, 48 bytes:
     ///
     ///     OFFSET  SIZE  DESCRIPTION
-    ///          0     8  position of the first byte wanted; 0 without flag 1
-    ///          8     8  bytes wanted, at least 1; 2^64-1: to the end; 0 without flag 1
+    ///          0     8  position of the first byte wanted; 0 without a range
+    ///          8     8  bytes wanted, at least 1; 2^64-1: to the end; 0 without a range
     ///         16    32  SHA-256 of the bytes as given
     public struct Request: Sendable, Hashable {
         /// The size of the head, in bytes.

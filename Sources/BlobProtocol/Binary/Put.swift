@@ -4,9 +4,9 @@ public enum Put {
     /// What the client says, 32 bytes and six texts:
     ///
     ///     OFFSET  SIZE  DESCRIPTION
-    ///          0     8  lifetime in seconds, signed; 0 without flag 0
-    ///          8     8  expiry in milliseconds since 1970, signed; 0 without flag 1
-    ///         16     1  a: bytes in the id; 0 with flag 2
+    ///          0     8  lifetime in seconds, signed; 0 when not given
+    ///          8     8  expiry in milliseconds since 1970, signed; 0 when not given
+    ///         16     1  a: bytes in the id; 0: the daemon chooses one
     ///         17     1  b: bytes in the part's name; 0: "payload"
     ///         18     1  c: bytes in the media type; 0: application/octet-stream
     ///         19     1  d: bytes in the owner; 0: none

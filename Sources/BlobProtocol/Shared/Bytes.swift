@@ -1,10 +1,11 @@
 // Reading from spans and appending to arrays: the only places where this module touches single bytes
 // by position. Every read is bounds-checked by the standard library; callers check lengths first, so
-// that the check never fires.
+// that the check never fires. They can be inlined into other modules: as calls, and generic ones
+// at that, they would cost many times their work.
 
 extension RawSpan {
     /// The byte at `offset`, which must be within the span.
-    @inline(__always)
+    @inlinable
     package func byte(_ offset: Int) -> UInt8 {
         unsafeLoad(fromByteOffset: offset, as: UInt8.self)
     }
@@ -13,7 +14,7 @@ extension RawSpan {
     ///
     /// The standard library calls the load unsafe because some types have forbidden bit patterns.
     /// Fixed-width integers have none.
-    @inline(__always)
+    @inlinable
     package func integer<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as: T.Type) -> T {
         T(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: T.self))
     }
@@ -39,7 +40,8 @@ extension RawSpan {
 
 extension [UInt8] {
     /// Appends a little-endian integer.
-    package mutating func append<T: FixedWidthInteger>(littleEndian value: T) {
+    @inlinable
+    package mutating func append<T: FixedWidthInteger & BitwiseCopyable>(littleEndian value: T) {
         var rest = value
         for _ in 0..<(T.bitWidth / 8) {
             append(UInt8(truncatingIfNeeded: rest))
@@ -48,6 +50,7 @@ extension [UInt8] {
     }
 
     /// Appends a copy of a span's bytes.
+    @inlinable
     package mutating func append(contentsOf span: RawSpan) {
         span.withUnsafeBytes { append(contentsOf: $0) }
     }
@@ -58,6 +61,7 @@ extension [UInt8] {
     }
 
     /// Appends the bytes of a literal, without making a `String`.
+    @inlinable
     package mutating func append(_ text: StaticString) {
         text.withUTF8Buffer { append(contentsOf: $0) }
     }

@@ -4,26 +4,27 @@
 /// A slice is relative to the start of the span it was parsed from. It says nothing about which span
 /// that was; asking it of another one gives other bytes, but never bytes outside of that other span.
 public struct Slice: Sendable, Hashable {
-    private var offset32: UInt32
-    private var count32: UInt32
+    @usableFromInline var offset32: UInt32
+    @usableFromInline var count32: UInt32
 
     /// The first byte's distance from the start of the parsed span, in bytes.
-    public var offset: Int { Int(offset32) }
+    @inlinable public var offset: Int { Int(offset32) }
 
     /// How many bytes there are; 0 for a field that is absent or empty.
-    public var count: Int { Int(count32) }
+    @inlinable public var count: Int { Int(count32) }
 
     /// The position after the last byte.
-    public var end: Int { Int(offset32) + Int(count32) }
+    @inlinable public var end: Int { Int(offset32) + Int(count32) }
 
     /// Whether there is not a single byte.
-    public var isEmpty: Bool { count32 == 0 }
+    @inlinable public var isEmpty: Bool { count32 == 0 }
 
     /// The slice of no bytes at the start of a span.
     public static let empty = Slice(offset: 0, count: 0)
 
     /// A slice of `count` bytes from `offset` on. Values that no message can reach (negative, or beyond
     /// 4 GiB) are clamped, so this never traps; `of(_:)` then gives nothing.
+    @inlinable
     public init(offset: Int, count: Int) {
         offset32 = UInt32(clamping: offset)
         count32 = UInt32(clamping: count)
@@ -38,6 +39,7 @@ public struct Slice: Sendable, Hashable {
     ///
     /// Returns an empty span when the slice does not lie within `span`. A trap would end a daemon for
     /// one caller's mistake, and bytes from elsewhere would be worse.
+    @inlinable
     @_lifetime(copy span)
     public func of(_ span: RawSpan) -> RawSpan {
         guard end <= span.byteCount else { return span.extracting(first: 0) }

@@ -4,7 +4,8 @@ struct BlobEntry: Equatable {
     var referenceCount: UInt64
     var byteCount: UInt64
     var storedByteCount: UInt64
-    /// The latest expiry any part that refers to it was given: an upper bound, since deletes do not lower it.
+    /// The latest expiry any part that refers to it was given: an upper bound, since deletes do not
+    /// lower it.
     var expiryBound: Timestamp
     var coding: Coding
 

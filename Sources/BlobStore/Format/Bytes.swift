@@ -1,5 +1,5 @@
-// Integers in and out of bytes. Reads go through RawSpan, whose own bounds check is the last line of defence; callers check lengths
-// first, so that damaged bytes are an error and not a trap.
+// Integers in and out of bytes. Reads go through RawSpan, whose own bounds check is the last line
+// of defence; callers check lengths first, so that damaged bytes are an error and not a trap.
 
 extension RawSpan {
     /// The little-endian integer at `offset`, whatever its alignment.

@@ -22,8 +22,8 @@ struct Checksum: Equatable {
         }
     }
 
-    /// The checksum of what this one covers followed by `byteCount` bytes that `other` covers (`crc32_combine`), without
-    /// reading them again.
+    /// The checksum of what this one covers followed by `byteCount` bytes that `other` covers
+    /// (`crc32_combine`), without reading them again.
     func followed(by other: Checksum, byteCount: Int) -> Checksum {
         var combined = Checksum()
         combined.value = UInt32(

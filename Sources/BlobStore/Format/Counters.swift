@@ -1,5 +1,5 @@
-/// The value `counters` of the table `meta`: what the store holds, and the next numbers. It changes in the transaction that changes what
-/// it counts, so it is exact.
+/// The value `counters` of the table `meta`: what the store holds, and the next numbers. It changes
+/// in the transaction that changes what it counts, so it is exact.
 struct Counters: Equatable {
     var notifications: UInt64 = 0
     var parts: UInt64 = 0

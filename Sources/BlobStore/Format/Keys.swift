@@ -1,4 +1,5 @@
-/// The keys of the tables that are not simply a name or a digest. Numbers are big-endian in keys, so that keys sort by number.
+/// The keys of the tables that are not simply a name or a digest. Numbers are big-endian in keys,
+/// so that keys sort by number.
 enum Keys {
     /// `chunks`: blob number, then index.
     static func chunk(_ number: UInt64, _ index: Int) -> ChunkKey {

@@ -1,7 +1,8 @@
 internal import LMDB
 
 extension BlobStore {
-    /// Frees the reader slots of processes that died (`mdb_reader_check`), whose snapshots would keep space from being used again for ever.
+    /// Frees the reader slots of processes that died (`mdb_reader_check`), whose snapshots would
+    /// keep space from being used again for ever.
     ///
     /// - Returns: how many were freed.
     @discardableResult
@@ -13,9 +14,11 @@ extension BlobStore {
         }
     }
 
-    /// Whether a publish could be committed now. Nothing is written, and a commit under way is not waited for.
+    /// Whether a publish could be committed now. Nothing is written, and a commit under way is not
+    /// waited for.
     ///
-    /// - Throws: ``StoreError/full`` when there is no room, ``StoreError/outcomeUnknown(_:)`` when a sync has failed.
+    /// - Throws: ``StoreError/full`` when there is no room, ``StoreError/outcomeUnknown(_:)`` when
+    ///   a sync has failed.
     public func checkWritable() throws(StoreError) {
         try checkSyncs()
         try space.prepare(growth: Change.bookkeepingByteCount)

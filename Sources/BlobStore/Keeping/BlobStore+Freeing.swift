@@ -11,10 +11,12 @@ public struct FreeResult: Sendable, Hashable {
 }
 
 extension BlobStore {
-    /// The second step of freeing: removes the chunks of blobs that nothing refers to, in one bounded transaction with one sync.
+    /// The second step of freeing: removes the chunks of blobs that nothing refers to, in one
+    /// bounded transaction with one sync.
     ///
-    /// An orphan is left alone while a lease is held on it, and while a snapshot of this process is open that may still find it, since whoever has that snapshot may yet take a lease.
-    /// Snapshots of other processes are safe by LMDB's own rule: pages they can see are not used again.
+    /// An orphan is left alone while a lease is held on it, and while a snapshot of this process is
+    /// open that may still find it, since whoever has that snapshot may yet take a lease. Snapshots
+    /// of other processes are safe by LMDB's own rule: pages they can see are not used again.
     ///
     /// - Parameter byteCountMax: stored bytes to free at the most, but at least one chunk.
     /// - Returns: what was freed; nothing is written or synced when nothing can be.
@@ -26,32 +28,36 @@ extension BlobStore {
         }
         guard isThere else { return FreeResult() }
         return try whileWriting { () throws(StoreError) in
-            // First the views, then the leases: a lease is taken while the view it came from is still open.
+            // First the views, then the leases: a lease is taken while the view it came from is
+            // still open.
             let oldestViewed = environment.readers.oldestViewed
-            let ready = try withSnapshot { (snapshot) throws(StoreError) in
+            let (ready, isAll) = try withSnapshot { (snapshot) throws(StoreError) in
                 try snapshot.orphans(
                     before: oldestViewed, byteCountMax: byteCountMax, leases: leases)
             }
             guard !ready.isEmpty else { return FreeResult() }
-            return try inTransaction(
+            var result = try inTransaction(
                 growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
             ) { (transaction) throws(StoreError) in
                 try transaction.free(ready, byteCountMax: byteCountMax)
             }
+            if !isAll { result.more = true }
+            return result
         }
     }
 }
 
 extension Snapshot {
-    /// Orphans that nobody can be reading, up to about `byteCountMax` stored bytes.
+    /// Orphans that nobody can be reading, up to about `byteCountMax` stored bytes, and whether that is all
+    /// of them.
     fileprivate borrowing func orphans(
         before oldestViewed: UInt64, byteCountMax: Int, leases: LeaseTable
-    ) throws(StoreError) -> [(UInt64, OrphanEntry)] {
+    ) throws(StoreError) -> (ready: [(UInt64, OrphanEntry)], isAll: Bool) {
         var ready: [(UInt64, OrphanEntry)] = []
         var bytes = 0
         var cursor = try transaction.cursor(in: store.tables.orphans)
         var isThere = try cursor.first()
-        while isThere, bytes <= byteCountMax, ready.count < StoreLimits.transactionPutCountMax / 4 {
+        while isThere, bytes <= byteCountMax, ready.count < Self.orphanCountMax {
             guard cursor.key.byteCount == 8 else { throw .corrupt("an entry of the orphan table") }
             let number = UInt64(bigEndian: cursor.key.word(at: 0))
             let entry = try OrphanEntry(cursor.value, number: number)
@@ -61,8 +67,11 @@ extension Snapshot {
             }
             isThere = try cursor.next()
         }
-        return ready
+        return (ready, !isThere)
     }
+
+    /// Orphans freed in one transaction: each takes at least two deletes.
+    private static var orphanCountMax: Int { StoreLimits.transactionPutCountMax / 2 }
 }
 
 extension ChangeTransaction {
@@ -88,12 +97,11 @@ extension ChangeTransaction {
             result.blobs += 1
             puts += 1
         }
-        // There may be orphans behind those that were looked at.
-        result.more = result.bytes >= byteCountMax
         return result
     }
 
-    /// A chunk of an orphan that is still there: the first, and its bytes; nil when all are gone. A large orphan is freed over several transactions and found again by what is left.
+    /// A chunk of an orphan that is still there: the first, and its bytes; nil when all are gone. A
+    /// large orphan is freed over several transactions and found again by what is left.
     private borrowing func firstChunk(
         of number: UInt64, _ entry: OrphanEntry
     ) throws(StoreError) -> ([UInt8], Int)? {

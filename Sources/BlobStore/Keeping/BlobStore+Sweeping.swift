@@ -9,12 +9,13 @@ public struct SweepResult: Sendable, Hashable {
 }
 
 extension BlobStore {
-    /// Removes notifications whose time is over at `now`, oldest expiry first, in one transaction and with one sync. Reads never return them, swept or not; this gives their space
-    /// back.
+    /// Removes notifications whose time is over at `now`, oldest expiry first, in one transaction
+    /// and with one sync. Reads never return them, swept or not; this gives their space back.
     ///
     /// - Parameter limit: how many at the most.
     /// - Returns: how many were removed; nothing is written or synced when there are none.
-    /// - Throws: ``StoreError/corrupt(_:)`` when a record does not agree with itself, ``StoreError/outcomeUnknown(_:)``.
+    /// - Throws: ``StoreError/corrupt(_:)`` when a record does not agree with itself,
+    ///   ``StoreError/outcomeUnknown(_:)``.
     public func sweepExpired(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
         let due = try withSnapshot { (snapshot) throws(StoreError) in
             try snapshot.expiredEntries(asOf: now, limit: 1)

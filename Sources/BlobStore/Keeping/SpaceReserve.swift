@@ -4,8 +4,10 @@ internal import Synchronization
 
 /// Room on the disk for `data.mdb` to grow into, had before it is needed.
 ///
-/// LMDB finds out in the middle of a commit that a disk is full, and says EIO. Here the room a change may need is allocated first, so that "full" is known before
-/// anything is written, and ``StoreLimits/reserveByteCount`` is kept back, so that deletes and expiry, which copy pages before they free any, always have some.
+/// LMDB finds out in the middle of a commit that a disk is full, and says EIO. Here the room a
+/// change may need is allocated first, so that "full" is known before anything is written, and
+/// ``StoreLimits/reserveByteCount`` is kept back, so that deletes and expiry, which copy pages
+/// before they free any, always have some.
 final class SpaceReserve: Sendable {
     private let environment: Environment
     private let tables: Tables
@@ -13,7 +15,8 @@ final class SpaceReserve: Sendable {
     /// Bytes of the file that are known to be allocated.
     private let allocated: Mutex<Int>
 
-    /// Room is allocated in steps of this size, or of a sixteenth of the file, up to ``stepByteCountMax``.
+    /// Room is allocated in steps of this size, or of a sixteenth of the file, up to
+    /// ``stepByteCountMax``.
     private static let stepByteCount = 1 << 20
     private static let stepByteCountMax = 16 << 20
 
@@ -45,7 +48,8 @@ final class SpaceReserve: Sendable {
         if !isThere { try requireFreePages(growth) }
     }
 
-    /// Allocates up to `end`; nil when there is no room. Where the file system cannot allocate ahead, glibc writes a byte to each block.
+    /// Allocates up to `end`; nil when there is no room. Where the file system cannot allocate
+    /// ahead, glibc writes a byte to each block.
     private func allocate(to end: Int, from used: Int) -> Int? {
         let end = min(end, byteCountMax)
         let descriptor = environment.dataDescriptor
@@ -58,7 +62,8 @@ final class SpaceReserve: Sendable {
         }
     }
 
-    /// Without room to grow, a change may still fit into pages that are free in the file: twice what it needs, since a chunk wants neighbouring ones.
+    /// Without room to grow, a change may still fit into pages that are free in the file: twice
+    /// what it needs, since a chunk wants neighbouring ones.
     private func requireFreePages(_ growth: Int) throws(StoreError) {
         guard try environment.freeByteCount(tables) >= 2 * growth + StoreLimits.reserveByteCount
         else {
@@ -66,7 +71,8 @@ final class SpaceReserve: Sendable {
         }
     }
 
-    /// LMDB may number pages at the end that it never writes; the file is made to cover them, so that a file shorter than its last page is always one that was cut.
+    /// LMDB may number pages at the end that it never writes; the file is made to cover them, so
+    /// that a file shorter than its last page is always one that was cut.
     func coverLastPage() {
         let used = environment.usedByteCount
         let isCovered = allocated.withLock { $0 >= used }
@@ -77,7 +83,8 @@ final class SpaceReserve: Sendable {
         ftruncate(descriptor, off_t(used))
     }
 
-    /// Whether the disk has so little room that a commit of `byteCount` bytes may have failed for that alone.
+    /// Whether the disk has so little room that a commit of `byteCount` bytes may have failed for
+    /// that alone.
     func isExhausted(byteCount: Int) -> Bool {
         var status = statvfs()
         guard fstatvfs(environment.dataDescriptor, &status) == 0 else { return false }

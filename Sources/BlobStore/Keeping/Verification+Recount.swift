@@ -69,7 +69,8 @@ extension Snapshot {
         }
     }
 
-    /// A number for a pair of id and expiry, so that two sets of them can be compared by their sums.
+    /// A number for a pair of id and expiry, so that two sets of them can be compared by their
+    /// sums.
     private static func fingerprint(_ id: String, _ expiresAt: Timestamp) -> UInt64 {
         var hash = SHA256()
         hash.update(data: Keys.expiry(expiresAt, id))
@@ -140,7 +141,8 @@ extension Snapshot {
         }
     }
 
-    /// Every chunk belongs to a blob or an orphan, and every blob has all of its own. Keys only: the bytes are read later.
+    /// Every chunk belongs to a blob or an orphan, and every blob has all of its own. Keys only:
+    /// the bytes are read later.
     borrowing func recountChunks(
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
@@ -192,7 +194,8 @@ extension Snapshot {
         }
     }
 
-    /// Computes every chunk's checksum, whatever was computed before, and the digest of the bytes as given.
+    /// Computes every chunk's checksum, whatever was computed before, and the digest of the bytes
+    /// as given.
     borrowing func checkBytes(of blob: BlobReference) throws(StoreError) {
         let payload = Payload(
             ChunkReader(self), blob: blob, expiresAt: Timestamp(milliseconds: .max))

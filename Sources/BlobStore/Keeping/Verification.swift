@@ -15,10 +15,13 @@ public struct VerifyReport: Sendable, Hashable {
     /// How many problems are described; the others are only counted.
     public static let problemsDescribedMax = 100
 
-    /// Notifications, parts, blobs and orphans that were looked at.
+    /// Notifications that were looked at.
     public var notifications = 0
+    /// Their parts.
     public var parts = 0
+    /// Blobs that were looked at.
     public var blobs = 0
+    /// Orphans that were looked at.
     public var orphans = 0
     /// Stored bytes whose checksums and digests were computed.
     public var bytesStored = 0
@@ -37,10 +40,12 @@ public struct VerifyReport: Sendable, Hashable {
 }
 
 extension BlobStore {
-    /// Recounts everything and reads every byte: records, references, expiry entries, counters, and each blob's chunks against their checksums and its digest.
+    /// Recounts everything and reads every byte: records, references, expiry entries, counters, and
+    /// each blob's chunks against their checksums and its digest.
     ///
-    /// The counting sees one snapshot. Blobs are read in a snapshot each, so that a verification beside a daemon does not make the file grow; one that is deleted meanwhile is left out. Reads
-    /// the whole store, and keeps about 150 bytes a blob in memory.
+    /// The counting sees one snapshot. Blobs are read in a snapshot each, so that a verification
+    /// beside a daemon does not make the file grow; one that is deleted meanwhile is left out.
+    /// Reads the whole store, and keeps about 150 bytes a blob in memory.
     ///
     /// - Parameter progress: called after each blob.
     /// - Returns: what was found; damage is in the report, not thrown.

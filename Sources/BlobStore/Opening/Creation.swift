@@ -3,8 +3,10 @@ internal import LMDB
 
 /// Makes a store that is either whole or not there.
 ///
-/// LMDB syncs neither its first meta pages nor the folder, and a power cut then leaves a file that never opens. So the first commit happens in `store.new/`
-/// inside the folder; both are synced, and one rename puts the file in its place. What a cut leaves of `store.new/` is removed by the next start.
+/// LMDB syncs neither its first meta pages nor the folder, and a power cut then leaves a file that
+/// never opens. So the first commit happens in `store.new/` inside the folder; both are synced, and
+/// one rename puts the file in its place. What a cut leaves of `store.new/` is removed by the next
+/// start.
 enum Creation {
     static let stagingName = "store.new"
 

@@ -1,8 +1,10 @@
 internal import Glibc
 
-/// What can be known of a `data.mdb` before LMDB maps it. A map of a file that was cut short is a signal when it is read, so the file is looked at first.
+/// What can be known of a `data.mdb` before LMDB maps it. A map of a file that was cut short is a
+/// signal when it is read, so the file is looked at first.
 ///
-/// LMDB 0.9 begins with two meta pages; the one with the higher transaction number counts. Offsets are those of `MDB_page` and `MDB_meta` on 64-bit machines.
+/// LMDB 0.9 begins with two meta pages; the one with the higher transaction number counts. Offsets
+/// are those of `MDB_page` and `MDB_meta` on 64-bit machines.
 struct DataFile {
     /// Bytes up to and with the last page in use.
     let usedByteCount: Int

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// The lock that makes one daemon the only writer of a folder: `flock` on `blobd.lock`, taken before anything else is touched. The kernel drops it when the process
-/// ends, however it ends.
+/// The lock that makes one daemon the only writer of a folder: `flock` on `blobd.lock`, taken
+/// before anything else is touched. The kernel drops it when the process ends, however it ends.
 struct DirectoryLock: Sendable {
     private let owner: Owner
 

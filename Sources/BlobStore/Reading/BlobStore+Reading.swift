@@ -3,9 +3,11 @@ internal import LMDB
 // The ways in. Each opens a snapshot of its own and ends it before it returns.
 
 extension BlobStore {
-    /// Calls `body` with the store as it stands now. Opening costs about a hundred nanoseconds and no allocation.
+    /// Calls `body` with the store as it stands now. Opening costs about a hundred nanoseconds and
+    /// no allocation.
     ///
-    /// - Throws: what `body` throws; ``StoreError/readersFull`` when as many snapshots are open as there may be.
+    /// - Throws: what `body` throws; ``StoreError/readersFull`` when as many snapshots are open as
+    ///   there may be.
     @inline(__always)
     public func withSnapshot<Result>(
         _ body: (borrowing Snapshot) throws(StoreError) -> Result
@@ -34,8 +36,8 @@ extension BlobStore {
     /// }
     /// ```
     ///
-    /// Two B-tree lookups for a payload of one chunk, one more for each further chunk; no copy. Do one bounded thing in `body`: while it runs, no space that it can see is used
-    /// again.
+    /// Two B-tree lookups for a payload of one chunk, one more for each further chunk; no copy. Do
+    /// one bounded thing in `body`: while it runs, no space that it can see is used again.
     ///
     /// - Returns: what `body` returned; nil when there is no such part, or it has expired at `now`.
     /// - Throws: what `body` throws, and ``StoreError``.
@@ -95,7 +97,8 @@ extension BlobStore {
 }
 
 extension Payload {
-    /// A copy of the bytes as given, or of a range of them. The dearer way: one copy, and the memory for it.
+    /// A copy of the bytes as given, or of a range of them. The dearer way: one copy, and the
+    /// memory for it.
     public func ownedBytes(in range: Range<Int>? = nil) throws(StoreError) -> [UInt8] {
         let wanted = (range ?? 0..<byteCount).clamped(to: 0..<byteCount)
         var bytes: [UInt8] = []

@@ -1,10 +1,11 @@
 internal import LMDB
 
-/// What a snapshot lends to those who read chunks: the transaction, and where to note that a checksum was computed.
+/// What a snapshot lends to those who read chunks: the transaction, and where to note that a
+/// checksum was computed.
 struct ChunkReader: ~Escapable {
     private let view: ReadView
-    // Unretained: the snapshot that lends this view keeps the store alive, and counting references here would cost more than the lookup's
-    // own bookkeeping.
+    // Unretained: the snapshot that lends this view keeps the store alive, and counting references
+    // here would cost more than the lookup's own bookkeeping.
     private let store: Unmanaged<BlobStore>
 
     @inline(__always)
@@ -14,8 +15,9 @@ struct ChunkReader: ~Escapable {
         store = .passUnretained(snapshot.store)
     }
 
-    /// The stored bytes of chunk `index`, in place. One B-tree lookup; the checksum is computed when the chunk is first read since the store was
-    /// opened, and nothing of a chunk that fails is returned.
+    /// The stored bytes of chunk `index`, in place. One B-tree lookup; the checksum is computed
+    /// when the chunk is first read since the store was opened, and nothing of a chunk that fails
+    /// is returned.
     @inline(__always)
     @_lifetime(copy self)
     func chunk(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
@@ -57,7 +59,8 @@ struct ChunkReader: ~Escapable {
 enum Chunk {
     static let checksumByteCount = 4
 
-    /// The checksum of a chunk covers its key too, so that a chunk in another's place does not pass.
+    /// The checksum of a chunk covers its key too, so that a chunk in another's place does not
+    /// pass.
     static func checksum(number: UInt64, index: Int, bytes: Checksum, byteCount: Int) -> UInt32 {
         let key = Keys.chunk(number, index)
         return Checksum(key.bytes).followed(by: bytes, byteCount: byteCount).value

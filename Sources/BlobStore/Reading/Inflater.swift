@@ -1,6 +1,7 @@
 internal import CZlib
 
-/// Turns a gzip-coded blob back into its bytes as given, piece by piece and in bounded memory (about 48 KiB; zlib's `inflate`).
+/// Turns a gzip-coded blob back into its bytes as given, piece by piece and in bounded memory
+/// (about 48 KiB; zlib's `inflate`).
 ///
 /// It may go on in a later snapshot: hold a ``Lease`` meanwhile. One thread at a time.
 public final class Inflater {
@@ -39,7 +40,8 @@ public final class Inflater {
     /// Appends up to `byteCountMax` bytes as given to `buffer`.
     ///
     /// - Returns: how many; 0 at the end only.
-    /// - Throws: ``StoreError/corrupt(_:)`` when a chunk, the container or the length does not agree.
+    /// - Throws: ``StoreError/corrupt(_:)`` when a chunk, the container or the length does not
+    ///   agree.
     public func read(
         from snapshot: borrowing Snapshot, into buffer: inout [UInt8], byteCountMax: Int
     ) throws(StoreError) -> Int {
@@ -84,7 +86,8 @@ public final class Inflater {
         return wanted
     }
 
-    /// One call of `inflate`: from what is left of the current chunk into `count` bytes of `buffer`.
+    /// One call of `inflate`: from what is left of the current chunk into `count` bytes of
+    /// `buffer`.
     private func step(
         _ reader: ChunkReader, _ buffer: inout [UInt8], at offset: Int, count: Int
     ) throws(StoreError) -> Int {
@@ -107,7 +110,8 @@ public final class Inflater {
     private func inflateOnce(
         _ input: RawSpan, _ buffer: inout [UInt8], at offset: Int, count: Int
     ) -> (code: Int32, consumed: Int, produced: Int) {
-        // Both pointers are used inside this call only, and zlib stays inside the counts it is given.
+        // Both pointers are used inside this call only, and zlib stays inside the counts it is
+        // given.
         input.withUnsafeBytes { source in
             buffer.withUnsafeMutableBytes { target in
                 stream.pointee.next_in = UnsafeMutablePointer(

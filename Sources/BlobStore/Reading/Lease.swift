@@ -1,9 +1,11 @@
 internal import Synchronization
 
-/// A promise that a blob's chunks stay where they are until this ends, also after the snapshot it was taken in has ended.
+/// A promise that a blob's chunks stay where they are until this ends, also after the snapshot it
+/// was taken in has ended.
 ///
-/// Take it with ``Snapshot/lease(_:)`` while the snapshot that found the blob is open. It keeps space from being freed, not views from moving
-/// on: a client that takes an hour to read costs the blob's own bytes and nothing else.
+/// Take it with ``Snapshot/lease(_:)`` while the snapshot that found the blob is open. It keeps
+/// space from being freed, not views from moving on: a client that takes an hour to read costs the
+/// blob's own bytes and nothing else.
 public struct Lease: ~Copyable, Sendable {
     private let table: LeaseTable
     private let number: UInt64

@@ -1,4 +1,5 @@
-/// A part of a notification, or a blob, in place: what it is, and its bytes in the map, borrowed from a ``Snapshot``.
+/// A part of a notification, or a blob, in place: what it is, and its bytes in the map, borrowed
+/// from a ``Snapshot``.
 ///
 /// It can be copied but not kept: it ends with the snapshot that lent it.
 public struct Payload: ~Escapable {
@@ -46,9 +47,11 @@ public struct Payload: ~Escapable {
     /// How many chunks the stored bytes are cut into; 0 for an empty payload.
     public var chunkCount: Int { blob.chunkCount }
 
-    /// The stored bytes of chunk `index`, in place: ``StoreLimits/chunkByteCountMax`` of them, fewer in the last. One B-tree lookup, no copy.
+    /// The stored bytes of chunk `index`, in place: ``StoreLimits/chunkByteCountMax`` of them,
+    /// fewer in the last. One B-tree lookup, no copy.
     ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when the chunk does not match its checksum; nothing of it is lent then.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the chunk does not match its checksum; nothing of
+    ///   it is lent then.
     @inline(__always)
     @_lifetime(copy self)
     public func storedChunk(_ index: Int) throws(StoreError) -> RawSpan {
@@ -56,8 +59,8 @@ public struct Payload: ~Escapable {
         return try reader.chunk(of: blob, at: index)
     }
 
-    /// Calls `body` with the bytes as given, piece by piece, in order. Bytes stored as they were given are lent in place, a chunk at a time; coded ones are inflated
-    /// into a buffer of 64 KiB.
+    /// Calls `body` with the bytes as given, piece by piece, in order. Bytes stored as they were
+    /// given are lent in place, a chunk at a time; coded ones are inflated into a buffer of 64 KiB.
     ///
     /// - Throws: what `body` throws, and ``StoreError/corrupt(_:)``, possibly after some pieces.
     public func forEachPiece(_ body: (RawSpan) throws -> Void) throws {

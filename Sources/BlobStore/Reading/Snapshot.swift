@@ -2,8 +2,9 @@ internal import LMDB
 
 /// The store as it stood at one moment: one LMDB read transaction, renewed from a pool.
 ///
-/// What it lends is good until it ends, and the compiler holds callers to that. While it is open no space that it can see is used again, so do one
-/// bounded thing and leave: never wait for a client inside.
+/// What it lends is good until it ends, and the compiler holds callers to that. While it is open no
+/// space that it can see is used again, so do one bounded thing and leave: never wait for a client
+/// inside.
 public struct Snapshot: ~Copyable {
     let transaction: ReadTransaction
     let store: BlobStore
@@ -21,13 +22,15 @@ public struct Snapshot: ~Copyable {
 
     /// A part of a notification, for reading in place.
     ///
-    /// One B-tree lookup; no copy, no allocation. The record's checksum is computed when it is first read since the store was opened.
+    /// One B-tree lookup; no copy, no allocation. The record's checksum is computed when it is
+    /// first read since the store was opened.
     ///
     /// - Parameters:
     ///   - id: the notification's id, as UTF-8.
     ///   - part: the part's name; empty for the one called `payload`.
     ///   - now: what is past its expiry at this time is not found.
-    /// - Returns: the part, borrowed from this snapshot; that there is none; or that it has expired and is still remembered.
+    /// - Returns: the part, borrowed from this snapshot; that there is none; or that it has expired
+    ///   and is still remembered.
     /// - Throws: ``StoreError/corrupt(_:)`` when the record does not agree with itself.
     @inline(__always)
     @_lifetime(borrow self)
@@ -50,8 +53,8 @@ public struct Snapshot: ~Copyable {
 
     /// A blob by its digest, whatever notifications refer to it. One B-tree lookup.
     ///
-    /// - Returns: its bytes without a media type; missing when nothing refers to it; expired when every part that refers to it was given an expiry that is
-    ///   past.
+    /// - Returns: its bytes without a media type; missing when nothing refers to it; expired when
+    ///   every part that refers to it was given an expiry that is past.
     @_lifetime(borrow self)
     public borrowing func blob(
         _ digest: Digest, asOf now: Timestamp
@@ -83,7 +86,8 @@ public struct Snapshot: ~Copyable {
         return .found(try view.record(id: id.string))
     }
 
-    /// Copies of the records behind `id`, in the order of the ids' bytes; expired ones are left out.
+    /// Copies of the records behind `id`, in the order of the ids' bytes; expired ones are left
+    /// out.
     ///
     /// - Parameters:
     ///   - id: the last id that was seen; empty to begin.
@@ -105,14 +109,16 @@ public struct Snapshot: ~Copyable {
         return records
     }
 
-    /// The stored bytes of a blob from `offset` to the end of the chunk that it lies in. One B-tree lookup, no copy; the chunk's checksum is computed when it is
-    /// first read since the store was opened.
+    /// The stored bytes of a blob from `offset` to the end of the chunk that it lies in. One B-tree
+    /// lookup, no copy; the chunk's checksum is computed when it is first read since the store was
+    /// opened.
     ///
     /// - Parameters:
     ///   - blob: found in this snapshot, or leased.
     ///   - offset: where to begin, in stored bytes; less than `storedByteCount`.
     /// - Returns: at least one byte, borrowed from this snapshot.
-    /// - Throws: ``StoreError/corrupt(_:)`` when the chunk is not there or its checksum does not agree. No byte of it is returned.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the chunk is not there or its checksum does not
+    ///   agree. No byte of it is returned.
     @inline(__always)
     @_lifetime(borrow self)
     public borrowing func storedBytes(
@@ -125,7 +131,8 @@ public struct Snapshot: ~Copyable {
         return chunk.extracting(start..<chunk.byteCount)
     }
 
-    /// A promise that the blob's chunks stay where they are after this snapshot has ended. Takes a lock for some nanoseconds.
+    /// A promise that the blob's chunks stay where they are after this snapshot has ended. Takes a
+    /// lock for some nanoseconds.
     ///
     /// - Parameter blob: found in this snapshot, or already leased.
     public borrowing func lease(_ blob: BlobReference) -> Lease {

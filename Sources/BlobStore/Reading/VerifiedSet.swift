@@ -1,9 +1,11 @@
 internal import Synchronization
 
-/// Which numbered things had their checksum computed since the store was opened: chunks by ordinal, records by revision.
+/// Which numbered things had their checksum computed since the store was opened: chunks by ordinal,
+/// records by revision.
 ///
-/// It is a fixed table of 64-bit words, each with the flags of 32 neighbouring numbers and a tag that says which 32. Neighbours are written
-/// and read together, so a word serves many; numbers that share a place push each other out and are checked again. No locks, no growth.
+/// It is a fixed table of 64-bit words, each with the flags of 32 neighbouring numbers and a tag
+/// that says which 32. Neighbours are written and read together, so a word serves many; numbers
+/// that share a place push each other out and are checked again. No locks, no growth.
 final class VerifiedSet: Sendable {
     private let words: AtomicWords
     private static let flagBits: UInt64 = 5
@@ -34,7 +36,8 @@ final class VerifiedSet: Sendable {
     private func place(_ number: UInt64) -> (index: Int, tag: UInt64, flag: UInt64) {
         let group = number >> Self.flagBits
         let index = Int(truncatingIfNeeded: group) & (words.count - 1)
-        // Tag 0 is an empty word's: 1 is added. Numbers are far below 2^53, so the tag fits its 32 bits.
+        // Tag 0 is an empty word's: 1 is added. Numbers are far below 2^53, so the tag fits its 32
+        // bits.
         let tag = (group >> UInt64(words.count.trailingZeroBitCount)) &+ 1
         return (index, tag & 0xFFFF_FFFF, 1 << (number & 31))
     }

@@ -1,6 +1,8 @@
-/// What a blob is known by: the SHA-256 of its bytes as given, written `sha256:<hex>` as OCI registries do.
+/// What a blob is known by: the SHA-256 of its bytes as given, written `sha256:<hex>` as OCI
+/// registries do.
 public struct Digest: Sendable, Hashable, CustomStringConvertible {
-    // Four words rather than an array: a digest is compared and copied on the read path, without allocation.
+    // Four words rather than an array: a digest is compared and copied on the read path, without
+    // allocation.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     /// How many bytes a digest has.
@@ -78,10 +80,12 @@ public struct Digest: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// True when all 32 bytes are the same.
     public static func == (left: Digest, right: Digest) -> Bool {
         left.words == right.words
     }
 
+    /// Feeds the first 8 bytes to `hasher`.
     public func hash(into hasher: inout Hasher) {
         // A digest is evenly spread already; one word tells blobs apart.
         hasher.combine(words.0)

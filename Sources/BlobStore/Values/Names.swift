@@ -29,7 +29,8 @@ enum Names {
         }
     }
 
-    /// A media type: `type/subtype` and parameters in visible ASCII and spaces (RFC 9110, section 8.3.1).
+    /// A media type: `type/subtype` and parameters in visible ASCII and spaces (RFC 9110, section
+    /// 8.3.1).
     static func checkMediaType(_ text: String) throws(StoreError) {
         guard text.utf8.count <= StoreLimits.mediaTypeByteCountMax else {
             throw refuse(

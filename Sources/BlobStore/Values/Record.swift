@@ -1,4 +1,5 @@
-/// A notification as the store knows it: everything about it but the bytes of its parts. A copy of its own, good for ever.
+/// A notification as the store knows it: everything about it but the bytes of its parts. A copy of
+/// its own, good for ever.
 public struct Record: Sendable, Hashable {
     /// What it is found by.
     public var id: String
@@ -40,8 +41,8 @@ public struct Part: Sendable, Hashable {
     public var coding: Coding { blob.coding }
 }
 
-/// Where a blob's bytes are: a plain value that may outlive the snapshot it came from. To read by it later, hold a ``Lease``
-/// taken while that snapshot was open.
+/// Where a blob's bytes are: a plain value that may outlive the snapshot it came from. To read by
+/// it later, hold a ``Lease`` taken while that snapshot was open.
 public struct BlobReference: Sendable, Hashable {
     /// The SHA-256 of its bytes as given.
     public var digest: Digest

@@ -1,14 +1,17 @@
-/// What can go wrong in the store, and what it means for the caller. A missing or expired payload is none of these: it is nil.
+/// What can go wrong in the store, and what it means for the caller. A missing or expired payload
+/// is none of these: it is nil.
 public enum StoreError: Error, Sendable, CustomStringConvertible {
     /// The input breaks a rule; nothing was changed. Mend the input.
     case invalid(InvalidInput)
-    /// There is no room: the disk, or the size the store may have, is used up. Publishes are refused; reads, deletes and
-    /// expiry go on. Delete something, or give it room, and publish again.
+    /// There is no room: the disk, or the size the store may have, is used up. Publishes are
+    /// refused; reads, deletes and expiry go on. Delete something, or give it room, and publish
+    /// again.
     case full
-    /// A checksum, a digest or a structure does not agree with itself. Nothing was returned. Run `verify`.
+    /// A checksum, a digest or a structure does not agree with itself. Nothing was returned. Run
+    /// `verify`.
     case corrupt(String)
-    /// A sync failed, so whether the change is on disk is not known. The store takes no further change in this process:
-    /// stop it and start again.
+    /// A sync failed, so whether the change is on disk is not known. The store takes no further
+    /// change in this process: stop it and start again.
     case outcomeUnknown(String)
     /// The store was not opened; its files are as they were.
     case cannotOpen(path: String, reason: String)
@@ -17,6 +20,7 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
     /// As many snapshots are open as there may be.
     case readersFull
 
+    /// What went wrong, in words for a person.
     public var description: String {
         switch self {
         case .invalid(let input): input.description
@@ -45,9 +49,11 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
         case payload
     }
 
+    /// Which input it is.
     public var field: Field
     /// Names the value and the limit.
     public var reason: String
 
+    /// The input and what is wrong with it.
     public var description: String { "\(field.rawValue): \(reason)" }
 }

@@ -22,7 +22,8 @@ public enum StoreLimits {
     /// Bytes of a payload in any store: a blob has at most 2^20 chunks.
     public static let payloadByteCountMax = 1 << 36
 
-    /// Stored bytes in a chunk. With its checksum and LMDB's page header a full chunk fills 16 pages.
+    /// Stored bytes in a chunk. With its checksum and LMDB's page header a full chunk fills 16
+    /// pages.
     public static let chunkByteCountMax = 65_516
     /// Puts and deletes in one transaction, about.
     public static let transactionPutCountMax = 4_096
@@ -33,7 +34,8 @@ public enum StoreLimits {
     /// Stored bytes that one such transaction writes.
     static let stagedBatchByteCount = 8 << 20
 
-    /// Bytes a ``PayloadWriter`` keeps in memory; what is longer goes to an unlinked file in the store's folder.
+    /// Bytes a ``PayloadWriter`` keeps in memory; what is longer goes to an unlinked file in the
+    /// store's folder.
     public static let payloadInMemoryByteCountMax = 128 << 10
 
     /// Compressed bytes are kept only where they are at most this share of the bytes as given.
@@ -43,7 +45,8 @@ public enum StoreLimits {
 
     /// Bytes the store's map may cover, unless it is opened with another limit.
     public static let mapByteCountDefault = 256 << 30
-    /// Views open at once, in all processes together, unless the store is opened with another limit.
+    /// Views open at once, in all processes together, unless the store is opened with another
+    /// limit.
     public static let readerCountMaxDefault = 1_000
     /// Room in `data.mdb` kept back for deletes and expiry when the disk is full.
     static let reserveByteCount = 1 << 20

@@ -3,11 +3,13 @@ internal import LMDB
 extension BlobStore {
     /// Does `changes`, in order, and returns once they are on disk.
     ///
-    /// As many as fit the limits of a transaction share one transaction and one sync, so give it all that is waiting. Each change has its own outcome: one that is refused does not touch the
+    /// As many as fit the limits of a transaction share one transaction and one sync, so give it
+    /// all that is waiting. Each change has its own outcome: one that is refused does not touch the
     /// others.
     ///
     /// - Returns: an outcome for each change, in their order.
-    /// - Throws: ``StoreError/outcomeUnknown(_:)`` only: a sync failed, so what became of the changes is not known. Stop the process.
+    /// - Throws: ``StoreError/outcomeUnknown(_:)`` only: a sync failed, so what became of the
+    ///   changes is not known. Stop the process.
     public func apply(
         _ changes: [Change], asOf now: Timestamp
     ) throws(StoreError) -> [Outcome] {
@@ -56,7 +58,8 @@ extension BlobStore {
         }
     }
 
-    /// How far a batch that begins at `start` goes: up to the limits of a transaction, or to a change that is written ahead.
+    /// How far a batch that begins at `start` goes: up to the limits of a transaction, or to a
+    /// change that is written ahead.
     private func batchEnd(of changes: [Change], from start: Int) -> Int {
         var puts = 0
         var bytes = 0
@@ -76,7 +79,8 @@ extension BlobStore {
         return index
     }
 
-    /// Does `changes` in one transaction; when that fails, one by one, so that only those that cannot be done are refused.
+    /// Does `changes` in one transaction; when that fails, one by one, so that only those that
+    /// cannot be done are refused.
     private func applyTogether(
         _ changes: [Change], asOf now: Timestamp
     ) throws(StoreError) -> [Outcome] {
@@ -98,7 +102,8 @@ extension BlobStore {
         return outcomes
     }
 
-    /// Publishes a large blob: its chunks are written ahead, in several transactions under a number that nothing refers to yet, and the last one makes them the notification's. What a crash
+    /// Publishes a large blob: its chunks are written ahead, in several transactions under a number
+    /// that nothing refers to yet, and the last one makes them the notification's. What a crash
     /// leaves of it is an orphan.
     private func applyStaged(_ change: Change, asOf now: Timestamp) throws(StoreError) -> Outcome {
         guard case .publish(let publication) = change else { return .notFound }

@@ -7,7 +7,8 @@ extension BlobStore {
     func whileWriting<Result>(
         _ body: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        // A Mutex's closure gives up typed throws of more than one kind; what came of `body` is carried out of it.
+        // A Mutex's closure gives up typed throws of more than one kind; what came of `body` is
+        // carried out of it.
         var result: Swift.Result<Result, StoreError>?
         writing.withLock { _ in
             do throws(StoreError) {
@@ -32,7 +33,8 @@ extension BlobStore {
     /// - Parameters:
     ///   - growth: bytes it may add to the file.
     ///   - isPublishing: whether it needs room; deletes and expiry live on the reserve.
-    /// - Throws: what `body` throws, with nothing changed; ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
+    /// - Throws: what `body` throws, with nothing changed; ``StoreError/full``;
+    ///   ``StoreError/outcomeUnknown(_:)``.
     func inTransaction<Result>(
         growth: Int, asOf now: Timestamp, isPublishing: Bool,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
@@ -51,8 +53,10 @@ extension BlobStore {
 
     /// What a failed commit means.
     ///
-    /// LMDB says EIO both when a page could not be written because the disk is full and when a sync failed. The first is harmless: the old meta page still counts, and the pages are free. After the second
-    /// the kernel may have thrown the dirty pages away and called them clean, so another sync would lie.
+    /// LMDB says EIO both when a page could not be written because the disk is full and when a sync
+    /// failed. The first is harmless: the old meta page still counts, and the pages are free. After
+    /// the second the kernel may have thrown the dirty pages away and called them clean, so another
+    /// sync would lie.
     private func failure(of error: LMDBError, growth: Int) -> StoreError {
         if error.isMapFull || error.isTransactionFull { return .full }
         switch error.systemError {

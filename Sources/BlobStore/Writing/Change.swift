@@ -8,8 +8,9 @@ public enum Change: Sendable {
 
 /// A part of a notification, to be stored.
 ///
-/// Publishing the part `payload` sets owner, message, rich type and expiry of the notification anew; named parts that are there stay. Publishing a named part to a notification that is
-/// there sets what is given and keeps the rest.
+/// Publishing the part `payload` sets owner, message, rich type and expiry of the notification
+/// anew; named parts that are there stay. Publishing a named part to a notification that is there
+/// sets what is given and keeps the rest.
 public struct Publication: Sendable {
     /// The notification's id; nil to have the store assign the next decimal number that is free.
     public var id: String?

@@ -34,7 +34,8 @@ extension ChangeTransaction {
         return reference
     }
 
-    /// Counts one reference to `blob` less. The last one moves the blob to the orphans; its chunks stay until nobody can be reading them.
+    /// Counts one reference to `blob` less. The last one moves the blob to the orphans; its chunks
+    /// stay until nobody can be reading them.
     mutating func release(_ blob: BlobReference) throws(StoreError) {
         guard var entry = try blobEntry(blob.digest), entry.number == blob.number,
             entry.referenceCount > 0
@@ -56,14 +57,16 @@ extension ChangeTransaction {
         try addOrphan(blob, state: .released)
     }
 
-    /// Makes sure that the blob is found by its digest until `expiry`, which a part that refers to it now has.
+    /// Makes sure that the blob is found by its digest until `expiry`, which a part that refers to
+    /// it now has.
     mutating func extend(_ blob: BlobReference, until expiry: Timestamp) throws(StoreError) {
         guard var entry = try blobEntry(blob.digest), entry.expiryBound < expiry else { return }
         entry.expiryBound = expiry
         try write(entry, blob.digest)
     }
 
-    /// Takes the next number for a blob. A chunk's ordinal is the blob's number plus its index, so a blob takes as many numbers as it has chunks.
+    /// Takes the next number for a blob. A chunk's ordinal is the blob's number plus its index, so
+    /// a blob takes as many numbers as it has chunks.
     mutating func takeBlobNumber(_ payload: PreparedPayload) -> UInt64 {
         let number = counters.nextBlobNumber
         counters.nextBlobNumber += UInt64(max(1, payload.checksums.count))
@@ -94,7 +97,8 @@ extension ChangeTransaction {
         let entry = OrphanEntry(
             digest: blob.digest, transaction: transaction.id,
             storedByteCount: blob.storedByteCount, state: state)
-        try transaction.set(Keys.orphan(blob.number), to: entry.bytes, in: tables.orphans)
+        try transaction.set(
+            Keys.orphan(blob.number), to: entry.bytes(number: blob.number), in: tables.orphans)
         counters.orphanBlobs += 1
         counters.orphanBytes = try counters.orphanBytes.changed(
             by: blob.storedByteCount, "orphan bytes")

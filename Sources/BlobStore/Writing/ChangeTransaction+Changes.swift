@@ -1,4 +1,5 @@
-// Each kind of change, inside one transaction. What can be refused is refused before anything is written.
+// Each kind of change, inside one transaction. What can be refused is refused before anything is
+// written.
 
 extension ChangeTransaction {
     mutating func apply(_ change: Change, staged: UInt64? = nil) throws(StoreError) -> Outcome {

@@ -1,6 +1,7 @@
 internal import LMDB
 
-/// One LMDB write transaction of the store, with the counters it will leave. All that it changes is committed together, or nothing of it.
+/// One LMDB write transaction of the store, with the counters it will leave. All that it changes is
+/// committed together, or nothing of it.
 ///
 /// A failure in the middle leaves it half done: end it without ``commit()``.
 struct ChangeTransaction: ~Copyable {

@@ -78,7 +78,8 @@ final class Deflater {
             let start = output.count
             output.append(contentsOf: repeatElement(0, count: Self.stepByteCount))
             let input = bytes.extracting(offset..<bytes.byteCount)
-            // Both pointers are used inside this call only, and zlib stays inside the counts it is given.
+            // Both pointers are used inside this call only, and zlib stays inside the counts it is
+            // given.
             let (code, consumed, produced) = input.withUnsafeBytes { source in
                 output.withUnsafeMutableBytes { target in
                     stream.pointee.next_in = UnsafeMutablePointer(

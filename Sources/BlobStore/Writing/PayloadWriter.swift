@@ -1,6 +1,7 @@
 internal import Crypto
 
-/// Takes in the bytes of a payload, in pieces of any size, in bounded memory: up to ``StoreLimits/payloadInMemoryByteCountMax`` are kept, more go to an unlinked file in the store's
+/// Takes in the bytes of a payload, in pieces of any size, in bounded memory: up to
+/// ``StoreLimits/payloadInMemoryByteCountMax`` are kept, more go to an unlinked file in the store's
 /// folder, which is gone when the writer is, however the process ends.
 ///
 /// Nothing of it is in the store until it is published.
@@ -19,8 +20,8 @@ public struct PayloadWriter: ~Copyable, Sendable {
 
     /// Takes in some more bytes, hashing them as they come.
     ///
-    /// - Throws: ``StoreError/invalid(_:)`` when the payload gets larger than the store allows, ``StoreError/full`` when the disk has no room. The writer is of no
-    ///   further use then.
+    /// - Throws: ``StoreError/invalid(_:)`` when the payload gets larger than the store allows,
+    ///   ``StoreError/full`` when the disk has no room. The writer is of no further use then.
     public mutating func append(_ bytes: RawSpan) throws(StoreError) {
         let limit = store.options.payloadByteCountMax
         guard bytes.byteCount <= limit - byteCount else {
@@ -33,13 +34,17 @@ public struct PayloadWriter: ~Copyable, Sendable {
         try content.append(bytes, directory: store.directory)
     }
 
-    /// Ends the payload: knows its digest, compresses it where that helps, and computes its chunks' checksums.
+    /// Ends the payload: knows its digest, compresses it where that helps, and computes its chunks'
+    /// checksums.
     ///
-    /// Compression is tried for media types that shrink, unless the store has the blob already, and kept where the result is at most 90 % of the bytes as given. It may take a
-    /// second for tens of megabytes of text.
+    /// Compression is tried for media types that shrink, unless the store has the blob already, and
+    /// kept where the result is at most 90 % of the bytes as given. It may take a second for tens
+    /// of megabytes of text.
     ///
-    /// - Parameter mediaType: of the form `type/subtype`, with parameters or without (RFC 9110, section 8.3.1).
-    /// - Throws: ``StoreError/invalid(_:)`` for another form, ``StoreError/full`` when the disk has no room.
+    /// - Parameter mediaType: of the form `type/subtype`, with parameters or without (RFC 9110,
+    ///   section 8.3.1).
+    /// - Throws: ``StoreError/invalid(_:)`` for another form, ``StoreError/full`` when the disk has
+    ///   no room.
     public consuming func finish(mediaType: String) throws(StoreError) -> PreparedPayload {
         try Names.checkMediaType(mediaType)
         let digest = Digest(hash.finalize())
@@ -59,7 +64,8 @@ public struct PayloadWriter: ~Copyable, Sendable {
     }
 }
 
-/// A payload that is ready to be published, any number of times: its digest, and its bytes as they will be stored, in memory or in an unlinked file.
+/// A payload that is ready to be published, any number of times: its digest, and its bytes as they
+/// will be stored, in memory or in an unlinked file.
 public final class PreparedPayload: Sendable {
     /// The SHA-256 of the bytes as given.
     public let digest: Digest

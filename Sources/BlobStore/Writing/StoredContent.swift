@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// Bytes on their way into the store: in memory while they are few, in an unlinked file when they are many.
+/// Bytes on their way into the store: in memory while they are few, in an unlinked file when they
+/// are many.
 enum StoredContent: Sendable {
     case memory([UInt8])
     case file(SpoolFile)
@@ -33,7 +34,8 @@ enum StoredContent: Sendable {
         }
     }
 
-    /// Calls `body` with the bytes, in pieces of ``StoreLimits/chunkByteCountMax``, in order, beginning with piece `first`, at most `count` pieces.
+    /// Calls `body` with the bytes, in pieces of ``StoreLimits/chunkByteCountMax``, in order,
+    /// beginning with piece `first`, at most `count` pieces.
     func forEachChunk(
         from first: Int = 0, count: Int = .max,
         _ body: (Int, RawSpan) throws(StoreError) -> Void

@@ -1,4 +1,76 @@
-// What Glibc's Swift module leaves out: epoll, accept4, eventfd, peer credentials. Static inline shims only; no logic lives here.
+// What Glibc's Swift module leaves out: epoll, accept4, eventfd, signalfd, peer credentials and a few more. Thin shims only; no logic
+// lives here. Every function returns what the call beneath it returns, and leaves errno as that call left it.
+//
+// They are functions rather than inline ones because the calls need _GNU_SOURCE, with which the C library's headers declare types
+// otherwise than Glibc's Swift module has them.
 #ifndef CLINUX_H
 #define CLINUX_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// epoll(7).
+
+enum { CLINUX_IN = 0x001, CLINUX_OUT = 0x004, CLINUX_ERR = 0x008, CLINUX_HUP = 0x010 };
+
+int clinux_epoll_create(void);
+int clinux_epoll_add(int set, int fd, uint32_t events, uint64_t token);
+int clinux_epoll_modify(int set, int fd, uint32_t events, uint64_t token);
+int clinux_epoll_remove(int set, int fd);
+/// The size of struct epoll_event, which is packed on x86-64, so that Swift cannot see it.
+size_t clinux_epoll_event_size(void);
+int clinux_epoll_wait(int set, void *events, int count, int timeout_ms);
+uint64_t clinux_epoll_token(const void *events, int index);
+uint32_t clinux_epoll_flags(const void *events, int index);
+
+// eventfd(2) and signalfd(2).
+
+int clinux_eventfd(void);
+/// Blocks SIGTERM and SIGINT for the calling thread and those it starts, and returns a descriptor to read them from.
+int clinux_stop_signals(void);
+/// Takes one signal from such a descriptor: its number, or -1.
+int clinux_take_signal(int fd);
+void clinux_ignore_sigpipe(void);
+
+// Sockets: unix(7), accept4(2), sendfile(2).
+
+/// The size of sun_path: a path must be shorter.
+enum { CLINUX_PATH_MAX = 108 };
+
+int clinux_unix_socket(void);
+int clinux_bind(int fd, const void *path, size_t length);
+int clinux_connect(int fd, const void *path, size_t length);
+int clinux_set_nonblocking(int fd);
+int clinux_accept(int fd);
+/// The user at the other end (SO_PEERCRED); 0, or -1 when it is not known.
+int clinux_peer_uid(int fd, uint32_t *uid);
+/// How much of what was sent the peer has not read yet, in whole kernel buffers (SIOCOUTQ); -1 when it is not known.
+int clinux_unread_by_peer(int fd);
+ssize_t clinux_sendfile(int to, int from, int64_t offset, size_t count);
+ssize_t clinux_send(int fd, const void *bytes, size_t count);
+
+/// A struct iovec that is only read.
+struct clinux_piece {
+    const void *bytes;
+    size_t count;
+};
+ssize_t clinux_send_pieces(int fd, const struct clinux_piece *pieces, size_t count);
+int clinux_shutdown_sending(int fd);
+
+// The process and its threads.
+
+/// Raises the soft limit on descriptors to the hard one and returns it; -1 when it is not known.
+int64_t clinux_raise_descriptor_limit(void);
+/// Opens a folder for naming files in it (O_PATH).
+int clinux_open_folder(const char *path);
+/// Names the calling thread, with at most 15 bytes.
+void clinux_name_thread(const char *name);
+
+// Clocks: clock_gettime(2), in nanoseconds.
+
+int64_t clinux_monotonic_ns(void);
+int64_t clinux_boot_ns(void);
+int64_t clinux_wall_ns(void);
+
 #endif

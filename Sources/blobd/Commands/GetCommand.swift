@@ -1,6 +1,6 @@
 import ArgumentParser
 import BlobClient
-import Glibc
+import BlobStore
 
 /// `blobd get`: fetches a payload, or fetches and checks many.
 struct GetCommand: ParsableCommand {
@@ -19,6 +19,8 @@ struct GetCommand: ParsableCommand {
               blobd get 42 -o photo.jpg
               blobd get 42 --part sound | aplay
               blobd get --ids-from ids.txt --check    # fetch all, compare all, keep none
+
+            With --data the store is read directly, beside a daemon or without one.
             """)
 
     @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
@@ -41,6 +43,12 @@ struct GetCommand: ParsableCommand {
     @Flag(help: "With --check: print the summary as JSON.")
     var json = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Read the store in this folder directly instead of asking a daemon.",
+            valueName: "dir"))
+    var data: String?
+
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
@@ -57,51 +65,76 @@ struct GetCommand: ParsableCommand {
     }
 
     func run() throws {
+        // Read first, so that a bad list is found before anything is connected.
+        let ids = try idsFrom.map { try IDList.read($0) }
+        if let data {
+            let store = try LocalStore.open(data)
+            if let ids { return try checkMany(ids, in: store) }
+            return try write { output throws in
+                // `validate` saw to it that there is an id.
+                let found = try LocalStore.payload(store, id ?? "", part: part)
+                try output(found.mediaType, found.bytes.span.bytes)
+            }
+        }
         var connection = try socket.connect()
-        if let idsFrom {
-            try checkMany(try IDList.read(idsFrom), &connection)
-        } else if let output {
-            try fetch(to: output, &connection)
-        } else {
-            try fetchToStandardOutput(&connection)
+        if let ids { return try checkMany(ids, &connection) }
+        var progress = ProgressBar("fetching")
+        defer { progress.finish() }
+        var received: UInt64 = 0
+        try write { output throws in
+            try connection.get(id ?? "", part: part) { info, piece in
+                try output(info.mediaType, piece)
+                received += UInt64(piece.byteCount)
+                progress.update(received, of: info.byteCount)
+            }
         }
     }
 
-    private func fetch(to path: String, _ connection: inout BlobConnection) throws {
-        let file = try NewFile(path)
-        try fetch(&connection) { _, piece throws(CommandFailure) in try file.write(piece) }
-        try file.keep()
-    }
-
-    private func fetchToStandardOutput(_ connection: inout BlobConnection) throws {
+    /// Lets `fetch` hand pieces to the file of `-o`, which appears when `fetch` has returned, or to
+    /// standard output.
+    private func write(
+        _ fetch: (_ output: (String, RawSpan) throws -> Void) throws -> Void
+    ) throws {
+        if let output {
+            let file = try NewFile(output)
+            try fetch { _, piece in try file.write(piece) }
+            try file.keep()
+            return
+        }
         let isTerminal = StandardOutput.isTerminal
-        try fetch(&connection) { info, piece throws(CommandFailure) in
-            guard !isTerminal || MediaTypes.isText(info.mediaType) else {
+        try fetch { mediaType, piece in
+            guard !isTerminal || MediaTypes.isText(mediaType) else {
                 throw CommandFailure(
-                    .badUsage,
-                    "\(info.mediaType) is not for a terminal; write it to a file: -o FILE")
+                    .badUsage, "\(mediaType) is not for a terminal; write it to a file: -o FILE")
             }
             try StandardOutput.write(piece)
         }
     }
 
-    private func fetch(
-        _ connection: inout BlobConnection,
-        _ write: (PayloadInfo, RawSpan) throws(CommandFailure) -> Void
-    ) throws {
-        var progress = ProgressBar("fetching")
-        defer { progress.finish() }
-        var received: UInt64 = 0
-        // `validate` saw to it that there is an id.
-        try connection.get(id ?? "", part: part) { info, piece in
-            try write(info, piece)
-            received += UInt64(piece.byteCount)
-            progress.update(received, of: info.byteCount)
+    /// The same as the other `checkMany`, with the library instead of a daemon.
+    private func checkMany(_ ids: [String], in store: BlobStore) throws {
+        var report = CheckReport()
+        var digests: Set<String> = []
+        for id in ids {
+            do {
+                let found = try LocalStore.payload(store, id, part: part)
+                report.byteCount += UInt64(found.bytes.count)
+                if "\(PayloadDigest(of: found.bytes.span.bytes))" == found.digest {
+                    report.right += 1
+                    digests.insert(found.digest)
+                } else {
+                    report.damaged += 1
+                }
+            } catch let failure as CommandFailure {
+                if failure.status == .notFound { report.missing += 1 } else { report.damaged += 1 }
+                report.tell(id, failure.message)
+            }
         }
+        report.distinct = digests.count
+        try report.finish(asJSON: json)
     }
 
     private func checkMany(_ ids: [String], _ connection: inout BlobConnection) throws {
-        let start = ContinuousClock.now
         var report = CheckReport()
         var digests: Set<PayloadDigest> = []
         var bytes: UInt64 = 0
@@ -119,10 +152,8 @@ struct GetCommand: ParsableCommand {
                 digests.insert(info.digest)
             case .failed(let error):
                 report.count(error)
-                if report.wrong <= CheckReport.shownMax {
-                    progress.finish()
-                    StandardError.write("blobd: \(HumanText.line(id)): \(error)\n")
-                }
+                progress.finish()
+                report.tell(id, "\(error)")
             default:
                 throw CommandFailure(.refused, "an answer to something else than a get")
             }
@@ -131,11 +162,7 @@ struct GetCommand: ParsableCommand {
         progress.finish()
         report.distinct = digests.count
         report.byteCount = bytes
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
-        report.seconds = (seconds * 1_000).rounded() / 1_000
-        try StandardOutput.write(json ? try JSONLine.text(report) : report.text)
-        if report.damaged + report.refused > 0 { throw ExitCode(ExitStatus.refused.rawValue) }
-        if report.wrong > 0 { throw ExitCode(ExitStatus.notFound.rawValue) }
+        try report.finish(asJSON: json)
     }
 }
 
@@ -153,6 +180,12 @@ private struct CheckReport: Encodable {
     var byteCount: UInt64 = 0
     var seconds = 0.0
 
+    private let start = ContinuousClock.now
+
+    private enum CodingKeys: CodingKey {
+        case right, missing, expired, damaged, refused, distinct, byteCount, seconds
+    }
+
     var wrong: Int { missing + expired + damaged + refused }
 
     mutating func count(_ error: ClientError) {
@@ -164,7 +197,22 @@ private struct CheckReport: Encodable {
         }
     }
 
-    var text: String {
+    /// Tells of one failure on standard error, unless there were many already.
+    func tell(_ id: String, _ why: String) {
+        guard wrong <= Self.shownMax else { return }
+        StandardError.write("blobd: \(HumanText.line(id)): \(why)\n")
+    }
+
+    /// Prints the summary. Throws the exit code that goes with it, unless all was right.
+    mutating func finish(asJSON: Bool) throws {
+        let elapsed = (ContinuousClock.now - start) / .seconds(1)
+        seconds = (elapsed * 1_000).rounded() / 1_000
+        try StandardOutput.write(asJSON ? try JSONLine.text(self) : text)
+        if damaged + refused > 0 { throw ExitCode(ExitStatus.refused.rawValue) }
+        if wrong > 0 { throw ExitCode(ExitStatus.notFound.rawValue) }
+    }
+
+    private var text: String {
         var text =
             "\(HumanText.count(right)) payloads right (\(HumanText.count(distinct)) distinct), "
             + "\(HumanText.bytes(byteCount)) in \(seconds) s\n"

@@ -33,7 +33,7 @@ struct SocketOptions: ParsableArguments {
         return try BlobConnection.connect(to: try path(), options: options)
     }
 
-    private func path() throws -> String {
+    func path() throws -> String {
         if let socket {
             guard !socket.isEmpty else {
                 throw CommandFailure(.badUsage, "--socket is empty; it takes the path of a socket")

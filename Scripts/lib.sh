@@ -1,0 +1,70 @@
+# What the scripts share. To be sourced, from a script that has `set -euo pipefail`.
+
+# The folder of the package, whatever the current one is.
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+
+# Words about the progress go to standard error; standard output is for results.
+say() { printf '%s\n' "$*" >&2; }
+
+die() {
+    say "$*"
+    exit 1
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "This needs root and there is no sudo here. Run as root: $*"
+    fi
+}
+
+# Installs the Debian packages whose test fails. Each argument is 'package:test command'.
+install_missing() {
+    local missing=() entry
+    for entry in "$@"; do
+        eval "${entry#*:}" >/dev/null 2>&1 || missing+=("${entry%%:*}")
+    done
+    [ "${#missing[@]}" -gt 0 ] || return 0
+    command -v apt-get >/dev/null ||
+        die "Missing: ${missing[*]}. Install what your system has for these Debian packages."
+    say "Installing ${missing[*]} …"
+    as_root apt-get update -qq >&2
+    as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
+
+# Installs what a build needs: the two C libraries, and pkg-config to find them.
+install_build_needs() {
+    command -v swift >/dev/null ||
+        die "There is no swift here. Install Swift 6.2 or later: https://www.swift.org/install/linux/"
+    # Without pkg-config a header in its usual place is just as good a sign.
+    install_missing \
+        'pkg-config:command -v pkg-config' \
+        'liblmdb-dev:pkg-config --exists lmdb || test -e /usr/include/lmdb.h' \
+        'zlib1g-dev:pkg-config --exists zlib || test -e /usr/include/zlib.h'
+}
+
+# Builds blobd in release. Sets BLOBD to the program's path.
+build_release() {
+    say "Building blobd in release …"
+    swift build --package-path "$ROOT" -c release --product blobd >&2
+    BLOBD="$(swift build --package-path "$ROOT" -c release --show-bin-path)/blobd"
+}
+
+# Waits until a daemon answers on a socket: wait_for_daemon SOCKET PID LOG. It must answer within 10 s.
+wait_for_daemon() {
+    local tries
+    for tries in $(seq 1 200); do
+        if curl -sf --max-time 2 --unix-socket "$1" -o /dev/null http://blobd/healthz; then
+            return 0
+        fi
+        kill -0 "$2" 2>/dev/null || break
+        sleep 0.05
+    done
+    say "The daemon did not get ready. It said:"
+    cat "$3" >&2
+    exit 1
+}

@@ -1,0 +1,43 @@
+import BlobStore
+import Glibc
+
+/// A store opened by a command, without a daemon or beside one.
+enum LocalStore {
+    /// Opens for reading only. A folder that is not there is bad usage; a store that cannot be opened is a
+    /// refusal, with the reason.
+    static func open(_ directory: String) throws(CommandFailure) -> BlobStore {
+        var status = stat()
+        guard stat(directory, &status) == 0 else {
+            throw CommandFailure(.badUsage, "\(directory): \(errorText(errno))")
+        }
+        do {
+            return try BlobStore.openReadOnly(at: directory)
+        } catch {
+            throw CommandFailure(.refused, "\(error)")
+        }
+    }
+
+    /// A copy of a part (nil: `payload`) with its media type and its digest in words. Throws `notFound` when
+    /// there is none, or it has expired.
+    static func payload(
+        _ store: BlobStore, _ id: String, part: String?
+    ) throws -> (bytes: [UInt8], mediaType: String, digest: String) {
+        let now = Timestamp(milliseconds: wallClockMilliseconds())
+        do {
+            // Copied, because a reader of standard output may take its time, and a snapshot must not.
+            let found = try store.withPayload(for: id, part: part ?? "payload", asOf: now) {
+                payload in
+                let type = payload.mediaType.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+                return (try payload.ownedBytes(), type, "\(payload.digest)")
+            }
+            guard let found else {
+                throw CommandFailure(
+                    .notFound,
+                    "there is no part '\(part ?? "payload")' of '\(id)', or it has expired")
+            }
+            return found
+        } catch let error as StoreError {
+            throw CommandFailure(.refused, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import BlobProtocol
+import CLinux
+import Logging
+
+/// The main thread's work: accepting connections, handing each to the worker that has the fewest, and waiting for the signal to stop.
+struct Acceptor: ~Copyable {
+    private let poller: Poller
+    private let signals: OwnedDescriptor
+    private let connectionCountMax: Int
+    private let policy: PeerPolicy
+    private let counters: DaemonCounters
+    private let inboxes: [WorkerInbox]
+    private let log: Logger
+    /// Until when nobody is accepted; nil while connections are.
+    private var pausedUntil: Instant?
+    private var nextRefusalLog = Instant.now
+
+    private enum Token {
+        static let listener: UInt64 = 0
+        static let signal: UInt64 = 1
+        static let failure: UInt64 = 2
+    }
+
+    /// Why accepting ended.
+    enum End {
+        case signal(Int32)
+        /// A sync has failed.
+        case outcomeUnknown
+    }
+
+    /// Waits for connections to `listener`, for the signals that `signals` (a signalfd) reads, and for `failure`.
+    init(
+        listener: borrowing ListeningSocket, signals: consuming OwnedDescriptor,
+        failure: borrowing WakeSignal, connectionCountMax: Int, policy: PeerPolicy,
+        counters: DaemonCounters, inboxes: [WorkerInbox], log: Logger
+    ) throws(SystemError) {
+        let poller = try Poller()
+        try poller.add(listener.number, token: Token.listener, .input)
+        try poller.add(signals.number, token: Token.signal, .input)
+        try poller.add(failure.number, token: Token.failure, .input)
+        self.poller = poller
+        self.signals = signals
+        self.connectionCountMax = connectionCountMax
+        self.policy = policy
+        self.counters = counters
+        self.inboxes = inboxes
+        self.log = log
+    }
+
+    /// Accepts until there is a reason to stop.
+    mutating func run(_ listener: borrowing ListeningSocket) -> End {
+        while true {
+            let now = Instant.now
+            var pause = -1
+            if let until = pausedUntil {
+                pause = max(0, until.milliseconds(since: now))
+                if pause == 0 { resume(listener) }
+            }
+            let count = poller.wait(milliseconds: pausedUntil == nil ? -1 : pause)
+            for index in 0..<count {
+                switch poller.event(index).token {
+                case Token.signal:
+                    let number = clinux_take_signal(signals.number)
+                    if number > 0 { return .signal(number) }
+                case Token.failure: return .outcomeUnknown
+                default: acceptWaiting(listener)
+                }
+            }
+        }
+    }
+
+    /// Waits for another signal to stop, at most for `milliseconds`.
+    ///
+    /// - Returns: whether one came.
+    func waitForSignal(milliseconds: Int) -> Bool {
+        let count = poller.wait(milliseconds: milliseconds)
+        for index in 0..<count where poller.event(index).token == Token.signal {
+            if clinux_take_signal(signals.number) > 0 { return true }
+        }
+        return false
+    }
+
+    /// Takes no more connections.
+    func close(_ listener: borrowing ListeningSocket) {
+        poller.remove(listener.number)
+    }
+
+    private mutating func acceptWaiting(_ listener: borrowing ListeningSocket) {
+        while true {
+            guard counters.connectionCount < connectionCountMax else {
+                // Those who wait in the backlog are accepted when others have left.
+                return pauseAccepting(listener)
+            }
+            switch listener.accept() {
+            case .connection(let socket): admit(socket)
+            case .none: return
+            case .exhausted(let error):
+                log.warning("Nobody is accepted for a moment: \(error)")
+                return pauseAccepting(listener)
+            }
+        }
+    }
+
+    private mutating func admit(_ socket: consuming Socket) {
+        let user = socket.peerUserID
+        guard policy.allows(user) else {
+            counters.refusedPeers.add()
+            let now = Instant.now
+            if now >= nextRefusalLog {
+                nextRefusalLog = now.after(milliseconds: 10_000)
+                log.warning(
+                    "User \(user.map { String($0) } ?? "unknown") may not connect (--allow-uid)")
+            }
+            socket.sayForbidden()
+            return
+        }
+        var least = 0
+        for index in inboxes.indices
+        where counters.workers[index].connectionCount < counters.workers[least].connectionCount {
+            least = index
+        }
+        counters.workers[least].countConnection(1)
+        inboxes[least].post(
+            WorkerMessage(token: .worker, content: .accepted(socket.release())))
+    }
+
+    /// Takes the listener out of the poller for a moment, so that connections that cannot be accepted cost nothing meanwhile.
+    private mutating func pauseAccepting(_ listener: borrowing ListeningSocket) {
+        poller.change(listener.number, token: Token.listener, [])
+        pausedUntil = Instant.now.after(milliseconds: DaemonLimits.acceptPauseMilliseconds)
+    }
+
+    private mutating func resume(_ listener: borrowing ListeningSocket) {
+        poller.change(listener.number, token: Token.listener, .input)
+        pausedUntil = nil
+    }
+}
+
+extension Socket {
+    /// Tells a peer that is not served, in HTTP, which people can read.
+    fileprivate borrowing func sayForbidden() {
+        var body: [UInt8] = []
+        Problem.compose(
+            ProtocolError(.forbidden, "your user may not connect to this daemon"), into: &body)
+        var answer: [UInt8] = []
+        HTTPResponseHead.begin(403, into: &answer)
+        HTTPResponseHead.field("Content-Type", Problem.mediaType, into: &answer)
+        HTTPResponseHead.field("Content-Length", UInt64(body.count), into: &answer)
+        HTTPResponseHead.field("Connection", "close", into: &answer)
+        HTTPResponseHead.end(into: &answer)
+        answer.append(contentsOf: body)
+        _ = send(answer.span.bytes)
+    }
+}

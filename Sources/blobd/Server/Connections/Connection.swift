@@ -1,0 +1,101 @@
+import BlobProtocol
+import BlobStore
+
+/// A client's connection, as its worker knows it. It is small: buffers exist only while there is something in them.
+final class Connection {
+    /// The socket. It is closed when the connection is let go of.
+    let socket: Socket
+    let address: ConnectionAddress
+    var token: ConnectionToken { address.token }
+
+    /// Told by the first byte; nil before that.
+    var dialect: Dialect?
+    /// What is to be done with the input.
+    var phase = Phase.head
+    /// How far the end of an HTTP head has been looked for in ``rest``.
+    var headScanner = HeadScanner()
+    /// Whether the binary protocol's hello has been answered.
+    var isGreeted = false
+    /// Input that was read and not used yet.
+    var rest: [UInt8] = []
+    /// Whether ``rest`` may begin with a whole request, which had to wait for the next turn.
+    var hasUnreadRequests = false
+    /// The peer sends no more.
+    var hasInputEnded = false
+
+    /// What the socket has not taken yet.
+    var output = OutputQueue()
+    /// The socket took no more when it was last written to.
+    var isBlocked = false
+    /// No further request is answered: close when the output is sent.
+    var isEnding = false
+    /// Nothing can be sent or read any more: drop it.
+    var isBroken = false
+
+    /// What the poller waits for.
+    var interest = Poller.Interest.input
+    /// Whether it is in the worker's line for another turn.
+    var isInLine = false
+
+    var deadline: Deadline
+    var receivedByteCount = 0
+    var sentByteCount = 0
+    /// Input thrown away while lingering, in bytes.
+    var lingeredByteCount = 0
+
+    /// What a connection is busy with.
+    enum Phase {
+        /// A request's head is expected.
+        case head
+        /// A body is being received.
+        case body(Upload)
+        /// A body may be received once there is memory.
+        case awaitingMemory(Upload)
+        /// The writer has a change of this connection.
+        case awaitingChange(PendingReply)
+        /// A body is thrown away, so many more bytes of it.
+        case skipping(UInt64)
+        /// Everything is sent and said to be the last; input is thrown away until the peer hangs up.
+        case lingering
+    }
+
+    init(_ socket: consuming Socket, address: ConnectionAddress, now: Instant) {
+        self.socket = socket
+        self.address = address
+        deadline = Deadline(now: now)
+    }
+
+    /// Whether something was asked that is not answered yet, or answered and not sent.
+    var isBusy: Bool {
+        if !output.isEmpty { return true }
+        switch phase {
+        case .head: return hasUnreadRequests
+        case .lingering: return false
+        case .body, .awaitingMemory, .awaitingChange, .skipping: return true
+        }
+    }
+
+    /// Whether input may be read.
+    var takesInput: Bool {
+        switch phase {
+        case .head, .body, .skipping, .lingering: !hasInputEnded
+        case .awaitingMemory, .awaitingChange: false
+        }
+    }
+
+    /// What the client is being waited for, if anything.
+    var awaited: Deadline.Kind {
+        if !output.isEmpty { return .answer }
+        switch phase {
+        case .head: return rest.isEmpty ? .idle : .head
+        case .body, .skipping: return .body
+        case .awaitingMemory, .awaitingChange: return .ours
+        case .lingering: return .linger
+        }
+    }
+
+    /// Bytes that have moved in the direction that is waited for. What the kernel still holds has not reached the client.
+    var progress: Int {
+        awaited == .answer ? sentByteCount - socket.unreadByPeer : receivedByteCount
+    }
+}

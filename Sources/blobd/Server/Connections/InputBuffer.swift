@@ -1,0 +1,65 @@
+/// The bytes a worker is reading, of one connection at a time. A connection at rest has no buffer; the little that is left of a
+/// turn is copied to it.
+struct InputBuffer: ~Copyable {
+    private let storage: UnsafeMutableRawBufferPointer
+    private var start = 0
+    private var end = 0
+
+    /// A buffer of ``DaemonLimits/inputByteCountMax`` bytes.
+    init() {
+        storage = .allocate(byteCount: DaemonLimits.inputByteCountMax, alignment: 16)
+    }
+
+    deinit {
+        storage.deallocate()
+    }
+
+    /// The bytes that have been read and not used.
+    var bytes: RawSpan {
+        @_lifetime(borrow self)
+        borrowing get {
+            // The storage lives as long as this value, and is changed by `mutating` methods only, which no span of it survives.
+            let bytes = UnsafeRawBufferPointer(rebasing: storage[start..<end])
+            let span = RawSpan(_unsafeBytes: bytes)
+            return _overrideLifetime(span, borrowing: self)
+        }
+    }
+
+    var isEmpty: Bool { start == end }
+    var byteCount: Int { end - start }
+    /// Whether nothing more can be read before something is used.
+    var isFull: Bool { start == 0 && end == storage.count }
+
+    /// Begins with what is left of an earlier turn, which must fit.
+    mutating func load(_ rest: [UInt8]) {
+        precondition(rest.count <= storage.count)
+        start = 0
+        end = rest.count
+        storage.copyBytes(from: rest)
+    }
+
+    /// A copy of what has not been used.
+    func rest() -> [UInt8] {
+        Array(storage[start..<end])
+    }
+
+    /// The first `count` bytes are used.
+    mutating func consume(_ count: Int) {
+        precondition(count >= 0 && count <= end - start)
+        start += count
+        if start == end { (start, end) = (0, 0) }
+    }
+
+    /// Reads from a socket behind what is there (`read`).
+    mutating func read(from socket: borrowing Socket) -> Socket.Transfer {
+        if end == storage.count, start > 0 {
+            storage.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))
+            (start, end) = (0, end - start)
+        }
+        let free = UnsafeMutableRawBufferPointer(rebasing: storage[end...])
+        guard !free.isEmpty else { return .blocked }
+        let transfer = socket.read(into: free)
+        if case .moved(let count) = transfer { end += count }
+        return transfer
+    }
+}

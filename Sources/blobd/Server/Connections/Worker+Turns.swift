@@ -1,0 +1,171 @@
+import BlobProtocol
+import BlobStore
+import Logging
+
+// One connection's turn: send what is queued, read, answer, send.
+
+extension Worker {
+    /// Gives a connection its turn, which ends when there is nothing more to do for it now or it has been sent its share.
+    func takeTurn(
+        _ connection: Connection, readable: Bool, _ input: inout InputBuffer,
+        _ batch: inout AnswerBatch
+    ) {
+        var budget = DaemonLimits.turnByteCountMax
+        if !connection.output.isEmpty {
+            sendQueued(connection, &budget)
+            if !connection.output.isEmpty || connection.isBroken { return }
+        }
+        input.load(connection.rest)
+        connection.rest = []
+        connection.hasUnreadRequests = false
+        if readable, !input.isFull, connection.takesInput { read(connection, &input) }
+        process(connection, &input, &batch, &budget)
+        if !input.isEmpty, !connection.isBroken { connection.rest = input.rest() }
+        input.consume(input.byteCount)
+    }
+
+    private func sendQueued(_ connection: Connection, _ budget: inout Int) {
+        do throws(StoreError) {
+            let snapshot = try environment.store.makeSnapshot()
+            sender.sendQueued(to: connection, in: snapshot, budget: &budget)
+        } catch {
+            noteSnapshotFailure(connection, error)
+        }
+    }
+
+    private func noteSnapshotFailure(_ connection: Connection, _ error: StoreError) {
+        environment.log.error("The store cannot be read: \(error)")
+        connection.isBroken = true
+    }
+
+    private func read(_ connection: Connection, _ input: inout InputBuffer) {
+        switch input.read(from: connection.socket) {
+        case .moved(let count):
+            connection.receivedByteCount += count
+            counters.bytesReceived.add(count)
+        case .blocked: break
+        case .ended: connection.hasInputEnded = true
+        }
+    }
+
+    /// Uses the input as far as it can be used now.
+    private func process(
+        _ connection: Connection, _ input: inout InputBuffer, _ batch: inout AnswerBatch,
+        _ budget: inout Int
+    ) {
+        while !connection.isBroken {
+            switch connection.phase {
+            case .head:
+                guard !connection.isEnding, connection.output.isEmpty, budget > 0 else {
+                    connection.hasUnreadRequests = !input.isEmpty && !connection.isEnding
+                    return
+                }
+                guard answerRequests(connection, &input, &batch, &budget) else {
+                    return noteEnd(connection, input, &batch)
+                }
+            case .body(let upload):
+                guard connection.output.isEmpty else { return }
+                guard receive(upload, connection, &input, &batch) else {
+                    return noteEnd(connection, input, &batch)
+                }
+            case .skipping(let missing):
+                let count = min(missing, UInt64(input.byteCount))
+                input.consume(Int(count))
+                if count < missing {
+                    connection.phase = .skipping(missing - count)
+                    return noteEnd(connection, input, &batch)
+                }
+                connection.phase = .head
+            case .lingering:
+                connection.lingeredByteCount += input.byteCount
+                input.consume(input.byteCount)
+                if connection.hasInputEnded
+                    || connection.lingeredByteCount > DaemonLimits.lingerByteCountMax
+                {
+                    connection.isBroken = true
+                }
+                return
+            case .awaitingMemory, .awaitingChange:
+                return
+            }
+        }
+    }
+
+    /// Answers the whole requests at the start of the input, in order and in one snapshot.
+    ///
+    /// - Returns: whether there may be more to do with the input right away.
+    private func answerRequests(
+        _ connection: Connection, _ input: inout InputBuffer, _ batch: inout AnswerBatch,
+        _ budget: inout Int
+    ) -> Bool {
+        guard !input.isEmpty else { return false }
+        var step = RequestHandler.Step.needsInput
+        do throws(StoreError) {
+            let snapshot = try environment.store.makeSnapshot()
+            repeat {
+                batch.reset()
+                repeat {
+                    var consumed = 0
+                    step = handler.next(
+                        input.bytes, of: connection, in: snapshot, into: &batch,
+                        consumed: &consumed)
+                    input.consume(consumed)
+                } while step.isAnswered && !batch.isFull
+                if !batch.isEmpty { connection.deadline.restart(now: now) }
+                sender.send(batch, to: connection, in: snapshot, budget: &budget)
+                if !connection.output.isEmpty, !connection.isBlocked, !connection.isBroken {
+                    sender.sendQueued(to: connection, in: snapshot, budget: &budget)
+                }
+            } while step.isAnswered && connection.output.isEmpty && budget > 0
+                && !connection.isBroken
+        } catch {
+            noteSnapshotFailure(connection, error)
+            return false
+        }
+        return follow(step, connection)
+    }
+
+    /// Does what a request asks for besides an answer.
+    private func follow(_ step: RequestHandler.Step, _ connection: Connection) -> Bool {
+        switch step {
+        case .needsInput: return false
+        case .answered: return true
+        case .answeredThenSkip(let count):
+            connection.phase = .skipping(count)
+            return true
+        case .answeredThenClose:
+            connection.isEnding = true
+            return false
+        case .change(let operation, let reply):
+            connection.phase = .awaitingChange(reply)
+            environment.writer.submit(
+                PendingChange(
+                    operation: operation, connection: connection.address, reservation: nil))
+            return false
+        case .upload(let upload):
+            return admit(upload, connection)
+        }
+    }
+
+    /// The input is used up. When no more will come, a request that is not whole never will be.
+    private func noteEnd(
+        _ connection: Connection, _ input: borrowing InputBuffer, _ batch: inout AnswerBatch
+    ) {
+        guard connection.hasInputEnded, !connection.isEnding else { return }
+        switch connection.phase {
+        case .head where !input.isEmpty, .body:
+            refuseUnfinished(connection, &batch)
+        case .head, .skipping:
+            connection.isEnding = true
+        case .awaitingMemory, .awaitingChange, .lingering: break
+        }
+    }
+}
+
+extension RequestHandler.Step {
+    /// Whether the next request may be looked at at once.
+    var isAnswered: Bool {
+        if case .answered = self { return true }
+        return false
+    }
+}

@@ -1,0 +1,199 @@
+import BlobProtocol
+import BlobStore
+
+// A payload's way in: memory, bytes, the writer, the answer.
+
+extension Worker {
+    /// Finds memory for a body that is to come.
+    ///
+    /// - Returns: whether its bytes can be taken in now.
+    func admit(_ upload: Upload, _ connection: Connection) -> Bool {
+        let granted = environment.bodyMemory.reserve(
+            upload.memoryByteCount, for: connection.address)
+        guard let granted else {
+            connection.phase = .awaitingMemory(upload)
+            return false
+        }
+        begin(upload, granted, connection)
+        return true
+    }
+
+    /// The memory that a connection waited for is there.
+    func beginBody(
+        _ connection: Connection, _ reservation: BodyReservation, _ input: inout InputBuffer,
+        _ batch: inout AnswerBatch
+    ) {
+        guard case .awaitingMemory(let upload) = connection.phase else { return }
+        begin(upload, reservation, connection)
+        takeTurn(connection, readable: false, &input, &batch)
+    }
+
+    private func begin(
+        _ upload: Upload, _ reservation: BodyReservation, _ connection: Connection
+    ) {
+        upload.begin(environment.store.makePayloadWriter(), reservation)
+        connection.phase = .body(upload)
+        // Everything in the head has been checked, and there is room: the client may send.
+        guard upload.expectsContinue else { return }
+        HTTPResponseHead.interimContinue.withUTF8Buffer {
+            connection.output.append(Array($0)[...])
+        }
+        connection.isBlocked = false
+    }
+
+    /// Takes in what there is of a body.
+    ///
+    /// - Returns: whether there may be more to do with the input right away.
+    func receive(
+        _ upload: Upload, _ connection: Connection, _ input: inout InputBuffer,
+        _ batch: inout AnswerBatch
+    ) -> Bool {
+        do throws(Upload.Failure) {
+            let used = try upload.receive(
+                input.bytes, byteCountMax: environment.limits.payloadByteCountMax)
+            input.consume(used)
+        } catch {
+            refuse(upload, error, connection, &batch)
+            return true
+        }
+        guard upload.isComplete else { return false }
+        finish(upload, connection, &batch)
+        return true
+    }
+
+    /// The body cannot be taken. Where its end is known the rest of it is thrown away and the connection goes on, if the dialect
+    /// allows that; else it ends.
+    private func refuse(
+        _ upload: Upload, _ failure: Upload.Failure, _ connection: Connection,
+        _ batch: inout AnswerBatch
+    ) {
+        let error: ProtocolError
+        switch failure {
+        case .wire(let wire): error = wire
+        case .store(let store): error = ProtocolError(store)
+        }
+        upload.abandon()
+        if case .binary = upload.reply.form, let missing = upload.missingByteCount {
+            connection.phase = .skipping(missing)
+            answer(connection, &batch) { handler.refuse(upload.reply, error, into: &$0) }
+        } else {
+            close(connection, upload.reply, error, &batch)
+        }
+    }
+
+    /// The body is complete: finish the payload here if it is short, elsewhere if that may take long.
+    private func finish(
+        _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch
+    ) {
+        connection.phase = .awaitingChange(upload.reply)
+        do throws(ProtocolError) {
+            try checkAgain(upload)
+        } catch {
+            upload.abandon()
+            connection.phase = .head
+            answer(connection, &batch) { handler.refuse(upload.reply, error, into: &$0) }
+            return
+        }
+        guard let writer = upload.takeWriter() else { return }
+        let job = PublishJob(
+            upload.draft, writer: writer, connection: connection.address,
+            reservation: upload.reservation)
+        upload.reservation = nil
+        if upload.byteCount <= DaemonLimits.inlineFinishByteCountMax {
+            job.run(environment.writer)
+        } else {
+            environment.publishers.submit(job)
+        }
+    }
+
+    /// Time has passed since the head was checked.
+    private func checkAgain(_ upload: Upload) throws(ProtocolError) {
+        guard !upload.precondition.isEmpty else { return }
+        let id = Array((upload.draft.id ?? "").utf8)
+        let part = Array(upload.draft.part.utf8)
+        let snapshot: Snapshot
+        do throws(StoreError) {
+            snapshot = try environment.store.makeSnapshot()
+        } catch {
+            throw ProtocolError(error)
+        }
+        let digest = try handler.currentDigest(id.span.bytes, part.span.bytes, in: snapshot)
+        try upload.precondition.check(digest)
+    }
+
+    /// The writer is done with a connection's change: answer, and go on with its input.
+    func finishChange(
+        _ connection: Connection, _ result: ChangeResult, _ input: inout InputBuffer,
+        _ batch: inout AnswerBatch
+    ) {
+        guard case .awaitingChange(let reply) = connection.phase else { return }
+        connection.phase = .head
+        if case .http(let form) = reply.form, !form.keepAlive || isStopping {
+            connection.isEnding = true
+        }
+        answer(connection, &batch) { handler.answer(reply, with: result, into: &$0) }
+        if !connection.isBroken, connection.output.isEmpty, !connection.isEnding {
+            takeTurn(connection, readable: false, &input, &batch)
+        }
+    }
+
+    // MARK: - Endings
+
+    /// Sends an answer that needs no snapshot of its own.
+    func answer(
+        _ connection: Connection, _ batch: inout AnswerBatch, _ fill: (inout AnswerBatch) -> Void
+    ) {
+        batch.reset()
+        fill(&batch)
+        var budget = DaemonLimits.turnByteCountMax
+        connection.deadline.restart(now: now)
+        sender.sendPlain(batch, to: connection, budget: &budget)
+    }
+
+    private func close(
+        _ connection: Connection, _ reply: PendingReply, _ error: ProtocolError,
+        _ batch: inout AnswerBatch
+    ) {
+        var reply = reply
+        if case .http(var form) = reply.form {
+            form.keepAlive = false
+            reply = PendingReply(request: reply.request, form: .http(form))
+        }
+        connection.phase = .head
+        connection.isEnding = true
+        answer(connection, &batch) { handler.refuse(reply, error, into: &$0) }
+    }
+
+    /// A head or a body took too long: HTTP says so (408), and the connection ends.
+    func refuseLate(_ connection: Connection, _ batch: inout AnswerBatch) {
+        refuse(
+            connection, ProtocolError(.timeout, "the request took too long to arrive"), &batch)
+    }
+
+    /// The peer sends no more, in the middle of a request.
+    func refuseUnfinished(_ connection: Connection, _ batch: inout AnswerBatch) {
+        if case .body = connection.phase {
+            refuse(
+                connection, ProtocolError(.bodyMismatch, "the body is shorter than was said"),
+                &batch)
+        } else {
+            refuse(connection, ProtocolError(.malformed, "the request is not whole"), &batch)
+        }
+    }
+
+    private func refuse(
+        _ connection: Connection, _ error: ProtocolError, _ batch: inout AnswerBatch
+    ) {
+        let form = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)
+        var reply = PendingReply(request: .delete, form: .http(form))
+        if case .body(let upload) = connection.phase {
+            reply = upload.reply
+            upload.abandon()
+        } else if connection.dialect == .binary {
+            // No whole header, so nothing to name in an answer.
+            connection.isBroken = true
+            return
+        }
+        close(connection, reply, error, &batch)
+    }
+}

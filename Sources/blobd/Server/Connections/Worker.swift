@@ -1,0 +1,284 @@
+import BlobProtocol
+import BlobStore
+import Logging
+
+/// What all workers share.
+struct WorkerEnvironment: Sendable {
+    let store: BlobStore
+    let limits: DaemonLimits
+    let counters: DaemonCounters
+    let bodyMemory: BodyMemory
+    let writer: WriterThread
+    let publishers: PublisherPool
+    let statistics: StatisticsDocument
+    let log: Logger
+}
+
+/// A thread that serves connections: it waits for input, answers it, and never waits for anything else.
+///
+/// This is where a request's way begins: ``run()`` wakes, `Worker+Turns.swift` reads and hands the bytes to ``RequestHandler``, which
+/// asks the store, and ``ResponseSender`` sends the answers.
+final class Worker {
+    let environment: WorkerEnvironment
+    let inbox: WorkerInbox
+    let counters: WorkerCounters
+    let handler: RequestHandler
+    let sender: ResponseSender
+    let poller: Poller
+    /// The time of this turn, for deadlines.
+    private(set) var now = Instant.now
+
+    private var connections: [Connection?] = []
+    private var generations: [UInt32] = []
+    private var freeSlots: [Int] = []
+    private var connectionCount = 0
+    /// Connections that have more to do than one turn allows.
+    private var line: [ConnectionToken] = []
+    private var nextTick = Instant.now
+    private(set) var isStopping = false
+    private var stopsAt: Instant?
+
+    init(
+        index: Int, inbox: WorkerInbox, environment: WorkerEnvironment
+    ) throws(SystemError) {
+        self.environment = environment
+        self.inbox = inbox
+        counters = environment.counters.workers[index]
+        handler = RequestHandler(
+            environment.store, limits: environment.limits, counters: counters,
+            statistics: environment.statistics)
+        sender = ResponseSender(counters: counters)
+        poller = try Poller()
+        try poller.add(inbox.signalNumber, token: ConnectionToken.worker.rawValue, .input)
+    }
+
+    /// Serves until told to stop and nothing is under way any more.
+    func run() {
+        var input = InputBuffer()
+        var batch = AnswerBatch()
+        while true {
+            let count = poller.wait(milliseconds: pause)
+            now = .now
+            handler.beginTurn()
+            for index in 0..<count {
+                let event = poller.event(index)
+                let token = ConnectionToken(rawValue: event.token)
+                if token == .worker {
+                    for message in inbox.takeAll() { take(message, &input, &batch) }
+                } else if let connection = connection(token) {
+                    serve(connection, event, &input, &batch)
+                }
+            }
+            continueLine(&input, &batch)
+            if now >= nextTick { checkDeadlines(&batch) }
+            if isStopping, shouldEnd() { return }
+        }
+    }
+
+    /// How long to wait for events at the most.
+    private var pause: Int {
+        if !line.isEmpty { return 0 }
+        guard connectionCount > 0 || isStopping else { return -1 }
+        return max(0, nextTick.milliseconds(since: now)) + 1
+    }
+
+    private func serve(
+        _ connection: Connection, _ event: Poller.Event, _ input: inout InputBuffer,
+        _ batch: inout AnswerBatch
+    ) {
+        // Nothing is read from it now, and nobody is there to read what it is sent: its end would be reported for ever.
+        if event.isHangUp, !connection.interest.contains(.input) {
+            connection.isBroken = true
+            return settle(connection)
+        }
+        guard !connection.isInLine else { return }
+        takeTurn(connection, readable: event.isReadable || event.isHangUp, &input, &batch)
+        settle(connection)
+    }
+
+    /// Gives those another turn that had more to do, once each.
+    private func continueLine(_ input: inout InputBuffer, _ batch: inout AnswerBatch) {
+        guard !line.isEmpty else { return }
+        let waiting = line
+        line.removeAll(keepingCapacity: true)
+        for token in waiting {
+            guard let connection = connection(token) else { continue }
+            connection.isInLine = false
+            takeTurn(connection, readable: false, &input, &batch)
+            settle(connection)
+        }
+    }
+
+    /// Decides what a connection waits for after a turn, or ends it.
+    func settle(_ connection: Connection) {
+        if connection.isEnding, connection.output.isEmpty, !connection.isBroken {
+            linger(connection)
+        }
+        if connection.isBroken { return drop(connection) }
+        if isStopping, !connection.isBusy { return drop(connection) }
+
+        var interest: Poller.Interest = []
+        var hasMore = false
+        if !connection.output.isEmpty {
+            if connection.isBlocked { interest = .output } else { hasMore = true }
+        } else {
+            switch connection.phase {
+            case .head, .body, .skipping, .lingering:
+                if connection.hasUnreadRequests { hasMore = true }
+                if !connection.hasInputEnded { interest = .input }
+            case .awaitingMemory, .awaitingChange: break
+            }
+        }
+        if hasMore, !connection.isInLine {
+            connection.isInLine = true
+            line.append(connection.token)
+        }
+        if interest != connection.interest {
+            connection.interest = interest
+            poller.change(
+                connection.socket.number, token: connection.token.rawValue, interest)
+        }
+        let awaited = connection.awaited
+        if awaited != connection.deadline.kind {
+            connection.deadline.wait(for: awaited, now: now, progress: connection.progress)
+        }
+    }
+
+    // MARK: - Messages
+
+    private func take(
+        _ message: WorkerMessage, _ input: inout InputBuffer, _ batch: inout AnswerBatch
+    ) {
+        switch message.content {
+        case .accepted(let number): accept(number)
+        case .stop: stop(within: environment.limits.drainMilliseconds, &input, &batch)
+        case .stopAtOnce: stop(within: 0, &input, &batch)
+        case .changed(let result):
+            guard let connection = connection(message.token) else { return }
+            finishChange(connection, result, &input, &batch)
+            settle(connection)
+        case .memoryGranted(let reservation):
+            guard let connection = connection(message.token) else { return }
+            beginBody(connection, reservation, &input, &batch)
+            settle(connection)
+        }
+    }
+
+    private func accept(_ number: Int32) {
+        guard let descriptor = try? OwnedDescriptor(taking: number, from: "accept4"), !isStopping
+        else { return counters.countConnection(-1) }
+        let slot = freeSlots.popLast() ?? addSlot()
+        generations[slot] &+= 1
+        let token = ConnectionToken(slot: slot, generation: generations[slot])
+        let connection = Connection(
+            Socket(descriptor), address: ConnectionAddress(inbox: inbox, token: token), now: now)
+        do {
+            try poller.add(connection.socket.number, token: token.rawValue, .input)
+        } catch {
+            environment.log.error("A connection cannot be served: \(error)")
+            counters.countConnection(-1)
+            freeSlots.append(slot)
+            return
+        }
+        connections[slot] = connection
+        connectionCount += 1
+    }
+
+    private func addSlot() -> Int {
+        connections.append(nil)
+        generations.append(0)
+        return connections.count - 1
+    }
+
+    private func connection(_ token: ConnectionToken) -> Connection? {
+        guard token.slot < connections.count, let connection = connections[token.slot],
+            connection.token == token
+        else { return nil }
+        return connection
+    }
+
+    /// Forgets a connection; its socket is closed when the last reference goes.
+    private func drop(_ connection: Connection) {
+        guard connections[connection.token.slot] === connection else { return }
+        switch connection.phase {
+        case .awaitingMemory(let upload):
+            upload.abandon()
+            environment.bodyMemory.cancel(connection.address)
+        case .body(let upload): upload.abandon()
+        default: break
+        }
+        connection.phase = .lingering
+        connection.output.removeAll()
+        connections[connection.token.slot] = nil
+        freeSlots.append(connection.token.slot)
+        connectionCount -= 1
+        counters.countConnection(-1)
+    }
+
+    /// The last answer is sent. What the peer still sends is read and thrown away for a moment, because closing a socket with unread
+    /// input would take the answer away from it.
+    private func linger(_ connection: Connection) {
+        guard case .lingering = connection.phase else {
+            connection.socket.endSending()
+            connection.phase = .lingering
+            connection.rest = []
+            if connection.hasInputEnded || isStopping { connection.isBroken = true }
+            return
+        }
+        if connection.hasInputEnded { connection.isBroken = true }
+    }
+
+    // MARK: - Time
+
+    private func checkDeadlines(_ batch: inout AnswerBatch) {
+        nextTick = now.after(milliseconds: DaemonLimits.tickMilliseconds)
+        guard connectionCount > 0 else { return }
+        for connection in connections {
+            guard let connection else { continue }
+            let progress = connection.deadline.isTransfer ? connection.progress : 0
+            guard connection.deadline.isOver(now, environment.limits, progress: progress) else {
+                continue
+            }
+            giveUp(connection, &batch)
+            settle(connection)
+        }
+    }
+
+    private func giveUp(_ connection: Connection, _ batch: inout AnswerBatch) {
+        switch connection.deadline.kind {
+        case .head, .body:
+            counters.timeouts.add()
+            refuseLate(connection, &batch)
+        case .answer:
+            counters.timeouts.add()
+            connection.isBroken = true
+        case .idle, .linger, .ours:
+            connection.isBroken = true
+        }
+    }
+
+    // MARK: - Stopping
+
+    private func stop(
+        within milliseconds: Int, _ input: inout InputBuffer, _ batch: inout AnswerBatch
+    ) {
+        isStopping = true
+        handler.isStopping = true
+        stopsAt = now.after(milliseconds: milliseconds)
+        for connection in connections {
+            guard let connection else { continue }
+            // What was asked before the stop is still answered.
+            if connection.takesInput { takeTurn(connection, readable: true, &input, &batch) }
+            settle(connection)
+        }
+    }
+
+    private func shouldEnd() -> Bool {
+        if connectionCount == 0 { return true }
+        guard let stopsAt, now >= stopsAt else { return false }
+        for connection in connections {
+            if let connection { drop(connection) }
+        }
+        return true
+    }
+}

@@ -1,0 +1,89 @@
+import Synchronization
+
+/// What other threads tell a worker.
+struct WorkerMessage: Sendable {
+    /// What there is to tell.
+    enum Content: Sendable {
+        /// A connection was accepted: its descriptor, which is the worker's from now on.
+        case accepted(Int32)
+        /// The change a connection waits for has come to this.
+        case changed(ChangeResult)
+        /// The memory a connection waits for is there.
+        case memoryGranted(BodyReservation)
+        /// Stop: finish what is under way.
+        case stop
+        /// Stop now.
+        case stopAtOnce
+    }
+
+    /// The connection it is for; any for those that are for the worker.
+    let token: ConnectionToken
+    let content: Content
+}
+
+/// Where other threads leave messages for a worker.
+final class WorkerInbox: Sendable {
+    private let messages = Mutex<[WorkerMessage]>([])
+    private let signal: WakeSignal
+
+    init() throws(SystemError) {
+        signal = try WakeSignal()
+    }
+
+    /// The descriptor that becomes readable when a message comes.
+    var signalNumber: Int32 { signal.number }
+
+    /// Leaves a message and wakes the worker. The queue needs no limit of its own: each connection waits for one thing at
+    /// a time, and their number is limited.
+    func post(_ message: WorkerMessage) {
+        let isFirst = messages.withLock { messages in
+            messages.append(message)
+            return messages.count == 1
+        }
+        if isFirst { signal.give() }
+    }
+
+    /// Takes all messages.
+    func takeAll() -> [WorkerMessage] {
+        signal.take()
+        return messages.withLock { messages in
+            let taken = messages
+            messages = []
+            return taken
+        }
+    }
+}
+
+/// Names a connection of one worker. It is never used again for another connection.
+struct ConnectionToken: Hashable, Sendable {
+    /// The place in the worker's table and, above it, how often that place was used before.
+    let rawValue: UInt64
+
+    init(slot: Int, generation: UInt32) {
+        rawValue = UInt64(generation) << 32 | UInt64(UInt32(slot))
+    }
+
+    init(rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    /// For the worker itself.
+    static let worker = ConnectionToken(rawValue: .max)
+
+    var slot: Int { Int(UInt32(truncatingIfNeeded: rawValue)) }
+}
+
+/// Where a connection's messages go.
+struct ConnectionAddress: Sendable, Equatable {
+    let inbox: WorkerInbox
+    let token: ConnectionToken
+
+    /// Tells the connection's worker something. If the connection has ended meanwhile, nothing happens.
+    func post(_ content: WorkerMessage.Content) {
+        inbox.post(WorkerMessage(token: token, content: content))
+    }
+
+    static func == (left: ConnectionAddress, right: ConnectionAddress) -> Bool {
+        left.token == right.token && left.inbox === right.inbox
+    }
+}

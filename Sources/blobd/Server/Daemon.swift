@@ -1,0 +1,207 @@
+import BlobProtocol
+import BlobStore
+import CLinux
+import Logging
+import Synchronization
+
+/// The daemon: opens the store, starts the threads, accepts until it is told to stop, and ends in order.
+enum Daemon {
+    /// Why a daemon could not start: words for the operator.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// How a daemon ended.
+    enum End {
+        /// It was told to stop, and everything it had answered is on disk.
+        case stopped
+        /// A sync has failed.
+        case outcomeUnknown
+    }
+
+    /// Runs a daemon. Returns when it has stopped; `onReady` is called once, when clients can connect.
+    static func run(
+        _ options: DaemonOptions, log: Logger, onReady: (String) -> Void
+    ) throws(Failure) -> End {
+        clinux_ignore_sigpipe()
+        let descriptorMax = Int(clamping: clinux_raise_descriptor_limit())
+        do {
+            // Before any thread starts, so that all of them leave the signals to this one.
+            let signals = try OwnedDescriptor(
+                taking: clinux_stop_signals(), from: "signalfd")
+            let store = try open(options)
+            let socket = try SocketFile(
+                path: options.socketPath, mode: options.socketMode, group: options.socketGroup)
+            let end: End
+            do {
+                let failure = try FailureSignal()
+                let daemon = try RunningDaemon(
+                    store, options, descriptorMax: descriptorMax, failure: failure, log: log)
+                var acceptor = try daemon.makeAcceptor(socket.listener, consume signals)
+                onReady(
+                    "blobd \(blobdVersion) ready: socket=\(options.socketPath) "
+                        + "data=\(options.dataPath) workers=\(options.workerCount)")
+                end = daemon.serve(&acceptor, socket)
+            } catch {
+                socket.remove()
+                throw error
+            }
+            return end
+        } catch let error as Failure {
+            throw error
+        } catch {
+            throw Failure(description: "\(error)")
+        }
+    }
+
+    private static func open(_ options: DaemonOptions) throws -> BlobStore {
+        var storeOptions = BlobStore.Options()
+        storeOptions.mapByteCountMax = options.mapByteCountMax
+        storeOptions.payloadByteCountMax = options.limits.payloadByteCountMax
+        return try BlobStore.open(at: options.dataPath, options: storeOptions)
+    }
+}
+
+/// Told once that a sync has failed; shared by the writer, which tells, and the main thread, which waits.
+final class FailureSignal: Sendable {
+    let signal: WakeSignal
+
+    init() throws(SystemError) {
+        signal = try WakeSignal()
+    }
+}
+
+/// The threads of a daemon and what they share.
+private struct RunningDaemon {
+    private let environment: WorkerEnvironment
+    private let options: DaemonOptions
+    private let connectionCountMax: Int
+    private let inboxes: [WorkerInbox]
+    private let threads: [WorkerThread]
+    private let failure: FailureSignal
+    private let log: Logger
+
+    init(
+        _ store: BlobStore, _ options: DaemonOptions, descriptorMax: Int, failure: FailureSignal,
+        log: Logger
+    ) throws {
+        let budget = DescriptorBudget(descriptorMax: descriptorMax, options)
+        if budget.connectionCountMax < options.limits.connectionCountMax {
+            log.notice(
+                "Descriptors (ulimit -n \(descriptorMax)) allow \(budget.connectionCountMax) connections, not \(options.limits.connectionCountMax)"
+            )
+        }
+        connectionCountMax = budget.connectionCountMax
+        self.options = options
+        self.failure = failure
+        self.log = log
+        let counters = DaemonCounters(workerCount: options.workerCount)
+        let bodyMemory = BodyMemory(
+            byteCountMax: options.limits.bodyMemoryByteCountMax, bodyCountMax: budget.bodyCountMax)
+        let writer = try WriterThread(
+            store, limits: options.limits, counters: counters, log: log,
+            onOutcomeUnknown: { failure.signal.give() })
+        let publishers = try PublisherPool()
+        environment = WorkerEnvironment(
+            store: store, limits: options.limits, counters: counters, bodyMemory: bodyMemory,
+            writer: writer, publishers: publishers,
+            statistics: StatisticsDocument(
+                store: store, counters: counters, bodyMemory: bodyMemory, startedAt: .now),
+            log: log)
+        try writer.start()
+        try publishers.start(writer)
+        var inboxes: [WorkerInbox] = []
+        var threads: [WorkerThread] = []
+        for index in 0..<options.workerCount {
+            let inbox = try WorkerInbox()
+            inboxes.append(inbox)
+            threads.append(try Self.startWorker(index, inbox, environment))
+        }
+        self.inboxes = inboxes
+        self.threads = threads
+    }
+
+    private static func startWorker(
+        _ index: Int, _ inbox: WorkerInbox, _ environment: WorkerEnvironment
+    ) throws(SystemError) -> WorkerThread {
+        try WorkerThread(name: "blobd-worker-\(index)") {
+            defer { environment.counters.workers[index].noteEnd() }
+            do {
+                // Made on its own thread, and never seen by another.
+                try Worker(index: index, inbox: inbox, environment: environment).run()
+            } catch {
+                environment.log.critical("A worker cannot start: \(error)")
+            }
+        }
+    }
+
+    func makeAcceptor(
+        _ listener: borrowing ListeningSocket, _ signals: consuming OwnedDescriptor
+    ) throws(SystemError) -> Acceptor {
+        try Acceptor(
+            listener: listener, signals: signals, failure: failure.signal,
+            connectionCountMax: connectionCountMax,
+            policy: PeerPolicy(
+                allowedUserIDs: options.allowedUserIDs, hasSocketGroup: options.socketGroup != nil),
+            counters: environment.counters, inboxes: inboxes, log: log)
+    }
+
+    /// Accepts until there is a reason to stop, and stops in order: no new connections, then the answers under way, then the
+    /// payloads and changes in line.
+    func serve(_ acceptor: inout Acceptor, _ socket: borrowing SocketFile) -> Daemon.End {
+        let reason = acceptor.run(socket.listener)
+        acceptor.close(socket.listener)
+        socket.remove()
+        switch reason {
+        case .signal(let number):
+            log.notice("Stopping on signal \(number)")
+            tellWorkers(.stop)
+        case .outcomeUnknown:
+            tellWorkers(.stop)
+        }
+        hurryOnSecondSignal(acceptor)
+        for thread in threads { thread.join() }
+        environment.publishers.close()
+        environment.writer.close()
+        switch reason {
+        case .signal:
+            log.notice("Stopped")
+            return .stopped
+        case .outcomeUnknown: return .outcomeUnknown
+        }
+    }
+
+    private func hurryOnSecondSignal(_ acceptor: borrowing Acceptor) {
+        while environment.counters.runningWorkerCount > 0 {
+            if acceptor.waitForSignal(milliseconds: 20) { tellWorkers(.stopAtOnce) }
+        }
+    }
+
+    private func tellWorkers(_ content: WorkerMessage.Content) {
+        for inbox in inboxes { inbox.post(WorkerMessage(token: .worker, content: content)) }
+    }
+}
+
+/// How many descriptors there are for what.
+private struct DescriptorBudget {
+    let connectionCountMax: Int
+    /// Bodies at once: a long one has a spool file open, and another while it is compressed.
+    let bodyCountMax: Int
+
+    init(descriptorMax: Int, _ options: DaemonOptions) {
+        // Standard streams, the store's files, the listener, signals; an epoll set and an eventfd for each worker.
+        let used = 24 + 2 * options.workerCount
+        let free = max(8, descriptorMax - DaemonLimits.descriptorReserve - used)
+        let wanted = options.limits.connectionCountMax
+        let bodies = min(
+            wanted,
+            max(1, options.limits.bodyMemoryByteCountMax / StoreLimits.payloadInMemoryByteCountMax))
+        if free >= wanted + 2 * bodies {
+            connectionCountMax = wanted
+            bodyCountMax = bodies
+        } else {
+            connectionCountMax = min(wanted, max(1, free * 3 / 4))
+            bodyCountMax = max(1, min(bodies, (free - connectionCountMax) / 2))
+        }
+    }
+}

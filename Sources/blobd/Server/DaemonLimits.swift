@@ -1,0 +1,55 @@
+/// Every limit of the daemon that its operator can choose. What the protocol fixes is in `WireLimits`, what the store fixes
+/// in `StoreLimits`.
+struct DaemonLimits: Sendable {
+    /// The longest payload, in bytes.
+    var payloadByteCountMax = 64 << 20
+    /// How long a notification lives when its publisher does not say, in seconds.
+    var defaultTTLSeconds: Int64 = 30 * 86_400
+    /// The longest life a publisher may ask for, in seconds.
+    var ttlSecondsMax: Int64 = 30 * 86_400
+    /// Open connections.
+    var connectionCountMax = 8_192
+    /// Memory for bodies on their way into the store, in bytes.
+    var bodyMemoryByteCountMax = 64 << 20
+    /// How long a request's head may take from its first byte on.
+    var headMilliseconds = 10_000
+    /// How long a connection may stay without a request.
+    var idleMilliseconds = 75_000
+    /// The least rate at which bodies and answers move, in bytes per second, over ``rateWindowMilliseconds``.
+    var rateMin = 4_096
+    /// How long a slow body or answer is watched before it is given up.
+    var rateWindowMilliseconds = 10_000
+    /// How long a stop waits for the answers under way.
+    var drainMilliseconds = 10_000
+    /// How often the writer looks for what has expired.
+    var sweepMilliseconds = 1_000
+
+    // Fixed ones.
+
+    /// Input that a worker reads at once, in bytes; more than the largest head of either dialect.
+    static let inputByteCountMax = 64 << 10
+    /// Answers that one connection gets before the others have their turn, in bytes.
+    static let turnByteCountMax = 1 << 20
+    /// A body that comes with a refused request is skipped up to this size, in bytes; else the connection is closed.
+    static let skippedBodyByteCountMax = 64 << 10
+    /// How long a closed connection's input is still thrown away, so that the peer can read the last answer.
+    static let lingerMilliseconds = 2_000
+    /// Input thrown away meanwhile, in bytes.
+    static let lingerByteCountMax = 16 << 20
+    /// Descriptors that are left unused, for spooled bodies and whatever libraries open.
+    static let descriptorReserve = 32
+    /// How long nobody is accepted when descriptors or connections have run out.
+    static let acceptPauseMilliseconds = 100
+    /// Changes the writer takes into one batch.
+    static let changeBatchCountMax = 1_024
+    /// Expired notifications one sweep removes.
+    static let sweepCountMax = 1_024
+    /// Orphaned bytes one step frees.
+    static let freedByteCountMax = 32 << 20
+    /// How often readers that died without a word are looked for (`mdb_reader_check`).
+    static let readerCheckMilliseconds = 60_000
+    /// How often deadlines are checked.
+    static let tickMilliseconds = 250
+    /// Payloads up to this size are finished on the worker; longer ones, which may take long to compress, elsewhere.
+    static let inlineFinishByteCountMax = 4 << 10
+}

@@ -1,0 +1,220 @@
+import BlobStore
+import Logging
+import Synchronization
+
+/// The one thread that changes the store: it takes everything that waits into one batch, commits it with one sync, tells
+/// everyone, and between batches removes what has expired.
+final class WriterThread: Sendable {
+    private struct State {
+        var waiting: [PendingChange] = []
+        var isClosed = false
+    }
+
+    private let store: BlobStore
+    private let limits: DaemonLimits
+    private let counters: DaemonCounters
+    private let log: Logger
+    private let state = Mutex(State())
+    private let signal: WakeSignal
+    private let thread = Mutex<WorkerThread?>(nil)
+    /// Called once, when a sync has failed: nothing may be synced again in this process.
+    private let onOutcomeUnknown: @Sendable () -> Void
+
+    init(
+        _ store: BlobStore, limits: DaemonLimits, counters: DaemonCounters, log: Logger,
+        onOutcomeUnknown: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
+        self.store = store
+        self.limits = limits
+        self.counters = counters
+        self.log = log
+        self.onOutcomeUnknown = onOutcomeUnknown
+        signal = try WakeSignal()
+    }
+
+    /// Starts the thread.
+    func start() throws(SystemError) {
+        let thread = try WorkerThread(name: "blobd-writer") { [self] in
+            var loop = WriterLoop(self)
+            loop.run()
+        }
+        self.thread.withLock { $0 = thread }
+    }
+
+    /// Puts a change in line. The line needs no limit of its own: each connection waits for one change at a time.
+    func submit(_ change: PendingChange) {
+        let isFirst = state.withLock { state in
+            state.waiting.append(change)
+            return state.waiting.count == 1
+        }
+        if isFirst { signal.give() }
+    }
+
+    /// Applies what is in line and ends the thread.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        signal.give()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    /// What the thread does, with the state that is its own.
+    private struct WriterLoop {
+        private let writer: WriterThread
+        private var clock = ExpiryClock()
+        private var nextSweep = Instant.now
+        private var nextReaderCheck = Instant.now
+        private var isFull = false
+        private var failure: StoreError?
+
+        init(_ writer: WriterThread) {
+            self.writer = writer
+        }
+
+        mutating func run() {
+            while true {
+                let (batch, isClosed) = take()
+                if !batch.isEmpty {
+                    answer(batch)
+                } else if isClosed {
+                    return
+                }
+                let now = Instant.now
+                if now >= nextSweep { keep(asOf: now) }
+                if batch.isEmpty {
+                    let pause = max(0, nextSweep.milliseconds(since: now) + 1)
+                    writer.signal.wait(milliseconds: pause)
+                }
+            }
+        }
+
+        private func take() -> (batch: [PendingChange], isClosed: Bool) {
+            writer.state.withLock { state in
+                let count = min(state.waiting.count, DaemonLimits.changeBatchCountMax)
+                let batch = Array(state.waiting.prefix(count))
+                state.waiting.removeFirst(count)
+                return (batch, state.isClosed)
+            }
+        }
+
+        private mutating func answer(_ batch: [PendingChange]) {
+            if let failure {
+                for change in batch { change.connection.post(.changed(.failed(failure))) }
+                return
+            }
+            var changes: [Change] = []
+            for pending in batch {
+                if case .apply(let change) = pending.operation { changes.append(change) }
+            }
+            var outcomes: [Outcome] = []
+            if !changes.isEmpty {
+                do throws(StoreError) {
+                    outcomes = try writer.store.apply(changes, asOf: .now)
+                    writer.counters.batches.add()
+                } catch {
+                    fail(error)
+                    for change in batch { change.connection.post(.changed(.failed(error))) }
+                    return
+                }
+            }
+            var next = 0
+            for pending in batch {
+                switch pending.operation {
+                case .apply:
+                    pending.connection.post(.changed(result(outcomes[next])))
+                    next += 1
+                case .checkWritable:
+                    pending.connection.post(.changed(check()))
+                }
+            }
+        }
+
+        private mutating func result(_ outcome: Outcome) -> ChangeResult {
+            switch outcome {
+            case .published(let record, let created):
+                writer.counters.publishes.add()
+                noteFull(false)
+                return .published(record, created: created)
+            case .deleted:
+                writer.counters.deletes.add()
+                return .deleted
+            case .notFound:
+                return .notFound
+            case .refused(let error):
+                if case .full = error { noteFull(true) }
+                return .failed(error)
+            }
+        }
+
+        private func check() -> ChangeResult {
+            do throws(StoreError) {
+                try writer.store.checkWritable()
+                return .writable
+            } catch {
+                return .failed(error)
+            }
+        }
+
+        /// One log line when the store becomes full, and one when it no longer is.
+        private mutating func noteFull(_ isFull: Bool) {
+            guard isFull != self.isFull else { return }
+            self.isFull = isFull
+            if isFull {
+                writer.log.error(
+                    "No space: publishes are refused; reads, deletes and expiry go on")
+            } else {
+                writer.log.notice("Space again: publishes are taken")
+            }
+        }
+
+        private mutating func fail(_ error: StoreError) {
+            guard failure == nil else { return }
+            failure = error
+            writer.log.critical("The outcome of a commit is unknown; stopping: \(error)")
+            writer.onOutcomeUnknown()
+        }
+
+        /// Removes what has expired and frees what nobody refers to, each in bounded steps.
+        private mutating func keep(asOf now: Instant) {
+            nextSweep = now.after(milliseconds: writer.limits.sweepMilliseconds)
+            guard failure == nil else { return }
+            var hasMore = false
+            do throws(StoreError) {
+                if mayDelete() {
+                    let swept = try writer.store.sweepExpired(
+                        asOf: .now, limit: DaemonLimits.sweepCountMax)
+                    writer.counters.expired.add(swept.expired)
+                    hasMore = swept.more
+                }
+                let freed = try writer.store.freeOrphans(
+                    byteCountMax: DaemonLimits.freedByteCountMax)
+                hasMore = hasMore || freed.more
+                if now >= nextReaderCheck {
+                    nextReaderCheck = now.after(milliseconds: DaemonLimits.readerCheckMilliseconds)
+                    let dead = try writer.store.checkReaders()
+                    if dead > 0 { writer.log.notice("Freed the slots of \(dead) dead readers") }
+                }
+            } catch {
+                if case .outcomeUnknown = error {
+                    fail(error)
+                } else {
+                    writer.log.error("Cannot remove what has expired: \(error)")
+                }
+            }
+            // Come back right after the changes that wait meanwhile.
+            if hasMore { nextSweep = now }
+        }
+
+        private mutating func mayDelete() -> Bool {
+            switch clock.tick() {
+            case .steady: return true
+            case .paused: return false
+            case .jumped(let milliseconds):
+                writer.counters.clockJumps.add()
+                writer.log.warning(
+                    "The wall clock went \(milliseconds / 1_000) s away from the boot clock; nothing is deleted by expiry for \(ExpiryClock.pauseMilliseconds / 60_000) minutes"
+                )
+                return false
+            }
+        }
+    }
+}

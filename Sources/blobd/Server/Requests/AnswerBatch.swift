@@ -1,0 +1,126 @@
+import BlobStore
+
+/// Where a payload's bytes lie in the store: stored bytes `from` up to and not including `upTo` of a blob.
+struct StoredRange {
+    var blob: BlobReference
+    var from: Int
+    var upTo: Int
+
+    var byteCount: Int { upTo - from }
+}
+
+/// One answer: a stretch of ``AnswerBatch/heads``, then perhaps bytes of a blob.
+struct BatchedAnswer {
+    /// What follows the head.
+    enum Body {
+        /// Nothing; a small body is part of the head.
+        case none
+        /// Bytes as they are stored.
+        case stored(StoredRange)
+        /// Bytes of a gzip-coded blob as they were given: so many (`upTo - from`) from position `from` on.
+        case inflated(BlobReference, from: Int, upTo: Int)
+    }
+
+    /// Where the answer's head ends in ``AnswerBatch/heads``; it begins where the one before ended.
+    var headEnd: Int
+    var body: Body
+    /// Where the answer's pieces end in ``AnswerBatch/mapped``; they begin where those of the one before ended.
+    var mappedEnd: Int
+    /// Whether the head and the mapped pieces are all of it, so that another answer may follow in the same call.
+    var isWhole: Bool
+}
+
+/// The answers to a batch of requests, in their order: what a ``RequestHandler`` fills and a ``ResponseSender`` sends.
+///
+/// The same batch is filled again and again, so that answering allocates nothing once its arrays have grown.
+struct AnswerBatch: ~Copyable {
+    /// The heads and small bodies of all answers, one behind the other.
+    var heads: [UInt8] = []
+    private(set) var answers: [BatchedAnswer] = []
+    /// What a handler needs while it answers one request.
+    var scratch = Scratch()
+
+    /// Small buffers, used again for each request.
+    struct Scratch {
+        /// A notification's id and a part's name, decoded.
+        var id: [UInt8] = []
+        var part: [UInt8] = []
+        /// A digest, or the entity tag of a payload as it was given.
+        var tag: [UInt8] = []
+        /// The entity tag of its gzip coding.
+        var gzipTag: [UInt8] = []
+    }
+
+    /// Payload bytes in the map, looked up and checked. They are good as long as the snapshot that was given to
+    /// ``map(_:in:)``: a batch is filled and sent inside one `withSnapshot`, and reset before the next.
+    private(set) var mapped: [UnsafeRawBufferPointer] = []
+    /// How many bytes there are to be sent from ``heads`` and ``mapped``.
+    private(set) var mappedByteCount = 0
+    private var mappedByteCountBefore = 0
+    /// Whether the last answer is a long one, of which only the beginning is here.
+    private var isOpen = false
+
+    /// How many answers a batch may have.
+    static let answerCountMax = 64
+    /// From how many bytes on no further answer is added, and no further chunk looked up. It is more than a socket takes at
+    /// once.
+    static let gatheredByteCountMax = 256 << 10
+
+    /// Whether it is time to send.
+    var isFull: Bool {
+        isOpen || answers.count >= Self.answerCountMax
+            || heads.count + mappedByteCount >= Self.gatheredByteCountMax
+    }
+
+    var isEmpty: Bool { answers.isEmpty }
+
+    /// Empties it, keeping its memory.
+    mutating func reset() {
+        heads.removeAll(keepingCapacity: true)
+        answers.removeAll(keepingCapacity: true)
+        mapped.removeAll(keepingCapacity: true)
+        mappedByteCount = 0
+        mappedByteCountBefore = 0
+        isOpen = false
+    }
+
+    /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. It comes before the answer's
+    /// head is written, so that a damaged chunk can still be answered with an error.
+    ///
+    /// - Throws: ``StoreError/corrupt(_:)`` when a chunk is damaged; the batch is then as it was.
+    mutating func map(
+        _ range: StoredRange, in snapshot: borrowing Snapshot
+    ) throws(StoreError) {
+        let count = mapped.count
+        let byteCount = mappedByteCount
+        var position = range.from
+        do throws(StoreError) {
+            while position < range.upTo, mappedByteCount - byteCount < Self.gatheredByteCountMax {
+                let bytes = try snapshot.storedBytes(of: range.blob, from: position)
+                let wanted = min(bytes.byteCount, range.upTo - position)
+                // The span is the snapshot's, which stays open until the batch is sent and reset.
+                bytes.extracting(first: wanted).withUnsafeBytes { mapped.append($0) }
+                mappedByteCount += wanted
+                position += wanted
+            }
+        } catch {
+            mapped.removeLast(mapped.count - count)
+            mappedByteCount = byteCount
+            throw error
+        }
+    }
+
+    /// Ends an answer: what was appended to ``heads`` and mapped since the last one belongs to it.
+    mutating func endAnswer(_ body: BatchedAnswer.Body = .none) {
+        let isWhole =
+            switch body {
+            case .none: true
+            case .stored(let range): mappedByteCount - mappedByteCountBefore == range.byteCount
+            case .inflated: false
+            }
+        mappedByteCountBefore = mappedByteCount
+        isOpen = !isWhole
+        answers.append(
+            BatchedAnswer(headEnd: heads.count, body: body, mappedEnd: mapped.count, isWhole: isWhole))
+    }
+}

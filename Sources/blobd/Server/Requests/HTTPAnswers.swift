@@ -1,0 +1,222 @@
+import BlobProtocol
+import BlobStore
+
+// HTTP's answers, as bytes.
+
+extension RequestHandler {
+    /// Appends a payload's answer: 200, 206, 304 or 416 (RFC 9110, section 13.2.2 for the order of the conditions).
+    func appendPayload(
+        _ lookup: PayloadLookup, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
+    ) throws(ProtocolError) {
+        switch lookup {
+        case .missing: throw .notFound("notification or part")
+        case .expired: throw .expired
+        case .found(let payload):
+            let blob = payload.blob
+            Self.composeTags(blob.digest, &batch.scratch)
+            if head.ifMatch.count > 0,
+                !Self.isNamed(head.ifMatch, in: bytes, batch.scratch, strongly: true)
+            {
+                throw ProtocolError(
+                    .preconditionFailed, "the payload is not one that If-Match names")
+            }
+            let acceptsGzip =
+                head.acceptEncoding.prefersGzip
+                || (head.acceptEncoding.acceptsGzip && !head.acceptEncoding.acceptsIdentity)
+            var choice = BodyChoice.whole(blob, acceptsGzip: acceptsGzip)
+            if head.ifNoneMatch.count > 0,
+                Self.isNamed(head.ifNoneMatch, in: bytes, batch.scratch, strongly: false)
+            {
+                appendNotModified(payload, choice.coding, form, into: &batch)
+                return
+            }
+            var range: (lower: Int, upper: Int)?
+            if Self.isRangeWanted(head, bytes, batch.scratch) {
+                switch head.range.resolve(byteCount: UInt64(blob.byteCount)) {
+                case .whole: break
+                case .partial(let lower, let upper):
+                    // Both are at most the payload's size, which is an Int.
+                    range = (Int(lower), Int(upper))
+                    choice = .asGiven(blob, Int(lower), upTo: Int(upper))
+                case .unsatisfiable:
+                    appendUnsatisfiable(blob.byteCount, form, into: &batch)
+                    return
+                }
+            }
+            if !form.isHead {
+                try choice.map(into: &batch, in: snapshot)
+            }
+            begin(range == nil ? 200 : 206, form, into: &batch.heads)
+            if payload.mediaType.byteCount > 0 {
+                HTTPResponseHead.field("Content-Type", payload.mediaType, into: &batch.heads)
+            } else {
+                HTTPResponseHead.field("Content-Type", Wire.defaultMediaType, into: &batch.heads)
+            }
+            HTTPResponseHead.field(
+                "Content-Length", UInt64(choice.byteCount), into: &batch.heads)
+            if let range {
+                HTTPResponseHead.contentRange(
+                    UInt64(range.lower), upTo: UInt64(range.upper), of: UInt64(blob.byteCount),
+                    into: &batch.heads)
+            }
+            if choice.coding == .gzip {
+                HTTPResponseHead.field("Content-Encoding", "gzip", into: &batch.heads)
+            }
+            HTTPResponseHead.field("Accept-Ranges", "bytes", into: &batch.heads)
+            appendValidators(payload, choice.coding, into: &batch)
+            HTTPResponseHead.field("X-Content-Type-Options", "nosniff", into: &batch.heads)
+            HTTPResponseHead.field(
+                "Content-Security-Policy", "sandbox; default-src 'none'", into: &batch.heads)
+            HTTPResponseHead.end(into: &batch.heads)
+            batch.endAnswer(form.isHead ? .none : choice.body)
+        }
+    }
+
+    private static func composeTags(_ digest: Digest, _ scratch: inout AnswerBatch.Scratch) {
+        scratch.tag.removeAll(keepingCapacity: true)
+        EntityTag.append(digest, .identity, to: &scratch.tag)
+        scratch.gzipTag.removeAll(keepingCapacity: true)
+        EntityTag.append(digest, .gzip, to: &scratch.gzipTag)
+    }
+
+    /// Whether a list names the payload, in either coding.
+    private static func isNamed(
+        _ lines: FieldLines, in bytes: RawSpan, _ scratch: AnswerBatch.Scratch, strongly: Bool
+    ) -> Bool {
+        let tag = scratch.tag.span.bytes
+        let gzipTag = scratch.gzipTag.span.bytes
+        return strongly
+            ? EntityTags.matchesStrongly(lines, in: bytes, tag: tag)
+                || EntityTags.matchesStrongly(lines, in: bytes, tag: gzipTag)
+            : EntityTags.matchesWeakly(lines, in: bytes, tag: tag)
+                || EntityTags.matchesWeakly(lines, in: bytes, tag: gzipTag)
+    }
+
+    /// Whether a Range is to be heeded: there is one, and If-Range, if given, names the bytes as they were given, of which ranges
+    /// are.
+    private static func isRangeWanted(
+        _ head: HTTPRequestHead, _ bytes: RawSpan, _ scratch: AnswerBatch.Scratch
+    ) -> Bool {
+        guard head.range != .none else { return false }
+        guard let ifRange = head.ifRange else { return true }
+        return EntityTags.matchesIfRange(ifRange.of(bytes), tag: scratch.tag.span.bytes)
+    }
+
+    /// The fields by which caches know a payload; 304 has them too (RFC 9110, section 15.4.5).
+    private func appendValidators(
+        _ payload: Payload, _ coding: Coding, into batch: inout AnswerBatch
+    ) {
+        // A second reference to the array, so that the head can be changed while its bytes are lent.
+        let tag = coding == .gzip ? batch.scratch.gzipTag : batch.scratch.tag
+        HTTPResponseHead.field("ETag", tag.span.bytes, into: &batch.heads)
+        if payload.coding == .gzip {
+            HTTPResponseHead.field("Vary", "Accept-Encoding", into: &batch.heads)
+        }
+        let left = max(0, (payload.expiresAt.milliseconds - now.milliseconds) / 1_000)
+        batch.heads.append("Cache-Control: private, max-age=")
+        Decimal.append(UInt64(left), to: &batch.heads)
+        batch.heads.append("\r\n")
+    }
+
+    private func appendNotModified(
+        _ payload: Payload, _ coding: Coding, _ form: HTTPForm, into batch: inout AnswerBatch
+    ) {
+        begin(304, form, into: &batch.heads)
+        appendValidators(payload, coding, into: &batch)
+        HTTPResponseHead.end(into: &batch.heads)
+        batch.endAnswer()
+    }
+
+    private func appendUnsatisfiable(
+        _ byteCount: Int, _ form: HTTPForm, into batch: inout AnswerBatch
+    ) {
+        let error = ProtocolError(
+            .badRange, "the range begins past the end; the payload is \(byteCount) bytes long",
+            limit: byteCount)
+        counters.count(error.code)
+        document.removeAll(keepingCapacity: true)
+        Problem.compose(error, into: &document)
+        begin(error.status, form, into: &batch.heads)
+        HTTPResponseHead.contentRange(unsatisfiedOf: UInt64(byteCount), into: &batch.heads)
+        end(Problem.mediaType, form, into: &batch)
+    }
+
+    /// Answers a request whose outcome is now known.
+    func answerHTTP(
+        _ form: HTTPForm, _ request: PendingReply.Request, with result: ChangeResult,
+        into batch: inout AnswerBatch
+    ) {
+        document.removeAll(keepingCapacity: true)
+        switch (result, request) {
+        case (.published(let record, let created), .publish(_, let isIDAssigned)):
+            RecordDocument.append(record, to: &document)
+            begin(created ? 201 : 200, form, into: &batch.heads)
+            if isIDAssigned {
+                batch.heads.append("Location: /v1/notifications/")
+                let id = Array(record.id.utf8)
+                PercentCoding.encode(id.span.bytes, into: &batch.heads)
+                batch.heads.append("\r\n")
+            }
+            end("application/json", form, into: &batch)
+        case (.deleted, _):
+            begin(204, form, into: &batch.heads)
+            HTTPResponseHead.end(into: &batch.heads)
+            batch.endAnswer()
+        case (.notFound, _):
+            appendProblem(.notFound("notification"), form, into: &batch)
+        case (.writable, _):
+            document.append("ok\n")
+            begin(200, form, into: &batch.heads)
+            end("text/plain", form, into: &batch)
+        case (.failed(let error), _):
+            appendProblem(ProtocolError(error), form, into: &batch)
+        case (.published, _):
+            appendProblem(
+                ProtocolError(.internalError, "the outcome does not fit the request"), form,
+                into: &batch)
+        }
+    }
+
+    /// Appends an answer whose body is ``document``, as JSON.
+    func appendDocument(_ status: UInt16, _ form: HTTPForm, into batch: inout AnswerBatch) {
+        begin(status, form, into: &batch.heads)
+        end("application/json", form, into: &batch)
+    }
+
+    /// Appends an error's answer.
+    func appendProblem(
+        _ error: ProtocolError, _ form: HTTPForm, allow: StaticString? = nil,
+        into batch: inout AnswerBatch
+    ) {
+        counters.count(error.code)
+        document.removeAll(keepingCapacity: true)
+        Problem.compose(error, into: &document)
+        begin(error.status, form, into: &batch.heads)
+        if let allow { HTTPResponseHead.field("Allow", allow, into: &batch.heads) }
+        end(Problem.mediaType, form, into: &batch)
+    }
+
+    /// Status line, `Date`, and `Connection` where it says something.
+    private func begin(_ status: UInt16, _ form: HTTPForm, into out: inout [UInt8]) {
+        HTTPResponseHead.begin(status, into: &out)
+        out.append(contentsOf: dateLine)
+        if !form.keepAlive {
+            HTTPResponseHead.field("Connection", "close", into: &out)
+        } else if form.isHTTP10 {
+            HTTPResponseHead.field("Connection", "keep-alive", into: &out)
+        }
+    }
+
+    /// The fields of a body, the empty line, and ``document``.
+    private func end(
+        _ mediaType: StaticString, _ form: HTTPForm, into batch: inout AnswerBatch
+    ) {
+        HTTPResponseHead.field("Content-Type", mediaType, into: &batch.heads)
+        HTTPResponseHead.field("Content-Length", UInt64(document.count), into: &batch.heads)
+        HTTPResponseHead.field("Cache-Control", "no-store", into: &batch.heads)
+        HTTPResponseHead.end(into: &batch.heads)
+        if !form.isHead { batch.heads.append(contentsOf: document) }
+        batch.endAnswer()
+    }
+}

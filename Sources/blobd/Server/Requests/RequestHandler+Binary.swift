@@ -1,0 +1,304 @@
+import BlobProtocol
+import BlobStore
+
+// The binary protocol's requests: `docs/PROTOCOL.md` draws them.
+
+extension RequestHandler {
+    /// Answers the frame at the start of `bytes`.
+    func nextFrame(
+        _ bytes: RawSpan, of connection: Connection, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch, consumed: inout Int
+    ) -> Step {
+        let frame: RequestFrame
+        do throws(FrameError) {
+            guard let parsed = try RequestFrame.parse(bytes) else { return .needsInput }
+            frame = parsed
+        } catch {
+            counters.requests.add()
+            let answer = RequestFrame(
+                opcode: error.opcode, flags: [], requestID: error.requestID, headByteCount: 0,
+                bodyByteCount: 0)
+            appendProblem(error.problem, answer, into: &batch)
+            return .answeredThenClose
+        }
+        // At most 8,216 bytes: the parser has checked the head's size.
+        let headEnd = Wire.frameHeaderByteCount + Int(frame.headByteCount)
+        guard bytes.byteCount >= headEnd else { return .needsInput }
+        let head = bytes.extracting(Wire.frameHeaderByteCount..<headEnd)
+        consumed = headEnd
+        counters.requests.add()
+        do throws(ProtocolError) {
+            guard let operation = frame.operation else {
+                throw ProtocolError(
+                    .methodNotAllowed, "the operation \(frame.opcode) is not known")
+            }
+            guard connection.isGreeted || operation == .hello else {
+                appendProblem(
+                    ProtocolError(.malformed, "the first frame must be hello, not \(operation)"),
+                    frame, into: &batch)
+                return .answeredThenClose
+            }
+            let bodyMax = operation.bodyByteCountMax ?? UInt64(limits.payloadByteCountMax)
+            guard frame.bodyByteCount <= bodyMax else {
+                throw ProtocolError(
+                    .payloadTooLarge,
+                    "the body is \(frame.bodyByteCount) bytes long; the limit for \(operation) is \(bodyMax)",
+                    limit: Int(clamping: bodyMax))
+            }
+            return try perform(
+                operation, frame, head, body: bytes.extracting(droppingFirst: headEnd),
+                of: connection, in: snapshot, into: &batch, consumed: &consumed)
+        } catch {
+            appendProblem(error, frame, into: &batch)
+            // Where the next frame begins is known, but a body that nobody may send is not worth waiting for.
+            let bodyMax = UInt64(limits.payloadByteCountMax)
+            if error.endsConnection || frame.bodyByteCount > bodyMax { return .answeredThenClose }
+            return frame.bodyByteCount == 0 ? .answered : .answeredThenSkip(frame.bodyByteCount)
+        }
+    }
+
+    private func perform(
+        _ operation: Opcode, _ frame: RequestFrame, _ head: RawSpan, body: RawSpan,
+        of connection: Connection, in snapshot: borrowing Snapshot, into batch: inout AnswerBatch,
+        consumed: inout Int
+    ) throws(ProtocolError) -> Step {
+        switch operation {
+        case .get:
+            let request = try Get.Request.parse(head, flags: frame.flags)
+            try appendPayload(
+                try payload(request.id.of(head), request.part.of(head), in: snapshot), FetchOptions(request), frame, in: snapshot, into: &batch)
+        case .getBlob:
+            let request = try GetBlob.Request.parse(head, flags: frame.flags)
+            guard let digest = Digest(bytes: request.digest.of(head)) else {
+                throw ProtocolError(.badDigest, "the digest is not 32 bytes long")
+            }
+            try appendPayload(
+                try blob(digest, in: snapshot), FetchOptions(request), frame, in: snapshot, into: &batch)
+        case .put:
+            return .upload(try upload(frame, head))
+        case .hello:
+            _ = try Hello.Request.parse(head)
+            connection.isGreeted = true
+            appendHello(frame, into: &batch)
+        case .ping:
+            try EmptyHead.check(head, operation)
+            // At most 1,024 bytes, so that the whole of it is waited for.
+            let count = Int(frame.bodyByteCount)
+            guard body.byteCount >= count else {
+                consumed = 0
+                return .needsInput
+            }
+            consumed += count
+            let echo = body.extracting(first: count).array()
+            return .change(
+                .checkWritable, PendingReply(request: .check(echo: echo), form: .binary(frame)))
+        case .stat:
+            let request = try Stat.Request.parse(head)
+            try composeRecord(request.id.of(head), in: snapshot)
+            append(frame, status: 200, body: document, into: &batch)
+        case .delete:
+            let request = try Stat.Request.parse(head, of: .delete)
+            return .change(
+                .apply(.delete(id: request.id.of(head).text())),
+                PendingReply(request: .delete, form: .binary(frame)))
+        case .stats:
+            try EmptyHead.check(head, operation)
+            try composeStatistics()
+            append(frame, status: 200, body: document, into: &batch)
+        case .list:
+            let request = try List.Request.parse(head)
+            try composePage(after: request.after.of(head), limit: request.limit, in: snapshot)
+            append(frame, status: 200, body: document, into: &batch)
+        }
+        return .answered
+    }
+
+    /// What `get` and `getBlob` say alike.
+    private struct FetchOptions {
+        let range: WireRange?
+        let acceptsGzip: Bool
+        let isHeadOnly: Bool
+
+        init(_ request: Get.Request) {
+            (range, acceptsGzip) = (request.range, request.acceptsGzip)
+            isHeadOnly = request.isHeadOnly
+        }
+
+        init(_ request: GetBlob.Request) {
+            (range, acceptsGzip) = (request.range, request.acceptsGzip)
+            isHeadOnly = request.isHeadOnly
+        }
+    }
+
+    private func appendPayload(
+        _ lookup: PayloadLookup, _ options: FetchOptions, _ frame: RequestFrame,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
+    ) throws(ProtocolError) {
+        switch lookup {
+        case .missing: throw .notFound("notification or part")
+        case .expired: throw .expired
+        case .found(let payload):
+            let blob = payload.blob
+            var first = 0
+            var status: UInt16 = 200
+            var choice = BodyChoice.whole(blob, acceptsGzip: options.acceptsGzip)
+            if let range = options.range {
+                switch range.resolve(byteCount: UInt64(blob.byteCount)) {
+                case .whole: break
+                case .partial(let lower, let upper):
+                    // Both are at most the payload's size, which is an Int.
+                    first = Int(lower)
+                    status = 206
+                    choice = .asGiven(blob, first, upTo: Int(upper))
+                case .unsatisfiable:
+                    throw ProtocolError(
+                        .badRange,
+                        "the range begins at \(range.first); the payload is \(blob.byteCount) bytes long",
+                        limit: blob.byteCount)
+                }
+            }
+            if !options.isHeadOnly {
+                try choice.map(into: &batch, in: snapshot)
+            }
+            let isDefault = payload.mediaType.byteCount == 0
+            let headByteCount =
+                Get.Response.fixedByteCount
+                + (isDefault
+                    ? Wire.defaultMediaType.utf8CodeUnitCount : payload.mediaType.byteCount)
+            ResponseFrame(
+                answering: frame, status: status, headByteCount: UInt32(headByteCount),
+                bodyByteCount: options.isHeadOnly ? 0 : UInt64(choice.byteCount)
+            ).compose(into: &batch.heads)
+            let response = Get.Response(
+                byteCount: UInt64(blob.byteCount), first: UInt64(first),
+                expiryMilliseconds: payload.expiresAt.milliseconds, revision: payload.revision,
+                createdMilliseconds: payload.createdAt.milliseconds,
+                coding: choice.coding == .gzip ? .gzip : .identity)
+            batch.scratch.tag.removeAll(keepingCapacity: true)
+            blob.digest.append(to: &batch.scratch.tag)
+            // A second reference to the array, so that the head can be changed while its bytes are lent.
+            let digest = batch.scratch.tag
+            if isDefault {
+                Wire.defaultMediaType.withUTF8Buffer {
+                    response.compose(
+                        digest: digest.span.bytes, mediaType: RawSpan(_unsafeBytes: .init($0)),
+                        into: &batch.heads)
+                }
+            } else {
+                response.compose(
+                    digest: digest.span.bytes, mediaType: payload.mediaType,
+                    into: &batch.heads)
+            }
+            batch.endAnswer(options.isHeadOnly ? .none : choice.body)
+        }
+    }
+
+    private func appendHello(_ frame: RequestFrame, into batch: inout AnswerBatch) {
+        let response = Hello.Response(
+            payloadByteCountMax: UInt64(limits.payloadByteCountMax),
+            defaultTTLSeconds: UInt64(limits.defaultTTLSeconds),
+            ttlSecondsMax: UInt64(limits.ttlSecondsMax))
+        var version: [UInt8] = []
+        version.append(text: "blobd \(blobdVersion)")
+        var storeID: [UInt8] = []
+        store.id.append(to: &storeID)
+        var head: [UInt8] = []
+        response.compose(
+            storeID: storeID.span.bytes, serverVersion: version.span.bytes, into: &head)
+        ResponseFrame(answering: frame, status: 200, headByteCount: UInt32(head.count))
+            .compose(into: &batch.heads)
+        batch.heads.append(contentsOf: head)
+        batch.endAnswer()
+    }
+
+    private func upload(
+        _ frame: RequestFrame, _ head: RawSpan
+    ) throws(ProtocolError) -> Upload {
+        let request = try Put.Request.parse(head, flags: frame.flags)
+        guard !isStopping else { throw .stopping }
+        func text(_ slice: Slice) -> String? { slice.isEmpty ? nil : slice.of(head).text() }
+        let part = text(request.part) ?? Wire.defaultPart.description
+        let draft = PublicationDraft(
+            id: text(request.id), part: part,
+            mediaType: text(request.mediaType) ?? Wire.defaultMediaType.description,
+            owner: text(request.owner), message: text(request.message),
+            richType: text(request.richType),
+            lifetime: try lifetime(
+                ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds,
+                isPayloadPart: part == Wire.defaultPart.description))
+        return Upload(
+            draft, framing: .counted(frame.bodyByteCount),
+            reply: PendingReply(
+                request: .publish(part: part, isIDAssigned: request.isIDAssigned),
+                form: .binary(frame)))
+    }
+
+    /// Answers a frame whose outcome is now known.
+    func answerBinary(
+        _ frame: RequestFrame, _ request: PendingReply.Request, with result: ChangeResult,
+        into batch: inout AnswerBatch
+    ) {
+        switch (result, request) {
+        case (.published(let record, let created), .publish(let name, _)):
+            guard let part = record.part(named: name) else { break }
+            appendPublished(record, part, created: created, frame, into: &batch)
+            return
+        case (.deleted, _):
+            append(frame, status: 204, body: [], into: &batch)
+            return
+        case (.notFound, _):
+            appendProblem(.notFound("notification"), frame, into: &batch)
+            return
+        case (.writable, .check(let echo)):
+            append(frame, status: 200, body: echo, into: &batch)
+            return
+        case (.failed(let error), _):
+            appendProblem(ProtocolError(error), frame, into: &batch)
+            return
+        default: break
+        }
+        appendProblem(
+            ProtocolError(.internalError, "the outcome does not fit the request"), frame,
+            into: &batch)
+    }
+
+    private func appendPublished(
+        _ record: Record, _ part: Part, created: Bool, _ frame: RequestFrame,
+        into batch: inout AnswerBatch
+    ) {
+        let id = Array(record.id.utf8)
+        ResponseFrame(
+            answering: frame, status: created ? 201 : 200,
+            headByteCount: UInt32(Put.Response.fixedByteCount + id.count)
+        ).compose(into: &batch.heads)
+        var digest: [UInt8] = []
+        part.digest.append(to: &digest)
+        Put.Response(
+            byteCount: UInt64(part.byteCount), storedByteCount: UInt64(part.storedByteCount),
+            expiryMilliseconds: record.expiresAt.milliseconds, revision: record.revision,
+            coding: part.coding == .gzip ? .gzip : .identity
+        ).compose(
+            digest: digest.span.bytes, id: id.span.bytes, into: &batch.heads)
+        batch.endAnswer()
+    }
+
+    /// Appends an answer without a head.
+    private func append(
+        _ frame: RequestFrame, status: UInt16, body: [UInt8], into batch: inout AnswerBatch
+    ) {
+        ResponseFrame(answering: frame, status: status, bodyByteCount: UInt64(body.count))
+            .compose(into: &batch.heads)
+        batch.heads.append(contentsOf: body)
+        batch.endAnswer()
+    }
+
+    /// Appends an error's answer.
+    func appendProblem(
+        _ error: ProtocolError, _ frame: RequestFrame, into batch: inout AnswerBatch
+    ) {
+        counters.count(error.code)
+        document.removeAll(keepingCapacity: true)
+        Problem.compose(error, into: &document)
+        append(frame, status: error.status, body: document, into: &batch)
+    }
+}

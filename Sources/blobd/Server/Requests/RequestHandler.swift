@@ -1,0 +1,244 @@
+import BlobProtocol
+import BlobStore
+
+/// Answers requests: it looks at what a parser found, asks the store, and fills an ``AnswerBatch``. It touches no socket.
+///
+/// Each worker has one. What both dialects share is here; `RequestHandler+Binary.swift` and `RequestHandler+HTTP.swift` turn it
+/// into bytes.
+final class RequestHandler {
+    let store: BlobStore
+    let limits: DaemonLimits
+    let counters: WorkerCounters
+    private let statistics: StatisticsDocument
+    /// The time of this turn, by which payloads expire.
+    private(set) var now = WallTime.now
+    /// The `Date` line of this second.
+    private(set) var dateLine: [UInt8] = []
+    private var dateSecond: Int64 = -1
+    /// A body whose length must be known before it is written. Reused.
+    var document: [UInt8] = []
+    /// Set when the daemon is stopping: answers are then the last of their connections.
+    var isStopping = false
+
+    init(
+        _ store: BlobStore, limits: DaemonLimits, counters: WorkerCounters,
+        statistics: StatisticsDocument
+    ) {
+        self.store = store
+        self.limits = limits
+        self.counters = counters
+        self.statistics = statistics
+    }
+
+    /// What becomes of the input after a request.
+    enum Step {
+        /// The bytes are not a whole request yet.
+        case needsInput
+        /// The answer is in the batch.
+        case answered
+        /// The answer is in the batch; a body of so many bytes follows, which is thrown away.
+        case answeredThenSkip(UInt64)
+        /// The answer is in the batch, and it is the connection's last.
+        case answeredThenClose
+        /// A payload follows.
+        case upload(Upload)
+        /// The writer has to do something first.
+        case change(PendingChange.Operation, PendingReply)
+    }
+
+    /// Takes the time for the requests of this turn.
+    func beginTurn() {
+        now = .now
+        let second = now.milliseconds / 1_000
+        guard second != dateSecond else { return }
+        dateSecond = second
+        dateLine.removeAll(keepingCapacity: true)
+        HTTPResponseHead.date(seconds: second, into: &dateLine)
+    }
+
+    /// Answers the request at the start of `bytes`, or finds what has to be done for it.
+    ///
+    /// - Parameter consumed: is set to the bytes that were used: the head, and a body where it was needed at once.
+    func next(
+        _ bytes: RawSpan, of connection: Connection, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch, consumed: inout Int
+    ) -> Step {
+        consumed = 0
+        guard bytes.byteCount > 0 else { return .needsInput }
+        let dialect = connection.dialect ?? Dialect(firstByte: bytes.byte(0))
+        connection.dialect = dialect
+        switch dialect {
+        case .binary:
+            return nextFrame(
+                bytes, of: connection, in: snapshot, into: &batch, consumed: &consumed)
+        case .http:
+            return nextHTTP(
+                bytes, of: connection, in: snapshot, into: &batch, consumed: &consumed)
+        case .unknown:
+            consumed = bytes.byteCount
+            counters.requests.add()
+            appendProblem(
+                ProtocolError(
+                    .malformed,
+                    "the first byte, \(bytes.byte(0)), begins neither a frame nor an HTTP request"),
+                HTTPForm(keepAlive: false, isHTTP10: false, isHead: false), into: &batch)
+            return .answeredThenClose
+        }
+    }
+
+    /// Answers a request whose outcome is now known.
+    func answer(_ reply: PendingReply, with result: ChangeResult, into batch: inout AnswerBatch) {
+        switch reply.form {
+        case .binary(let frame): answerBinary(frame, reply.request, with: result, into: &batch)
+        case .http(let form): answerHTTP(form, reply.request, with: result, into: &batch)
+        }
+    }
+
+    /// Answers a request that was found wrong after its head.
+    func refuse(_ reply: PendingReply, _ error: ProtocolError, into batch: inout AnswerBatch) {
+        switch reply.form {
+        case .binary(let frame): appendProblem(error, frame, into: &batch)
+        case .http(let form): appendProblem(error, form, into: &batch)
+        }
+    }
+
+    // What the store says, and its errors in the client's words.
+
+    /// A payload by its notification's id; an empty part is the one called `payload`.
+    @inline(__always)
+    @_lifetime(borrow snapshot)
+    func payload(
+        _ id: RawSpan, _ part: RawSpan, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> PayloadLookup {
+        do throws(StoreError) {
+            return try snapshot.payload(for: id, part: part, asOf: now)
+        } catch {
+            throw ProtocolError(error)
+        }
+    }
+
+    /// A blob by its digest.
+    @_lifetime(borrow snapshot)
+    func blob(
+        _ digest: Digest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> PayloadLookup {
+        do throws(StoreError) {
+            return try snapshot.blob(digest, asOf: now)
+        } catch {
+            throw ProtocolError(error)
+        }
+    }
+
+    /// A notification's record as JSON, in ``document``.
+    func composeRecord(_ id: RawSpan, in snapshot: borrowing Snapshot) throws(ProtocolError) {
+        let lookup: RecordLookup
+        do throws(StoreError) {
+            lookup = try snapshot.record(for: id, asOf: now)
+        } catch {
+            throw ProtocolError(error)
+        }
+        switch lookup {
+        case .missing: throw .notFound("notification")
+        case .expired: throw .expired
+        case .found(let record):
+            document.removeAll(keepingCapacity: true)
+            RecordDocument.append(record, to: &document)
+        }
+    }
+
+    /// A page of records as JSON, in ``document``.
+    func composePage(
+        after id: RawSpan, limit: Int, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) {
+        do throws(StoreError) {
+            let records = try snapshot.records(after: id, limit: limit, asOf: now)
+            document.removeAll(keepingCapacity: true)
+            PageDocument.append(records, limit: limit, to: &document)
+        } catch {
+            throw ProtocolError(error)
+        }
+    }
+
+    /// The counters as JSON, in ``document``.
+    func composeStatistics() throws(ProtocolError) {
+        do throws(StoreError) {
+            document = try statistics.compose()
+        } catch {
+            throw ProtocolError(error)
+        }
+    }
+
+    /// How long a publish shall live, checked against the limits and the time.
+    func lifetime(
+        ttlSeconds: Int64?, expiryMilliseconds: Int64?, isPayloadPart: Bool
+    ) throws(ProtocolError) -> PublicationDraft.Lifetime {
+        let max = limits.ttlSecondsMax
+        if let ttlSeconds {
+            guard ttlSeconds <= max else {
+                throw ProtocolError(
+                    .badTTL, "a ttl of \(ttlSeconds) s is too long; the limit is \(max) s",
+                    limit: Int(clamping: max))
+            }
+            return .seconds(ttlSeconds)
+        }
+        if let expiryMilliseconds {
+            guard expiryMilliseconds > now.milliseconds else {
+                throw ProtocolError(.badExpiry, "the expiry is in the past")
+            }
+            let latest = now.adding(seconds: max)
+            guard expiryMilliseconds <= latest.milliseconds else {
+                throw ProtocolError(
+                    .badExpiry,
+                    "the expiry is \((expiryMilliseconds - now.milliseconds) / 1_000) s away; the limit is \(max) s",
+                    limit: Int(clamping: max))
+            }
+            return .until(WallTime(milliseconds: expiryMilliseconds))
+        }
+        let usual = limits.defaultTTLSeconds
+        return isPayloadPart ? .seconds(usual) : .keep(otherwiseSeconds: usual)
+    }
+}
+
+/// Which bytes of a payload an answer carries, and how they are coded.
+struct BodyChoice {
+    var body: BatchedAnswer.Body
+    /// Bytes in the body.
+    var byteCount: Int
+    var coding: Coding
+
+    /// The bytes as given from `lower` up to `upper`.
+    static func asGiven(_ blob: BlobReference, _ lower: Int, upTo upper: Int) -> BodyChoice {
+        guard lower < upper else { return BodyChoice(body: .none, byteCount: 0, coding: .identity) }
+        let body: BatchedAnswer.Body =
+            switch blob.coding {
+            case .identity: .stored(StoredRange(blob: blob, from: lower, upTo: upper))
+            case .gzip: .inflated(blob, from: lower, upTo: upper)
+            }
+        return BodyChoice(body: body, byteCount: upper - lower, coding: .identity)
+    }
+
+    /// All of it, as it is stored if that suits the client.
+    static func whole(_ blob: BlobReference, acceptsGzip: Bool) -> BodyChoice {
+        guard blob.coding == .gzip, acceptsGzip else {
+            return .asGiven(blob, 0, upTo: blob.byteCount)
+        }
+        let range = StoredRange(blob: blob, from: 0, upTo: blob.storedByteCount)
+        return BodyChoice(body: .stored(range), byteCount: range.byteCount, coding: .gzip)
+    }
+
+    /// Looks up the first bytes, so that a damaged chunk is met before the head is written.
+    func map(
+        into batch: inout AnswerBatch, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) {
+        do throws(StoreError) {
+            switch body {
+            case .none: break
+            case .stored(let range): try batch.map(range, in: snapshot)
+            case .inflated(let blob, _, _):
+                _ = try snapshot.storedBytes(of: blob, from: 0)
+            }
+        } catch {
+            throw ProtocolError(error)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import BlobProtocol
+import BlobStore
+
+extension ProtocolError {
+    /// What a client is told about an error of the store. The daemon's own troubles are named, not described: details go to
+    /// the log.
+    init(_ error: StoreError) {
+        switch error {
+        case .invalid(let input):
+            self.init(Self.code(of: input.field), input.description)
+        case .full:
+            self.init(
+                .full, "there is no space for the payload; delete something, or give the store room"
+            )
+        case .corrupt:
+            self.init(.corrupt, "the stored bytes do not match their checksum and are not sent")
+        case .outcomeUnknown:
+            self.init(
+                .outcomeUnknown,
+                "whether the change is on disk is not known; the daemon stops. Look, or do it again"
+            )
+        case .readersFull:
+            self.init(.unavailable, "too many readers are at work; try again")
+        case .cannotOpen, .io:
+            self.init(.internalError, "the store could not do it: \(error)")
+        }
+    }
+
+    private static func code(of field: InvalidInput.Field) -> ErrorCode {
+        switch field {
+        case .id: .badID
+        case .partName, .partCount: .badPart
+        case .mediaType: .badMediaType
+        case .owner: .badOwner
+        case .richType: .badRichType
+        case .message: .badMessage
+        case .expiry: .badExpiry
+        case .payload: .payloadTooLarge
+        }
+    }
+
+    /// There is no such thing.
+    static func notFound(_ thing: StaticString) -> ProtocolError {
+        ProtocolError(.notFound, "there is no such \(thing)")
+    }
+
+    /// There was one, and its time is over.
+    static let expired = ProtocolError(.expired, "the notification has expired")
+
+    /// The daemon takes no more work.
+    static let stopping = ProtocolError(.stopping, "the daemon is stopping; try again")
+}

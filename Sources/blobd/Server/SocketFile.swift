@@ -1,0 +1,95 @@
+import CLinux
+import Glibc
+
+/// The daemon's socket in the file system: put there complete, and taken away again.
+///
+/// A socket that is there already is replaced only after a connect to it was refused, so never that of a living daemon; whatever is no
+/// socket is left alone.
+struct SocketFile: ~Copyable {
+    /// What clients connect to.
+    let path: String
+    let listener: ListeningSocket
+    private let device: UInt64
+    private let inode: UInt64
+
+    /// Why there is no socket.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Binds under a temporary name in the same folder, listens, and moves the socket to `path` (`rename`), so that whoever finds it
+    /// can connect to it.
+    init(path: String, mode: UInt32, group: UInt32?) throws(Failure) {
+        let max = ListeningSocket.pathByteCountMax
+        guard !path.isEmpty, path.utf8.count <= max else {
+            throw Failure(
+                description:
+                    "--socket \(path): the path is \(path.utf8.count) bytes long; the limit is \(max)"
+            )
+        }
+        try Self.checkVacant(path)
+        let folder = Self.folder(of: path)
+        let descriptor = clinux_open_folder(folder)
+        guard descriptor >= 0 else {
+            throw Failure(description: "--socket \(path): \(folder): \(SystemError.text(errno))")
+        }
+        defer { close(descriptor) }
+        // Named through the folder's descriptor: the temporary name fits whatever the path's length.
+        let temporary = "/proc/self/fd/\(descriptor)/.blobd.\(getpid())"
+        unlink(temporary)
+        let listener: ListeningSocket
+        do throws(SystemError) {
+            listener = try ListeningSocket(path: temporary, mode: mode, group: group)
+        } catch {
+            unlink(temporary)
+            throw Failure(description: "--socket \(path): \(error)")
+        }
+        guard rename(temporary, path) == 0 else {
+            let reason = SystemError("rename")
+            unlink(temporary)
+            throw Failure(description: "--socket \(path): \(reason)")
+        }
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            throw Failure(description: "--socket \(path): \(SystemError("lstat"))")
+        }
+        self.path = path
+        self.listener = listener
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+    }
+
+    /// Removes the socket, unless another has taken its place.
+    borrowing func remove() {
+        var status = stat()
+        guard lstat(path, &status) == 0, UInt64(status.st_dev) == device,
+            UInt64(status.st_ino) == inode
+        else { return }
+        unlink(path)
+    }
+
+    /// Throws unless there is nothing at `path`, or a socket that nobody listens at.
+    private static func checkVacant(_ path: String) throws(Failure) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            if errno == ENOENT { return }
+            throw Failure(description: "--socket \(path): \(SystemError("lstat"))")
+        }
+        guard status.st_mode & S_IFMT == S_IFSOCK else {
+            throw Failure(
+                description: "--socket \(path): there is something else, which is left alone")
+        }
+        switch ListeningSocket.probe(path) {
+        case .refused, .absent: return
+        case .alive:
+            throw Failure(description: "--socket \(path): another process is listening there")
+        case .failed(let error):
+            throw Failure(description: "--socket \(path): \(error)")
+        }
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}

@@ -1,0 +1,56 @@
+import BlobProtocol
+import BlobStore
+
+/// What `GET /v1/stats` and `stats` answer: what the store holds, exactly, and what the daemon has done since its start.
+struct StatisticsDocument: Sendable {
+    let store: BlobStore
+    let counters: DaemonCounters
+    let bodyMemory: BodyMemory
+    let startedAt: WallTime
+
+    /// The document. Costs a snapshot and a look at every table's root.
+    func compose() throws(StoreError) -> [UInt8] {
+        let held = try store.statistics()
+        var document = NumbersDocument()
+        document.add("notifications", held.notifications)
+        document.add("parts", held.parts)
+        document.add("blobs", held.blobs)
+        document.add("bytes", held.bytes)
+        document.add("bytes_stored", held.bytesStored)
+        document.add("bytes_referenced", held.bytesReferenced)
+        document.add("orphan_blobs", held.orphanBlobs)
+        document.add("orphan_bytes", held.orphanBytes)
+        document.add("leases", held.leases)
+        document.add("file_bytes", held.fileByteCount)
+        document.add("free_bytes", held.freeByteCount)
+        document.add("revision", Int(clamping: held.revision))
+        document.add("store_id", store.id.description)
+        document.add("version", blobdVersion)
+        let uptime = WallTime.now.milliseconds - startedAt.milliseconds
+        document.add("uptime_seconds", Int(uptime / 1_000))
+        addCounters(to: &document)
+        return document.finished()
+    }
+
+    private func addCounters(to document: inout NumbersDocument) {
+        document.add("workers", counters.workers.count)
+        document.add("connections", counters.connectionCount)
+        document.add("refused_peers", counters.refusedPeers.total)
+        document.add("requests", counters.sum { $0.requests.total })
+        document.add("publishes", counters.publishes.total)
+        document.add("deletes", counters.deletes.total)
+        document.add("expired", counters.expired.total)
+        document.add("syncs", counters.batches.total)
+        document.add("bytes_sent", counters.sum { $0.bytesSent.total })
+        document.add("bytes_received", counters.sum { $0.bytesReceived.total })
+        document.add("body_memory_bytes", bodyMemory.byteCountReserved)
+        document.add("timeouts", counters.sum { $0.timeouts.total })
+        document.add("clock_jumps", counters.clockJumps.total)
+        var errors = NumbersDocument()
+        for code in ErrorCode.allCases {
+            let count = counters.sum { $0.count(of: code) }
+            if count > 0 { errors.add(code.rawValue, count) }
+        }
+        document.add("errors", errors)
+    }
+}

@@ -1,0 +1,86 @@
+import CLinux
+import Glibc
+
+/// A set of descriptors to wait for (epoll(7)), level-triggered.
+///
+/// Level-triggered, because interest in writing is set only while an answer is stuck: an edge for every buffer the peer
+/// has read would wake a worker once per answer for nothing.
+struct Poller: ~Copyable {
+    private let descriptor: OwnedDescriptor
+    private let events: UnsafeMutableRawPointer
+
+    /// How many events one wait can return; the others come with the next.
+    static let eventCountMax = 256
+
+    /// Creates an empty set (`epoll_create1`).
+    init() throws(SystemError) {
+        descriptor = try OwnedDescriptor(taking: clinux_epoll_create(), from: "epoll_create1")
+        events = .allocate(
+            byteCount: clinux_epoll_event_size() * Self.eventCountMax, alignment: 16)
+    }
+
+    deinit {
+        events.deallocate()
+    }
+
+    /// What to wait for.
+    struct Interest: OptionSet, Hashable {
+        let rawValue: UInt32
+        static let input = Interest(rawValue: UInt32(CLINUX_IN))
+        static let output = Interest(rawValue: UInt32(CLINUX_OUT))
+    }
+
+    /// What has come.
+    struct Event {
+        /// The number given with the descriptor.
+        let token: UInt64
+        private let flags: UInt32
+
+        fileprivate init(token: UInt64, flags: UInt32) {
+            self.token = token
+            self.flags = flags
+        }
+
+        var isReadable: Bool { flags & UInt32(CLINUX_IN) != 0 }
+        var isWritable: Bool { flags & UInt32(CLINUX_OUT) != 0 }
+        /// Both directions are closed, or the socket failed. Reported whether asked for or not.
+        var isHangUp: Bool { flags & UInt32(CLINUX_HUP | CLINUX_ERR) != 0 }
+    }
+
+    /// Adds a descriptor (`EPOLL_CTL_ADD`). It leaves the set by itself when it is closed.
+    borrowing func add(
+        _ number: Int32, token: UInt64, _ interest: Interest
+    ) throws(SystemError) {
+        guard clinux_epoll_add(descriptor.number, number, interest.rawValue, token) == 0 else {
+            throw SystemError("epoll_ctl")
+        }
+    }
+
+    /// Changes what a descriptor of the set is waited for (`EPOLL_CTL_MOD`). Cannot fail for one that is in it.
+    borrowing func change(_ number: Int32, token: UInt64, _ interest: Interest) {
+        _ = clinux_epoll_modify(descriptor.number, number, interest.rawValue, token)
+    }
+
+    /// Takes a descriptor out of the set (`EPOLL_CTL_DEL`).
+    borrowing func remove(_ number: Int32) {
+        _ = clinux_epoll_remove(descriptor.number, number)
+    }
+
+    /// Waits until something comes or the time is over (`epoll_wait`). A negative time has no end.
+    ///
+    /// - Returns: how many events there are, 0 when the time is over; read each with ``event(_:)``.
+    borrowing func wait(milliseconds: Int) -> Int {
+        let count = clinux_epoll_wait(
+            descriptor.number, events, Int32(Self.eventCountMax),
+            Int32(clamping: max(-1, milliseconds)))
+        return max(0, Int(count))
+    }
+
+    /// Event `index` of the last wait.
+    borrowing func event(_ index: Int) -> Event {
+        precondition(index >= 0 && index < Self.eventCountMax)
+        return Event(
+            token: clinux_epoll_token(events, Int32(index)),
+            flags: clinux_epoll_flags(events, Int32(index)))
+    }
+}

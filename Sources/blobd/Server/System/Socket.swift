@@ -1,0 +1,190 @@
+import CLinux
+import Glibc
+
+// Sockets are touched here and nowhere else. All of them are AF_UNIX stream sockets (unix(7)).
+
+/// A connection's end: never blocks, and ends with its value.
+struct Socket: ~Copyable, Sendable {
+    private let descriptor: OwnedDescriptor
+
+    /// Takes over an accepted, non-blocking descriptor.
+    init(_ descriptor: consuming OwnedDescriptor) {
+        self.descriptor = descriptor
+    }
+
+    /// The descriptor's number, for ``Poller``.
+    var number: Int32 { descriptor.number }
+
+    /// Gives the descriptor away, to be taken over elsewhere.
+    consuming func release() -> Int32 { descriptor.release() }
+
+    /// What came of a read or a write.
+    enum Transfer {
+        /// So many bytes went through, at least one.
+        case moved(Int)
+        /// Nothing can be moved now; the poller says when.
+        case blocked
+        /// The peer sends no more (reads), or takes no more (writes: EPIPE, ECONNRESET).
+        case ended
+    }
+
+    /// Reads into `buffer` (`read`), which must not be empty.
+    borrowing func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+        while true {
+            let count = Glibc.read(descriptor.number, buffer.baseAddress, buffer.count)
+            if count > 0 { return .moved(count) }
+            if count == 0 { return .ended }
+            if errno == EINTR { continue }
+            return errno == EAGAIN ? .blocked : .ended
+        }
+    }
+
+    /// Sends several pieces with one call (`sendmsg`). None of them may be empty.
+    borrowing func send(_ pieces: UnsafeBufferPointer<clinux_piece>) -> Transfer {
+        Self.outcome { clinux_send_pieces(descriptor.number, pieces.baseAddress, pieces.count) }
+    }
+
+    /// Sends bytes (`send`), of which there must be at least one.
+    borrowing func send(_ bytes: RawSpan) -> Transfer {
+        bytes.withUnsafeBytes { send($0) }
+    }
+
+    /// The same for bytes that something else keeps in place during the call.
+    borrowing func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
+        Self.outcome { clinux_send(descriptor.number, bytes.baseAddress, bytes.count) }
+    }
+
+    private static func outcome(_ call: () -> Int) -> Transfer {
+        while true {
+            let count = call()
+            if count >= 0 { return count == 0 ? .blocked : .moved(count) }
+            if errno == EINTR { continue }
+            return errno == EAGAIN ? .blocked : .ended
+        }
+    }
+
+    /// Tells the peer that no more will be sent (`shutdown` with `SHUT_WR`); reading goes on.
+    borrowing func endSending() {
+        _ = clinux_shutdown_sending(descriptor.number)
+    }
+
+    /// How many sent bytes the peer has not read (`SIOCOUTQ`). It counts whole kernel buffers of up to about 48 KiB with
+    /// their overhead, so it falls in steps, and is 0 once everything is read.
+    var unreadByPeer: Int {
+        max(0, Int(clinux_unread_by_peer(descriptor.number)))
+    }
+
+    /// The user at the other end when it connected (`SO_PEERCRED`), or nil when the kernel does not say.
+    var peerUserID: UInt32? {
+        var id: UInt32 = 0
+        return clinux_peer_uid(descriptor.number, &id) == 0 ? id : nil
+    }
+}
+
+/// A socket that others connect to.
+struct ListeningSocket: ~Copyable, Sendable {
+    private let descriptor: OwnedDescriptor
+
+    /// The longest path a socket can have, in bytes: `sun_path` less its final zero.
+    static let pathByteCountMax = Int(CLINUX_PATH_MAX) - 1
+
+    /// How many connections may wait to be accepted; the kernel lowers it to `net.core.somaxconn`.
+    static let backlogMax: Int32 = 4_096
+
+    /// Binds to a path that must not exist, and listens.
+    ///
+    /// `fchmod` comes before `bind`, because the file that `bind` makes takes the socket's own mode. The group can only be
+    /// given to the file; nobody can connect before `listen`, which comes last.
+    init(path: String, mode: UInt32, group: UInt32?) throws(SystemError) {
+        let descriptor = try OwnedDescriptor(taking: clinux_unix_socket(), from: "socket")
+        guard fchmod(descriptor.number, mode) == 0 else { throw SystemError("fchmod") }
+        // The umask would take bits away that were asked for.
+        let mask = umask(0)
+        defer { umask(mask) }
+        guard Self.withPath(path, { clinux_bind(descriptor.number, $0, $1) }) == 0 else {
+            throw SystemError("bind")
+        }
+        if let group {
+            guard chown(path, UInt32.max, group) == 0 else { throw SystemError("chown") }
+        }
+        guard clinux_set_nonblocking(descriptor.number) == 0 else { throw SystemError("fcntl") }
+        guard listen(descriptor.number, Self.backlogMax) == 0 else { throw SystemError("listen") }
+        self.descriptor = descriptor
+    }
+
+    /// The descriptor's number, for ``Poller``.
+    var number: Int32 { descriptor.number }
+
+    /// What came of an accept.
+    enum Accepted: ~Copyable {
+        /// A connection.
+        case connection(Socket)
+        /// Nobody is waiting.
+        case none
+        /// The process or the machine is out of descriptors or memory: try again later.
+        case exhausted(SystemError)
+    }
+
+    /// Takes one waiting connection (`accept4`), as a socket that does not block.
+    borrowing func accept() -> Accepted {
+        while true {
+            do {
+                return .connection(
+                    Socket(
+                        try OwnedDescriptor(
+                            taking: clinux_accept(descriptor.number), from: "accept4")))
+            } catch {
+                switch error.code {
+                case EINTR, ECONNABORTED: continue
+                case EAGAIN: return .none
+                default: return .exhausted(error)
+                }
+            }
+        }
+    }
+
+    /// What a connect to a path met.
+    enum Probe {
+        /// Somebody listens there.
+        case alive
+        /// A socket file nobody listens at (ECONNREFUSED).
+        case refused
+        /// There is nothing at the path.
+        case absent
+        /// Something else is wrong.
+        case failed(SystemError)
+    }
+
+    /// Connects to `path` and hangs up at once.
+    static func probe(_ path: String) -> Probe {
+        do {
+            let descriptor = try OwnedDescriptor(taking: clinux_unix_socket(), from: "socket")
+            // Non-blocking: a full backlog answers EAGAIN instead of making us wait, and somebody is there then.
+            _ = clinux_set_nonblocking(descriptor.number)
+            guard withPath(path, { clinux_connect(descriptor.number, $0, $1) }) != 0 else {
+                return .alive
+            }
+            switch errno {
+            case ECONNREFUSED: return .refused
+            case ENOENT: return .absent
+            case EAGAIN, EINPROGRESS, EINTR: return .alive
+            default: return .failed(SystemError("connect"))
+            }
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private static func withPath(
+        _ path: String, _ body: (UnsafeRawPointer, Int) -> Int32
+    ) -> Int32 {
+        var path = path
+        return path.withUTF8 { bytes in
+            guard let start = bytes.baseAddress, bytes.count <= pathByteCountMax else {
+                errno = ENAMETOOLONG
+                return -1
+            }
+            return body(start, bytes.count)
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import BlobClient
+import Foundation
+import Testing
+
+/// The commands as a user types them, against a daemon: what they print, and their exit codes.
+@Suite struct CommandTests {
+    private static let payload: [UInt8] = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 131 >> 3) }
+
+    @Test func whatWasPutIsGot() throws {
+        let daemon = try CommandDaemon()
+        let file = try daemon.folder.write("photo.jpg", Self.payload)
+        let put = try daemon.run(
+            "put", "42", file, "--ttl", "24h", "--message", "Hello", "--rich-type", "img",
+            "--owner", "ann")
+        #expect(put.status == 0)
+        #expect(put.text.hasPrefix("created 42  200.0 kB  sha256:"))
+        #expect(put.errors == "")
+
+        let got = try daemon.run("get", "42")
+        #expect(got.status == 0)
+        #expect(got.output == Self.payload)
+
+        let target = daemon.folder.path("got.jpg")
+        #expect(try daemon.run("get", "42", "-o", target).status == 0)
+        #expect(try daemon.folder.read("got.jpg") == Self.payload)
+
+        let stat = try daemon.run("stat", "42", "--json")
+        #expect(stat.status == 0)
+        let record = try JSONDecoder.snake.decode(NotificationRecord.self, from: Data(stat.output))
+        #expect(record.owner == "ann")
+        #expect(record.message == "Hello")
+        #expect(record.richType == "img")
+        #expect(record.parts.map(\.mediaType) == ["image/jpeg"])
+        #expect(try daemon.run("put", "42", file).text.hasPrefix("replaced 42"))
+    }
+
+    @Test func standardInputIsStoredWhole() throws {
+        let daemon = try CommandDaemon()
+        let put = try daemon.run("put", "43", "-", "--type", "image/webp", input: Self.payload)
+        #expect(put.status == 0)
+        #expect(try daemon.run("get", "43").output == Self.payload)
+        let nothing = try daemon.run("put", "44", "-", "--json", input: [])
+        #expect(nothing.status == 0)
+        #expect(nothing.text.contains("\"byte_count\":0"))
+        #expect(try daemon.run("get", "44").output == [])
+        let part = try daemon.run("put", "43", "-", "--part", "sound", input: [1, 2])
+        #expect(part.status == 0)
+        #expect(try daemon.run("get", "43", "--part", "sound").output == [1, 2])
+    }
+
+    @Test func whatIsNotThereIsThree() throws {
+        let daemon = try CommandDaemon()
+        let before = try daemon.folder.names
+        let target = daemon.folder.path("never")
+        for arguments in [["get", "7"], ["get", "7", "-o", target], ["stat", "7"], ["rm", "7"]] {
+            let result = try CommandProcess.run(arguments, socket: daemon.socket)
+            #expect(result.status == 3, "\(arguments)")
+            #expect(result.output == [])
+            #expect(result.errors.contains("not_found"), "\(arguments): \(result.errors)")
+        }
+        // Neither the file nor a temporary neighbour of it.
+        #expect(try daemon.folder.names == before)
+    }
+
+    @Test func whatIsRefusedIsOneAndLeavesWhatWasThere() throws {
+        let daemon = try CommandDaemon(["--max-payload", "1000"])
+        #expect(try daemon.run("put", "1", "-", input: [1, 2, 3]).status == 0)
+        let file = try daemon.folder.write("large", Self.payload)
+        let large = try daemon.run("put", "1", file)
+        #expect(large.status == 1)
+        #expect(large.errors.contains("payload_too_large"))
+        let piped = try daemon.run("put", "1", "-", input: Self.payload)
+        #expect(piped.status == 1)
+        #expect(piped.errors.contains("1000"))
+        let long = try daemon.run("put", "1", "-", "--ttl", "31d", input: [9])
+        #expect(long.status == 1)
+        #expect(long.errors.contains("bad_ttl"))
+        #expect(try daemon.run("get", "1").output == [1, 2, 3])
+    }
+
+    @Test(arguments: [
+        ["put", "1"], ["put", "1", "/dev/null", "--ttl", "0"], ["put", "1", "/dev/null", "--ttl", "x"],
+        ["put", "1", "/dev/null", "--expires-at", "tomorrow"],
+        ["put", "1", "/dev/null", "--ttl", "5", "--expires-at", "2099-01-01T00:00:00Z"],
+        ["put", "1", "/nonexistent/file"], ["put", "1", "/tmp"], ["put", "a/b", "/dev/null"],
+        ["get", String(repeating: "x", count: 256)], ["get", "1", "--nonsense"], ["nonsense"],
+        ["get"], ["rm"], ["ls", "--limit", "0"], ["get", "1", "--check"], ["get", "1", "-o", "/tmp"],
+        ["verify"], ["verify", "--data", "/nonexistent"], ["stat", "1", "--timeout", "-1"],
+    ])
+    func badUsageIsTwo(arguments: [String]) throws {
+        let daemon = try CommandDaemon()
+        let result = try CommandProcess.run(arguments, socket: daemon.socket)
+        #expect(result.status == 2, "\(arguments): \(result.errors)")
+        #expect(result.output == [])
+        #expect(result.errors != "")
+    }
+
+    @Test func noDaemonIsFourAndNoSocketTwo() throws {
+        let missing = try CommandProcess.run(["stats"], socket: "/nonexistent/s")
+        #expect(missing.status == 4)
+        #expect(missing.errors.contains("blobd serve"))
+        let unsaid = try CommandProcess.run(["stats"])
+        #expect(unsaid.status == 2)
+        #expect(unsaid.errors.contains("BLOBD_SOCKET"))
+        let help = try CommandProcess.run(["put", "--help"])
+        #expect(help.status == 0)
+        #expect(help.text.contains("--ttl"))
+    }
+
+    @Test func oneForManyIsStoredOnceAndChecked() throws {
+        let daemon = try CommandDaemon()
+        let ids = (0..<300).map { "crowd-\($0)" }
+        let list = try daemon.folder.write("ids", Array((ids.joined(separator: "\n") + "\n").utf8))
+        let file = try daemon.folder.write("photo.jpg", Self.payload)
+        let put = try daemon.run("put", "--ids-from", list, file, "--json")
+        #expect(put.status == 0, "\(put.errors)")
+        #expect(put.text.contains("\"created\":300"))
+        let stats = try JSONDecoder.snake.decode(
+            DaemonStatistics.self, from: Data(try daemon.run("stats", "--json").output))
+        #expect(stats.notifications == 300)
+        #expect(stats.blobs == 1)
+
+        let check = try daemon.run("get", "--ids-from", list, "--check", "--json")
+        #expect(check.status == 0, "\(check.errors)")
+        #expect(check.text.contains("\"right\":300"))
+        #expect(check.text.contains("\"distinct\":1"))
+        // Read from the file itself, while the daemon has it open.
+        let local = try daemon.run(
+            "get", "--data", daemon.data, "--ids-from", list, "--check", "--json")
+        #expect(local.status == 0, "\(local.errors)")
+        #expect(local.text.contains("\"right\":300"))
+
+        let lines = try daemon.run("ls", "--json").text.split(separator: "\n")
+        #expect(lines.count == 300)
+        let some = try daemon.run("ls", "--json", "--limit", "2", "--after", "crowd-10")
+        #expect(some.text.contains("\"id\":\"crowd-100\""))
+        #expect(some.text.split(separator: "\n").count == 2)
+
+        #expect(try daemon.run("rm", "crowd-7").status == 0)
+        let after = try daemon.run("get", "--ids-from", list, "--check", "--json")
+        #expect(after.status == 3)
+        #expect(after.text.contains("\"missing\":1"))
+        #expect(after.text.contains("\"right\":299"))
+        #expect(after.errors.contains("crowd-7"))
+
+        let verified = try daemon.run("verify", "--data", daemon.data, "--json")
+        #expect(verified.status == 0, "\(verified.errors)")
+        #expect(verified.text.contains("\"clean\":true"))
+    }
+
+    @Test func anAsyncClientStoresAndFetches() async throws {
+        let daemon = try CommandDaemon()
+        let client = BlobClient(socketPath: daemon.socket)
+        let receipt = try await client.put(
+            PutRequest(id: "42", mediaType: "image/png", lifetime: .seconds(60)), Self.payload)
+        #expect(receipt.isCreated)
+        let payload = try await client.get("42")
+        #expect(payload?.bytes == Self.payload)
+        #expect(payload?.info.mediaType == "image/png")
+        #expect(try await client.getBlob(receipt.digest)?.bytes == Self.payload)
+        #expect(try await client.stat("42")?.parts.first?.digest == "\(receipt.digest)")
+        #expect(try await client.get("43") == nil)
+        #expect(try await client.list().notifications.map(\.id) == ["42"])
+        #expect(try await client.delete("42"))
+        #expect(try await client.delete("42") == false)
+        #expect(try await client.stats().notifications == 0)
+    }
+}
+
+extension JSONDecoder {
+    fileprivate static var snake: JSONDecoder {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return decoder
+    }
+}

@@ -1,0 +1,84 @@
+import Testing
+
+@testable import blobd
+
+/// What the commands read from the command line, and what they write for people.
+@Suite struct CommandTextTests {
+    @Test(arguments: [
+        ("1", 1), ("90", 90), ("90s", 90), ("15m", 900), ("24h", 86_400), ("30d", 2_592_000),
+        ("007", 7), ("9223372036854775807", Int64.max),
+    ])
+    func lifetimesAreSeconds(text: String, seconds: Int64) {
+        #expect(CommandLineText.seconds(text) == seconds)
+    }
+
+    @Test(arguments: [
+        "", "0", "0d", "s", "-5", "+5", "1.5h", "5 m", " 5", "5w", "5mm", "٣", "5\u{301}", "1e3",
+        "9223372036854775808", "9223372036854775807m", "106751991167301d",
+    ])
+    func everythingElseIsNoLifetime(text: String) {
+        #expect(CommandLineText.seconds(text) == nil)
+    }
+
+    @Test func timesGoBothWays() throws {
+        #expect(try CommandLineText.time("2026-12-01T00:00:00Z") == 1_796_083_200_000)
+        #expect(try CommandLineText.time("2026-12-01T01:00:00+01:00") == 1_796_083_200_000)
+        #expect(CommandLineText.text(milliseconds: 1_796_083_200_000) == "2026-12-01T00:00:00.000Z")
+    }
+
+    @Test(arguments: [
+        ("photo.jpg", "image/jpeg"), ("/a.b/PHOTO.JPEG", "image/jpeg"), ("a.png", "image/png"),
+        ("chime.wav", "audio/wav"), ("badge.svg", "image/svg+xml"), ("x.tar.gz", "application/gzip"),
+    ])
+    func endingsSuggestTypes(name: String, mediaType: String) {
+        #expect(MediaTypes.suggested(by: name) == mediaType)
+    }
+
+    @Test(arguments: ["", "-", "photo", "dir.png/photo", "photo.", "photo.xyz"])
+    func otherNamesSuggestNothing(name: String) {
+        #expect(MediaTypes.suggested(by: name) == nil)
+    }
+
+    @Test(arguments: [
+        (0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (122_201, "122.2 kB"), (999_949, "999.9 kB"),
+        (999_950, "1.0 MB"), (67_108_864, "67.1 MB"), (1_222_010_000, "1.2 GB"),
+        (Int.max, "9.2 EB"),
+    ])
+    func byteCountsAreReadable(count: Int, text: String) {
+        #expect(HumanText.bytes(count) == text)
+    }
+
+    @Test(arguments: [
+        (0, "0 s"), (-5, "0 s"), (1_999, "1 s"), (60_000, "1 min"), (90_000, "1 min 30 s"),
+        (86_399_999, "23 h 59 min"), (86_400_000, "1 d"), (2_592_000_000, "30 d"),
+    ])
+    func durationsHaveTwoUnits(milliseconds: Int64, text: String) {
+        #expect(HumanText.duration(milliseconds: milliseconds) == text)
+    }
+
+    @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (-1_234_567, "-1,234,567")])
+    func numbersHaveGroups(number: Int, text: String) {
+        #expect(HumanText.count(number) == text)
+    }
+
+    @Test func whatAStrangerStoredCannotSteerATerminal() {
+        #expect(HumanText.line("a\u{1B}[2Jb\nc\u{9B}d\u{202E}e") == "a·[2Jb·c·d·e")
+        #expect(HumanText.line("Grüße 🎉") == "Grüße 🎉")
+        #expect(HumanText.line("abcdef", characterCountMax: 3) == "abc…")
+    }
+
+    @Test func tablesLineUp() {
+        var table = TextTable([("ID", .left), ("BYTES", .right), ("OWNER", .left)])
+        table.append(["1", "12,000", "ann"])
+        table.append(["long", "5", ""])
+        #expect(
+            table.takeText(withTitles: true) == """
+                ID     BYTES  OWNER
+                1     12,000  ann
+                long       5  \("")
+
+                """)
+        table.append(["2", "1", "bob"])
+        #expect(table.takeText(withTitles: false) == "2          1  bob\n")
+    }
+}
