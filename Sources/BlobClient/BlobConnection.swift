@@ -135,10 +135,13 @@ public struct BlobConnection: ~Copyable, Sendable {
     /// both have much to say do not wait for each other; over 8 MiB of them the wait ends with `timeout`.
     public mutating func flush() throws(ClientError) {
         if let failure { throw failure }
-        defer { output.removeAll(keepingCapacity: true) }
-        // Taken out for the time of sending, which changes other parts of the connection.
-        let bytes = output
+        // Taken out for the time of sending, which changes other parts of the connection, and put back for
+        // its memory.
+        var bytes: [UInt8] = []
+        swap(&bytes, &output)
         try send(bytes.span.bytes)
+        bytes.removeAll(keepingCapacity: true)
+        swap(&bytes, &output)
     }
 
     /// Sends bytes. When the daemon has closed its end already nothing is thrown: what it said before

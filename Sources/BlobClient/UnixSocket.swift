@@ -47,7 +47,14 @@ struct UnixSocket: ~Copyable, Sendable {
                 }
             }
         } while result != 0 && errno == EINTR
-        guard result == 0 else { throw ClientError.noDaemon(path: path, errno: errno) }
+        guard result == 0 else {
+            let code = errno
+            // Somebody listens, but has not accepted anybody for so long that its queue is full.
+            guard code != EAGAIN else {
+                throw ClientError.timeout(milliseconds: timeoutMilliseconds)
+            }
+            throw ClientError.noDaemon(path: path, errno: code)
+        }
         return connected
     }
 

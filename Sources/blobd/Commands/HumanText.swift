@@ -97,6 +97,8 @@ struct TextTable {
             case .right: text += isLast ? gap + cell : gap + cell + "  "
             }
         }
+        // Where the last cells are empty there is nothing to line up.
+        while text.last == " " { text.removeLast() }
         return text + "\n"
     }
 }

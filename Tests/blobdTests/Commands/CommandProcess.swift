@@ -30,26 +30,30 @@ enum CommandProcess {
         init(_ description: String) { self.description = description }
     }
 
-    /// Runs it to its end. `input` is its standard input, given through a pipe.
+    /// Runs it to its end. Its standard input is empty, or a pipe with `input`.
     static func run(
-        _ arguments: [String], socket: String? = nil, input: [UInt8] = []
+        _ arguments: [String], socket: String? = nil, input: [UInt8]? = nil
     ) throws -> Result {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: try path)
-        process.arguments = arguments
-        process.environment = environment(socket)
         // Files, because two pipes that are read one after the other can wait for each other.
         let folder = try TemporaryFolder()
         let output = try folder.createFile("output")
         let errors = try folder.createFile("errors")
-        let pipe = Pipe()
-        process.standardInput = pipe
+        let process = Process()
+        if let input {
+            // A pipe whose writer is cat: were it this process, a program that does not read would end the
+            // tests with SIGPIPE.
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments =
+                ["-c", "cat \"$0\" | \"$@\"", try folder.write("input", input), try path] + arguments
+        } else {
+            process.executableURL = URL(fileURLWithPath: try path)
+            process.arguments = arguments
+        }
+        process.environment = environment(socket)
+        process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = errors
         try process.run()
-        // A program that does not read its input closes it, and the rest is not its business.
-        try? pipe.fileHandleForWriting.write(contentsOf: Data(input))
-        try? pipe.fileHandleForWriting.close()
         process.waitUntilExit()
         #expect(process.terminationReason == .exit, "blobd \(arguments) ended by a signal")
         return Result(
@@ -132,7 +136,7 @@ final class CommandDaemon: @unchecked Sendable {  // The process is only touched
         process.waitUntilExit()
     }
 
-    func run(_ arguments: String..., input: [UInt8] = []) throws -> CommandProcess.Result {
+    func run(_ arguments: String..., input: [UInt8]? = nil) throws -> CommandProcess.Result {
         try CommandProcess.run(arguments, socket: socket, input: input)
     }
 }

@@ -4,7 +4,9 @@ import Testing
 
 /// The commands as a user types them, against a daemon: what they print, and their exit codes.
 @Suite struct CommandTests {
-    private static let payload: [UInt8] = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 131 >> 3) }
+    private static let payload: [UInt8] = (0..<200_000).map {
+        UInt8(truncatingIfNeeded: $0 &* 131 >> 3)
+    }
 
     @Test func whatWasPutIsGot() throws {
         let daemon = try CommandDaemon()
@@ -79,12 +81,14 @@ import Testing
     }
 
     @Test(arguments: [
-        ["put", "1"], ["put", "1", "/dev/null", "--ttl", "0"], ["put", "1", "/dev/null", "--ttl", "x"],
+        ["put", "1"], ["put", "1", "/dev/null", "--ttl", "0"],
+        ["put", "1", "/dev/null", "--ttl", "x"],
         ["put", "1", "/dev/null", "--expires-at", "tomorrow"],
         ["put", "1", "/dev/null", "--ttl", "5", "--expires-at", "2099-01-01T00:00:00Z"],
         ["put", "1", "/nonexistent/file"], ["put", "1", "/tmp"], ["put", "a/b", "/dev/null"],
         ["get", String(repeating: "x", count: 256)], ["get", "1", "--nonsense"], ["nonsense"],
-        ["get"], ["rm"], ["ls", "--limit", "0"], ["get", "1", "--check"], ["get", "1", "-o", "/tmp"],
+        ["get"], ["rm"], ["ls", "--limit", "0"], ["get", "1", "--check"],
+        ["get", "1", "-o", "/tmp"],
         ["verify"], ["verify", "--data", "/nonexistent"], ["stat", "1", "--timeout", "-1"],
     ])
     func badUsageIsTwo(arguments: [String]) throws {
