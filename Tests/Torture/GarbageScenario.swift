@@ -17,7 +17,7 @@ struct GarbageScenario: Scenario {
 
     @OptionGroup var options: ScenarioOptions
 
-    @Option(help: "How many messages. With --short: 20,000.")
+    @Option(help: "How many messages. With --short: 6,000.")
     var messages: Int?
 
     @Option(help: "How many connections at the same time.")
@@ -28,7 +28,7 @@ struct GarbageScenario: Scenario {
 
     var secondsMax: UInt32 { UInt32(clamping: 180 + count / 500) }
 
-    private var count: Int { messages ?? (options.short ? 20_000 : 1_000_000) }
+    private var count: Int { messages ?? (options.short ? 6_000 : 1_000_000) }
 
     func torture(_ bench: inout Workbench) throws -> String {
         var daemon = try DaemonUnderTest.serving(bench)
@@ -36,7 +36,7 @@ struct GarbageScenario: Scenario {
         let warm = try send(count / 20, bench, round: 0)
         try daemon.requireRunning("while it was warmed up")
         let before = try ProcessFigures(of: daemon.pid).ownByteCount
-        let figures = try send(count - warm.sent, bench, round: 1)
+        let figures = try send(count - warm.seen, bench, round: 1)
         try daemon.requireRunning("while garbage was sent")
         try require(daemon.isAnswering(), "the daemon does not answer any more")
         try publishAndFetch(daemon)
@@ -54,13 +54,15 @@ struct GarbageScenario: Scenario {
         try daemon.stop()
         try verify(bench, "after the garbage")
         return
-            "\(warm.sent + figures.sent) messages on \(warm.connections + figures.connections) connections, "
+            "\(warm.seen + figures.seen) messages looked at (\(warm.sent + figures.sent) sent) on \(warm.connections + figures.connections) connections, "
             + "\(warm.answers + figures.answers) answers; memory \(mebibytes(before)), then \(mebibytes(after)); "
             + "\(open) descriptors open, \(idle) before"
     }
 
     private struct Figures: Sendable {
         var sent = 0
+        /// Those that the daemon has looked at: the answered ones, and the one behind them.
+        var seen = 0
         var answers = 0
         var connections = 0
     }
@@ -70,14 +72,18 @@ struct GarbageScenario: Scenario {
     ) throws -> Figures {
         let (seed, socket) = (bench.seed, bench.socket)
         let total = Total()
+        let cuts = GarbageMaker.Cuts()
         try Threads.run(connections) { index in
             var maker = try GarbageMaker(
-                generator: SeededGenerator(seed: seed, thread: index, round: round))
-            while total.value.withLock({ $0.sent }) < wanted {
+                generator: SeededGenerator(seed: seed, thread: index, round: round),
+                cuts: cuts)
+            while total.value.withLock({ $0.seen }) < wanted {
                 let talk = maker.next()
                 let answers = try converse(talk, at: socket)
                 total.value.withLock {
                     $0.sent += talk.messageCount
+                    // What comes behind the message that ended the connection was never looked at.
+                    $0.seen += min(talk.messageCount, answers + 1)
                     $0.answers += answers
                     $0.connections += 1
                 }

@@ -1,35 +1,44 @@
 import BlobProtocol
+import Synchronization
 
 /// Makes messages that are wrong in every way, out of ones that are right.
 struct GarbageMaker {
     /// What is sent on one connection, and how many messages that is.
     struct Conversation {
         var bytes: [UInt8]
-        /// At least so many messages, however few the daemon looks at.
         var messageCount = 1
-        /// Whether every message leaves the next one's beginning where the daemon looks for it.
-        var isOrderly = false
     }
 
     private let hello: [UInt8]
     private let frames: [[UInt8]]
     private let requests: [[UInt8]]
     private var generator: SeededGenerator
-    /// Which fixture is cut next, and where.
-    private var cut: (fixture: Int, offset: Int)
+    private let cuts: Cuts
+    private var hasCutEverywhere = false
 
-    init(generator: SeededGenerator) throws {
+    init(generator: SeededGenerator, cuts: Cuts) throws {
         self.generator = generator
+        self.cuts = cuts
         (hello, frames) = try Self.makeFrames()
         requests = Self.makeRequests()
-        // Every thread begins somewhere else, so that together they pass everywhere.
-        let start = Int.random(in: 0..<(frames.count + requests.count), using: &self.generator)
-        cut = (start, 0)
     }
 
-    /// The next thing to say.
+    /// Where the next message is cut. All threads take their turns from one, so that together they
+    /// miss no offset.
+    final class Cuts: Sendable {
+        private let turn = Atomic<Int>(0)
+
+        /// The next number from 0 on.
+        func next() -> Int { turn.wrappingAdd(1, ordering: .relaxed).oldValue }
+    }
+
+    /// How many turns it takes until every message was cut at every offset.
+    private var cutCount: Int { (frames + requests).reduce(0) { $0 + $1.count } }
+
+    /// The next thing to say: first every message cut at every offset, then all kinds at random.
     mutating func next() -> Conversation {
-        switch Int.random(in: 0..<100, using: &generator) {
+        guard hasCutEverywhere else { return truncated() }
+        return switch Int.random(in: 0..<100, using: &generator) {
         case 0..<25: orderlyFrames()
         case 25..<40: orderlyRequests()
         case 40..<70: truncated()
@@ -42,12 +51,16 @@ struct GarbageMaker {
 
     /// Frames whose lengths are right and whose contents are not.
     private mutating func orderlyFrames() -> Conversation {
-        var talk = Conversation(bytes: hello, messageCount: 0, isOrderly: true)
+        var talk = Conversation(bytes: hello, messageCount: 0)
         for _ in 0..<Int.random(in: 1...60, using: &generator) {
             var frame = frames[Int.random(in: 0..<frames.count, using: &generator)]
             for _ in 0..<Int.random(in: 0...3, using: &generator) {
-                // The opcode, the request id, or any byte behind the header.
-                let places = [1, 4, 5, 6, 7] + Array(24..<max(25, frame.count))
+                // Mostly a byte of the texts; else the opcode, the request id, or any byte behind the
+                // header, which ends the connection more often.
+                let places =
+                    generator.chance(80)
+                    ? Array(max(24, frame.count - 16)..<max(25, frame.count))
+                    : [1, 4, 5, 6, 7] + Array(24..<max(25, frame.count))
                 let place = places[Int.random(in: 0..<places.count, using: &generator)]
                 guard place < frame.count else { continue }
                 frame[place] =
@@ -61,7 +74,7 @@ struct GarbageMaker {
 
     /// Requests that are whole; some ask for things that make no sense.
     private mutating func orderlyRequests() -> Conversation {
-        var talk = Conversation(bytes: [], messageCount: 0, isOrderly: true)
+        var talk = Conversation(bytes: [], messageCount: 0)
         for _ in 0..<Int.random(in: 1...30, using: &generator) {
             var request = requests[Int.random(in: 0..<requests.count, using: &generator)]
             if generator.chance(50), let space = request.firstIndex(of: 0x20) {
@@ -79,14 +92,17 @@ struct GarbageMaker {
 
     /// A right message that ends too early, at the next offset.
     private mutating func truncated() -> Conversation {
-        let isFrame = cut.fixture < frames.count
-        let whole = isFrame ? frames[cut.fixture] : requests[cut.fixture - frames.count]
-        let talk = Conversation(bytes: (isFrame ? hello : []) + whole.prefix(cut.offset))
-        cut.offset += 1
-        if cut.offset >= whole.count {
-            cut = ((cut.fixture + 1) % (frames.count + requests.count), 0)
+        let turn = cuts.next()
+        hasCutEverywhere = hasCutEverywhere || turn >= cutCount
+        var offset = turn % cutCount
+        for (index, whole) in (frames + requests).enumerated() {
+            if offset < whole.count {
+                let isFrame = index < frames.count
+                return Conversation(bytes: (isFrame ? hello : []) + whole.prefix(offset))
+            }
+            offset -= whole.count
         }
-        return talk
+        preconditionFailure("the offset is less than the sum of all lengths")
     }
 
     /// Right messages with bytes changed, put in, taken out, doubled and spliced.
