@@ -17,7 +17,7 @@ struct GarbageScenario: Scenario {
 
     @OptionGroup var options: ScenarioOptions
 
-    @Option(help: "How many messages. With --short: 6,000.")
+    @Option(help: "How many messages. With --short: 40,000.")
     var messages: Int?
 
     @Option(help: "How many connections at the same time.")
@@ -28,7 +28,7 @@ struct GarbageScenario: Scenario {
 
     var secondsMax: UInt32 { UInt32(clamping: 180 + count / 500) }
 
-    private var count: Int { messages ?? (options.short ? 6_000 : 1_000_000) }
+    private var count: Int { messages ?? (options.short ? 40_000 : 1_000_000) }
 
     func torture(_ bench: inout Workbench) throws -> String {
         var daemon = try DaemonUnderTest.serving(bench)

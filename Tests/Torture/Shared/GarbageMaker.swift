@@ -21,6 +21,7 @@ struct GarbageMaker {
         self.cuts = cuts
         (hello, frames) = try Self.makeFrames()
         requests = Self.makeRequests()
+        cutCount = (frames + requests).reduce(0) { $0 + $1.count }
     }
 
     /// Where the next message is cut. All threads take their turns from one, so that together they
@@ -33,7 +34,7 @@ struct GarbageMaker {
     }
 
     /// How many turns it takes until every message was cut at every offset.
-    private var cutCount: Int { (frames + requests).reduce(0) { $0 + $1.count } }
+    private let cutCount: Int
 
     /// The next thing to say: first every message cut at every offset, then all kinds at random.
     mutating func next() -> Conversation {

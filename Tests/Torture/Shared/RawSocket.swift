@@ -66,13 +66,12 @@ struct RawSocket: ~Copyable, Sendable {
 
     /// Appends up to `limit` received bytes. `gone` at the end.
     func receive(into bytes: inout [UInt8], limit: Int = 65_536) -> Progress {
-        let start = bytes.count
-        bytes.append(contentsOf: repeatElement(0, count: limit))
-        let count = bytes.withUnsafeMutableBytes { whole in
-            let room = UnsafeMutableRawBufferPointer(rebasing: whole[start...])
-            return recv(descriptor, room.baseAddress, room.count, 0)
+        // `recv` fills the buffer, which is copied from before it ends.
+        let count = withUnsafeTemporaryAllocation(byteCount: limit, alignment: 1) { buffer in
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count > 0 { bytes.append(contentsOf: buffer.prefix(count)) }
+            return count
         }
-        bytes.removeLast(limit - max(0, count))
         if count > 0 { return .moved(count) }
         return count < 0 && (errno == EAGAIN || errno == EINTR) ? .wouldBlock : .gone
     }
