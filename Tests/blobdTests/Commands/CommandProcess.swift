@@ -44,7 +44,8 @@ enum CommandProcess {
             // tests with SIGPIPE.
             process.executableURL = URL(fileURLWithPath: "/bin/sh")
             process.arguments =
-                ["-c", "cat \"$0\" | \"$@\"", try folder.write("input", input), try path] + arguments
+                ["-c", "cat \"$0\" | \"$@\"", try folder.write("input", input), try path]
+                + arguments
         } else {
             process.executableURL = URL(fileURLWithPath: try path)
             process.arguments = arguments

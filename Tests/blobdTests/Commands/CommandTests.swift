@@ -152,6 +152,17 @@ import Testing
         #expect(verified.text.contains("\"clean\":true"))
     }
 
+    @Test func aBadIdInAListIsFoundBeforeAnythingIsDone() throws {
+        let daemon = try CommandDaemon()
+        let list = try daemon.folder.write("ids", Array("1\n\n2\na/b\n3\n".utf8))
+        let put = try daemon.run("put", "--ids-from", list, list)
+        #expect(put.status == 2)
+        #expect(put.errors.contains("ids, line 4"), "\(put.errors)")
+        #expect(try daemon.run("ls", "--json").output == [])
+        let both = try daemon.run("put", "--ids-from", "-", "-", input: [])
+        #expect(both.status == 2)
+    }
+
     @Test func anAsyncClientStoresAndFetches() async throws {
         let daemon = try CommandDaemon()
         let client = BlobClient(socketPath: daemon.socket)
