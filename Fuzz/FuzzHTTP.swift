@@ -133,10 +133,10 @@ private func checkTexts(_ bytes: RawSpan) {
     _ = try? DigestText.parse(bytes)
     _ = try? PublishQuery.parse(bytes)
     checkRoute(bytes)
-    if let time = try? Timestamp.parse(bytes) {
+    if let time = try? RFC3339.parse(bytes) {
         var text: [UInt8] = []
-        Timestamp.append(time, to: &text)
-        precondition((try? Timestamp.parse(text.span.bytes)) == time)
+        RFC3339.append(time, to: &text)
+        precondition((try? RFC3339.parse(text.span.bytes)) == time)
     }
     let isUTF8 = String(validating: bytes.array(), as: UTF8.self) != nil
     let hasNUL = bytes.array().contains(0)

@@ -151,7 +151,7 @@ import BlobProtocol
             ("1970-01-01T00:00:00-23:59", 86_340_000),
         ])
     func times(text: String, milliseconds: Int64) {
-        let parsed = try? Timestamp.parse(Array(text.utf8).span.bytes)
+        let parsed = try? RFC3339.parse(Array(text.utf8).span.bytes)
         #expect(parsed == milliseconds)
     }
 
@@ -169,7 +169,7 @@ import BlobProtocol
         ])
     func badTimes(text: String) {
         let problem = code { () throws(ProtocolError) in
-            _ = try Timestamp.parse(Array(text.utf8).span.bytes)
+            _ = try RFC3339.parse(Array(text.utf8).span.bytes)
         }
         #expect(problem == .badExpiry)
     }
@@ -180,11 +180,11 @@ import BlobProtocol
         for day in stride(from: 0 as Int64, to: 2_932_897, by: 97) {
             out.removeAll(keepingCapacity: true)
             let time = day * 86_400_000 + day % 86_400_000
-            Timestamp.append(time, to: &out)
-            let parsed = try Timestamp.parse(out.span.bytes)
+            RFC3339.append(time, to: &out)
+            let parsed = try RFC3339.parse(out.span.bytes)
             #expect(parsed == time)
         }
-        Timestamp.append(-1, to: &out)
+        RFC3339.append(-1, to: &out)
         #expect(String(decoding: out.suffix(24), as: UTF8.self) == "1970-01-01T00:00:00.000Z")
     }
 

@@ -46,7 +46,7 @@ public struct PublishQuery: Sendable, Hashable {
             return 1
         }
         if name.equals("expires_at") {
-            expiryMilliseconds = try Timestamp.parse(value.span.bytes)
+            expiryMilliseconds = try RFC3339.parse(value.span.bytes)
             return 2
         }
         if name.equals("message") {

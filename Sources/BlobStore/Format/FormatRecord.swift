@@ -5,10 +5,11 @@ struct FormatRecord: Equatable {
     static let version: UInt32 = 1
 
     static let name = "format"
-    static let byteCount = 40
+    static let byteCount = 48
+    private static let checkedByteCount = 40
     private static let magic = Array("blobdfmt".utf8)
 
-    /// The version it was written in.
+    /// The version it was written in. A program of an older version must not write to it: it would leave out what the newer one keeps beside.
     var version: UInt32
     /// The oldest version whose programs can read it.
     var readableFrom: UInt32
@@ -22,10 +23,12 @@ struct FormatRecord: Equatable {
         self.createdAt = createdAt
     }
 
-    /// Reads it; nil when it is not a format record at all.
+    /// Reads it; nil when it is not a format record or a damaged one. Later versions may append to it.
     init?(_ value: RawSpan) {
         guard value.byteCount >= Self.byteCount,
-            value.extracting(first: 8).isEqual(to: Self.magic.span.bytes)
+            value.extracting(first: 8).isEqual(to: Self.magic.span.bytes),
+            value.integer(at: Self.checkedByteCount, as: UInt32.self)
+                == Checksum(value.extracting(first: Self.checkedByteCount)).value
         else { return nil }
         version = value.integer(at: 8)
         readableFrom = value.integer(at: 12)
@@ -40,6 +43,8 @@ struct FormatRecord: Equatable {
         bytes.appendLittleEndian(storeID.high)
         bytes.appendLittleEndian(storeID.low)
         bytes.appendLittleEndian(createdAt.milliseconds)
+        bytes.appendLittleEndian(Checksum(bytes.span.bytes).value)
+        bytes.appendLittleEndian(UInt32(0))
         return bytes
     }
 }

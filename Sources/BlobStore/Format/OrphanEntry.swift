@@ -15,6 +15,7 @@ struct OrphanEntry: Equatable {
     var state: State
 
     static let byteCount = 56
+    private static let checkedByteCount = 52
 
     init(digest: Digest, transaction: UInt64, storedByteCount: Int, state: State) {
         self.digest = digest
@@ -23,8 +24,12 @@ struct OrphanEntry: Equatable {
         self.state = state
     }
 
+    /// Reads and checks a value. Its checksum covers its key too: freeing by a key that was damaged would take another blob's chunks.
     init(_ value: RawSpan, number: UInt64) throws(StoreError) {
-        guard value.byteCount == Self.byteCount, let state = State(rawValue: value.byte(at: 48)),
+        guard value.byteCount == Self.byteCount,
+            value.integer(at: Self.checkedByteCount, as: UInt32.self)
+                == Self.checksum(number, value.extracting(first: Self.checkedByteCount)),
+            let state = State(rawValue: value.byte(at: 48)),
             value.integer(at: 40, as: UInt64.self) <= StoreLimits.payloadByteCountMax
         else { throw .corrupt("the orphan entry of blob \(number)") }
         digest = Digest(value, at: 0)
@@ -33,13 +38,22 @@ struct OrphanEntry: Equatable {
         self.state = state
     }
 
-    var bytes: [UInt8] {
+    func bytes(number: UInt64) -> [UInt8] {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.byteCount)
         digest.append(to: &bytes)
         bytes.appendLittleEndian(transaction)
         bytes.appendLittleEndian(storedByteCount)
         bytes.append(state.rawValue)
-        bytes.append(contentsOf: repeatElement(0, count: 7))
+        bytes.append(contentsOf: repeatElement(0, count: 3))
+        bytes.appendLittleEndian(Self.checksum(number, bytes.span.bytes))
         return bytes
+    }
+
+    private static func checksum(_ number: UInt64, _ bytes: RawSpan) -> UInt32 {
+        let key = Keys.orphan(number)
+        var checksum = Checksum(key.span.bytes)
+        checksum.update(bytes)
+        return checksum.value
     }
 }

@@ -34,11 +34,10 @@ enum RecordEncoder {
         bytes.append(contentsOf: fields)
 
         let id = Array(record.id.utf8)
-        var checksum = Checksum(id.span.bytes)
-        checksum.update(bytes.span.bytes.extracting(RecordView.checkedFrom..<bytes.count))
         var encoded: [UInt8] = []
-        encoded.appendLittleEndian(checksum.value)
-        bytes.replaceSubrange(4..<8, with: encoded)
+        encoded.appendLittleEndian(
+            RecordView.checksum(id: id.span.bytes, record: bytes.span.bytes))
+        bytes.replaceSubrange(RecordView.checksumOffset..<RecordView.checkedFrom, with: encoded)
         return bytes
     }
 

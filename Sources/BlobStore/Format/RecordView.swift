@@ -9,7 +9,8 @@ struct RecordView: ~Escapable {
     static let version: UInt8 = 1
     static let headerByteCount = 40
     static let partByteCount = 64
-    /// The bytes the checksum covers start behind it.
+    /// The checksum covers what stands before it and what stands behind it.
+    static let checksumOffset = 4
     static let checkedFrom = 8
 
     /// Checks lengths, not the checksum: ``check(id:)`` does.
@@ -17,7 +18,9 @@ struct RecordView: ~Escapable {
     @_lifetime(copy bytes)
     init(_ bytes: RawSpan) throws(StoreError) {
         self.bytes = bytes
-        guard bytes.byteCount >= Self.headerByteCount, bytes.byte(at: 0) == Self.version,
+        guard bytes.byteCount >= Self.headerByteCount,
+            // Version and flags at once: no flag is known yet, and one that is not known changes what the rest means.
+            bytes.integer(at: 0, as: UInt16.self) == UInt16(Self.version),
             Int(bytes.integer(at: 32, as: UInt32.self)) == bytes.byteCount
         else { throw .corrupt("a notification's record header") }
         let fixed = Self.headerByteCount + partCount * Self.partByteCount
@@ -27,19 +30,25 @@ struct RecordView: ~Escapable {
     }
 
     var partCount: Int { Int(bytes.integer(at: 2, as: UInt16.self)) }
-    var checksum: UInt32 { bytes.integer(at: 4) }
+    var checksum: UInt32 { bytes.integer(at: Self.checksumOffset) }
     var expiresAt: Timestamp { Timestamp(milliseconds: bytes.integer(at: 8)) }
     var createdAt: Timestamp { Timestamp(milliseconds: bytes.integer(at: 16)) }
     var revision: UInt64 { bytes.integer(at: 24) }
     var fieldsOffset: Int { Int(bytes.integer(at: 36, as: UInt32.self)) }
 
-    /// Compares the checksum: CRC-32 of the id and of all that stands behind the checksum.
+    /// Compares the checksum: CRC-32 of the id and of the record without its checksum.
     func check(id: RawSpan) throws(StoreError) {
-        var computed = Checksum(id)
-        computed.update(bytes.extracting(Self.checkedFrom..<bytes.byteCount))
-        guard computed.value == checksum else {
+        guard Self.checksum(id: id, record: bytes) == checksum else {
             throw .corrupt("the record of notification \(id.string) does not match its checksum")
         }
+    }
+
+    /// What the checksum of `record`, which has a whole header, should be.
+    static func checksum(id: RawSpan, record: RawSpan) -> UInt32 {
+        var checksum = Checksum(id)
+        checksum.update(record.extracting(0..<checksumOffset))
+        checksum.update(record.extracting(checkedFrom..<record.byteCount))
+        return checksum.value
     }
 
     /// The entry of part `index`, which is less than ``partCount``.

@@ -31,30 +31,33 @@ extension BlobStore {
             // First the views, then the leases: a lease is taken while the view it came from is
             // still open.
             let oldestViewed = environment.readers.oldestViewed
-            let ready = try withSnapshot { (snapshot) throws(StoreError) in
+            let (ready, isAll) = try withSnapshot { (snapshot) throws(StoreError) in
                 try snapshot.orphans(
                     before: oldestViewed, byteCountMax: byteCountMax, leases: leases)
             }
             guard !ready.isEmpty else { return FreeResult() }
-            return try inTransaction(
+            var result = try inTransaction(
                 growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
             ) { (transaction) throws(StoreError) in
                 try transaction.free(ready, byteCountMax: byteCountMax)
             }
+            if !isAll { result.more = true }
+            return result
         }
     }
 }
 
 extension Snapshot {
-    /// Orphans that nobody can be reading, up to about `byteCountMax` stored bytes.
+    /// Orphans that nobody can be reading, up to about `byteCountMax` stored bytes, and whether that is all
+    /// of them.
     fileprivate borrowing func orphans(
         before oldestViewed: UInt64, byteCountMax: Int, leases: LeaseTable
-    ) throws(StoreError) -> [(UInt64, OrphanEntry)] {
+    ) throws(StoreError) -> (ready: [(UInt64, OrphanEntry)], isAll: Bool) {
         var ready: [(UInt64, OrphanEntry)] = []
         var bytes = 0
         var cursor = try transaction.cursor(in: store.tables.orphans)
         var isThere = try cursor.first()
-        while isThere, bytes <= byteCountMax, ready.count < StoreLimits.transactionPutCountMax / 4 {
+        while isThere, bytes <= byteCountMax, ready.count < Self.orphanCountMax {
             guard cursor.key.byteCount == 8 else { throw .corrupt("an entry of the orphan table") }
             let number = UInt64(bigEndian: cursor.key.word(at: 0))
             let entry = try OrphanEntry(cursor.value, number: number)
@@ -64,8 +67,11 @@ extension Snapshot {
             }
             isThere = try cursor.next()
         }
-        return ready
+        return (ready, !isThere)
     }
+
+    /// Orphans freed in one transaction: each takes at least two deletes.
+    private static var orphanCountMax: Int { StoreLimits.transactionPutCountMax / 2 }
 }
 
 extension ChangeTransaction {
@@ -91,8 +97,6 @@ extension ChangeTransaction {
             result.blobs += 1
             puts += 1
         }
-        // There may be orphans behind those that were looked at.
-        result.more = result.bytes >= byteCountMax
         return result
     }
 

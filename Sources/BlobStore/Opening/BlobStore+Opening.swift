@@ -73,41 +73,52 @@ extension BlobStore {
                 ? "this process has it open already" : error.description
             throw .cannotOpen(path: directory, reason: reason)
         }
+        // The format first: a later version may have other tables.
+        let format = try format(of: environment, directory)
         let tables: Tables
         do throws(LMDBError) {
             tables = try Tables(opening: environment)
         } catch {
             throw .cannotOpen(
-                path: directory,
-                reason: "\(DataFile.name) is another program's LMDB file: it lacks blobd's tables")
+                path: directory, reason: "\(DataFile.name) lacks a table: \(error.description)")
         }
-        let format = try format(of: environment, tables, directory)
         return BlobStore(
             environment, tables: tables, format: format, directory: directory, options: options,
             lock: lock)
     }
 
-    /// The format record, once it is clear that this program can read what follows it.
+    /// The format record, once it is clear that this program can work with what follows it.
     private static func format(
-        of environment: Environment, _ tables: Tables, _ directory: String
+        of environment: Environment, _ directory: String
     ) throws(StoreError) -> FormatRecord {
+        func refuse(_ reason: String) -> StoreError {
+            .cannotOpen(path: directory, reason: "\(DataFile.name) \(reason)")
+        }
+        let meta: Table
+        do throws(LMDBError) {
+            meta = try Tables.openMeta(environment)
+        } catch {
+            guard error.isNotFound else { throw refuse(error.description) }
+            throw refuse("is another program's LMDB file: it has no table \"meta\"")
+        }
         let found: FormatRecord?
         do throws(LMDBError) {
             let transaction = try environment.readers.begin()
             let name = Array(FormatRecord.name.utf8)
-            let value = try transaction.view.value(forKey: name.span.bytes, in: tables.meta)
+            let value = try transaction.view.value(forKey: name.span.bytes, in: meta)
             if let value { found = FormatRecord(value) } else { found = nil }
         } catch {
-            throw .cannotOpen(path: directory, reason: error.description)
+            throw refuse(error.description)
         }
-        guard let format = found else {
-            throw .cannotOpen(path: directory, reason: "\(DataFile.name) has no format record")
-        }
+        guard let format = found else { throw refuse("has no format record, or a damaged one") }
         guard format.readableFrom <= FormatRecord.version else {
-            throw .cannotOpen(
-                path: directory,
-                reason:
-                    "it has format version \(format.version); this program reads up to \(FormatRecord.version)"
+            throw refuse(
+                "has format version \(format.version); this program reads up to \(FormatRecord.version)"
+            )
+        }
+        guard environment.isReadOnly || format.version <= FormatRecord.version else {
+            throw refuse(
+                "has format version \(format.version); this program writes \(FormatRecord.version) and can open it for reading only"
             )
         }
         return format

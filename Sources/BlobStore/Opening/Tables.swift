@@ -15,6 +15,11 @@ struct Tables: Sendable {
     /// Room for tables that later versions add.
     static let countMax = 32
 
+    /// The table that says what the others are.
+    static func openMeta(_ environment: Environment) throws(LMDBError) -> Table {
+        try environment.openTables(["meta"])[0]
+    }
+
     init(opening environment: Environment) throws(LMDBError) {
         self.init(try environment.openTables(Self.names))
     }

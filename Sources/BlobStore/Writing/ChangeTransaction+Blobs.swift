@@ -97,7 +97,8 @@ extension ChangeTransaction {
         let entry = OrphanEntry(
             digest: blob.digest, transaction: transaction.id,
             storedByteCount: blob.storedByteCount, state: state)
-        try transaction.set(Keys.orphan(blob.number), to: entry.bytes, in: tables.orphans)
+        try transaction.set(
+            Keys.orphan(blob.number), to: entry.bytes(number: blob.number), in: tables.orphans)
         counters.orphanBlobs += 1
         counters.orphanBytes = try counters.orphanBytes.changed(
             by: blob.storedByteCount, "orphan bytes")

@@ -34,13 +34,13 @@ enum CommandLineText {
     /// A time such as 2026-12-01T00:00:00Z, in milliseconds since 1970.
     static func time(_ text: String) throws(ProtocolError) -> Int64 {
         let bytes = Array(text.utf8)
-        return try Timestamp.parse(bytes.span.bytes)
+        return try RFC3339.parse(bytes.span.bytes)
     }
 
     /// The same the other way.
     static func text(milliseconds: Int64) -> String {
         var bytes: [UInt8] = []
-        Timestamp.append(milliseconds, to: &bytes)
+        RFC3339.append(milliseconds, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,5 +1,5 @@
 /// Times as RFC 3339 writes them (section 5.6), to and from milliseconds since 1970.
-public enum Timestamp {
+public enum RFC3339 {
     /// Reads `2026-12-01T00:00:00Z`, with a fraction of a second (further digits than three are cut off)
     /// and with an offset instead of `Z`. Throws `bad_expiry` for anything else, for a leap second, and
     /// for a time outside of the years 1970 to 9999.
