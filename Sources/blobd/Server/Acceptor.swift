@@ -1,4 +1,3 @@
-import BlobProtocol
 import CLinux
 import Logging
 
@@ -111,7 +110,6 @@ struct Acceptor: ~Copyable {
                 log.warning(
                     "User \(user.map { String($0) } ?? "unknown") may not connect (--allow-uid)")
             }
-            socket.sayForbidden()
             return
         }
         var least = 0
@@ -133,22 +131,5 @@ struct Acceptor: ~Copyable {
     private mutating func resume(_ listener: borrowing ListeningSocket) {
         poller.change(listener.number, token: Token.listener, .input)
         pausedUntil = nil
-    }
-}
-
-extension Socket {
-    /// Tells a peer that is not served, in HTTP, which people can read.
-    fileprivate borrowing func sayForbidden() {
-        var body: [UInt8] = []
-        Problem.compose(
-            ProtocolError(.forbidden, "your user may not connect to this daemon"), into: &body)
-        var answer: [UInt8] = []
-        HTTPResponseHead.begin(403, into: &answer)
-        HTTPResponseHead.field("Content-Type", Problem.mediaType, into: &answer)
-        HTTPResponseHead.field("Content-Length", UInt64(body.count), into: &answer)
-        HTTPResponseHead.field("Connection", "close", into: &answer)
-        HTTPResponseHead.end(into: &answer)
-        answer.append(contentsOf: body)
-        _ = send(answer.span.bytes)
     }
 }

@@ -90,7 +90,10 @@ final class RequestHandler {
     func answer(_ reply: PendingReply, with result: ChangeResult, into batch: inout AnswerBatch) {
         switch reply.form {
         case .binary(let frame): answerBinary(frame, reply.request, with: result, into: &batch)
-        case .http(let form): answerHTTP(form, reply.request, with: result, into: &batch)
+        case .http(var form):
+            // Said when the answer is written, not when the request came.
+            if isStopping { form.keepAlive = false }
+            answerHTTP(form, reply.request, with: result, into: &batch)
         }
     }
 
