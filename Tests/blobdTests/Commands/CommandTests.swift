@@ -182,6 +182,31 @@ import Testing
     }
 }
 
+extension CommandTests {
+    /// A daemon that was restarted has closed the connection; the client makes another one by itself.
+    @Test func anAsyncClientOutlivesADaemon() async throws {
+        let folder = try TemporaryFolder()
+        let client = BlobClient(socketPath: folder.path("s"))
+        try await Self.with(folder) {
+            try await client.put(PutRequest(id: "42", lifetime: .seconds(60)), [1, 2, 3])
+        }
+        await #expect(throws: ClientError.self) { try await client.get("42") }
+        try await Self.with(folder) {
+            let payload = try await client.get("42")
+            #expect(payload?.bytes == [1, 2, 3])
+        }
+    }
+
+    /// Runs a daemon for the time of `body`.
+    private static func with(_ folder: TemporaryFolder, _ body: () async throws -> Void)
+        async throws
+    {
+        let daemon = try CommandDaemon(in: folder)
+        try await body()
+        withExtendedLifetime(daemon) {}
+    }
+}
+
 extension JSONDecoder {
     fileprivate static var snake: JSONDecoder {
         let decoder = JSONDecoder()
