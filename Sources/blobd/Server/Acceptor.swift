@@ -13,6 +13,8 @@ struct Acceptor: ~Copyable {
     private var refusals: TroubleLog
     /// Until when nobody is accepted; nil while connections are.
     private var pausedUntil: Instant?
+    /// Whether anybody was accepted since the last pause: then others are leaving, and there may soon be room again.
+    private var hasAccepted = false
 
     private enum Token {
         static let listener: UInt64 = 0
@@ -89,14 +91,19 @@ struct Acceptor: ~Copyable {
         while true {
             guard counters.connectionCount < connectionCountMax else {
                 // Those who wait in the backlog are accepted when others have left.
-                return pauseAccepting(listener)
+                let pause =
+                    hasAccepted
+                    ? DaemonLimits.acceptPauseShortMilliseconds
+                    : DaemonLimits.acceptPauseMilliseconds
+                return pauseAccepting(listener, milliseconds: pause)
             }
             switch listener.accept() {
             case .connection(let socket): admit(socket)
             case .none: return
             case .exhausted(let error):
                 exhaustion.note(.warning, "Nobody is accepted for a moment: \(error)")
-                return pauseAccepting(listener)
+                return pauseAccepting(
+                    listener, milliseconds: DaemonLimits.acceptPauseMilliseconds)
             }
         }
     }
@@ -115,15 +122,19 @@ struct Acceptor: ~Copyable {
         where counters.workers[index].connectionCount < counters.workers[least].connectionCount {
             least = index
         }
+        hasAccepted = true
         counters.workers[least].countConnection(1)
         inboxes[least].post(
             WorkerMessage(token: .worker, content: .accepted(socket.release())))
     }
 
     /// Takes the listener out of the poller for a moment, so that connections that cannot be accepted cost nothing meanwhile.
-    private mutating func pauseAccepting(_ listener: borrowing ListeningSocket) {
+    private mutating func pauseAccepting(
+        _ listener: borrowing ListeningSocket, milliseconds: Int
+    ) {
         poller.change(listener.number, token: Token.listener, [])
-        pausedUntil = Instant.now.after(milliseconds: DaemonLimits.acceptPauseMilliseconds)
+        pausedUntil = Instant.now.after(milliseconds: milliseconds)
+        hasAccepted = false
     }
 
     private mutating func resume(_ listener: borrowing ListeningSocket) {

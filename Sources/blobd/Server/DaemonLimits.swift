@@ -40,6 +40,8 @@ struct DaemonLimits: Sendable {
     static let descriptorReserve = 32
     /// How long nobody is accepted when descriptors or connections have run out.
     static let acceptPauseMilliseconds = 100
+    /// The same while connections come to an end, so that a crowd that leaves does not hold up who comes after it.
+    static let acceptPauseShortMilliseconds = 5
     /// Changes the writer takes into one batch.
     static let changeBatchCountMax = 1_024
     /// Expired notifications one sweep removes.

@@ -115,8 +115,10 @@ final class CommandDaemon: @unchecked Sendable {  // The process is only touched
     let data: String
     private let process = Process()
 
-    init(_ options: [String] = []) throws {
-        folder = try TemporaryFolder()
+    /// Starts one, in `folder` when the store of an earlier one shall go on.
+    init(_ options: [String] = [], in folder: TemporaryFolder? = nil) throws {
+        let folder = try folder ?? TemporaryFolder()
+        self.folder = folder
         socket = folder.path("s")
         data = folder.path("data")
         process.executableURL = URL(fileURLWithPath: try CommandProcess.path)
