@@ -1,13 +1,8 @@
-import Glibc
 import Testing
 
 /// A sync that fails: whether the change is on disk is not known, and the kernel has forgotten which pages were not written, so
 /// nothing may be synced again. `strace` makes the call fail.
-@Suite(.enabled(if: FailedSyncTests.canTrace)) struct FailedSyncTests {
-    /// Whether `strace` is here and allowed to trace.
-    static let canTrace =
-        (try? run(["/usr/bin/strace", "-o", "/dev/null", "/bin/true"]).code) == 0
-
+@Suite(.enabled(if: Machine.canTrace)) struct FailedSyncTests {
     @Test("The publisher is told, and the daemon stops with an error")
     func failedSync() throws {
         let folder = try makeTemporaryFolder()

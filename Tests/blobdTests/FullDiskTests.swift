@@ -3,30 +3,7 @@ import Testing
 
 /// A disk without room is a state: publishes are refused, everything else goes on. The disk is a small tmpfs, which only root can
 /// mount.
-@Suite(.enabled(if: FullDiskTests.canMount), .serialized) struct FullDiskTests {
-    /// Whether this process may mount: root may, but not in every container.
-    static let canMount = geteuid() == 0 && (try? SmallDisk(megabytes: 1)) != nil
-
-    /// A mounted tmpfs of so many megabytes.
-    final class SmallDisk {
-        let path: String
-
-        init(megabytes: Int) throws {
-            path = try makeTemporaryFolder()
-            guard mount("tmpfs", path, "tmpfs", 0, "size=\(megabytes)m") == 0 else {
-                let failure = TestFailure("mount", errno)
-                rmdir(path)
-                throw failure
-            }
-        }
-
-        deinit {
-            removeFolder(path)
-            umount2(path, Int32(MNT_DETACH))
-            rmdir(path)
-        }
-    }
-
+@Suite(.enabled(if: Machine.canMount), .serialized) struct FullDiskTests {
     @Test("Full: 507, right reads, deletes, and publishes again after them")
     func full() throws {
         let disk = try SmallDisk(megabytes: 48)

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 
 /// Who may connect. These tests act as another user, which only root can.
-@Suite(.enabled(if: geteuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0))
+@Suite(.enabled(if: Machine.canChangeUser))
 struct PeerTests {
     static let user = "65534"
 

@@ -57,7 +57,9 @@ extension Worker {
             switch connection.phase {
             case .head:
                 guard !connection.isEnding, connection.output.isEmpty, budget > 0 else {
-                    connection.hasUnreadRequests = !input.isEmpty && !connection.isEnding
+                    // Also when there is only the end of the input to be noticed.
+                    connection.hasUnreadRequests =
+                        (!input.isEmpty || connection.hasInputEnded) && !connection.isEnding
                     return
                 }
                 guard answerRequests(connection, &input, &batch, &budget) else {
