@@ -1,4 +1,3 @@
-import Glibc
 import Testing
 
 /// Misuses of borrowed memory that the compiler must refuse: one to a file in
@@ -8,18 +7,7 @@ import Testing
     static let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
     static let folder = root + "/Tests/CompileFailures"
 
-    static let files: [String] = {
-        guard let folder = opendir(folder) else { return [] }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name.hasSuffix(".swift") { names.append(name) }
-        }
-        return names.sorted()
-    }()
+    static let files = Files.names(in: folder).filter { $0.hasSuffix(".swift") }
 
     @Test("The misuses and their control are there")
     func filesAreThere() {
@@ -54,7 +42,7 @@ import Testing
     }
 
     private static func firstLine(of path: String) throws -> String {
-        let (lines, _) = try Child.run("head", ["-n", "1", path])
-        return try #require(lines.first)
+        let bytes = try Files.read(path)
+        return String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self)
     }
 }

@@ -31,7 +31,8 @@ import Testing
         let stored = try store.counters()
         #expect(stored == expected)
         let fileByteCount = try store.statistics().fileByteCount
-        #expect(fileByteCount < 16 << 20)
+        // Room for some hundred records is allocated ahead, for the image once.
+        #expect(fileByteCount < 24 << 20)
 
         for start in stride(from: 0, to: count - 1, by: 1_111) {
             let ids = (start..<min(start + 1_111, count - 1)).map { "n\($0)" }

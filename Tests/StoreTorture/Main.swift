@@ -9,7 +9,9 @@ import Glibc
 //     store-torture publish DIR COUNT BYTES  publishes COUNT payloads one after the other, then one
 //     more, then deletes
 //     store-torture hold DIR                 opens for writing and waits for the end of its input
-//     store-torture open DIR                 opens for writing, and says what came of it
+//     store-torture open DIR [UID]           opens for writing, as user UID when given, and says
+//                                            what came of it
+//     store-torture readers DIR              opens for reading and frees the slots of dead readers
 //     store-torture read DIR ID [UID]        opens for reading, as user UID when given, and prints
 //     a payload's length
 
@@ -24,7 +26,9 @@ struct StoreTorture {
         case ("publish", 3):
             OneShot.publish(rest[0], count: Int(number(rest[1])), byteCount: Int(number(rest[2])))
         case ("hold", 1): OneShot.hold(rest[0])
-        case ("open", 1): OneShot.open(rest[0])
+        case ("open", 1): OneShot.open(rest[0], user: nil)
+        case ("open", 2): OneShot.open(rest[0], user: UInt32(number(rest[1])))
+        case ("readers", 1): OneShot.readers(rest[0])
         case ("read", 2): OneShot.read(rest[0], id: rest[1], user: nil)
         case ("read", 3): OneShot.read(rest[0], id: rest[1], user: UInt32(number(rest[2])))
         default: usage()
@@ -32,7 +36,7 @@ struct StoreTorture {
     }
 
     static func usage() -> Never {
-        let words = Array("usage: store-torture run|publish|hold|open|read DIR …\n".utf8)
+        let words = Array("usage: store-torture run|publish|hold|open|readers|read DIR …\n".utf8)
         _ = write(2, words, words.count)
         exit(2)
     }

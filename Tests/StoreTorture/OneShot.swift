@@ -2,7 +2,8 @@ import BlobStore
 import Glibc
 
 enum OneShot {
-    static func open(_ directory: String) {
+    static func open(_ directory: String, user: UInt32?) {
+        become(user)
         do throws(StoreError) {
             _ = try StoreTorture.openStore(directory)
             StoreTorture.say("opened")
@@ -25,12 +26,29 @@ enum OneShot {
         }
     }
 
-    /// Opens for reading, without root's rights when a user is given.
-    static func read(_ directory: String, id: String, user: UInt32?) {
+    /// Frees the reader slots of processes that are dead, as far as their locks say.
+    static func readers(_ directory: String) {
+        do throws(StoreError) {
+            var options = BlobStore.Options()
+            options.mapByteCountMax = 1 << 30
+            let store = try BlobStore.openReadOnly(at: directory, options: options)
+            StoreTorture.say("dead \(try store.checkReaders())")
+        } catch {
+            StoreTorture.say("error \(error)")
+            exit(1)
+        }
+    }
+
+    private static func become(_ user: UInt32?) {
         if let user, setgroups(0, nil) != 0 || setgid(user) != 0 || setuid(user) != 0 {
             StoreTorture.say("skipped: cannot become user \(user)")
             exit(3)
         }
+    }
+
+    /// Opens for reading, without root's rights when a user is given.
+    static func read(_ directory: String, id: String, user: UInt32?) {
+        become(user)
         do {
             var options = BlobStore.Options()
             options.mapByteCountMax = 1 << 30

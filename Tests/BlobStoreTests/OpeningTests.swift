@@ -1,0 +1,311 @@
+import Glibc
+import LMDB
+import Testing
+
+@testable import BlobStore
+
+@Suite struct OpeningTests {
+    /// The bytes of a small store.
+    private static func sample() throws -> [UInt8] {
+        let folder = TemporaryFolder()
+        do {
+            let store = try folder.open()
+            try store.put("a", [UInt8](repeating: 1, count: 100_000))
+        }
+        return try Files.read(folder.path + "/data.mdb")
+    }
+
+    /// Both ways to open refuse `data` for a reason with these words, and leave it as it is.
+    private func expectRefused(_ data: [UInt8], _ words: String, _ name: String = "") throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/data.mdb"
+        try Files.write(data, to: path)
+        for isReadOnly in [false, true] {
+            let error = try failure {
+                _ = isReadOnly ? try BlobStore.openReadOnly(at: folder.path) : try folder.open()
+            }
+            let reason = try #require(error.openReason, "\(name): \(error)")
+            #expect(reason.contains(words), "\(name): \(reason)")
+            let left = try Files.read(path)
+            #expect(left == data, "\(name)")
+        }
+    }
+
+    @Test("A file that was cut short is refused, at whatever length")
+    func cutShort() throws {
+        let whole = try Self.sample()
+        let used = try usedByteCount(whole)
+        #expect(used > 100_000)
+        #expect(whole.count >= used)
+        // Room behind the last page may go.
+        let folder = TemporaryFolder()
+        try Files.write(Array(whole[..<used]), to: folder.path + "/data.mdb")
+        do {
+            let store = try folder.open()
+            let found = try store.lookUp("a")
+            #expect(found == .found)
+        }
+        for length in [0, 1, 151, 152, 4_095, 4_096, 4_096 + 151] {
+            let words = length < 152 ? "is not an LMDB file" : "damaged second meta page"
+            try expectRefused(Array(whole[..<length]), words, "\(length) bytes")
+        }
+        for length in [8_191, 8_192, 12_288, used / 2, used - 4_096, used - 1] {
+            try expectRefused(Array(whole[..<length]), "was cut short", "\(length) bytes")
+        }
+    }
+
+    @Test("A file of zeros, of text or of noise is refused")
+    func otherFiles() throws {
+        var generator = SeededGenerator(seed: 51)
+        try expectRefused([UInt8](repeating: 0, count: 200_000), "is not an LMDB file", "zeros")
+        try expectRefused(Array("hello, world\n".utf8), "is not an LMDB file", "text")
+        try expectRefused(generator.bytes(50_000), "is not an LMDB file", "noise")
+        var zeroFilled = try Self.sample()
+        zeroFilled.replaceSubrange(0..<8_192, with: repeatElement(0, count: 8_192))
+        try expectRefused(zeroFilled, "is not an LMDB file", "meta pages of zeros")
+    }
+
+    @Test("Another program's LMDB file is refused, with and without tables")
+    func foreign() throws {
+        for table: StaticString in ["other", "meta"] {
+            let folder = TemporaryFolder()
+            do {
+                let environment = try Environment(
+                    directory: folder.path,
+                    Environment.Configuration(
+                        mapByteCount: 1 << 20, readerCountMax: 4, tableCountMax: 4))
+                var transaction = try environment.beginWrite()
+                let opened = try transaction.openTable(table, creating: true)
+                try transaction.put([1].span.bytes, forKey: [2].span.bytes, in: opened)
+                try transaction.commit()
+            }
+            let data = try Files.read(folder.path + "/data.mdb")
+            let words = "\(table)" == "meta" ? "no format record" : "another program's LMDB file"
+            try expectRefused(data, words, "\(table)")
+        }
+    }
+
+    @Test("A store of a newer format is refused, or opened for reading only, as it says")
+    func newerFormat() throws {
+        var format = FormatRecord(
+            storeID: StoreID(high: 1, low: 2), createdAt: Timestamp(milliseconds: 3))
+        format.version = 2
+        for readableFrom: UInt32 in [1, 2] {
+            format.readableFrom = readableFrom
+            let folder = TemporaryFolder()
+            do { _ = try folder.open().put("a", [1]) }
+            try change(folder, "format", to: format.bytes)
+            let data = try Files.read(folder.path + "/data.mdb")
+            let error = try failure { _ = try folder.open() }
+            let reason = try #require(error.openReason)
+            #expect(reason.contains("has format version 2"), "\(reason)")
+            if readableFrom == 1 {
+                let store = try BlobStore.openReadOnly(at: folder.path)
+                let found = try store.lookUp("a")
+                #expect(found == .found)
+                #expect(store.id == format.storeID)
+            } else {
+                let second = try failure { _ = try BlobStore.openReadOnly(at: folder.path) }
+                #expect(second.openReason?.contains("this program reads up to 1") == true)
+            }
+            let left = try Files.read(folder.path + "/data.mdb")
+            #expect(left == data)
+        }
+    }
+
+    @Test("A format record that is damaged or missing is refused")
+    func damagedFormat() throws {
+        for value in [GoldenBytesTests.format.flipping(bit: 100), [], Array("blobdfmt".utf8)] {
+            let folder = TemporaryFolder()
+            do { _ = try folder.open() }
+            try change(folder, "format", to: value)
+            let error = try failure { _ = try folder.open() }
+            #expect(error.openReason?.contains("no format record, or a damaged one") == true)
+        }
+    }
+
+    @Test("A folder where a file should be, and a file where a folder should be, are refused")
+    func wrongKinds() throws {
+        let folder = TemporaryFolder()
+        mkdir(folder.path + "/data.mdb", 0o755)
+        let error = try failure { _ = try folder.open() }
+        #expect(error.openReason?.contains("is not a regular file") == true, "\(error)")
+        #expect(Files.names(in: folder.path + "/data.mdb") == [])
+        rmdir(folder.path + "/data.mdb")
+
+        let file = folder.path + "/data"
+        try Files.write([1, 2, 3], to: file)
+        let second = try failure { _ = try BlobStore.open(at: file) }
+        #expect(second.openReason?.contains("it is not a folder") == true, "\(second)")
+        let left = try Files.read(file)
+        #expect(left == [1, 2, 3])
+        let third = try failure { _ = try BlobStore.openReadOnly(at: file) }
+        #expect(third.openReason != nil)
+        let fourth = try failure { _ = try BlobStore.open(at: folder.path + "/no/such") }
+        #expect(fourth.openReason?.contains("No such file or directory") == true, "\(fourth)")
+        let fifth = try failure { _ = try BlobStore.openReadOnly(at: folder.path) }
+        #expect(fifth.openReason?.contains("there is no data.mdb") == true, "\(fifth)")
+    }
+
+    @Test("A second opening in the process is refused, in every combination, and the first goes on")
+    func secondInProcess() throws {
+        for (first, second) in [(false, false), (false, true), (true, false), (true, true)] {
+            let folder = TemporaryFolder()
+            do { _ = try folder.open().put("a", [1]) }
+            func open(_ isReadOnly: Bool) throws -> BlobStore {
+                isReadOnly ? try BlobStore.openReadOnly(at: folder.path) : try folder.open()
+            }
+            let store = try open(first)
+            let error = try failure { _ = try open(second) }
+            #expect(error.openReason == "this process has it open already")
+            let found = try store.lookUp("a")
+            #expect(found == .found)
+        }
+    }
+
+    /// Opening for writing allocates `lock.mdb` first. When this process had the store open for
+    /// reading, closing that file dropped the record lock which says that the process lives;
+    /// another one then took its readers for dead and freed their slots.
+    @Test("A refused second opening does not cost the first its place among the readers")
+    func readerSurvives() throws {
+        let folder = TemporaryFolder()
+        do { _ = try folder.open().put("a", [1]) }
+        let store = try BlobStore.openReadOnly(at: folder.path)
+        // A view takes a slot, and keeps it for the next.
+        _ = try store.lookUp("a")
+        _ = try failure { _ = try folder.open() }
+        let (lines, _) = try Child.run(Child.torturer, ["readers", folder.path])
+        #expect(lines == ["dead 0"])
+    }
+
+    @Test("A second writer in another process is refused while the first lives, and not afterwards")
+    func secondProcess() throws {
+        let folder = TemporaryFolder()
+        let child = try Child(Child.torturer, ["hold", folder.path])
+        #expect(child.readLine() == "opened")
+        let error = try failure { _ = try folder.open() }
+        #expect(
+            error.openReason == "it is in use by another process, which holds blobd.lock",
+            "\(error)")
+        // Reading beside it is allowed, and sees what there is.
+        do {
+            let reader = try BlobStore.openReadOnly(at: folder.path)
+            let found = try reader.lookUp("a")
+            #expect(found == .missing)
+        }
+        child.kill()
+        child.wait()
+        let store = try folder.open()
+        try store.put("a", [1])
+    }
+
+    @Test("Another process reads beside the writer, and sees each change")
+    func readBeside() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for count in [1, 2] {
+            try store.put("a", [UInt8](repeating: 1, count: count))
+            let (lines, status) = try Child.run(Child.torturer, ["read", folder.path, "a"])
+            #expect(lines == ["found \(count)"])
+            #expect(status == .exited(0))
+        }
+        // And where nobody has it open.
+        let other = TemporaryFolder()
+        do { _ = try other.open().put("a", [1, 2, 3]) }
+        Files.remove(other.path + "/lock.mdb")
+        let (lines, _) = try Child.run(Child.torturer, ["read", other.path, "a"])
+        #expect(lines == ["found 3"])
+    }
+
+    @Test(
+        "Someone who may read data.mdb but not write lock.mdb is refused",
+        .enabled(if: getuid() == 0, "only root can become somebody else"))
+    func readWithoutLock() throws {
+        let folder = TemporaryFolder()
+        do { _ = try folder.open().put("a", [1]) }
+        chmod(folder.path, 0o755)
+        chmod(folder.path + "/data.mdb", 0o644)
+        let nobody = "65534"
+        chmod(folder.path + "/lock.mdb", 0o644)
+        let (lines, status) = try Child.run(Child.torturer, ["read", folder.path, "a", nobody])
+        try #require(status != .exited(3), "\(lines)")
+        #expect(lines.count == 1)
+        #expect(lines[0].contains("lock.mdb cannot be written"), "\(lines)")
+        chmod(folder.path + "/lock.mdb", 0o666)
+        let (allowed, _) = try Child.run(Child.torturer, ["read", folder.path, "a", nobody])
+        #expect(allowed == ["found 1"])
+        chmod(folder.path + "/data.mdb", 0o600)
+        let (unreadable, _) = try Child.run(Child.torturer, ["read", folder.path, "a", nobody])
+        #expect(unreadable.first?.contains("Permission denied") == true, "\(unreadable)")
+        // Nobody may not write there, either.
+        let (writing, _) = try Child.run(Child.torturer, ["open", folder.path, nobody])
+        #expect(writing.first?.contains("Permission denied") == true, "\(writing)")
+    }
+
+    @Test("What an unfinished creation left is removed, and nothing else")
+    func leftovers() throws {
+        let folder = TemporaryFolder()
+        let staging = folder.path + "/store.new"
+        mkdir(staging, 0o755)
+        try Files.write([1, 2, 3], to: staging + "/data.mdb")
+        try Files.write([1, 2, 3], to: staging + "/lock.mdb")
+        do { _ = try folder.open().put("a", [1]) }
+        #expect(Files.names(in: folder.path) == ["blobd.lock", "data.mdb", "lock.mdb"])
+        // Beside a whole store, too.
+        mkdir(staging, 0o755)
+        try Files.write([1, 2, 3], to: staging + "/data.mdb")
+        let store = try folder.open()
+        let found = try store.lookUp("a")
+        #expect(found == .found)
+        #expect(!Files.exists(staging))
+    }
+
+    @Test("Options that no store can have are refused before anything is made")
+    func options() throws {
+        let folder = TemporaryFolder()
+        let changes: [(String, (inout BlobStore.Options) -> Void)] = [
+            ("readerCountMax", { $0.readerCountMax = 0 }),
+            ("readerCountMax", { $0.readerCountMax = -1 }),
+            ("readerCountMax", { $0.readerCountMax = .max }),
+            ("mapByteCountMax", { $0.mapByteCountMax = 0 }),
+            ("mapByteCountMax", { $0.mapByteCountMax = .max }),
+            ("payloadByteCountMax", { $0.payloadByteCountMax = -1 }),
+            ("payloadByteCountMax", { $0.payloadByteCountMax = .max }),
+        ]
+        for (name, change) in changes {
+            let error = try failure { _ = try folder.open(change) }
+            #expect(error.openReason?.hasPrefix(name + " is ") == true, "\(error)")
+        }
+        #expect(Files.names(in: folder.path) == [])
+    }
+
+    @Test("A store keeps its id, and two stores have two")
+    func identity() throws {
+        let folder = TemporaryFolder()
+        let first = try folder.open().id
+        let again = try folder.open().id
+        #expect(first == again)
+        let other = TemporaryFolder()
+        let second = try other.open().id
+        #expect(first != second)
+    }
+
+    /// Replaces a value of the table `meta` behind the store's back.
+    private func change(_ folder: TemporaryFolder, _ name: String, to value: [UInt8]) throws {
+        let environment = try Environment(
+            directory: folder.path,
+            Environment.Configuration(mapByteCount: 1 << 30, readerCountMax: 4, tableCountMax: 32))
+        let key = Array(name.utf8)
+        var transaction = try environment.beginWrite()
+        let meta = try transaction.openTable("meta", creating: false)
+        try transaction.put(value.span.bytes, forKey: key.span.bytes, in: meta)
+        try transaction.commit()
+    }
+
+    private func usedByteCount(_ data: [UInt8]) throws -> Int {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/data.mdb"
+        try Files.write(data, to: path)
+        return try DataFile(path, directory: folder.path).usedByteCount
+    }
+}
