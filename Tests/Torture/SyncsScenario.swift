@@ -19,7 +19,7 @@ struct SyncsScenario: Scenario {
     @Option(help: "How many publish at the same time in the second part.")
     var publishers = 64
 
-    @Option(help: "How many times each publishes. With --short: 5.")
+    @Option(help: "How many times each publishes. With --short: 20.")
     var publishes: Int?
 
     @Option(help: "The fewest publishes per sync that pass.")
@@ -29,7 +29,7 @@ struct SyncsScenario: Scenario {
 
     func torture(_ bench: inout Workbench) throws -> [String] {
         let single = try traceOne(bench)
-        let each = publishes ?? (options.short ? 5 : 50)
+        let each = publishes ?? (options.short ? 20 : 50)
         let (syncs, published) = try traceMany(bench, each)
         let perSync = published / max(1, syncs)
         try require(
