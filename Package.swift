@@ -56,6 +56,11 @@ let package = Package(
             ],
             swiftSettings: borrowing),
 
+        // The other process of the store's tests.
+        .executableTarget(
+            name: "store-torture", dependencies: ["BlobStore"], path: "Tests/StoreTorture",
+            swiftSettings: common),
+
         // Treats the daemon badly, scenario by scenario; see Scripts/torture. Not a product.
         .executableTarget(
             name: "blobd-torture",
@@ -70,7 +75,10 @@ let package = Package(
         .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: borrowing),
         .testTarget(
             name: "BlobStoreTests",
-            dependencies: ["BlobStore", "LMDB", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "BlobStore", "LMDB", "store-torture",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: borrowing),
         .testTarget(
             name: "BlobProtocolTests", dependencies: ["BlobProtocol"], swiftSettings: borrowing),

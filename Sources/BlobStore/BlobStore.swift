@@ -27,6 +27,21 @@ public final class BlobStore: Sendable {
 
         /// The defaults.
         public init() {}
+
+        /// Refuses what no store can be opened with.
+        func check(_ directory: String) throws(StoreError) {
+            let rules = [
+                ("mapByteCountMax", mapByteCountMax, StoreLimits.mapByteCountRange),
+                ("readerCountMax", readerCountMax, StoreLimits.readerCountRange),
+                ("payloadByteCountMax", payloadByteCountMax, 0...StoreLimits.payloadByteCountMax),
+            ]
+            for (name, value, range) in rules where !range.contains(value) {
+                throw .cannotOpen(
+                    path: directory,
+                    reason:
+                        "\(name) is \(value); it is \(range.lowerBound) to \(range.upperBound)")
+            }
+        }
     }
 
     /// Which store it is; made when it was created.

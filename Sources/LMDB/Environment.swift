@@ -10,8 +10,8 @@ internal import Synchronization
 /// locks), so a second open is refused.
 @safe package final class Environment: @unchecked Sendable {
     // Sendable: an MDB_env may be used from every thread; what Swift adds is immutable.
-    let handle: OpaquePointer
-    private let identity: FileIdentity
+    private let owner: EnvironmentHandle
+    var handle: OpaquePointer { unsafe owner.pointer }
 
     /// The read transactions of this environment.
     package let readers: ReaderPool
@@ -48,33 +48,24 @@ internal import Synchronization
     ///
     /// - Throws: `EBUSY` when this process has it open already, what LMDB answered otherwise.
     package init(directory: String, _ configuration: Configuration) throws(LMDBError) {
-        let identity = try FileIdentity(path: directory)
-        guard Self.opened.withLock({ $0.insert(identity).inserted }) else {
-            throw LMDBError(code: EBUSY, call: "mdb_env_open")
+        unsafe owner = try EnvironmentHandle(FileIdentity(path: directory)) {
+            () throws(LMDBError) in
+            unsafe try Self.open(directory, configuration)
         }
-        do throws(LMDBError) {
-            unsafe handle = try Self.open(directory, configuration)
-        } catch {
-            _ = Self.opened.withLock { $0.remove(identity) }
-            throw error
-        }
-        self.identity = identity
         isReadOnly = configuration.isReadOnly
         // LMDB shares its slots among processes; ours may take what the configuration says.
-        readers = unsafe ReaderPool(environment: handle, capacity: configuration.readerCountMax)
+        readers = ReaderPool(owner, capacity: configuration.readerCountMax)
         var raw = MDB_stat()
-        _ = unsafe mdb_env_stat(handle, &raw)
+        _ = unsafe mdb_env_stat(owner.pointer, &raw)
         pageByteCount = Int(raw.ms_psize)
     }
 
-    deinit {
-        readers.close()
-        unsafe mdb_env_close(handle)
-        _ = Self.opened.withLock { $0.remove(identity) }
+    /// Whether this process has an environment open in `directory`. Its `lock.mdb` must not be
+    /// touched then.
+    package static func isOpen(_ directory: String) -> Bool {
+        guard let identity = try? FileIdentity(path: directory) else { return false }
+        return EnvironmentHandle.isOpen(identity)
     }
-
-    /// The folders this process has open.
-    private static let opened = Mutex<Set<FileIdentity>>([])
 
     private static func open(
         _ directory: String, _ configuration: Configuration
@@ -158,6 +149,41 @@ internal import Synchronization
     }
 }
 
+/// The `MDB_env`, closed (`mdb_env_close`) when the environment and the last of its transactions
+/// have let go of it.
+@safe final class EnvironmentHandle: @unchecked Sendable {
+    // Sendable: an MDB_env may be used from every thread, and the pointer never changes.
+    let pointer: OpaquePointer
+    private let identity: FileIdentity
+
+    /// The folders this process has open.
+    private static let opened = Mutex<Set<FileIdentity>>([])
+
+    init(
+        _ identity: FileIdentity, opening: () throws(LMDBError) -> OpaquePointer
+    ) throws(LMDBError) {
+        guard Self.opened.withLock({ $0.insert(identity).inserted }) else {
+            throw LMDBError(code: EBUSY, call: "mdb_env_open")
+        }
+        do throws(LMDBError) {
+            unsafe pointer = try opening()
+        } catch {
+            _ = Self.opened.withLock { $0.remove(identity) }
+            throw error
+        }
+        self.identity = identity
+    }
+
+    deinit {
+        unsafe mdb_env_close(pointer)
+        _ = Self.opened.withLock { $0.remove(identity) }
+    }
+
+    static func isOpen(_ identity: FileIdentity) -> Bool {
+        opened.withLock { $0.contains(identity) }
+    }
+}
+
 /// Which folder it is, whatever it is called.
 struct FileIdentity: Hashable, Sendable {
     var device: UInt64
@@ -179,12 +205,30 @@ enum DescriptorFlags {
         guard unsafe mdb_env_get_fd(handle, &known) == MDB_SUCCESS else { return }
         var data = stat()
         guard unsafe fstat(known, &data) == 0 else { return }
-        for descriptor in 0..<Int32(1_024) {
+        for descriptor in openDescriptors() {
             var status = stat()
             guard unsafe fstat(descriptor, &status) == 0, status.st_ino == data.st_ino,
                 status.st_dev == data.st_dev
             else { continue }
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         }
+    }
+
+    /// Every descriptor of the process, from `/proc/self/fd`; the first 1,024 numbers where there
+    /// is no `/proc`.
+    private static func openDescriptors() -> [Int32] {
+        guard let folder = unsafe opendir("/proc/self/fd") else { return Array(0..<1_024) }
+        defer { unsafe closedir(folder) }
+        var descriptors: [Int32] = []
+        while let entry = unsafe readdir(folder) {
+            // `d_name` is NUL-terminated, and good until the next call.
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    unsafe String(cString: $0)
+                }
+            }
+            if let descriptor = Int32(name) { descriptors.append(descriptor) }
+        }
+        return descriptors
     }
 }

@@ -28,8 +28,13 @@ package struct LMDBError: Error, Equatable, CustomStringConvertible {
     /// The transaction has more dirty pages than LMDB can keep (`MDB_TXN_FULL`).
     package var isTransactionFull: Bool { code == MDB_TXN_FULL }
 
-    /// There is no table of that name, or the file is not one with tables (`MDB_NOTFOUND`, `MDB_INCOMPATIBLE`).
+    /// There is no table of that name, or the file is not one with tables (`MDB_NOTFOUND`,
+    /// `MDB_INCOMPATIBLE`).
     package var isNotFound: Bool { code == MDB_NOTFOUND || code == MDB_INCOMPATIBLE }
+
+    /// A meta page could not be written, so LMDB gives no more transactions (`MDB_PANIC`). The
+    /// process must open it anew.
+    package var isFatal: Bool { code == MDB_PANIC }
 
     /// Pages do not make sense (`MDB_CORRUPTED`, `MDB_PAGE_NOTFOUND`, `MDB_INVALID`).
     package var isCorruption: Bool {

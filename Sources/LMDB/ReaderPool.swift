@@ -9,7 +9,7 @@ internal import Synchronization
 @safe package final class ReaderPool: @unchecked Sendable {
     // Sendable: `free` is behind its lock and the marks are atomic. A transaction is touched only
     // by whoever took its slot from `free`, on any thread, which MDB_NOTLS allows.
-    private let environment: OpaquePointer
+    private let environment: EnvironmentHandle
     private let free: Mutex<[Int]>
     private let transactions: UnsafeMutablePointer<OpaquePointer?>
     private let marks: UnsafeMutablePointer<Atomic<UInt64>>
@@ -24,8 +24,8 @@ internal import Synchronization
     /// Marks stand a cache line apart, so that threads do not slow each other.
     private static let stride = 8
 
-    init(environment: OpaquePointer, capacity: Int) {
-        unsafe self.environment = unsafe environment
+    init(_ environment: EnvironmentHandle, capacity: Int) {
+        self.environment = environment
         self.capacity = capacity
         free = Mutex((0..<capacity).reversed())
         unsafe transactions = .allocate(capacity: capacity)
@@ -37,6 +37,11 @@ internal import Synchronization
     }
 
     deinit {
+        // Nobody is in here: each transaction that is out holds its pool. The environment is closed
+        // after this, if at all.
+        for slot in 0..<capacity {
+            if let handle = unsafe transactions[slot] { unsafe mdb_txn_abort(handle) }
+        }
         unsafe transactions.deallocate()
         unsafe marks.deinitialize(count: capacity * Self.stride)
         unsafe marks.deallocate()
@@ -56,7 +61,8 @@ internal import Synchronization
             if let idle = unsafe transactions[slot] {
                 unsafe mdb_txn_renew(idle)
             } else {
-                unsafe mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transactions[slot])
+                unsafe mdb_txn_begin(
+                    environment.pointer, nil, UInt32(MDB_RDONLY), &transactions[slot])
             }
         guard code == MDB_SUCCESS, let handle = unsafe transactions[slot] else {
             abandon(slot)
@@ -95,13 +101,5 @@ internal import Synchronization
             oldest = min(oldest, mark)
         }
         return oldest
-    }
-
-    /// Ends every transaction, before the environment is closed. None may be in use.
-    func close() {
-        for slot in 0..<capacity {
-            if let handle = unsafe transactions[slot] { unsafe mdb_txn_abort(handle) }
-            unsafe transactions[slot] = nil
-        }
     }
 }

@@ -2,8 +2,9 @@ import BlobStore
 import Testing
 
 @Suite struct FreeingTests {
-    /// Under 4,700 replacements a second the daemon freed 1,024 orphans a second: a step that stopped at
-    /// its own limit said that there was nothing more to do, and the next one came a second later.
+    /// Under 4,700 replacements a second the daemon freed 1,024 orphans a second: a step that
+    /// stopped at its own limit said that there was nothing more to do, and the next one came a
+    /// second later.
     @Test("A step that stops at its limit says that there is more")
     func manyOrphans() throws {
         let folder = TemporaryFolder()

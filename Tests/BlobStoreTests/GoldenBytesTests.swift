@@ -2,8 +2,8 @@ import Testing
 
 @testable import BlobStore
 
-/// The bytes that `docs/FORMAT.md` prints. They were computed apart from this code; when one of these tests fails, the format has changed, and stores
-/// that exist can no longer be read.
+/// The bytes that `docs/FORMAT.md` prints. They were computed apart from this code; when one of
+/// these tests fails, the format has changed, and stores that exist can no longer be read.
 @Suite struct GoldenBytesTests {
     static let digest = Digest(
         "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824")!
@@ -141,7 +141,8 @@ import Testing
         }
     }
 
-    /// A damaged orphan entry would free the chunks of another blob, or free while someone reads: its checksum covers its key as well.
+    /// A damaged orphan entry would free the chunks of another blob, or free while someone reads:
+    /// its checksum covers its key as well.
     @Test("An orphan entry, and that it is bound to its key")
     func orphanEntryRecord() throws {
         let value = OrphanEntry(

@@ -2,7 +2,8 @@ import Testing
 
 @testable import BlobStore
 
-/// What a reader of records does with bytes that no publisher wrote: an error, never a trap and never a value that passes for the right one.
+/// What a reader of records does with bytes that no publisher wrote: an error, never a trap and
+/// never a value that passes for the right one.
 @Suite struct RecordFormatTests {
     static let id = Array("42".utf8)
 
@@ -31,7 +32,8 @@ import Testing
         }
     }
 
-    /// The number of parts stands before the checksum; it was not covered at first, and a record could lose a part without a word.
+    /// The number of parts stands before the checksum; it was not covered at first, and a record
+    /// could lose a part without a word.
     @Test("A part count that was lowered is found")
     func loweredPartCount() throws {
         var bytes = GoldenBytesTests.record
@@ -57,7 +59,8 @@ import Testing
             for value: UInt8 in round == 0 ? [0, 0x7F, 0x80] : round == 1 ? [0xFF, 1] : [0x2F] {
                 var damaged = bytes
                 damaged[offset] = value
-                // Whatever it says, it says it without trapping, and a good checksum means the same record.
+                // Whatever it says, it says it without trapping, and a good checksum means the same
+                // record.
                 _ = try? Self.read(damaged, checking: false)
                 if let record = try? Self.read(damaged, checking: true) {
                     #expect(record == GoldenBytesTests.recordValue, "offset \(offset)")

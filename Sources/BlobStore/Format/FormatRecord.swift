@@ -9,7 +9,8 @@ struct FormatRecord: Equatable {
     private static let checkedByteCount = 40
     private static let magic = Array("blobdfmt".utf8)
 
-    /// The version it was written in. A program of an older version must not write to it: it would leave out what the newer one keeps beside.
+    /// The version it was written in. A program of an older version must not write to it: it would
+    /// leave out what the newer one keeps beside.
     var version: UInt32
     /// The oldest version whose programs can read it.
     var readableFrom: UInt32
@@ -23,7 +24,8 @@ struct FormatRecord: Equatable {
         self.createdAt = createdAt
     }
 
-    /// Reads it; nil when it is not a format record or a damaged one. Later versions may append to it.
+    /// Reads it; nil when it is not a format record or a damaged one. Later versions may append to
+    /// it.
     init?(_ value: RawSpan) {
         guard value.byteCount >= Self.byteCount,
             value.extracting(first: 8).isEqual(to: Self.magic.span.bytes),

@@ -24,7 +24,8 @@ struct OrphanEntry: Equatable {
         self.state = state
     }
 
-    /// Reads and checks a value. Its checksum covers its key too: freeing by a key that was damaged would take another blob's chunks.
+    /// Reads and checks a value. Its checksum covers its key too: freeing by a key that was damaged
+    /// would take another blob's chunks.
     init(_ value: RawSpan, number: UInt64) throws(StoreError) {
         guard value.byteCount == Self.byteCount,
             value.integer(at: Self.checkedByteCount, as: UInt32.self)

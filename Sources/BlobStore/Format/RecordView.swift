@@ -19,7 +19,8 @@ struct RecordView: ~Escapable {
     init(_ bytes: RawSpan) throws(StoreError) {
         self.bytes = bytes
         guard bytes.byteCount >= Self.headerByteCount,
-            // Version and flags at once: no flag is known yet, and one that is not known changes what the rest means.
+            // Version and flags at once: no flag is known yet, and one that is not known changes
+            // what the rest means.
             bytes.integer(at: 0, as: UInt16.self) == UInt16(Self.version),
             Int(bytes.integer(at: 32, as: UInt32.self)) == bytes.byteCount
         else { throw .corrupt("a notification's record header") }

@@ -48,8 +48,8 @@ extension BlobStore {
 }
 
 extension Snapshot {
-    /// Orphans that nobody can be reading, up to about `byteCountMax` stored bytes, and whether that is all
-    /// of them.
+    /// Orphans that nobody can be reading, up to about `byteCountMax` stored bytes, and whether
+    /// that is all of them.
     fileprivate borrowing func orphans(
         before oldestViewed: UInt64, byteCountMax: Int, leases: LeaseTable
     ) throws(StoreError) -> (ready: [(UInt64, OrphanEntry)], isAll: Bool) {

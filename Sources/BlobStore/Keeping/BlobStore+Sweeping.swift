@@ -12,7 +12,8 @@ extension BlobStore {
     /// Removes notifications whose time is over at `now`, oldest expiry first, in one transaction
     /// and with one sync. Reads never return them, swept or not; this gives their space back.
     ///
-    /// - Parameter limit: how many at the most.
+    /// - Parameter limit: how many at the most; fewer where their parts would not fit the limits of
+    ///   a transaction.
     /// - Returns: how many were removed; nothing is written or synced when there are none.
     /// - Throws: ``StoreError/corrupt(_:)`` when a record does not agree with itself,
     ///   ``StoreError/outcomeUnknown(_:)``.
@@ -75,15 +76,23 @@ extension Snapshot {
 
 extension ChangeTransaction {
     fileprivate mutating func sweep(limit: Int) throws(StoreError) -> SweepResult {
+        let limit = min(max(limit, 1), StoreLimits.transactionPutCountMax)
         let entries = try dueEntries(limit: limit + 1)
         var result = SweepResult()
         result.more = entries.count > limit
+        var puts = 0
         for entry in entries.prefix(limit) {
+            guard puts < StoreLimits.transactionPutCountMax else {
+                result.more = true
+                break
+            }
             guard let record = try record(entry.id), record.expiresAt == entry.expiresAt else {
                 throw .corrupt("the expiry table names \(entry.id), which is not there")
             }
             try remove(record)
             result.expired += 1
+            // The record, its expiry, and for each part a count or an orphan.
+            puts += 2 + 2 * record.parts.count
         }
         return result
     }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import LMDB
+internal import Synchronization
 
 extension BlobStore {
     /// Opens the store in `directory` for reading and writing, creating both when they are not
@@ -14,7 +15,17 @@ extension BlobStore {
     public static func open(
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {
-        try makeDirectory(directory)
+        try options.check(directory)
+        return try oneAtATime { () throws(StoreError) in
+            try makeDirectory(directory)
+            try refuseSecondOpening(directory)
+            return try openLocked(directory, options)
+        }
+    }
+
+    private static func openLocked(
+        _ directory: String, _ options: Options
+    ) throws(StoreError) -> BlobStore {
         let lock = try DirectoryLock(directory)
         Creation.removeLeftovers(in: directory)
         let data = "\(directory)/\(DataFile.name)"
@@ -39,6 +50,16 @@ extension BlobStore {
     public static func openReadOnly(
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {
+        try options.check(directory)
+        return try oneAtATime { () throws(StoreError) in
+            try refuseSecondOpening(directory)
+            return try openUnlocked(directory, options)
+        }
+    }
+
+    private static func openUnlocked(
+        _ directory: String, _ options: Options
+    ) throws(StoreError) -> BlobStore {
         let data = "\(directory)/\(DataFile.name)"
         guard DataFile.exists(data) else {
             throw .cannotOpen(path: directory, reason: "there is no \(DataFile.name) in it")
@@ -54,6 +75,32 @@ extension BlobStore {
         }
         _ = try DataFile(data, directory: directory)
         return try open(directory, options, isReadOnly: true, lock: nil)
+    }
+
+    /// One store is opened at a time in a process, so that nobody opens the same one between the
+    /// look at it and the opening.
+    private static let opening = Mutex<Void>(())
+
+    private static func oneAtATime(
+        _ body: () throws(StoreError) -> BlobStore
+    ) throws(StoreError) -> BlobStore {
+        var result: Result<BlobStore, StoreError>?
+        opening.withLock { _ in
+            do throws(StoreError) { result = .success(try body()) } catch {
+                result = .failure(error)
+            }
+        }
+        guard let result else { preconditionFailure("the lock ran its body") }
+        return try result.get()
+    }
+
+    /// Before any of its files is touched: closing `lock.mdb` once more would drop the locks that
+    /// say that this process's readers live (POSIX record locks go with the first descriptor that
+    /// is closed), and another process would then take their slots away.
+    private static func refuseSecondOpening(_ directory: String) throws(StoreError) {
+        guard !Environment.isOpen(directory) else {
+            throw .cannotOpen(path: directory, reason: "this process has it open already")
+        }
     }
 
     private static func open(

@@ -8,6 +8,8 @@ extension StoreError {
             self = .full
         } else if error.isReadersFull {
             self = .readersFull
+        } else if error.isFatal {
+            self = .outcomeUnknown(error.description)
         } else if error.isCorruption {
             self = .corrupt(error.description)
         } else if let number = error.systemError {

@@ -37,7 +37,9 @@ enum Names {
                 .mediaType,
                 "has \(text.utf8.count) bytes; the limit is \(StoreLimits.mediaTypeByteCountMax)")
         }
-        let essence = text.utf8.prefix { $0 != 0x3B }
+        // White space may stand before a parameter's semicolon, but not around the slash.
+        var essence = text.utf8.prefix { $0 != 0x3B }
+        while let last = essence.last, last == 0x20 || last == 0x09 { essence.removeLast() }
         let halves = essence.split(separator: 0x2F, omittingEmptySubsequences: false)
         let isVisible = text.utf8.allSatisfy { ($0 >= 0x20 && $0 < 0x7F) || $0 == 0x09 }
         guard isVisible, halves.count == 2, halves.allSatisfy({ isToken($0) }) else {
@@ -46,9 +48,7 @@ enum Names {
     }
 
     private static func isToken(_ bytes: Substring.UTF8View) -> Bool {
-        var bytes = bytes[...]
-        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
-        return !bytes.isEmpty
+        !bytes.isEmpty
             && bytes.allSatisfy { byte in
                 switch byte {
                 case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

@@ -18,8 +18,9 @@ public struct Record: Sendable, Hashable {
     /// Its payloads; the one called `payload` first, the others by name.
     public var parts: [Part]
 
-    /// The part of that name, or nil.
-    public func part(named name: String) -> Part? { parts.first { $0.name == name } }
+    /// The part of that name, or nil. Names are compared as bytes, not as Swift compares texts: é
+    /// as one scalar and as two are two names.
+    public func part(named name: String) -> Part? { parts.first { $0.isNamed(name) } }
 }
 
 /// One named payload of a notification.
@@ -30,6 +31,8 @@ public struct Part: Sendable, Hashable {
     public var mediaType: String
     /// Which blob it is, and how that is stored.
     public var blob: BlobReference
+
+    func isNamed(_ name: String) -> Bool { self.name.utf8.elementsEqual(name.utf8) }
 
     /// The SHA-256 of its bytes as given.
     public var digest: Digest { blob.digest }

@@ -48,6 +48,9 @@ public enum StoreLimits {
     /// Views open at once, in all processes together, unless the store is opened with another
     /// limit.
     public static let readerCountMaxDefault = 1_000
+    /// The least and the most a store may be opened with.
+    static let mapByteCountRange = 4 << 20...1 << 46
+    static let readerCountRange = 1...1 << 16
     /// Room in `data.mdb` kept back for deletes and expiry when the disk is full.
     static let reserveByteCount = 1 << 20
 }

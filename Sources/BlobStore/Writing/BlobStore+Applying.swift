@@ -24,9 +24,9 @@ extension BlobStore {
                     index += 1
                     continue
                 }
-                let end = batchEnd(of: changes, from: index)
-                outcomes += try applyTogether(Array(changes[index..<end]), asOf: now)
-                index = end
+                let batch = batch(of: changes, from: index)
+                outcomes += try applyTogether(changes, batch, asOf: now)
+                index = batch.range.upperBound
             }
             return outcomes
         }
@@ -58,14 +58,30 @@ extension BlobStore {
         }
     }
 
-    /// How far a batch that begins at `start` goes: up to the limits of a transaction, or to a
-    /// change that is written ahead.
-    private func batchEnd(of changes: [Change], from start: Int) -> Int {
+    /// Changes that share a transaction, and the bytes they may add to the file.
+    private struct Batch {
+        var range: Range<Int>
+        var growth: Int
+    }
+
+    /// The batch that begins at `start`: up to the limits of a transaction, or to a change that is
+    /// written ahead. A blob that is stored, or comes twice, adds its bytes once or not at all.
+    private func batch(
+        of changes: [Change], from start: Int, countMax: Int = .max
+    ) -> Batch {
         var puts = 0
         var bytes = 0
+        var digests: Set<Digest> = []
         var index = start
-        while index < changes.count, !changes[index].isStaged {
-            let cost = changes[index].cost
+        while index < changes.count, index - start < countMax, !changes[index].isStaged {
+            var cost = changes[index].bookkeepingCost
+            if case .publish(let publication) = changes[index],
+                digests.insert(publication.payload.digest).inserted,
+                (try? contains(publication.payload.digest)) != true
+            {
+                cost.puts += publication.payload.checksums.count
+                cost.bytes += publication.payload.chunkCost
+            }
             if index > start,
                 puts + cost.puts > StoreLimits.transactionPutCountMax
                     || bytes + cost.bytes > StoreLimits.transactionByteCountMax
@@ -76,29 +92,32 @@ extension BlobStore {
             bytes += cost.bytes
             index += 1
         }
-        return index
+        return Batch(range: start..<index, growth: bytes)
     }
 
-    /// Does `changes` in one transaction; when that fails, one by one, so that only those that
-    /// cannot be done are refused.
+    /// Does a batch in one transaction; when that fails, one by one, so that only those that cannot
+    /// be done are refused.
     private func applyTogether(
-        _ changes: [Change], asOf now: Timestamp
+        _ changes: [Change], _ batch: Batch, asOf now: Timestamp
     ) throws(StoreError) -> [Outcome] {
+        let together = changes[batch.range]
         do throws(StoreError) {
             return try inTransaction(
-                growth: changes.reduce(0) { $0 + $1.cost.bytes }, asOf: now,
-                isPublishing: changes.contains { $0.isPublish }
+                growth: batch.growth, asOf: now, isPublishing: together.contains { $0.isPublish }
             ) { (transaction) throws(StoreError) in
                 var outcomes: [Outcome] = []
-                for change in changes { outcomes.append(try transaction.apply(change)) }
+                for change in together { outcomes.append(try transaction.apply(change)) }
                 return outcomes
             }
         } catch {
             if case .outcomeUnknown = error { throw error }
-            if changes.count == 1 { return [.refused(error)] }
+            if together.count == 1 { return [.refused(error)] }
         }
         var outcomes: [Outcome] = []
-        for change in changes { outcomes += try applyTogether([change], asOf: now) }
+        for index in batch.range {
+            let alone = self.batch(of: changes, from: index, countMax: 1)
+            outcomes += try applyTogether(changes, alone, asOf: now)
+        }
         return outcomes
     }
 
@@ -160,15 +179,16 @@ extension Change {
         return publication.payload.storedByteCount > StoreLimits.stagedByteCountMin
     }
 
-    /// About what it puts into a transaction.
-    var cost: (puts: Int, bytes: Int) {
-        guard case .publish(let publication) = self else {
-            return (StoreLimits.partCountMax * 2, Self.bookkeepingByteCount)
-        }
-        return (
-            publication.payload.checksums.count + Self.bookkeepingPutCount,
-            publication.payload.checksums.count * (StoreLimits.chunkByteCountMax + 20)
-                + Self.bookkeepingByteCount
+    /// About what it puts into a transaction beside chunks.
+    fileprivate var bookkeepingCost: (puts: Int, bytes: Int) {
+        (
+            isPublish ? Self.bookkeepingPutCount : StoreLimits.partCountMax * 2,
+            Self.bookkeepingByteCount
         )
     }
+}
+
+extension PreparedPayload {
+    /// Bytes of pages that its chunks take.
+    fileprivate var chunkCost: Int { checksums.count * (StoreLimits.chunkByteCountMax + 20) }
 }

@@ -39,7 +39,14 @@ extension BlobStore {
         growth: Int, asOf now: Timestamp, isPublishing: Bool,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        if isPublishing { try space.prepare(growth: growth) }
+        if isPublishing {
+            try space.prepare(growth: growth)
+        } else {
+            // Deletes go on without room, too: on the reserve. Where there is some they get theirs
+            // beforehand as well, so that the file covers its last page at the very moment of the
+            // commit.
+            try? space.prepare(growth: growth)
+        }
         var transaction = try ChangeTransaction(self, asOf: now)
         let result = try body(&transaction)
         do throws(LMDBError) {

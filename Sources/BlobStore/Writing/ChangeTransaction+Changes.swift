@@ -78,7 +78,10 @@ extension Publication {
             case .at(let moment): moment
             case .keep(let otherwise): otherwise
             }
-        guard moment > now, moment.milliseconds <= StoreLimits.expiryMillisecondsMax else {
+        // Not before 1970 either: such a key would sort behind all others.
+        guard moment > now, moment.milliseconds > 0,
+            moment.milliseconds <= StoreLimits.expiryMillisecondsMax
+        else {
             throw .invalid(
                 InvalidInput(
                     field: .expiry,
@@ -110,6 +113,6 @@ extension Publication {
             message: message ?? (isWhole ? nil : live?.message),
             richType: richType ?? (isWhole ? nil : live?.richType),
             createdAt: live?.createdAt ?? now, expiresAt: expiresAt, revision: 0,
-            parts: live?.parts.filter { $0.name != part } ?? [])
+            parts: live?.parts.filter { !$0.isNamed(part) } ?? [])
     }
 }

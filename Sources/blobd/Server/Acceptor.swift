@@ -1,4 +1,3 @@
-import BlobProtocol
 import CLinux
 import Logging
 
@@ -10,12 +9,12 @@ struct Acceptor: ~Copyable {
     private let policy: PeerPolicy
     private let counters: DaemonCounters
     private let inboxes: [WorkerInbox]
-    private let log: Logger
+    private var exhaustion: TroubleLog
+    private var refusals: TroubleLog
     /// Until when nobody is accepted; nil while connections are.
     private var pausedUntil: Instant?
     /// Whether anybody was accepted since the last pause: then others are leaving, and there may soon be room again.
     private var hasAccepted = false
-    private var nextRefusalLog = Instant.now
 
     private enum Token {
         static let listener: UInt64 = 0
@@ -46,7 +45,8 @@ struct Acceptor: ~Copyable {
         self.policy = policy
         self.counters = counters
         self.inboxes = inboxes
-        self.log = log
+        exhaustion = TroubleLog(log)
+        refusals = TroubleLog(log)
     }
 
     /// Accepts until there is a reason to stop.
@@ -101,7 +101,7 @@ struct Acceptor: ~Copyable {
             case .connection(let socket): admit(socket)
             case .none: return
             case .exhausted(let error):
-                log.warning("Nobody is accepted for a moment: \(error)")
+                exhaustion.note(.warning, "Nobody is accepted for a moment: \(error)")
                 return pauseAccepting(
                     listener, milliseconds: DaemonLimits.acceptPauseMilliseconds)
             }
@@ -112,13 +112,9 @@ struct Acceptor: ~Copyable {
         let user = socket.peerUserID
         guard policy.allows(user) else {
             counters.refusedPeers.add()
-            let now = Instant.now
-            if now >= nextRefusalLog {
-                nextRefusalLog = now.after(milliseconds: 10_000)
-                log.warning(
-                    "User \(user.map { String($0) } ?? "unknown") may not connect (--allow-uid)")
-            }
-            socket.sayForbidden()
+            refusals.note(
+                .warning,
+                "User \(user.map { String($0) } ?? "unknown") may not connect (--allow-uid)")
             return
         }
         var least = 0
@@ -144,22 +140,5 @@ struct Acceptor: ~Copyable {
     private mutating func resume(_ listener: borrowing ListeningSocket) {
         poller.change(listener.number, token: Token.listener, .input)
         pausedUntil = nil
-    }
-}
-
-extension Socket {
-    /// Tells a peer that is not served, in HTTP, which people can read.
-    fileprivate borrowing func sayForbidden() {
-        var body: [UInt8] = []
-        Problem.compose(
-            ProtocolError(.forbidden, "your user may not connect to this daemon"), into: &body)
-        var answer: [UInt8] = []
-        HTTPResponseHead.begin(403, into: &answer)
-        HTTPResponseHead.field("Content-Type", Problem.mediaType, into: &answer)
-        HTTPResponseHead.field("Content-Length", UInt64(body.count), into: &answer)
-        HTTPResponseHead.field("Connection", "close", into: &answer)
-        HTTPResponseHead.end(into: &answer)
-        answer.append(contentsOf: body)
-        _ = send(answer.span.bytes)
     }
 }

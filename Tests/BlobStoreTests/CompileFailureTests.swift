@@ -1,0 +1,60 @@
+import Glibc
+import Testing
+
+/// Misuses of borrowed memory that the compiler must refuse: one to a file in
+/// `Tests/CompileFailures`, whose first line says why it is refused. Lifetimes are checked after
+/// types, so the files are compiled to SIL.
+@Suite struct CompileFailureTests {
+    static let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+    static let folder = root + "/Tests/CompileFailures"
+
+    static let files: [String] = {
+        guard let folder = opendir(folder) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name.hasSuffix(".swift") { names.append(name) }
+        }
+        return names.sorted()
+    }()
+
+    @Test("The misuses and their control are there")
+    func filesAreThere() {
+        #expect(Self.files.contains("Control.swift"))
+        #expect(Self.files.count >= 16)
+    }
+
+    @Test(
+        "Each misuse is refused for the reason it states, and the control is not", arguments: files)
+    func compile(file: String) throws {
+        let first = try Self.firstLine(of: "\(Self.folder)/\(file)")
+        let (lines, status) = try Child.run(
+            "swiftc",
+            [
+                "-emit-sil", "-o", "/dev/null", "-swift-version", "6",
+                "-enable-experimental-feature", "Lifetimes", "-I", Child.productFolder + "/Modules",
+                "-I", Self.root + "/Sources/CLMDB", "-I", Self.root + "/Sources/CZlib",
+                "\(Self.folder)/\(file)",
+            ], errorsToOutput: true)
+        let output = lines.joined(separator: "\n")
+        if first == "// compiles" {
+            #expect(status == .exited(0), "\(output)")
+            return
+        }
+        let prefix = "// error: "
+        try #require(first.hasPrefix(prefix), "the first line says what is expected")
+        let reason = String(first.dropFirst(prefix.count))
+        #expect(status == .exited(1), "\(output)")
+        #expect(
+            lines.contains { $0.contains("error: ") && $0.contains(reason) },
+            "expected \(reason); the compiler says: \(output)")
+    }
+
+    private static func firstLine(of path: String) throws -> String {
+        let (lines, _) = try Child.run("head", ["-n", "1", path])
+        return try #require(lines.first)
+    }
+}

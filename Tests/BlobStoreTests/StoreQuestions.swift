@@ -1,0 +1,92 @@
+import Testing
+
+@testable import BlobStore
+
+/// What a lookup answers, as a value that can be compared.
+enum Found: Equatable {
+    case found
+    case expired
+    case missing
+}
+
+extension BlobStore {
+    func lookUp(_ id: String, part: String = "", asOf now: Timestamp = noon) throws -> Found {
+        let id = Array(id.utf8)
+        let part = Array(part.utf8)
+        let snapshot = try makeSnapshot()
+        switch try snapshot.payload(for: id.span.bytes, part: part.span.bytes, asOf: now) {
+        case .found: return .found
+        case .expired: return .expired
+        case .missing: return .missing
+        }
+    }
+
+    func lookUp(_ digest: Digest, asOf now: Timestamp = noon) throws -> Found {
+        let snapshot = try makeSnapshot()
+        switch try snapshot.blob(digest, asOf: now) {
+        case .found: return .found
+        case .expired: return .expired
+        case .missing: return .missing
+        }
+    }
+
+    func counters() throws -> Counters {
+        try withSnapshot { (snapshot) throws(StoreError) in try snapshot.counters() }
+    }
+
+    /// Ends every orphan that can be ended.
+    func freeAll() throws {
+        while try freeOrphans(byteCountMax: 64 << 20).more {}
+    }
+
+    func publication(
+        _ id: String?, _ bytes: [UInt8], part: String = "payload", owner: String? = nil,
+        message: String? = nil, richType: String? = nil, mediaType: String = "image/png",
+        expiry: Expiry = .at(noon.adding(seconds: 3_600))
+    ) throws -> Publication {
+        Publication(
+            id: id, part: part, payload: try prepare(bytes, mediaType: mediaType), owner: owner,
+            message: message, richType: richType, expiry: expiry)
+    }
+}
+
+extension Outcome {
+    var isDone: Bool {
+        switch self {
+        case .published, .deleted: true
+        case .notFound, .refused: false
+        }
+    }
+
+    var error: StoreError? {
+        if case .refused(let error) = self { error } else { nil }
+    }
+
+    var record: Record? {
+        if case .published(let record, _) = self { record } else { nil }
+    }
+}
+
+extension StoreError {
+    var isFull: Bool { if case .full = self { true } else { false } }
+    var isCorrupt: Bool { if case .corrupt = self { true } else { false } }
+    var isOutcomeUnknown: Bool { if case .outcomeUnknown = self { true } else { false } }
+    var field: InvalidInput.Field? {
+        if case .invalid(let input) = self { input.field } else { nil }
+    }
+    var openReason: String? {
+        if case .cannotOpen(_, let reason) = self { reason } else { nil }
+    }
+}
+
+/// The error `body` throws.
+func failure(_ body: () throws -> Void) throws -> StoreError {
+    do {
+        try body()
+    } catch let error as StoreError {
+        return error
+    }
+    throw NothingThrown()
+}
+
+struct NothingThrown: Error {}

@@ -1,0 +1,14 @@
+// error: overlapping accesses to 'cursor'
+
+// A key is used after the cursor has moved on.
+
+@testable import LMDB
+
+func walk(_ environment: Environment, _ table: Table) throws -> Int {
+    let transaction = try environment.readers.begin()
+    var cursor = try Cursor(transaction, in: table)
+    _ = try cursor.moveToFirst()
+    let key = cursor.key
+    _ = try cursor.moveToNext()
+    return key.byteCount
+}

@@ -1,0 +1,9 @@
+// error: stored property 'view' of 'Escapable'-conforming struct
+
+// A lent transaction is stored in a value that may go anywhere.
+
+@testable import LMDB
+
+struct Keeper {
+    var view: ReadView
+}

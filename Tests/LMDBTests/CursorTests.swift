@@ -1,0 +1,57 @@
+import LMDB
+import Testing
+
+@Suite struct CursorTests {
+    @Test("A cursor walks a table in key order, and says where it ends")
+    func walk() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open()
+        let table = try environment.makeTable()
+        for index in (0..<100).reversed() { try environment.set(key(index), [1], in: table) }
+        let transaction = try environment.readers.begin()
+        var cursor = try Cursor(transaction, in: table)
+        let nowhere = cursor.key.byteCount
+        #expect(nowhere == 0)
+        var found: [[UInt8]] = []
+        var isThere = try cursor.moveToFirst()
+        while isThere {
+            found.append(copied(cursor.key))
+            isThere = try cursor.moveToNext()
+        }
+        #expect(found == (0..<100).map { Array(key($0).utf8) })
+        let behind = cursor.key.byteCount + cursor.value.byteCount
+        #expect(behind == 0)
+    }
+
+    @Test("A cursor finds the first key that is not before the one asked for")
+    func seek() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open()
+        let table = try environment.makeTable()
+        try environment.set("b", [1], in: table)
+        try environment.set("d", [2, 3], in: table)
+        let transaction = try environment.readers.begin()
+        var cursor = try Cursor(transaction, in: table)
+        for (wanted, expected) in [("a", "b"), ("b", "b"), ("c", "d"), ("e", nil)] {
+            let bytes = Array(wanted.utf8)
+            let isThere = try cursor.move(toKeyAtOrAfter: bytes.span.bytes)
+            let key = isThere ? String(decoding: copied(cursor.key), as: UTF8.self) : nil
+            #expect(key == expected, "\(wanted)")
+        }
+    }
+
+    @Test("An empty table has no first entry, in a change as well")
+    func empty() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open()
+        let table = try environment.makeTable()
+        let transaction = try environment.beginWrite()
+        var cursor = try Cursor(transaction, in: table)
+        let first = try cursor.moveToFirst()
+        let next = try cursor.moveToNext()
+        #expect(!first)
+        #expect(!next)
+    }
+
+    private func key(_ index: Int) -> String { index < 10 ? "0\(index)" : "\(index)" }
+}

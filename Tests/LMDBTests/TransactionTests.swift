@@ -1,0 +1,124 @@
+import Glibc
+import LMDB
+import Testing
+
+@Suite struct TransactionTests {
+    @Test("What is committed is read; what is not is gone")
+    func commitAndAbort() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open()
+        let table = try environment.makeTable()
+        try environment.set("a", [1], in: table)
+        let key = Array("a".utf8)
+        do {
+            var transaction = try environment.beginWrite()
+            let two: [UInt8] = [2, 2]
+            try transaction.put(two.span.bytes, forKey: key.span.bytes, in: table)
+            let inside = try transaction.value(forKey: key.span.bytes, in: table)?.byteCount
+            #expect(inside == 2)
+            let outside = try environment.get("a", in: table)
+            #expect(outside == [1])
+        }
+        let after = try environment.get("a", in: table)
+        #expect(after == [1])
+        // The lock was given back with the transaction that was let go of.
+        try environment.set("a", [3], in: table)
+        let changed = try environment.get("a", in: table)
+        #expect(changed == [3])
+    }
+
+    @Test("Values of every size come back, and two spans are stored as one value")
+    func sizes() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open()
+        let table = try environment.makeTable()
+        for count in [0, 1, 2, 2_000, 2_041, 4_080, 4_081, 65_519, 65_520, 65_521, 5 << 20] {
+            let value = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+            try environment.set("key", value, in: table)
+            let read = try environment.get("key", in: table)
+            #expect(read == value, "\(count) bytes")
+
+            let half = count / 2
+            let key = Array("halves".utf8)
+            var transaction = try environment.beginWrite()
+            try transaction.put(
+                value.span.bytes.extracting(0..<half), value.span.bytes.extracting(half..<count),
+                forKey: key.span.bytes, in: table)
+            try transaction.commit()
+            let joined = try environment.get("halves", in: table)
+            #expect(joined == value, "\(count) bytes in two")
+        }
+    }
+
+    @Test("Deleting says whether there was something")
+    func delete() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open()
+        let table = try environment.makeTable()
+        try environment.set("a", [1], in: table)
+        let key = Array("a".utf8)
+        var transaction = try environment.beginWrite()
+        let first = try transaction.delete(key.span.bytes, in: table)
+        let second = try transaction.delete(key.span.bytes, in: table)
+        try transaction.commit()
+        #expect(first)
+        #expect(!second)
+        let left = try environment.get("a", in: table)
+        #expect(left == nil)
+    }
+
+    @Test("A key that is empty or too long is an error, not a trap")
+    func keys() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open()
+        let table = try environment.makeTable()
+        for count in [0, 512, 70_000] {
+            let key = [UInt8](repeating: 1, count: count)
+            #expect(throws: LMDBError.self, "\(count) bytes") {
+                var transaction = try environment.beginWrite()
+                try transaction.put(key.span.bytes, forKey: key.span.bytes, in: table)
+            }
+        }
+        let longest = String(repeating: "k", count: 511)
+        try environment.set(longest, [1], in: table)
+        let read = try environment.get(longest, in: table)
+        #expect(read == [1])
+    }
+
+    @Test("A map that is full says so, and what was there stays")
+    func mapFull() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open(mapByteCount: 256 << 10)
+        let table = try environment.makeTable()
+        try environment.set("small", [1], in: table)
+        do {
+            try environment.set("large", [UInt8](repeating: 0, count: 1 << 20), in: table)
+            Issue.record("a value larger than the map was stored")
+        } catch {
+            #expect(error.isMapFull)
+        }
+        let small = try environment.get("small", in: table)
+        #expect(small == [1])
+        try environment.set("small", [2], in: table)
+    }
+
+    @Test("A commit has the number that its transaction said, and views say which they see")
+    func numbers() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open()
+        let table = try environment.makeTable()
+        let before = try environment.readers.begin()
+        let old = before.id
+        let key = Array("a".utf8)
+        var transaction = try environment.beginWrite()
+        let number = transaction.id
+        try transaction.put(key.span.bytes, forKey: key.span.bytes, in: table)
+        try transaction.commit()
+        let after = try environment.readers.begin()
+        #expect(number == old + 1)
+        #expect(after.id == number)
+        #expect(before.id == old)
+        let unseen = try before.copy(of: "a", in: table)
+        #expect(unseen == nil)
+    }
+}

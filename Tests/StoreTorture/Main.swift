@@ -1,0 +1,93 @@
+import BlobStore
+import Glibc
+
+// The other process of the store's tests: what it does can be killed, fail or lack permission
+// without harm to the test.
+//
+//     store-torture run DIR SEED THREADS     publishes and deletes until killed; a line for each
+//     change that is on disk
+//     store-torture publish DIR COUNT BYTES  publishes COUNT payloads one after the other, then one
+//     more, then deletes
+//     store-torture hold DIR                 opens for writing and waits for the end of its input
+//     store-torture open DIR                 opens for writing, and says what came of it
+//     store-torture read DIR ID [UID]        opens for reading, as user UID when given, and prints
+//     a payload's length
+
+@main
+struct StoreTorture {
+    static func main() {
+        let arguments = CommandLine.arguments.dropFirst()
+        guard let command = arguments.first, arguments.count >= 2 else { usage() }
+        let rest = Array(arguments.dropFirst())
+        switch (command, rest.count) {
+        case ("run", 3): Torture.run(rest[0], seed: number(rest[1]), threads: Int(number(rest[2])))
+        case ("publish", 3):
+            OneShot.publish(rest[0], count: Int(number(rest[1])), byteCount: Int(number(rest[2])))
+        case ("hold", 1): OneShot.hold(rest[0])
+        case ("open", 1): OneShot.open(rest[0])
+        case ("read", 2): OneShot.read(rest[0], id: rest[1], user: nil)
+        case ("read", 3): OneShot.read(rest[0], id: rest[1], user: UInt32(number(rest[2])))
+        default: usage()
+        }
+    }
+
+    static func usage() -> Never {
+        let words = Array("usage: store-torture run|publish|hold|open|read DIR …\n".utf8)
+        _ = write(2, words, words.count)
+        exit(2)
+    }
+
+    static func number(_ text: String) -> UInt64 {
+        guard let number = UInt64(text), number < 1 << 40 else { usage() }
+        return number
+    }
+
+    /// Writes a whole line in one call, so that a line is there or not, however the process ends.
+    static func say(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        _ = write(1, bytes, bytes.count)
+    }
+
+    static func openStore(_ directory: String) throws(StoreError) -> BlobStore {
+        var options = BlobStore.Options()
+        options.mapByteCountMax = 1 << 30
+        return try BlobStore.open(at: directory, options: options)
+    }
+
+    /// Noise of a seed (SplitMix64).
+    static func noise(seed: UInt64, count: Int) -> [UInt8] {
+        var generator = Noise(state: seed)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count + 8)
+        while bytes.count < count {
+            withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) }
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+}
+
+struct Noise: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// The present of every change that is made here.
+let noon = Timestamp(milliseconds: 1_800_000_000_000)
+
+extension BlobStore {
+    func change(_ id: String, to bytes: [UInt8]) throws(StoreError) -> Change {
+        var writer = makePayloadWriter()
+        try writer.append(bytes.span.bytes)
+        let payload = try writer.finish(mediaType: "application/octet-stream")
+        return .publish(
+            Publication(id: id, payload: payload, expiry: .at(noon.adding(seconds: 3_600))))
+    }
+}

@@ -1,0 +1,91 @@
+import BlobStore
+import Glibc
+
+enum OneShot {
+    static func open(_ directory: String) {
+        do throws(StoreError) {
+            _ = try StoreTorture.openStore(directory)
+            StoreTorture.say("opened")
+        } catch {
+            StoreTorture.say("error \(error)")
+            exit(1)
+        }
+    }
+
+    static func hold(_ directory: String) {
+        do throws(StoreError) {
+            let store = try StoreTorture.openStore(directory)
+            StoreTorture.say("opened")
+            var byte: UInt8 = 0
+            while Glibc.read(0, &byte, 1) > 0 {}
+            withExtendedLifetime(store) {}
+        } catch {
+            StoreTorture.say("error \(error)")
+            exit(1)
+        }
+    }
+
+    /// Opens for reading, without root's rights when a user is given.
+    static func read(_ directory: String, id: String, user: UInt32?) {
+        if let user, setgroups(0, nil) != 0 || setgid(user) != 0 || setuid(user) != 0 {
+            StoreTorture.say("skipped: cannot become user \(user)")
+            exit(3)
+        }
+        do {
+            var options = BlobStore.Options()
+            options.mapByteCountMax = 1 << 30
+            let store = try BlobStore.openReadOnly(at: directory, options: options)
+            let bytes = try store.ownedPayload(for: id, asOf: noon)
+            StoreTorture.say(bytes.map { "found \($0.count)" } ?? "missing")
+        } catch {
+            StoreTorture.say("error \(error)")
+            exit(1)
+        }
+    }
+
+    /// One change after the other, each with its outcome, errors included: the disk may fail
+    /// meanwhile.
+    static func publish(_ directory: String, count: Int, byteCount: Int) {
+        do throws(StoreError) {
+            let store = try StoreTorture.openStore(directory)
+            StoreTorture.say("opened")
+            for index in 0..<count {
+                let bytes = StoreTorture.noise(seed: UInt64(index), count: byteCount)
+                try say("publish \(index)", store, [store.change("\(index)", to: bytes)])
+            }
+            try say("delete 0", store, [.delete(id: "0")])
+            do throws(StoreError) {
+                _ = try store.freeOrphans(byteCountMax: 1 << 20)
+                StoreTorture.say("ok free")
+            } catch {
+                StoreTorture.say("failed free: \(error)")
+            }
+            do throws(StoreError) {
+                try store.checkWritable()
+                StoreTorture.say("ok writable")
+            } catch {
+                StoreTorture.say("failed writable: \(error)")
+            }
+        } catch {
+            StoreTorture.say("error \(error)")
+            exit(1)
+        }
+    }
+
+    private static func say(
+        _ what: String, _ store: BlobStore, _ changes: [Change]
+    ) throws(StoreError) {
+        let outcomes: [Outcome]
+        do throws(StoreError) {
+            outcomes = try store.apply(changes, asOf: noon)
+        } catch {
+            StoreTorture.say("failed \(what): \(error)")
+            return
+        }
+        switch outcomes[0] {
+        case .published, .deleted: StoreTorture.say("ok \(what)")
+        case .notFound: StoreTorture.say("missing \(what)")
+        case .refused(let error): StoreTorture.say("refused \(what): \(error)")
+        }
+    }
+}
