@@ -28,7 +28,8 @@ struct IdleScenario: Scenario {
         let count = connections ?? (options.short ? 1_000 : 10_000)
         try raiseDescriptorLimit(to: count + 100)
         let daemon = try DaemonUnderTest.serving(
-            bench, prefix: ["prlimit", "--nofile=\(count + 1_000)"],
+            // Beside the connections, the daemon keeps some for the spool files of uploads.
+            bench, prefix: ["prlimit", "--nofile=\(count * 2 + 1_000)"],
             arguments: [DaemonFlag.connections, "\(count + 100)"])
         let before = try ProcessFigures(of: daemon.pid)
         let crowd = try IdleCrowd(count, at: daemon.socket)
