@@ -29,7 +29,7 @@ struct IdleScenario: Scenario {
         try raiseDescriptorLimit(to: count + 100)
         let daemon = try DaemonUnderTest.serving(
             // Beside the connections, the daemon keeps some for the spool files of uploads.
-            bench, prefix: ["prlimit", "--nofile=\(count * 2 + 1_000)"],
+            bench, prefix: ["prlimit", "--nofile=\(count + 3_000)"],
             arguments: [DaemonFlag.connections, "\(count + 100)"])
         let before = try ProcessFigures(of: daemon.pid)
         let crowd = try IdleCrowd(count, at: daemon.socket)
