@@ -7,8 +7,8 @@ struct DescriptorsScenario: Scenario {
         commandName: "descriptors",
         abstract: "128 descriptors and 3,000 connectors: does the daemon spin, does it recover?",
         discussion: """
-            While the connectors hold on, the daemon may use at most 5 % of a processor. When they go \
-            away it must answer.
+            While the connectors hold on, the daemon may use at most 5 % of a processor. When \
+            they go away it must answer.
             """)
 
     @OptionGroup var options: ScenarioOptions
@@ -24,7 +24,7 @@ struct DescriptorsScenario: Scenario {
 
     var secondsMax: UInt32 { UInt32(clamping: 120 + (seconds ?? 5)) }
 
-    func torture(_ bench: inout Workbench) throws -> String {
+    func torture(_ bench: inout Workbench) throws -> [String] {
         try raiseDescriptorLimit(to: connectors + 100)
         var daemon = try DaemonUnderTest.serving(
             bench, prefix: ["prlimit", "--nofile=\(descriptors):\(descriptors)"])
@@ -55,8 +55,11 @@ struct DescriptorsScenario: Scenario {
         let limit = options.short ? 30_000 : 1_000
         try require(
             recovered <= limit, "the daemon answered \(recovered) ms after the crowd had gone")
-        return "\(waiting) of \(connectors) connected or waiting, \(open) descriptors open; "
-            + "\(used) ms of processor time in \(elapsed) ms; answered \(recovered) ms after they went"
+        return [
+            "\(waiting) of \(connectors) connected or waiting, \(open) descriptors open",
+            "\(used) ms of processor time in \(elapsed) ms",
+            "answered \(recovered) ms after they went",
+        ]
     }
 }
 
@@ -71,7 +74,8 @@ private final class Connectors {
         self.path = path
     }
 
-    /// Connects those that are not connected, until the daemon's queue is full. Returns how many are.
+    /// Connects those that are not connected, until the daemon's queue is full. Returns how many
+    /// are.
     func connectMore() throws -> Int {
         while descriptors.count < count {
             guard let socket = RawSocket(connectingTo: path) else {

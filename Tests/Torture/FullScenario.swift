@@ -10,9 +10,11 @@ struct FullScenario: Scenario {
         abstract:
             "A full disk: 507, right reads, deletes that make room, starts that end with words.",
         discussion: """
-            Mounts a small tmpfs in a mount namespace of this program's own, which needs root and leaves nothing \
-            behind however the program ends. Fills it by publishing until 507; reads everything; \
-            deletes half; publishes at least three quarters of that again. Then fills the rest with another file and starts the daemon on the store and on an empty folder.
+            Mounts a small tmpfs in a mount namespace of this program's own, which needs root \
+            and leaves nothing behind however the program ends. Fills it by publishing until \
+            507; reads everything; deletes half; publishes at least three quarters of that \
+            again. Then fills the rest with another file and starts the daemon on the store \
+            and on an empty folder.
             """)
 
     @OptionGroup var options: ScenarioOptions
@@ -22,7 +24,7 @@ struct FullScenario: Scenario {
 
     var secondsMax: UInt32 { 180 }
 
-    func torture(_ bench: inout Workbench) throws -> String {
+    func torture(_ bench: inout Workbench) throws -> [String] {
         let disk = bench.folder + "/disk"
         try mountSmallDisk(at: disk)
         // Otherwise its folder could not be removed.
@@ -42,10 +44,11 @@ struct FullScenario: Scenario {
         try fillTheRest(of: disk)
         let old = try startOnFullDisk(bench, data, mayServe: stored)
         let new = try startOnFullDisk(bench, disk + "/new", mayServe: nil)
-        return
-            "507 after \(filled.count) payloads of 512 KiB on \(megabytes) MiB, all of them read; "
-            + "\(half.count) deleted, \(again.count) of them published again; on a full disk the store's start: \(old); "
-            + "an empty folder's: \(new)"
+        return [
+            "507 after \(filled.count) payloads of 512 KiB on \(megabytes) MiB, all of them read",
+            "\(half.count) deleted, \(again.count) of them published again",
+            "on a full disk the store's start: \(old), an empty folder's: \(new)",
+        ]
     }
 
     private func payload(_ number: Int) -> Payload {
@@ -105,8 +108,9 @@ struct FullScenario: Scenario {
         }
     }
 
-    /// Publishes what was deleted, and returns the numbers that found room. Freeing is a step of its own, so that the first
-    /// may have to wait; the last few may not fit any more, because the holes are not where they were.
+    /// Publishes what was deleted, and returns the numbers that found room. Freeing is a step of
+    /// its own, so that the first may have to wait; the last few may not fit any more, because the
+    /// holes are not where they were.
     private func publishAgain(
         _ numbers: [Int], _ daemon: inout DaemonUnderTest
     ) throws -> [Int] {
@@ -126,8 +130,8 @@ struct FullScenario: Scenario {
         return again
     }
 
-    /// Starts the daemon where nothing can be written. It serves what is there, or ends with words and a code; never by a
-    /// signal.
+    /// Starts the daemon where nothing can be written. It serves what is there, or ends with words
+    /// and a code; never by a signal.
     private func startOnFullDisk(
         _ bench: borrowing Workbench, _ data: String, mayServe numbers: [Int]?
     ) throws -> String {
@@ -151,8 +155,8 @@ struct FullScenario: Scenario {
     // MARK: The disk
 
     private func mountSmallDisk(at path: String) throws {
-        // A namespace of this thread's own; the daemon, started from it, inherits it. Glibc's Swift module leaves
-        // `unshare` out, so it is looked up by its name: `int unshare(int)`.
+        // A namespace of this thread's own; the daemon, started from it, inherits it. Glibc's Swift
+        // module leaves `unshare` out, so it is looked up by its name: `int unshare(int)`.
         guard let symbol = dlsym(nil, "unshare") else { throw Failure("there is no unshare here") }
         let unshare = unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)
         let newMountNamespace: Int32 = 0x0002_0000

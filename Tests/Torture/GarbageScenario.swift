@@ -9,10 +9,11 @@ struct GarbageScenario: Scenario {
         commandName: "garbage",
         abstract: "A million messages that are random, mutated, or cut at every offset.",
         discussion: """
-            Both dialects, many connections, pipelined where one wrong message does not end the \
-            connection. What the daemon says must be answers of the dialect, and every connection must \
-            be closed by it. At the end the same process answers, its memory is back within 16 MiB of \
-            what it was after the first twentieth, and no descriptor is left open.
+            Both dialects, many connections, pipelined where one wrong message does not end \
+            the connection. What the daemon says must be answers of the dialect, and every \
+            connection must be closed by it. At the end the same process answers, its memory \
+            is back within 16 MiB of what it was after the first twentieth, and no descriptor \
+            is left open.
             """)
 
     @OptionGroup var options: ScenarioOptions
@@ -30,7 +31,7 @@ struct GarbageScenario: Scenario {
 
     private var count: Int { messages ?? (options.short ? 40_000 : 1_000_000) }
 
-    func torture(_ bench: inout Workbench) throws -> String {
+    func torture(_ bench: inout Workbench) throws -> [String] {
         var daemon = try DaemonUnderTest.serving(bench)
         let idle = try ProcessFigures.descriptorCount(of: daemon.pid)
         let warm = try send(count / 20, bench, round: 0)
@@ -53,10 +54,13 @@ struct GarbageScenario: Scenario {
             "the daemon's memory grew from \(mebibytes(before)) to \(mebibytes(after))")
         try daemon.stop()
         try verify(bench, "after the garbage")
-        return
-            "\(warm.seen + figures.seen) messages looked at (\(warm.sent + figures.sent) sent) on \(warm.connections + figures.connections) connections, "
-            + "\(warm.answers + figures.answers) answers; memory \(mebibytes(before)), then \(mebibytes(after)); "
-            + "\(open) descriptors open, \(idle) before"
+        return [
+            "\(warm.seen + figures.seen) messages looked at, \(warm.sent + figures.sent) sent",
+            "\(warm.connections + figures.connections) connections",
+            "\(warm.answers + figures.answers) answers",
+            "memory \(mebibytes(before)) after the first twentieth, \(mebibytes(after)) at the end",
+            "\(open) descriptors open, \(idle) before",
+        ]
     }
 
     private struct Figures: Sendable {

@@ -7,9 +7,10 @@ struct KillScenario: Scenario {
         commandName: "kill",
         abstract: "kill -9 at random moments under publishers, and during starts.",
         discussion: """
-            After every kill the daemon is started again and must answer within a second. Every change \
-            acknowledged in the round is compared with what is there (digest and bytes), one in eight \
-            of the older ones too; every tenth round `blobd verify` must find the store in order.
+            After every kill the daemon is started again and must answer within a second. \
+            Every change acknowledged in the round is compared with what is there (digest and \
+            bytes), one in eight of the older ones too; every tenth round `blobd verify` must \
+            find the store in order.
             """)
 
     @OptionGroup var options: ScenarioOptions
@@ -28,7 +29,7 @@ struct KillScenario: Scenario {
     private var roundCount: Int { rounds ?? (options.short ? 4 : 200) }
     private var startMax: Int { startMillisecondsMax ?? (options.short ? 30_000 : 1_000) }
 
-    func torture(_ bench: inout Workbench) throws -> String {
+    func torture(_ bench: inout Workbench) throws -> [String] {
         var plan = Publisher.Plan()
         plan.publisherCount = publishers
         if options.short {
@@ -50,7 +51,7 @@ struct KillScenario: Scenario {
         }
         try daemon.stop()
         try verify(bench, "after the last round")
-        return "\(roundCount) rounds, \(figures.words(crowd))"
+        return ["\(roundCount) rounds", figures.words(crowd)]
     }
 
     private struct Figures {

@@ -9,9 +9,9 @@ struct SyncsScenario: Scenario {
         commandName: "syncs",
         abstract: "strace: the sync before the answer, and one sync for many publishers.",
         discussion: """
-            Needs strace. First one publish: between its arrival and the answer the data must be synced \
-            (fdatasync, then LMDB's meta page through a descriptor opened with O_DSYNC). Then many \
-            publishers: publishes per sync are counted.
+            Needs strace. First one publish: between its arrival and the answer the data must \
+            be synced (fdatasync, then LMDB's meta page through a descriptor opened with \
+            O_DSYNC). Then many publishers: publishes per sync are counted.
             """)
 
     @OptionGroup var options: ScenarioOptions
@@ -19,7 +19,7 @@ struct SyncsScenario: Scenario {
     @Option(help: "How many publish at the same time in the second part.")
     var publishers = 64
 
-    @Option(help: "How many times each publishes. With --short: 5.")
+    @Option(help: "How many times each publishes. With --short: 20.")
     var publishes: Int?
 
     @Option(help: "The fewest publishes per sync that pass.")
@@ -27,17 +27,18 @@ struct SyncsScenario: Scenario {
 
     var secondsMax: UInt32 { 180 }
 
-    func torture(_ bench: inout Workbench) throws -> String {
+    func torture(_ bench: inout Workbench) throws -> [String] {
         let single = try traceOne(bench)
-        let each = publishes ?? (options.short ? 5 : 50)
+        let each = publishes ?? (options.short ? 20 : 50)
         let (syncs, published) = try traceMany(bench, each)
         let perSync = published / max(1, syncs)
         try require(
             perSync >= perSyncMin,
             "\(syncs) syncs for \(published) publishes of \(publishers) publishers")
-        return
-            "one publish: \(single); \(published) publishes of \(publishers) publishers took \(syncs) syncs, "
-            + "\(perSync) publishes for each"
+        return [
+            "one publish: \(single)",
+            "\(published) publishes of \(publishers) publishers took \(syncs) syncs, \(perSync) each",
+        ]
     }
 
     /// Publishes once under strace and finds the order of the system calls.
@@ -71,7 +72,7 @@ struct SyncsScenario: Scenario {
         let begin = calls[answer].begin
         try require(
             synced.end <= begin && metaWrite.end <= begin,
-            "the answer at \(begin) s left before the sync ended at \(max(synced.end, metaWrite.end)) s"
+            "the answer at \(begin) s left before the sync ended at \(metaWrite.end) s"
         )
         let ahead = Int((begin - metaWrite.end) * 1_000_000)
         return
@@ -132,7 +133,8 @@ private struct SystemCall {
         return Int(text[equals...].dropFirst(2).prefix { $0.isNumber })
     }
 
-    /// Reads a trace, in the order in which the calls began. Calls that others interrupted in the file are joined.
+    /// Reads a trace, in the order in which the calls began. Calls that others interrupted in the
+    /// file are joined.
     static func read(_ path: String) throws -> [SystemCall] {
         guard let content = try? String(contentsOfFile: path, encoding: .utf8) else {
             throw Failure("there is no trace; is strace installed and allowed?")

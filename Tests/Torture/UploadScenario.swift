@@ -8,10 +8,11 @@ struct UploadScenario: Scenario {
         commandName: "upload",
         abstract: "100 clients upload 50 MB each: is the daemon's memory bounded?",
         discussion: """
-            A third of the clients speaks the binary protocol, a third HTTP with Content-Length, a third \
-            HTTP in chunks; every fourth uploads what others upload too. The daemon's own memory may grow by \
-            64 MiB for bodies on their way, 64 MiB for a transaction, and a margin. Afterwards every payload \
-            is fetched and compared with its digest.
+            A third of the clients speaks the binary protocol, a third HTTP with \
+            Content-Length, a third HTTP in chunks; every fourth uploads what others upload \
+            too. The daemon's own memory may grow by 64 MiB for bodies on their way, 64 MiB \
+            for a transaction, and a margin. Afterwards every payload is fetched and compared \
+            with its digest.
             """)
 
     @OptionGroup var options: ScenarioOptions
@@ -30,7 +31,7 @@ struct UploadScenario: Scenario {
     private var clientCount: Int { clients ?? (options.short ? 8 : 100) }
     private var byteCount: Int { bytes ?? (options.short ? 5_000_000 : 50_000_000) }
 
-    func torture(_ bench: inout Workbench) throws -> String {
+    func torture(_ bench: inout Workbench) throws -> [String] {
         var daemon = try DaemonUnderTest.serving(bench)
         let before = try ProcessFigures(of: daemon.pid).ownByteCount
         let watch = try MemoryWatch(daemon.pid)
@@ -55,12 +56,17 @@ struct UploadScenario: Scenario {
         try daemon.stop()
         try verify(bench, "after the uploads")
         let rate = stored.count * byteCount / elapsed / 1_000
-        return "\(clientCount) clients with \(byteCount) bytes each, \(stored.count) stored, "
-            + "refused: \(outcomes.refusals()); \(rate) MB/s; own memory at most \(mebibytes(peak)) "
-            + "(\(mebibytes(before)) before, budget \(mebibytes(budget))), resident at most \(mebibytes(most))"
+        return [
+            "\(clientCount) clients with \(byteCount) bytes each, \(stored.count) stored",
+            "refused: \(outcomes.refusals())",
+            "\(rate) MB/s",
+            "own memory \(mebibytes(before)), at most \(mebibytes(peak)), budget \(mebibytes(budget))",
+            "resident at most \(mebibytes(most))",
+        ]
     }
 
-    /// What client number `index` uploads. Every fourth uploads one of two payloads that others do too.
+    /// What client number `index` uploads. Every fourth uploads one of two payloads that others do
+    /// too.
     private func payload(_ index: Int, _ seed: UInt64) -> Payload {
         let isShared = index % 4 == 3
         return Payload(

@@ -1,8 +1,8 @@
 import Glibc
 import Testing
 
-/// A short turn of every scenario of `Scripts/torture`, against the programs that were built with the
-/// tests. A failure shows the scenario's words, with the seed that repeats it.
+/// A short turn of every scenario of `Scripts/torture`, against the programs that were built with
+/// the tests. A failure shows the scenario's words, with the seed that repeats it.
 @Suite(.serialized)
 struct TortureTests {
     /// The sanitizer the programs are built with, which takes memory of its own.
@@ -46,6 +46,16 @@ struct TortureTests {
         .disabled(if: hasSanitizer, "the sanitizer's run time makes system calls of its own"))
     func syncBeforeAnswer() throws {
         try torture("syncs")
+    }
+
+    /// A start that may take no time at all must fail the scenario: otherwise the others prove
+    /// nothing.
+    @Test func aFailureIsSaid() throws {
+        let program = try #require(Self.programFolder()) + "/blobd-torture"
+        let (status, words) = Self.shell(
+            "'\(program)' kill --short --start-milliseconds-max=-1 2>&1")
+        #expect(status != 0)
+        #expect(words.contains("failed kill: a start took"), "\(words)")
     }
 
     /// Runs a scenario and expects it to pass. It ends itself after a few minutes at most.

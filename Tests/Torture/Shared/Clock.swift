@@ -17,7 +17,8 @@ enum Clock {
         usleep(UInt32(clamping: microseconds))
     }
 
-    /// Asks again every 10 ms until `condition` holds. Returns false when it does not within the time.
+    /// Asks again every 10 ms until `condition` holds. Returns false when it does not within the
+    /// time.
     static func wait(milliseconds: Int, until condition: () throws -> Bool) rethrows -> Bool {
         let deadline = Self.milliseconds() + milliseconds
         while try !condition() {

@@ -2,11 +2,11 @@ import BlobClient
 import FoundationEssentials
 import Glibc
 
-/// A daemon that this program has started. It is killed when its owner lets go of it, and also when this
-/// program dies first (`setpriv --pdeathsig`), so that none is ever left behind.
+/// A daemon that this program has started. It is killed when its owner lets go of it, and also when
+/// this program dies first (`setpriv --pdeathsig`), so that none is ever left behind.
 ///
-/// Started on the main thread only: the kernel sends the death signal when the thread that started the
-/// daemon ends.
+/// Started on the main thread only: the kernel sends the death signal when the thread that started
+/// the daemon ends.
 struct DaemonUnderTest: ~Copyable {
     /// How a process ended.
     enum Ending: Sendable, Equatable, CustomStringConvertible {

@@ -56,8 +56,8 @@ struct GarbageMaker {
         for _ in 0..<Int.random(in: 1...60, using: &generator) {
             var frame = frames[Int.random(in: 0..<frames.count, using: &generator)]
             for _ in 0..<Int.random(in: 0...3, using: &generator) {
-                // Mostly a byte of the texts; else the opcode, the request id, or any byte behind the
-                // header, which ends the connection more often.
+                // Mostly a byte of the texts; else the opcode, the request id, or any byte behind
+                // the header, which ends the connection more often.
                 let places =
                     generator.chance(80)
                     ? Array(max(24, frame.count - 16)..<max(25, frame.count))

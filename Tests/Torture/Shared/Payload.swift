@@ -1,7 +1,8 @@
 import BlobClient
 import Crypto
 
-/// Bytes that a seed makes, the same every time and at every offset, so that nobody has to keep them.
+/// Bytes that a seed makes, the same every time and at every offset, so that nobody has to keep
+/// them.
 struct Payload: Sendable, Hashable {
     /// What the bytes look like.
     enum Kind: Sendable, Hashable { case noise, text }

@@ -2,11 +2,11 @@ import BlobClient
 import BlobProtocol
 import Synchronization
 
-/// Publishes, replaces and deletes under ids that are its own, and keeps the ledger of what the daemon
-/// acknowledged.
+/// Publishes, replaces and deletes under ids that are its own, and keeps the ledger of what the
+/// daemon acknowledged.
 ///
-/// A change that was sent and not answered may have happened or not. Until it is known, both count as
-/// right; afterwards what was found holds.
+/// A change that was sent and not answered may have happened or not. Until it is known, both count
+/// as right; afterwards what was found holds.
 final class Publisher: Sendable {
     /// What a notification may look like.
     private enum Content: Sendable, Equatable {
@@ -159,8 +159,8 @@ final class Publisher: Sendable {
 
     // MARK: Checking
 
-    /// Compares what the daemon has with the ledger: everything this round changed, and one in `sampling`
-    /// of the rest. Returns how many notifications were looked at.
+    /// Compares what the daemon has with the ledger: everything this round changed, and one in
+    /// `sampling` of the rest. Returns how many notifications were looked at.
     func check(at socket: String, round: Int, sampling: Int) throws -> Int {
         var connection = try BlobConnection.connect(to: socket)
         var generator = SeededGenerator(seed: UInt64(round), thread: number)

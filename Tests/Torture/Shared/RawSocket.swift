@@ -88,8 +88,8 @@ struct RawSocket: ~Copyable, Sendable {
         }
     }
 
-    /// Sends all bytes; what the daemon says meanwhile is appended to `answers`. Returns false when the
-    /// daemon has closed the connection.
+    /// Sends all bytes; what the daemon says meanwhile is appended to `answers`. Returns false when
+    /// the daemon has closed the connection.
     func sendAll(
         _ bytes: [UInt8], answers: inout [UInt8], milliseconds: Int = 30_000
     ) throws -> Bool {

@@ -30,7 +30,7 @@ protocol Scenario: ParsableCommand {
     var secondsMax: UInt32 { get }
 
     /// Does it. Returns the figures for the last line, or throws a ``Failure``.
-    func torture(_ bench: inout Workbench) throws -> String
+    func torture(_ bench: inout Workbench) throws -> [String]
 }
 
 /// What was wrong, in words.
@@ -57,7 +57,9 @@ extension Scenario {
         do {
             let figures = try torture(&bench)
             bench.remove()
-            say("passed \(name): \(figures); \((Clock.milliseconds() - start) / 1_000) s")
+            say(
+                "passed \(name): \(figures.joined(separator: "; ")); \((Clock.milliseconds() - start) / 1_000) s"
+            )
         } catch {
             say("failed \(name): \(error)")
             say(bench.logTail())

@@ -27,8 +27,8 @@ struct SeededGenerator: RandomNumberGenerator {
         Int.random(in: 0..<100, using: &self) < percent
     }
 
-    /// A number between the bounds whose logarithm is evenly spread, so that small ones are as common
-    /// as large ones.
+    /// A number between the bounds whose logarithm is evenly spread, so that small ones are as
+    /// common as large ones.
     mutating func logarithmic(_ bounds: ClosedRange<Int>) -> Int {
         // Doublings from the lower bound, then an even choice within the last of them.
         var upper = bounds.lowerBound
