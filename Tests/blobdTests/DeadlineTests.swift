@@ -1,6 +1,8 @@
 import BlobProtocol
 import Testing
 
+@testable import blobd
+
 /// What a client is given time for. Deadlines are set short, and the test waits for what follows from them.
 @Suite struct DeadlineTests {
     @Test("A head that is not finished in time is answered 408, and the connection ends")
@@ -56,20 +58,58 @@ import Testing
         #expect(try daemon.statistic("timeouts") == 1)
     }
 
-    @Test("A steady reader above the least rate gets all of a long answer")
-    func steadyReader() throws {
-        let daemon = try DaemonProcess(["--rate-window", "200ms"])
-        var random = SeededBytes(seed: 4)
-        let body = random.bytes(2_000_000)
-        try daemon.put("big", body)
-        let client = try daemon.connectBinary()
-        client.send(try getFrame("big"))
-        var received: [UInt8] = []
-        while received.count < body.count {
-            let more = try client.read(10_000)
-            guard !more.isEmpty else { break }
-            received += more
+    private func at(_ milliseconds: Int) -> Instant {
+        Instant(nanoseconds: 0).after(milliseconds: milliseconds)
+    }
+
+    private func checkOver(
+        _ deadline: inout Deadline, _ now: Instant, _ progress: Int, _ expected: Bool
+    ) {
+        let isOver = deadline.isOver(now, DaemonLimits(), progress: progress)
+        #expect(isOver == expected)
+    }
+
+    @Test("Each kind of waiting has its end, ours has none")
+    func kinds() {
+        for (kind, milliseconds) in [
+            (Deadline.Kind.idle, 75_000), (.head, 10_000), (.linger, 2_000),
+        ] {
+            var deadline = Deadline(now: at(0))
+            deadline.wait(for: kind, now: at(0), progress: 0)
+            checkOver(&deadline, at(milliseconds - 1), 0, false)
+            checkOver(&deadline, at(milliseconds), 0, true)
         }
-        #expect(received.count > body.count && Array(received.suffix(body.count)) == body)
+        var ours = Deadline(now: at(0))
+        ours.wait(for: .ours, now: at(0), progress: 0)
+        checkOver(&ours, at(1_000_000_000), 0, false)
+    }
+
+    @Test(
+        "Waiting on for the same thing does not begin anew; a head that trickles in has one deadline"
+    )
+    func same() {
+        var deadline = Deadline(now: at(0))
+        deadline.wait(for: .head, now: at(0), progress: 0)
+        deadline.wait(for: .head, now: at(9_000), progress: 0)
+        checkOver(&deadline, at(10_000), 0, true)
+    }
+
+    @Test("A reader is known by whole buffers of the kernel: one half read is not held against it")
+    func buffers() {
+        var deadline = Deadline(now: at(0))
+        deadline.wait(for: .answer, now: at(0), progress: 0)
+        checkOver(&deadline, at(10_000), 37_120, false)
+        checkOver(&deadline, at(20_000), 2 * 37_120, false)
+        checkOver(&deadline, at(30_000), 2 * 37_120, true)
+    }
+
+    @Test("A transfer goes on as long as each window moves enough")
+    func windows() {
+        var deadline = Deadline(now: at(0))
+        deadline.wait(for: .body, now: at(0), progress: 1_000)
+        checkOver(&deadline, at(10_000), 1_000 + 40_960, false)
+        checkOver(&deadline, at(19_999), 1_000 + 40_960, false)
+        // What an earlier window moved beyond its share does not count for this one.
+        checkOver(&deadline, at(20_000), 1_000 + 40_960 + 40_959, true)
     }
 }

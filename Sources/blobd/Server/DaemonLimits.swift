@@ -36,6 +36,8 @@ struct DaemonLimits: Sendable {
     static let lingerMilliseconds = 2_000
     /// Input thrown away meanwhile, in bytes.
     static let lingerByteCountMax = 16 << 20
+    /// The size of the kernel's buffers in a socket, by which the progress of a reader is known: 36,544 bytes on Linux 6.18.
+    static let kernelBufferByteCount = 36_544
     /// Descriptors that are left unused, for spooled bodies and whatever libraries open.
     static let descriptorReserve = 32
     /// How long nobody is accepted when descriptors or connections have run out.
