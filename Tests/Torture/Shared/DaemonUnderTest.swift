@@ -149,7 +149,7 @@ private func spawn(_ command: [String], log: String) throws -> pid_t {
     arguments.append(nil)
     var environment: [UnsafeMutablePointer<CChar>?] = []
     for setting in ["SWIFT_BACKTRACE=enable=no", "LANG=C"] { environment.append(strdup(setting)) }
-    for name in ["PATH", "HOME", "TSAN_OPTIONS", "ASAN_OPTIONS", "LD_LIBRARY_PATH"] {
+    for name in ["PATH", "HOME", "LD_LIBRARY_PATH", "LD_PRELOAD", "TSAN_OPTIONS", "ASAN_OPTIONS"] {
         if let value = getenv(name) {
             environment.append(strdup("\(name)=\(String(cString: value))"))
         }

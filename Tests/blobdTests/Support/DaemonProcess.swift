@@ -157,7 +157,7 @@ private func spawn(
     words.append(nil)
     defer { for word in words { free(word) } }
     var environment: [UnsafeMutablePointer<CChar>?] = [strdup("SWIFT_BACKTRACE=enable=no")]
-    for name in ["PATH", "HOME", "LD_LIBRARY_PATH", "TSAN_OPTIONS", "ASAN_OPTIONS"] {
+    for name in ["PATH", "HOME", "LD_LIBRARY_PATH", "LD_PRELOAD", "TSAN_OPTIONS", "ASAN_OPTIONS"] {
         if let value = getenv(name) {
             environment.append(strdup("\(name)=\(String(cString: value))"))
         }
