@@ -60,6 +60,18 @@ let package = Package(
         .executableTarget(
             name: "store-torture", dependencies: ["BlobStore"], path: "Tests/StoreTorture",
             swiftSettings: common),
+
+        // Treats the daemon badly, scenario by scenario; see Scripts/torture. Not a product.
+        .executableTarget(
+            name: "blobd-torture",
+            dependencies: [
+                "BlobClient", "BlobProtocol", "BlobStore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Tests/Torture",
+            swiftSettings: common),
+
         .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: borrowing),
         .testTarget(
             name: "BlobStoreTests",

@@ -48,7 +48,8 @@ internal import Synchronization
     ///
     /// - Throws: `EBUSY` when this process has it open already, what LMDB answered otherwise.
     package init(directory: String, _ configuration: Configuration) throws(LMDBError) {
-        unsafe owner = try EnvironmentHandle(FileIdentity(path: directory)) { () throws(LMDBError) in
+        unsafe owner = try EnvironmentHandle(FileIdentity(path: directory)) {
+            () throws(LMDBError) in
             unsafe try Self.open(directory, configuration)
         }
         isReadOnly = configuration.isReadOnly

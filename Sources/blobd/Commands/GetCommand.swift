@@ -76,8 +76,10 @@ struct GetCommand: ParsableCommand {
                 try output(found.mediaType, found.bytes.span.bytes)
             }
         }
+        if let ids {
+            return try checkMany(ids, try Lanes(try socket.connect(), count: 1, socket))
+        }
         var connection = try socket.connect()
-        if let ids { return try checkMany(ids, &connection) }
         var progress = ProgressBar("fetching")
         defer { progress.finish() }
         var received: UInt64 = 0
@@ -134,13 +136,13 @@ struct GetCommand: ParsableCommand {
         try report.finish(asJSON: json)
     }
 
-    private func checkMany(_ ids: [String], _ connection: inout BlobConnection) throws {
+    private func checkMany(_ ids: [String], _ lanes: Lanes) throws {
         var report = CheckReport()
         var digests: Set<PayloadDigest> = []
         var bytes: UInt64 = 0
         var progress = ProgressBar("checking") { "\(HumanText.count($0)) payloads" }
         defer { progress.finish() }
-        try connection.forEach(ids) { connection, id in
+        try lanes.forEach(ids) { connection, id in
             _ = try connection.queueGet(id, part: part)
         } sink: { _, piece in
             bytes += UInt64(piece.byteCount)

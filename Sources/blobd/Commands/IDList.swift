@@ -1,4 +1,4 @@
-import BlobClient
+import BlobProtocol
 
 /// Ids from a file, one a line, for commands that do the same for many notifications.
 enum IDList {
@@ -6,6 +6,7 @@ enum IDList {
     static let byteCountMax: UInt64 = 1 << 28
 
     /// The ids in `path` (`-`: standard input), in their order. Empty lines are skipped.
+    /// Every one is checked, so that a bad one is found before anything is done for the others.
     static func read(_ path: String) throws -> [String] {
         let file = try PayloadFile(path, byteCountMax: byteCountMax)
         guard file.byteCount <= byteCountMax else {
@@ -17,36 +18,18 @@ enum IDList {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw CommandFailure(.badUsage, "\(path) is not UTF-8")
         }
-        return text.utf8.split(separator: UInt8(ascii: "\n")).map {
-            String(decoding: $0, as: UTF8.self)
-        }
-    }
-}
-
-extension BlobConnection {
-    /// Does something for every id over this one connection, many at a time: `queue` queues the request for
-    /// one, `take` gets its outcome, in order. At most `inFlightMax` are unanswered.
-    mutating func forEach(
-        _ ids: [String], inFlightMax: Int = .max,
-        queue: (inout BlobConnection, String) throws -> Void,
-        sink: (PayloadInfo, RawSpan) -> Bool = { _, _ in true },
-        take: (String, Answer.Outcome) throws -> Void
-    ) throws {
-        let window = max(1, min(inFlightMax, daemon.requestsInFlightMax))
-        var asked = 0
-        var answered = 0
-        while answered < ids.count {
-            while asked < ids.count, unansweredCount < window {
-                try queue(&self, ids[asked])
-                asked += 1
+        var ids: [String] = []
+        // Line ends are bytes here; as a Character CR LF would be one of another kind.
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() where !line.isEmpty {
+            let id = Array(line)
+            do {
+                try Names.checkID(id.span.bytes)
+            } catch {
+                throw CommandFailure(.badUsage, "\(path), line \(index + 1): \(error.detail)")
             }
-            // Half of the window is answered before more is asked, so that requests travel together and
-            // the daemon finds several to commit at once.
-            repeat {
-                let answer = try receive(sink)
-                try take(ids[answered], answer.outcome)
-                answered += 1
-            } while unansweredCount > window / 2
+            ids.append(String(decoding: id, as: UTF8.self))
         }
+        return ids
     }
 }

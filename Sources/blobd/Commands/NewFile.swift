@@ -1,43 +1,63 @@
 import Glibc
 
-/// A file in the making: written under a temporary name beside its own, and renamed when it is whole. When
-/// it is let go before, nothing is left, and what stood there before stands there still.
+/// A file in the making. It gets its name when it is whole. When it is let go before, nothing is left, and what
+/// stood there before stands there still.
+///
+/// Until then it has no name at all (`O_TMPFILE`), so that not even a killed command leaves anything. Where
+/// the file system does not have that, it has a temporary name beside its own.
 struct NewFile: ~Copyable {
+    /// How the file comes to its name.
+    private enum Kind {
+        /// What exists is not a file, such as /dev/null or a pipe, and is written to directly.
+        case direct
+        case nameless
+        case named
+    }
+
     private let path: String
     private let temporaryPath: String
     private let descriptor: CInt
-    private let isDirect: Bool
+    private let kind: Kind
 
-    /// Begins. What exists at `path` and is not a file, such as /dev/null or a pipe, is written to directly.
+    /// Begins. A directory at `path`, or a folder where nothing may be made, is bad usage.
     init(_ path: String) throws(CommandFailure) {
         var status = stat()
         let exists = stat(path, &status) == 0
-        let kind = status.st_mode & S_IFMT
-        if exists, kind == S_IFDIR {
+        let type = status.st_mode & S_IFMT
+        if exists, type == S_IFDIR {
             throw CommandFailure(.badUsage, "\(path) is a directory; a file is wanted")
         }
-        let isDirect = exists && kind != S_IFREG
-        let folder = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let name = folder.map { path[path.index(after: $0)...] } ?? path[...]
-        let prefix = folder.map { path[...$0] } ?? ""
-        let temporaryPath = "\(prefix).\(name.prefix(200)).\(getpid()).part"
-        let descriptor =
-            isDirect
-            ? open(path, O_WRONLY | O_CLOEXEC)
-            : open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        let slash = path.lastIndex(of: "/")
+        let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
+        let folder = slash.map { String(path[...$0]) } ?? "./"
+        let temporaryPath = "\(folder).\(name.prefix(40)).\(getpid()).part"
+
+        var kind = Kind.nameless
+        var descriptor: CInt
+        if exists, type != S_IFREG {
+            kind = .direct
+            descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        } else {
+            descriptor = open(folder, temporaryFileFlags | O_WRONLY | O_CLOEXEC, 0o666)
+            if descriptor < 0, errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL {
+                kind = .named
+                descriptor = open(
+                    temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+            }
+        }
         guard descriptor >= 0 else {
             throw CommandFailure(.badUsage, "\(path): \(errorText(errno))")
         }
         self.path = path
-        self.temporaryPath = isDirect ? "" : temporaryPath
+        self.temporaryPath = temporaryPath
         self.descriptor = descriptor
-        self.isDirect = isDirect
+        self.kind = kind
     }
 
     deinit {
         close(descriptor)
         // After `keep` there is nothing by this name any more.
-        if !isDirect { unlink(temporaryPath) }
+        if kind == .named { unlink(temporaryPath) }
     }
 
     borrowing func write(_ bytes: RawSpan) throws(CommandFailure) {
@@ -48,9 +68,22 @@ struct NewFile: ~Copyable {
 
     /// Gives the file its name.
     consuming func keep() throws(CommandFailure) {
-        guard !isDirect else { return }
-        guard rename(temporaryPath, path) == 0 else {
+        guard kind != .direct else { return }
+        // `linkat` does not replace what is there, and `rename` does: hence the name in between.
+        if kind == .nameless,
+            linkat(
+                AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, temporaryPath, AT_SYMLINK_FOLLOW)
+                != 0
+        {
             throw CommandFailure(.refused, "\(path): \(errorText(errno))")
+        }
+        guard rename(temporaryPath, path) == 0 else {
+            let code = errno
+            unlink(temporaryPath)
+            throw CommandFailure(.refused, "\(path): \(errorText(code))")
         }
     }
 }
+
+/// `O_TMPFILE`, which Glibc defines as a sum of other macros, so that Swift does not import it.
+let temporaryFileFlags: CInt = 0o20_000_000 | O_DIRECTORY

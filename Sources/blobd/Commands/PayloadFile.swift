@@ -78,7 +78,7 @@ struct PayloadFile: ~Copyable {
     /// A file without a name in TMPDIR or /tmp: it is gone when its descriptor is.
     private static func makeSpool() throws(CommandFailure) -> CInt {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        let descriptor = open(folder, O_TMPFILE_FLAG | O_RDWR | O_CLOEXEC, 0o600)
+        let descriptor = open(folder, temporaryFileFlags | O_RDWR | O_CLOEXEC, 0o600)
         if descriptor >= 0 { return descriptor }
         // Not every file system has O_TMPFILE.
         var template = Array("\(folder)/blobd-XXXXXX\0".utf8CString)
@@ -141,6 +141,3 @@ struct PayloadFile: ~Copyable {
         }
     }
 }
-
-// Glibc defines it as a sum of other macros, which Swift does not import.
-private let O_TMPFILE_FLAG: CInt = 0o20_000_000 | O_DIRECTORY

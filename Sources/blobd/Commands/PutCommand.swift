@@ -65,6 +65,9 @@ struct PutCommand: ParsableCommand {
             guard file == nil else {
                 throw ValidationError("--ids-from takes the place of an id: give the file alone")
             }
+            guard idsFrom != "-" || id != "-" else {
+                throw ValidationError("the list and the payload cannot both be standard input")
+            }
         } else if file == nil {
             throw ValidationError("Missing expected argument '<file>'")
         }
@@ -77,10 +80,22 @@ struct PutCommand: ParsableCommand {
     func run() throws {
         // With --ids-from the only argument is the file.
         let path = file ?? id
+        let ids = try idsFrom.map { try IDList.read($0) }
         var connection = try socket.connect()
-        let payload = try PayloadFile(path, byteCountMax: connection.daemon.payloadByteCountMax)
-        if let idsFrom {
-            try putMany(idsFrom, payload, path, &connection)
+        let limit = connection.daemon.payloadByteCountMax
+        let payload = try PayloadFile(path, byteCountMax: limit)
+        if let ids {
+            guard payload.byteCount <= limit else {
+                throw CommandFailure(
+                    .refused,
+                    "\(path) is \(payload.byteCount) bytes long; the daemon's limit is \(limit)")
+            }
+            let bytes = try payload.readAll()
+            // At most some 16 MiB on their way, whatever the payload's size.
+            let inFlightMax = max(1, (16 << 20) / max(1, bytes.count))
+            let lanes = try Lanes(
+                connection, count: Lanes.changeCountMax, inFlightMax: inFlightMax, socket)
+            try putMany(ids, bytes, path, lanes)
         } else {
             try putOne(payload, path, &connection)
         }
@@ -108,25 +123,14 @@ struct PutCommand: ParsableCommand {
         )
     }
 
-    /// Sends the same payload for every id, many at a time over the one connection.
+    /// Sends the same payload for every id.
     private func putMany(
-        _ list: String, _ payload: borrowing PayloadFile, _ path: String,
-        _ connection: inout BlobConnection
+        _ ids: [String], _ bytes: [UInt8], _ path: String, _ lanes: Lanes
     ) throws {
-        let ids = try IDList.read(list)
-        let limit = connection.daemon.payloadByteCountMax
-        guard payload.byteCount <= limit else {
-            throw CommandFailure(
-                .refused,
-                "\(path) is \(payload.byteCount) bytes long; the daemon's limit is \(limit)")
-        }
-        let bytes = try payload.readAll()
         var report = PutManyReport()
         var progress = ProgressBar("storing") { "\(HumanText.count($0)) notifications" }
         defer { progress.finish() }
-        // At most some 16 MiB on their way, whatever the payload's size.
-        let inFlightMax = max(1, (16 << 20) / max(1, bytes.count))
-        try connection.forEach(ids, inFlightMax: inFlightMax) { connection, id in
+        try lanes.forEach(ids) { connection, id in
             _ = try connection.queuePut(try request(for: id, path), bytes.span.bytes)
         } take: { id, outcome in
             switch outcome {
@@ -137,7 +141,8 @@ struct PutCommand: ParsableCommand {
                 let done = HumanText.count(report.created + report.replaced)
                 throw CommandFailure(
                     ExitStatus(error),
-                    "stopped at \(HumanText.line(id)), after \(done) were stored: \(error)")
+                    "stopped at \(HumanText.line(id)), after at least \(done) were stored: \(error)"
+                )
             default:
                 throw CommandFailure(.refused, "an answer to something else than a put")
             }

@@ -30,7 +30,6 @@ struct RemoveCommand: ParsableCommand {
     }
 
     func run() throws {
-        var connection = try socket.connect()
         var all = ids
         if let idsFrom { all += try IDList.read(idsFrom) }
         var worst: ExitStatus = .done
@@ -38,7 +37,9 @@ struct RemoveCommand: ParsableCommand {
         defer { progress.finish() }
         var done: UInt64 = 0
         let total = UInt64(all.count)
-        try connection.forEach(all) { connection, id in
+        let lanes = try Lanes(
+            try socket.connect(), count: min(all.count, Lanes.changeCountMax), socket)
+        try lanes.forEach(all) { connection, id in
             _ = try connection.queueDelete(id)
         } take: { id, outcome in
             done += 1

@@ -141,8 +141,10 @@ struct ServeCommand: ParsableCommand {
         limits.bodyMemoryByteCountMax = try Self.check(
             "--body-memory", bodyMemory.byteCount,
             StoreLimits.payloadInMemoryByteCountMax...1 << 40)
-        limits.headMilliseconds = try Self.check("--head-timeout", headTimeout.milliseconds, 1...day)
-        limits.idleMilliseconds = try Self.check("--idle-timeout", idleTimeout.milliseconds, 1...day)
+        limits.headMilliseconds = try Self.check(
+            "--head-timeout", headTimeout.milliseconds, 1...day)
+        limits.idleMilliseconds = try Self.check(
+            "--idle-timeout", idleTimeout.milliseconds, 1...day)
         limits.rateMin = try Self.check("--min-rate", minRate.byteCount, 0...1 << 30)
         limits.rateWindowMilliseconds = try Self.check(
             "--rate-window", rateWindow.milliseconds, 1...day)

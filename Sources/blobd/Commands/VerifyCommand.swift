@@ -44,14 +44,18 @@ struct VerifyCommand: ParsableCommand {
         guard report.isClean else {
             for problem in report.problems { StandardError.write("blobd: \(problem)\n") }
             throw CommandFailure(
-                .refused, "\(data) is damaged: \(HumanText.count(report.problemCount)) problems")
+                .refused, "\(data) is damaged: \(Self.problems(report))")
         }
+    }
+
+    private static func problems(_ report: VerifyReport) -> String {
+        report.problemCount == 1 ? "1 problem" : "\(HumanText.count(report.problemCount)) problems"
     }
 
     private static func text(_ report: VerifyReport, seconds: Double) -> String {
         let verdict =
             report.isClean
-            ? "clean" : "damaged, \(HumanText.count(report.problemCount)) problems"
+            ? "clean" : "damaged, \(Self.problems(report))"
         return "\(verdict): \(HumanText.count(report.notifications)) notifications, "
             + "\(HumanText.count(report.parts)) parts, \(HumanText.count(report.blobs)) blobs, "
             + "\(HumanText.count(report.orphans)) orphans, "

@@ -1,4 +1,3 @@
-import BlobProtocol
 import CLinux
 import Logging
 
@@ -10,10 +9,12 @@ struct Acceptor: ~Copyable {
     private let policy: PeerPolicy
     private let counters: DaemonCounters
     private let inboxes: [WorkerInbox]
-    private let log: Logger
+    private var exhaustion: TroubleLog
+    private var refusals: TroubleLog
     /// Until when nobody is accepted; nil while connections are.
     private var pausedUntil: Instant?
-    private var nextRefusalLog = Instant.now
+    /// Whether anybody was accepted since the last pause: then others are leaving, and there may soon be room again.
+    private var hasAccepted = false
 
     private enum Token {
         static let listener: UInt64 = 0
@@ -44,7 +45,8 @@ struct Acceptor: ~Copyable {
         self.policy = policy
         self.counters = counters
         self.inboxes = inboxes
-        self.log = log
+        exhaustion = TroubleLog(log)
+        refusals = TroubleLog(log)
     }
 
     /// Accepts until there is a reason to stop.
@@ -89,14 +91,19 @@ struct Acceptor: ~Copyable {
         while true {
             guard counters.connectionCount < connectionCountMax else {
                 // Those who wait in the backlog are accepted when others have left.
-                return pauseAccepting(listener)
+                let pause =
+                    hasAccepted
+                    ? DaemonLimits.acceptPauseShortMilliseconds
+                    : DaemonLimits.acceptPauseMilliseconds
+                return pauseAccepting(listener, milliseconds: pause)
             }
             switch listener.accept() {
             case .connection(let socket): admit(socket)
             case .none: return
             case .exhausted(let error):
-                log.warning("Nobody is accepted for a moment: \(error)")
-                return pauseAccepting(listener)
+                exhaustion.note(.warning, "Nobody is accepted for a moment: \(error)")
+                return pauseAccepting(
+                    listener, milliseconds: DaemonLimits.acceptPauseMilliseconds)
             }
         }
     }
@@ -105,13 +112,9 @@ struct Acceptor: ~Copyable {
         let user = socket.peerUserID
         guard policy.allows(user) else {
             counters.refusedPeers.add()
-            let now = Instant.now
-            if now >= nextRefusalLog {
-                nextRefusalLog = now.after(milliseconds: 10_000)
-                log.warning(
-                    "User \(user.map { String($0) } ?? "unknown") may not connect (--allow-uid)")
-            }
-            socket.sayForbidden()
+            refusals.note(
+                .warning,
+                "User \(user.map { String($0) } ?? "unknown") may not connect (--allow-uid)")
             return
         }
         var least = 0
@@ -119,36 +122,23 @@ struct Acceptor: ~Copyable {
         where counters.workers[index].connectionCount < counters.workers[least].connectionCount {
             least = index
         }
+        hasAccepted = true
         counters.workers[least].countConnection(1)
         inboxes[least].post(
             WorkerMessage(token: .worker, content: .accepted(socket.release())))
     }
 
     /// Takes the listener out of the poller for a moment, so that connections that cannot be accepted cost nothing meanwhile.
-    private mutating func pauseAccepting(_ listener: borrowing ListeningSocket) {
+    private mutating func pauseAccepting(
+        _ listener: borrowing ListeningSocket, milliseconds: Int
+    ) {
         poller.change(listener.number, token: Token.listener, [])
-        pausedUntil = Instant.now.after(milliseconds: DaemonLimits.acceptPauseMilliseconds)
+        pausedUntil = Instant.now.after(milliseconds: milliseconds)
+        hasAccepted = false
     }
 
     private mutating func resume(_ listener: borrowing ListeningSocket) {
         poller.change(listener.number, token: Token.listener, .input)
         pausedUntil = nil
-    }
-}
-
-extension Socket {
-    /// Tells a peer that is not served, in HTTP, which people can read.
-    fileprivate borrowing func sayForbidden() {
-        var body: [UInt8] = []
-        Problem.compose(
-            ProtocolError(.forbidden, "your user may not connect to this daemon"), into: &body)
-        var answer: [UInt8] = []
-        HTTPResponseHead.begin(403, into: &answer)
-        HTTPResponseHead.field("Content-Type", Problem.mediaType, into: &answer)
-        HTTPResponseHead.field("Content-Length", UInt64(body.count), into: &answer)
-        HTTPResponseHead.field("Connection", "close", into: &answer)
-        HTTPResponseHead.end(into: &answer)
-        answer.append(contentsOf: body)
-        _ = send(answer.span.bytes)
     }
 }

@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobStore
 import CLinux
+import Glibc
 import Logging
 import Synchronization
 
@@ -131,6 +132,8 @@ private struct RunningDaemon {
                 try Worker(index: index, inbox: inbox, environment: environment).run()
             } catch {
                 environment.log.critical("A worker cannot start: \(error)")
+                // Its connections would wait for ever.
+                exit(ExitStatus.refused.rawValue)
             }
         }
     }

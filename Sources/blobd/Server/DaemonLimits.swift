@@ -36,10 +36,14 @@ struct DaemonLimits: Sendable {
     static let lingerMilliseconds = 2_000
     /// Input thrown away meanwhile, in bytes.
     static let lingerByteCountMax = 16 << 20
+    /// The size of the kernel's buffers in a socket, by which the progress of a reader is known: 36,544 bytes on Linux 6.18.
+    static let kernelBufferByteCount = 36_544
     /// Descriptors that are left unused, for spooled bodies and whatever libraries open.
     static let descriptorReserve = 32
     /// How long nobody is accepted when descriptors or connections have run out.
     static let acceptPauseMilliseconds = 100
+    /// The same while connections come to an end, so that a crowd that leaves does not hold up who comes after it.
+    static let acceptPauseShortMilliseconds = 5
     /// Changes the writer takes into one batch.
     static let changeBatchCountMax = 1_024
     /// Expired notifications one sweep removes.

@@ -44,7 +44,8 @@ enum CommandProcess {
             // tests with SIGPIPE.
             process.executableURL = URL(fileURLWithPath: "/bin/sh")
             process.arguments =
-                ["-c", "cat \"$0\" | \"$@\"", try folder.write("input", input), try path] + arguments
+                ["-c", "cat \"$0\" | \"$@\"", try folder.write("input", input), try path]
+                + arguments
         } else {
             process.executableURL = URL(fileURLWithPath: try path)
             process.arguments = arguments
@@ -114,8 +115,10 @@ final class CommandDaemon: @unchecked Sendable {  // The process is only touched
     let data: String
     private let process = Process()
 
-    init(_ options: [String] = []) throws {
-        folder = try TemporaryFolder()
+    /// Starts one, in `folder` when the store of an earlier one shall go on.
+    init(_ options: [String] = [], in folder: TemporaryFolder? = nil) throws {
+        let folder = try folder ?? TemporaryFolder()
+        self.folder = folder
         socket = folder.path("s")
         data = folder.path("data")
         process.executableURL = URL(fileURLWithPath: try CommandProcess.path)

@@ -152,6 +152,17 @@ import Testing
         #expect(verified.text.contains("\"clean\":true"))
     }
 
+    @Test func aBadIdInAListIsFoundBeforeAnythingIsDone() throws {
+        let daemon = try CommandDaemon()
+        let list = try daemon.folder.write("ids", Array("1\n\n2\na/b\n3\n".utf8))
+        let put = try daemon.run("put", "--ids-from", list, list)
+        #expect(put.status == 2)
+        #expect(put.errors.contains("ids, line 4"), "\(put.errors)")
+        #expect(try daemon.run("ls", "--json").output == [])
+        let both = try daemon.run("put", "--ids-from", "-", "-", input: [])
+        #expect(both.status == 2)
+    }
+
     @Test func anAsyncClientStoresAndFetches() async throws {
         let daemon = try CommandDaemon()
         let client = BlobClient(socketPath: daemon.socket)
@@ -168,6 +179,31 @@ import Testing
         #expect(try await client.delete("42"))
         #expect(try await client.delete("42") == false)
         #expect(try await client.stats().notifications == 0)
+    }
+}
+
+extension CommandTests {
+    /// A daemon that was restarted has closed the connection; the client makes another one by itself.
+    @Test func anAsyncClientOutlivesADaemon() async throws {
+        let folder = try TemporaryFolder()
+        let client = BlobClient(socketPath: folder.path("s"))
+        try await Self.with(folder) {
+            try await client.put(PutRequest(id: "42", lifetime: .seconds(60)), [1, 2, 3])
+        }
+        await #expect(throws: ClientError.self) { try await client.get("42") }
+        try await Self.with(folder) {
+            let payload = try await client.get("42")
+            #expect(payload?.bytes == [1, 2, 3])
+        }
+    }
+
+    /// Runs a daemon for the time of `body`.
+    private static func with(_ folder: TemporaryFolder, _ body: () async throws -> Void)
+        async throws
+    {
+        let daemon = try CommandDaemon(in: folder)
+        try await body()
+        withExtendedLifetime(daemon) {}
     }
 }
 

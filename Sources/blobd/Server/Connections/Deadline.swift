@@ -55,8 +55,12 @@ struct Deadline {
         case .body, .answer:
             guard waited >= limits.rateWindowMilliseconds else { return false }
             let moved = progress - self.progress
-            // In seconds first: the product of rate and milliseconds could overflow for large settings.
-            if Double(moved) < Double(limits.rateMin) * Double(waited) / 1_000 { return true }
+            // As floating point: the product of rate and milliseconds could overflow for large settings.
+            let due = Double(limits.rateMin) * Double(waited) / 1_000
+            // The kernel tells what the peer has read in whole buffers, so one of them may be half read; but somebody who reads at
+            // the least rate finishes one in less than a window.
+            let unseen = kind == .answer ? Double(DaemonLimits.kernelBufferByteCount) : 0
+            if due > 0, Double(moved) < max(1, due - unseen) { return true }
             since = now
             self.progress = progress
             return false

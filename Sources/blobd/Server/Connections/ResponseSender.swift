@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobStore
 import CLinux
+import Logging
 
 /// Sends answers: heads and mapped bytes leave in one call; what the socket does not take is remembered with the connection and sent when
 /// it is ready again.
@@ -9,14 +10,16 @@ import CLinux
 /// ``sendStored(_:to:in:)`` for the rest of a long one.
 final class ResponseSender {
     private let counters: WorkerCounters
+    private var troubles: TroubleLog
     private let pieces: UnsafeMutableBufferPointer<clinux_piece>
 
     /// Pieces in one call. An answer has a head and a chunk, two where a range begins in one chunk and ends in the next; all of a
     /// batch's further chunks together are as many as its bytes fill, which is under 16.
     private static let pieceCountMax = 3 * AnswerBatch.answerCountMax + 16
 
-    init(counters: WorkerCounters) {
+    init(counters: WorkerCounters, log: Logger) {
         self.counters = counters
+        troubles = TroubleLog(log)
         pieces = .allocate(capacity: Self.pieceCountMax)
     }
 
@@ -80,8 +83,7 @@ final class ResponseSender {
                     if stream.isAtEnd { connection.output.removeFirst() }
                 } catch {
                     // The head is gone already, so the only way to say that the bytes are not right is not to send them.
-                    counters.count(.corrupt)
-                    connection.isBroken = true
+                    abort(connection, error)
                 }
             }
         }
@@ -150,9 +152,7 @@ final class ResponseSender {
                     connection.output.append(
                         try BlobStream(inflating: blob, from: from, upTo: upTo, in: snapshot))
                 } catch {
-                    counters.count(.corrupt)
-                    connection.isBroken = true
-                    return
+                    return abort(connection, error)
                 }
             }
         }
@@ -207,6 +207,13 @@ final class ResponseSender {
             connection.isBlocked = moved < listed.reduce(0) { $0 + $1.count }
         }
         return transfer
+    }
+
+    /// Ends a connection in the middle of an answer.
+    private func abort(_ connection: Connection, _ error: StoreError) {
+        troubles.note(error)
+        counters.count(ProtocolError(error).code)
+        connection.isBroken = true
     }
 
     /// Takes note of what a call did; returns the bytes that were moved.

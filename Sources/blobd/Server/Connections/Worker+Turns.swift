@@ -1,6 +1,5 @@
 import BlobProtocol
 import BlobStore
-import Logging
 
 // One connection's turn: send what is queued, read, answer, send.
 
@@ -34,7 +33,8 @@ extension Worker {
     }
 
     private func noteSnapshotFailure(_ connection: Connection, _ error: StoreError) {
-        environment.log.error("The store cannot be read: \(error)")
+        // The handler logs it.
+        counters.count(handler.problem(error).code)
         connection.isBroken = true
     }
 
@@ -57,7 +57,9 @@ extension Worker {
             switch connection.phase {
             case .head:
                 guard !connection.isEnding, connection.output.isEmpty, budget > 0 else {
-                    connection.hasUnreadRequests = !input.isEmpty && !connection.isEnding
+                    // Also when there is only the end of the input to be noticed.
+                    connection.hasUnreadRequests =
+                        (!input.isEmpty || connection.hasInputEnded) && !connection.isEnding
                     return
                 }
                 guard answerRequests(connection, &input, &batch, &budget) else {

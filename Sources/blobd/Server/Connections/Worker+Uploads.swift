@@ -70,7 +70,7 @@ extension Worker {
         let error: ProtocolError
         switch failure {
         case .wire(let wire): error = wire
-        case .store(let store): error = ProtocolError(store)
+        case .store(let store): error = handler.problem(store)
         }
         upload.abandon()
         if case .binary = upload.reply.form, let missing = upload.missingByteCount {
@@ -115,7 +115,7 @@ extension Worker {
         do throws(StoreError) {
             snapshot = try environment.store.makeSnapshot()
         } catch {
-            throw ProtocolError(error)
+            throw handler.problem(error)
         }
         let digest = try handler.currentDigest(id.span.bytes, part.span.bytes, in: snapshot)
         try upload.precondition.check(digest)

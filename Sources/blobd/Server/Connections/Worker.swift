@@ -46,8 +46,8 @@ final class Worker {
         counters = environment.counters.workers[index]
         handler = RequestHandler(
             environment.store, limits: environment.limits, counters: counters,
-            statistics: environment.statistics)
-        sender = ResponseSender(counters: counters)
+            statistics: environment.statistics, log: environment.log)
+        sender = ResponseSender(counters: counters, log: environment.log)
         poller = try Poller()
         try poller.add(inbox.signalNumber, token: ConnectionToken.worker.rawValue, .input)
     }

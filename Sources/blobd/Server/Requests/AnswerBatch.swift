@@ -121,6 +121,7 @@ struct AnswerBatch: ~Copyable {
         mappedByteCountBefore = mappedByteCount
         isOpen = !isWhole
         answers.append(
-            BatchedAnswer(headEnd: heads.count, body: body, mappedEnd: mapped.count, isWhole: isWhole))
+            BatchedAnswer(
+                headEnd: heads.count, body: body, mappedEnd: mapped.count, isWhole: isWhole))
     }
 }

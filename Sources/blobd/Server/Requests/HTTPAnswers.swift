@@ -21,10 +21,15 @@ extension RequestHandler {
                 throw ProtocolError(
                     .preconditionFailed, "the payload is not one that If-Match names")
             }
-            let acceptsGzip =
-                head.acceptEncoding.prefersGzip
-                || (head.acceptEncoding.acceptsGzip && !head.acceptEncoding.acceptsIdentity)
-            var choice = BodyChoice.whole(blob, acceptsGzip: acceptsGzip)
+            let accepted = head.acceptEncoding
+            var choice = BodyChoice.whole(
+                blob,
+                acceptsGzip: accepted.prefersGzip
+                    || (accepted.acceptsGzip && !accepted.acceptsIdentity))
+            guard choice.coding == .gzip || accepted.acceptsIdentity else {
+                throw ProtocolError(
+                    .notAcceptable, "the payload is here as it was given, which is not accepted")
+            }
             if head.ifNoneMatch.count > 0,
                 Self.isNamed(head.ifNoneMatch, in: bytes, batch.scratch, strongly: false)
             {
@@ -32,7 +37,8 @@ extension RequestHandler {
                 return
             }
             var range: (lower: Int, upper: Int)?
-            if Self.isRangeWanted(head, bytes, batch.scratch) {
+            // A range is of the bytes as given: whoever refuses those gets all of it, coded.
+            if accepted.acceptsIdentity, Self.isRangeWanted(head, bytes, batch.scratch) {
                 switch head.range.resolve(byteCount: UInt64(blob.byteCount)) {
                 case .whole: break
                 case .partial(let lower, let upper):
@@ -45,7 +51,7 @@ extension RequestHandler {
                 }
             }
             if !form.isHead {
-                try choice.map(into: &batch, in: snapshot)
+                try map(choice.body, into: &batch, in: snapshot)
             }
             begin(range == nil ? 200 : 206, form, into: &batch.heads)
             if payload.mediaType.byteCount > 0 {
@@ -170,7 +176,7 @@ extension RequestHandler {
             begin(200, form, into: &batch.heads)
             end("text/plain", form, into: &batch)
         case (.failed(let error), _):
-            appendProblem(ProtocolError(error), form, into: &batch)
+            appendProblem(problem(error), form, into: &batch)
         case (.published, _):
             appendProblem(
                 ProtocolError(.internalError, "the outcome does not fit the request"), form,

@@ -30,7 +30,8 @@ struct Precondition: Sendable {
         guard let digest else {
             // Nothing matches If-Match when there is nothing, not even `*` (section 13.1.1).
             guard ifMatch.isEmpty else {
-                throw ProtocolError(.preconditionFailed, "there is nothing that If-Match could mean")
+                throw ProtocolError(
+                    .preconditionFailed, "there is nothing that If-Match could mean")
             }
             return
         }

@@ -32,10 +32,12 @@ extension RequestHandler {
                 throw ProtocolError(
                     .methodNotAllowed, "the operation \(frame.opcode) is not known")
             }
-            guard connection.isGreeted || operation == .hello else {
-                appendProblem(
-                    ProtocolError(.malformed, "the first frame must be hello, not \(operation)"),
-                    frame, into: &batch)
+            guard connection.isGreeted != (operation == .hello) else {
+                let words =
+                    connection.isGreeted
+                    ? "hello comes a second time"
+                    : "the first frame must be hello, not \(operation)"
+                appendProblem(ProtocolError(.malformed, words), frame, into: &batch)
                 return .answeredThenClose
             }
             let bodyMax = operation.bodyByteCountMax ?? UInt64(limits.payloadByteCountMax)
@@ -52,7 +54,11 @@ extension RequestHandler {
             appendProblem(error, frame, into: &batch)
             // Where the next frame begins is known, but a body that nobody may send is not worth waiting for.
             let bodyMax = UInt64(limits.payloadByteCountMax)
-            if error.endsConnection || frame.bodyByteCount > bodyMax { return .answeredThenClose }
+            if error.endsConnection || error.code == .payloadTooLarge
+                || frame.bodyByteCount > bodyMax
+            {
+                return .answeredThenClose
+            }
             return frame.bodyByteCount == 0 ? .answered : .answeredThenSkip(frame.bodyByteCount)
         }
     }
@@ -66,14 +72,16 @@ extension RequestHandler {
         case .get:
             let request = try Get.Request.parse(head, flags: frame.flags)
             try appendPayload(
-                try payload(request.id.of(head), request.part.of(head), in: snapshot), FetchOptions(request), frame, in: snapshot, into: &batch)
+                try payload(request.id.of(head), request.part.of(head), in: snapshot),
+                FetchOptions(request), frame, in: snapshot, into: &batch)
         case .getBlob:
             let request = try GetBlob.Request.parse(head, flags: frame.flags)
             guard let digest = Digest(bytes: request.digest.of(head)) else {
                 throw ProtocolError(.badDigest, "the digest is not 32 bytes long")
             }
             try appendPayload(
-                try blob(digest, in: snapshot), FetchOptions(request), frame, in: snapshot, into: &batch)
+                try blob(digest, in: snapshot), FetchOptions(request), frame, in: snapshot,
+                into: &batch)
         case .put:
             return .upload(try upload(frame, head))
         case .hello:
@@ -158,7 +166,7 @@ extension RequestHandler {
                 }
             }
             if !options.isHeadOnly {
-                try choice.map(into: &batch, in: snapshot)
+                try map(choice.body, into: &batch, in: snapshot)
             }
             let isDefault = payload.mediaType.byteCount == 0
             let headByteCount =
@@ -171,7 +179,10 @@ extension RequestHandler {
             ).compose(into: &batch.heads)
             let response = Get.Response(
                 byteCount: UInt64(blob.byteCount), first: UInt64(first),
-                expiryMilliseconds: payload.expiresAt.milliseconds, revision: payload.revision,
+                // A blob has no expiry of its own: it stays as long as a notification has it.
+                expiryMilliseconds: frame.operation == .get
+                    ? payload.expiresAt.milliseconds : 0,
+                revision: payload.revision,
                 createdMilliseconds: payload.createdAt.milliseconds,
                 coding: choice.coding == .gzip ? .gzip : .identity)
             batch.scratch.tag.removeAll(keepingCapacity: true)
@@ -253,7 +264,7 @@ extension RequestHandler {
             append(frame, status: 200, body: echo, into: &batch)
             return
         case (.failed(let error), _):
-            appendProblem(ProtocolError(error), frame, into: &batch)
+            appendProblem(problem(error), frame, into: &batch)
             return
         default: break
         }

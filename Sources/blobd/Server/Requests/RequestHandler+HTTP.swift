@@ -34,7 +34,7 @@ extension RequestHandler {
             return after(form, skipped)
         } catch {
             // A body that is not read here is the last thing this connection says.
-            if skipped == nil { form.keepAlive = false }
+            if skipped == nil || error.code == .payloadTooLarge { form.keepAlive = false }
             appendProblem(error, form, allow: allow(error, head, bytes), into: &batch)
             return after(form, skipped)
         }

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Logging
 
 /// Answers requests: it looks at what a parser found, asks the store, and fills an ``AnswerBatch``. It touches no socket.
 ///
@@ -10,6 +11,7 @@ final class RequestHandler {
     let limits: DaemonLimits
     let counters: WorkerCounters
     private let statistics: StatisticsDocument
+    private var troubles: TroubleLog
     /// The time of this turn, by which payloads expire.
     private(set) var now = WallTime.now
     /// The `Date` line of this second.
@@ -22,12 +24,13 @@ final class RequestHandler {
 
     init(
         _ store: BlobStore, limits: DaemonLimits, counters: WorkerCounters,
-        statistics: StatisticsDocument
+        statistics: StatisticsDocument, log: Logger
     ) {
         self.store = store
         self.limits = limits
         self.counters = counters
         self.statistics = statistics
+        troubles = TroubleLog(log)
     }
 
     /// What becomes of the input after a request.
@@ -90,7 +93,10 @@ final class RequestHandler {
     func answer(_ reply: PendingReply, with result: ChangeResult, into batch: inout AnswerBatch) {
         switch reply.form {
         case .binary(let frame): answerBinary(frame, reply.request, with: result, into: &batch)
-        case .http(let form): answerHTTP(form, reply.request, with: result, into: &batch)
+        case .http(var form):
+            // Said when the answer is written, not when the request came.
+            if isStopping { form.keepAlive = false }
+            answerHTTP(form, reply.request, with: result, into: &batch)
         }
     }
 
@@ -104,6 +110,12 @@ final class RequestHandler {
 
     // What the store says, and its errors in the client's words.
 
+    /// What a client is told about an error of the store, which is logged when it is the store's own trouble.
+    func problem(_ error: StoreError) -> ProtocolError {
+        troubles.note(error)
+        return ProtocolError(error)
+    }
+
     /// A payload by its notification's id; an empty part is the one called `payload`.
     @inline(__always)
     @_lifetime(borrow snapshot)
@@ -113,7 +125,7 @@ final class RequestHandler {
         do throws(StoreError) {
             return try snapshot.payload(for: id, part: part, asOf: now)
         } catch {
-            throw ProtocolError(error)
+            throw problem(error)
         }
     }
 
@@ -125,7 +137,23 @@ final class RequestHandler {
         do throws(StoreError) {
             return try snapshot.blob(digest, asOf: now)
         } catch {
-            throw ProtocolError(error)
+            throw problem(error)
+        }
+    }
+
+    /// Looks up the first bytes, so that a damaged chunk is met before the head is written.
+    func map(
+        _ body: BatchedAnswer.Body, into batch: inout AnswerBatch, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) {
+        do throws(StoreError) {
+            switch body {
+            case .none: break
+            case .stored(let range): try batch.map(range, in: snapshot)
+            case .inflated(let blob, _, _):
+                _ = try snapshot.storedBytes(of: blob, from: 0)
+            }
+        } catch {
+            throw problem(error)
         }
     }
 
@@ -135,7 +163,7 @@ final class RequestHandler {
         do throws(StoreError) {
             lookup = try snapshot.record(for: id, asOf: now)
         } catch {
-            throw ProtocolError(error)
+            throw problem(error)
         }
         switch lookup {
         case .missing: throw .notFound("notification")
@@ -155,7 +183,7 @@ final class RequestHandler {
             document.removeAll(keepingCapacity: true)
             PageDocument.append(records, limit: limit, to: &document)
         } catch {
-            throw ProtocolError(error)
+            throw problem(error)
         }
     }
 
@@ -164,7 +192,7 @@ final class RequestHandler {
         do throws(StoreError) {
             document = try statistics.compose()
         } catch {
-            throw ProtocolError(error)
+            throw problem(error)
         }
     }
 
@@ -224,21 +252,5 @@ struct BodyChoice {
         }
         let range = StoredRange(blob: blob, from: 0, upTo: blob.storedByteCount)
         return BodyChoice(body: .stored(range), byteCount: range.byteCount, coding: .gzip)
-    }
-
-    /// Looks up the first bytes, so that a damaged chunk is met before the head is written.
-    func map(
-        into batch: inout AnswerBatch, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) {
-        do throws(StoreError) {
-            switch body {
-            case .none: break
-            case .stored(let range): try batch.map(range, in: snapshot)
-            case .inflated(let blob, _, _):
-                _ = try snapshot.storedBytes(of: blob, from: 0)
-            }
-        } catch {
-            throw ProtocolError(error)
-        }
     }
 }

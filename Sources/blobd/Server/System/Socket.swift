@@ -68,7 +68,7 @@ struct Socket: ~Copyable, Sendable {
         _ = clinux_shutdown_sending(descriptor.number)
     }
 
-    /// How many sent bytes the peer has not read (`SIOCOUTQ`). It counts whole kernel buffers of up to about 48 KiB with
+    /// How many sent bytes the peer has not read (`SIOCOUTQ`). It counts whole kernel buffers of about 36 KiB with
     /// their overhead, so it falls in steps, and is 0 once everything is read.
     var unreadByPeer: Int {
         max(0, Int(clinux_unread_by_peer(descriptor.number)))

@@ -1,0 +1,63 @@
+import BlobClient
+
+/// Connections on which one command does the same for many notifications, with many requests on their way
+/// at once.
+///
+/// Requests of one connection follow one another, each change with a sync of its own. Those of several
+/// connections are committed together: thirty-two lanes make thirty-two changes with one sync.
+final class Lanes {
+    /// Connections for changes, which wait for syncs. For fetching one is enough.
+    static let changeCountMax = 32
+
+    private final class Lane {
+        var connection: BlobConnection
+
+        init(_ connection: consuming BlobConnection) {
+            self.connection = connection
+        }
+    }
+
+    private let lanes: [Lane]
+    private let inFlightMax: Int
+
+    /// Makes connections beside `first`: `count` together, as far as `inFlightMax`, the most requests that may
+    /// be unanswered, has work for them.
+    init(
+        _ first: consuming BlobConnection, count: Int, inFlightMax: Int = .max,
+        _ options: SocketOptions
+    ) throws {
+        let daemon = first.daemon
+        var lanes = [Lane(first)]
+        while lanes.count < min(count, inFlightMax) {
+            lanes.append(Lane(try options.connect()))
+        }
+        self.lanes = lanes
+        // Each lane has the next request waiting at the daemon while it waits for the one before.
+        self.inFlightMax = max(
+            1, min(inFlightMax, lanes.count == 1 ? daemon.requestsInFlightMax : 2 * lanes.count))
+    }
+
+    /// Lets `queue` queue a request for every id, and `take` take the outcomes in the same order. Payloads
+    /// go to `sink`. Ends at the first thing that is thrown.
+    func forEach(
+        _ ids: [String], queue: (inout BlobConnection, String) throws -> Void,
+        sink: (PayloadInfo, RawSpan) -> Bool = { _, _ in true },
+        take: (String, Answer.Outcome) throws -> Void
+    ) throws {
+        var asked = 0
+        var answered = 0
+        while answered < ids.count {
+            while asked < ids.count, asked - answered < inFlightMax {
+                try queue(&lanes[asked % lanes.count].connection, ids[asked])
+                asked += 1
+            }
+            for lane in lanes { try lane.connection.flush() }
+            // Half is answered before more is asked, so that requests travel and are committed together.
+            repeat {
+                let answer = try lanes[answered % lanes.count].connection.receive(sink)
+                try take(ids[answered], answer.outcome)
+                answered += 1
+            } while asked - answered > inFlightMax / 2
+        }
+    }
+}

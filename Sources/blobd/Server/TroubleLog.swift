@@ -1,0 +1,38 @@
+import BlobStore
+import Logging
+
+/// Logs what a thread meets again and again, such as a damaged payload that many clients ask for: at most one line in a
+/// while, which says how many were left out.
+struct TroubleLog {
+    private let log: Logger
+    private var next = Instant.now
+    private var silentCount = 0
+
+    /// How long there is no further line after one.
+    static let pauseMilliseconds = 1_000
+
+    init(_ log: Logger) {
+        self.log = log
+    }
+
+    /// Logs `text`, or counts it when a line was logged just now.
+    mutating func note(_ level: Logger.Level, _ text: @autoclosure () -> String) {
+        let now = Instant.now
+        guard now >= next else {
+            silentCount += 1
+            return
+        }
+        next = now.after(milliseconds: Self.pauseMilliseconds)
+        let others = silentCount > 0 ? " (and \(silentCount) more)" : ""
+        silentCount = 0
+        log.log(level: level, "\(text())\(others)")
+    }
+
+    /// Logs an error of the store that an operator should know of. Bad input is none, and a full disk is the writer's to report.
+    mutating func note(_ error: StoreError) {
+        switch error {
+        case .corrupt, .io, .readersFull, .cannotOpen: note(.error, "\(error)")
+        case .invalid, .full, .outcomeUnknown: break
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import ArgumentParser
+import BlobClient
+import BlobProtocol
+import Glibc
+
+/// Fills a small file system, and looks whether everything but publishing goes on.
+struct FullScenario: Scenario {
+    static let configuration = CommandConfiguration(
+        commandName: "full",
+        abstract:
+            "A full disk: 507, right reads, deletes that make room, starts that end with words.",
+        discussion: """
+            Mounts a small tmpfs in a mount namespace of this program's own, which needs root \
+            and leaves nothing behind however the program ends. Fills it by publishing until \
+            507; reads everything; deletes half; publishes at least three quarters of that \
+            again. Then fills the rest with another file and starts the daemon on the store \
+            and on an empty folder.
+            """)
+
+    @OptionGroup var options: ScenarioOptions
+
+    @Option(help: "The size of the file system, in MiB.")
+    var megabytes = 48
+
+    var secondsMax: UInt32 { 180 }
+
+    func torture(_ bench: inout Workbench) throws -> [String] {
+        let disk = bench.folder + "/disk"
+        try mountSmallDisk(at: disk)
+        // Otherwise its folder could not be removed.
+        defer { umount2(disk, Int32(MNT_DETACH)) }
+        let data = disk + "/data"
+        var daemon = try DaemonUnderTest.serving(bench, data: data)
+        let filled = try fill(&bench, &daemon)
+        try require(!filled.isEmpty, "nothing at all could be published on \(megabytes) MiB")
+        try compare(filled, daemon)
+        let half = Array(filled.prefix(filled.count / 2))
+        try delete(half, daemon)
+        let again = try publishAgain(half, &daemon)
+        let stored = again + filled.dropFirst(half.count)
+        try compare(stored, daemon)
+        try daemon.stop()
+        try verify(bench, data: data, "after the disk was full")
+        try fillTheRest(of: disk)
+        let old = try startOnFullDisk(bench, data, mayServe: stored)
+        let new = try startOnFullDisk(bench, disk + "/new", mayServe: nil)
+        return [
+            "507 after \(filled.count) payloads of 512 KiB on \(megabytes) MiB, all of them read",
+            "\(half.count) deleted, \(again.count) of them published again",
+            "on a full disk the store's start: \(old), an empty folder's: \(new)",
+        ]
+    }
+
+    private func payload(_ number: Int) -> Payload {
+        Payload(seed: UInt64(number), byteCount: 512 << 10, kind: .noise)
+    }
+
+    /// Publishes until the daemon has no room. Returns the numbers it acknowledged.
+    private func fill(
+        _ bench: inout Workbench, _ daemon: inout DaemonUnderTest
+    ) throws -> [Int] {
+        var connection = try daemon.connect()
+        var filled: [Int] = []
+        for number in 0..<megabytes * 2 + 8 {
+            guard try publish(number, &connection) else {
+                try daemon.requireRunning("when the disk was full")
+                return filled
+            }
+            filled.append(number)
+        }
+        throw Failure("\(filled.count) payloads were taken, which is more than the disk holds")
+    }
+
+    /// Publishes; false when there is no room.
+    private func publish(_ number: Int, _ connection: inout BlobConnection) throws -> Bool {
+        let bytes = payload(number).bytes()
+        do {
+            try connection.put(
+                PutRequest(id: "full-\(number)", mediaType: "image/jpeg"), bytes.span.bytes)
+            return true
+        } catch ClientError.refused(let problem) {
+            try require(
+                problem.status == 507, "without room the daemon says \(problem.status) \(problem)")
+            return false
+        }
+    }
+
+    private func compare(_ numbers: [Int], _ daemon: borrowing DaemonUnderTest) throws {
+        var connection = try daemon.connect()
+        for number in numbers {
+            try require(
+                try connection.get("full-\(number)").bytes == payload(number).bytes(),
+                "full-\(number) came back with other bytes")
+        }
+    }
+
+    private func delete(_ numbers: [Int], _ daemon: borrowing DaemonUnderTest) throws {
+        var connection = try daemon.connect()
+        for number in numbers { try connection.delete("full-\(number)") }
+        for number in numbers {
+            do throws(ClientError) {
+                _ = try connection.get("full-\(number)")
+            } catch {
+                guard case .notFound = error else { throw error }
+                continue
+            }
+            throw Failure("full-\(number) is there after it was deleted")
+        }
+    }
+
+    /// Publishes what was deleted, and returns the numbers that found room. Freeing is a step of
+    /// its own, so that the first may have to wait; the last few may not fit any more, because the
+    /// holes are not where they were.
+    private func publishAgain(
+        _ numbers: [Int], _ daemon: inout DaemonUnderTest
+    ) throws -> [Int] {
+        var connection = try daemon.connect()
+        var again: [Int] = []
+        for number in numbers {
+            let isDone = try Clock.wait(milliseconds: again.isEmpty ? 30_000 : 2_000) {
+                try publish(number, &connection)
+            }
+            guard isDone else { break }
+            again.append(number)
+        }
+        try daemon.requireRunning("after the disk was full")
+        try require(
+            again.count >= numbers.count * 3 / 4,
+            "after \(numbers.count) deletes there is room for \(again.count) only")
+        return again
+    }
+
+    /// Starts the daemon where nothing can be written. It serves what is there, or ends with words
+    /// and a code; never by a signal.
+    private func startOnFullDisk(
+        _ bench: borrowing Workbench, _ data: String, mayServe numbers: [Int]?
+    ) throws -> String {
+        var daemon = try DaemonUnderTest(starting: bench, data: data)
+        let isServing = Clock.wait(milliseconds: 20_000) {
+            !daemon.isRunning() || (try? daemon.connect()) != nil
+        }
+        try require(isServing, "on a full disk the daemon neither serves nor ends")
+        if let ending = daemon.waitForEnd(milliseconds: 200) {
+            guard case .exited(let code) = ending, code != 0 else {
+                throw Failure("on a full disk the daemon ended with \(ending)")
+            }
+            return "\(ending), \"\(bench.logTail().split(separator: "\n").last ?? "")\""
+        }
+        guard let numbers else { throw Failure("a new store on a full disk is served") }
+        try compare(numbers, daemon)
+        try daemon.stop()
+        return "serves"
+    }
+
+    // MARK: The disk
+
+    private func mountSmallDisk(at path: String) throws {
+        // A namespace of this thread's own; the daemon, started from it, inherits it. Glibc's Swift
+        // module leaves `unshare` out, so it is looked up by its name: `int unshare(int)`.
+        guard let symbol = dlsym(nil, "unshare") else { throw Failure("there is no unshare here") }
+        let unshare = unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)
+        let newMountNamespace: Int32 = 0x0002_0000
+        try require(
+            unshare(newMountNamespace) == 0, "a mount namespace needs root: \(words(errno))")
+        try require(
+            mount("none", "/", nil, UInt(MS_REC) | UInt(MS_PRIVATE), nil) == 0,
+            "mount /: \(words(errno))")
+        mkdir(path, 0o755)
+        try require(
+            mount("tmpfs", path, "tmpfs", 0, "size=\(megabytes)m") == 0,
+            "mount tmpfs: \(words(errno))")
+    }
+
+    /// Writes a file until not a byte is left.
+    private func fillTheRest(of disk: String) throws {
+        let file = open(disk + "/other", O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        try require(file >= 0, "no file could be made: \(words(errno))")
+        defer { close(file) }
+        let piece = [UInt8](repeating: 1, count: 4_096)
+        while write(file, piece, piece.count) > 0 {}
+        try require(errno == ENOSPC, "the disk did not fill up: \(words(errno))")
+    }
+}

@@ -1,0 +1,221 @@
+import BlobProtocol
+import Synchronization
+
+/// Makes messages that are wrong in every way, out of ones that are right.
+struct GarbageMaker {
+    /// What is sent on one connection, and how many messages that is.
+    struct Conversation {
+        var bytes: [UInt8]
+        var messageCount = 1
+    }
+
+    private let hello: [UInt8]
+    private let frames: [[UInt8]]
+    private let requests: [[UInt8]]
+    private var generator: SeededGenerator
+    private let cuts: Cuts
+    private var hasCutEverywhere = false
+
+    init(generator: SeededGenerator, cuts: Cuts) throws {
+        self.generator = generator
+        self.cuts = cuts
+        (hello, frames) = try Self.makeFrames()
+        requests = Self.makeRequests()
+        cutCount = (frames + requests).reduce(0) { $0 + $1.count }
+    }
+
+    /// Where the next message is cut. All threads take their turns from one, so that together they
+    /// miss no offset.
+    final class Cuts: Sendable {
+        private let turn = Atomic<Int>(0)
+
+        /// The next number from 0 on.
+        func next() -> Int { turn.wrappingAdd(1, ordering: .relaxed).oldValue }
+    }
+
+    /// How many turns it takes until every message was cut at every offset.
+    private let cutCount: Int
+
+    /// The next thing to say: first every message cut at every offset, then all kinds at random.
+    mutating func next() -> Conversation {
+        guard hasCutEverywhere else { return truncated() }
+        return switch Int.random(in: 0..<100, using: &generator) {
+        case 0..<25: orderlyFrames()
+        case 25..<40: orderlyRequests()
+        case 40..<70: truncated()
+        case 70..<90: wild()
+        default: noise()
+        }
+    }
+
+    // MARK: Kinds
+
+    /// Frames whose lengths are right and whose contents are not.
+    private mutating func orderlyFrames() -> Conversation {
+        var talk = Conversation(bytes: hello, messageCount: 0)
+        for _ in 0..<Int.random(in: 1...60, using: &generator) {
+            var frame = frames[Int.random(in: 0..<frames.count, using: &generator)]
+            for _ in 0..<Int.random(in: 0...3, using: &generator) {
+                // Mostly a byte of the texts; else the opcode, the request id, or any byte behind
+                // the header, which ends the connection more often.
+                let places =
+                    generator.chance(80)
+                    ? Array(max(24, frame.count - 16)..<max(25, frame.count))
+                    : [1, 4, 5, 6, 7] + Array(24..<max(25, frame.count))
+                let place = places[Int.random(in: 0..<places.count, using: &generator)]
+                guard place < frame.count else { continue }
+                frame[place] =
+                    generator.chance(30) ? 0 : UInt8.random(in: 0...255, using: &generator)
+            }
+            talk.bytes += frame
+            talk.messageCount += 1
+        }
+        return talk
+    }
+
+    /// Requests that are whole; some ask for things that make no sense.
+    private mutating func orderlyRequests() -> Conversation {
+        var talk = Conversation(bytes: [], messageCount: 0)
+        for _ in 0..<Int.random(in: 1...30, using: &generator) {
+            var request = requests[Int.random(in: 0..<requests.count, using: &generator)]
+            if generator.chance(50), let space = request.firstIndex(of: 0x20) {
+                // One letter of the target becomes another visible one.
+                let place = space + 2 + Int.random(in: 0..<24, using: &generator)
+                if place < request.count, request[place] > 0x20 {
+                    request[place] = UInt8.random(in: 0x21...0x7E, using: &generator)
+                }
+            }
+            talk.bytes += request
+            talk.messageCount += 1
+        }
+        return talk
+    }
+
+    /// A right message that ends too early, at the next offset.
+    private mutating func truncated() -> Conversation {
+        let turn = cuts.next()
+        hasCutEverywhere = hasCutEverywhere || turn >= cutCount
+        var offset = turn % cutCount
+        for (index, whole) in (frames + requests).enumerated() {
+            if offset < whole.count {
+                let isFrame = index < frames.count
+                return Conversation(bytes: (isFrame ? hello : []) + whole.prefix(offset))
+            }
+            offset -= whole.count
+        }
+        preconditionFailure("the offset is less than the sum of all lengths")
+    }
+
+    /// Right messages with bytes changed, put in, taken out, doubled and spliced.
+    private mutating func wild() -> Conversation {
+        let isFrame = generator.chance(50)
+        let source = isFrame ? frames : requests
+        var bytes = source[Int.random(in: 0..<source.count, using: &generator)]
+        for _ in 0..<Int.random(in: 1...6, using: &generator) where !bytes.isEmpty {
+            let place = Int.random(in: 0..<bytes.count, using: &generator)
+            switch Int.random(in: 0..<6, using: &generator) {
+            case 0: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+            case 1: bytes[place] = UInt8.random(in: 0...255, using: &generator)
+            case 2: bytes.insert(UInt8.random(in: 0...255, using: &generator), at: place)
+            case 3: bytes.remove(at: place)
+            case 4:
+                let end = min(bytes.count, place + Int.random(in: 1...200, using: &generator))
+                bytes.insert(contentsOf: bytes[place..<end], at: place)
+            default:
+                let other = source[Int.random(in: 0..<source.count, using: &generator)]
+                bytes.replaceSubrange(place..., with: other.suffix(other.count / 2))
+            }
+        }
+        return Conversation(bytes: (isFrame && generator.chance(80) ? hello : []) + bytes)
+    }
+
+    /// Bytes that mean nothing, though the first may look like the start of either dialect.
+    private mutating func noise() -> Conversation {
+        let count = generator.logarithmic(1...20_000)
+        var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        switch Int.random(in: 0..<4, using: &generator) {
+        case 0: bytes[0] = Wire.requestMagic
+        case 1: bytes[0] = UInt8.random(in: 0x41...0x5A, using: &generator)
+        case 2: bytes = hello + bytes
+        default: break
+        }
+        return Conversation(bytes: bytes)
+    }
+
+    // MARK: Fixtures
+
+    private static func makeFrames() throws -> (hello: [UInt8], frames: [[UInt8]]) {
+        var hello: [UInt8] = []
+        try RequestFrame.compose(.hello, requestID: 1, into: &hello) {
+            (out) throws(ProtocolError) in
+            Hello.Request().compose(into: &out)
+        }
+        var frames: [[UInt8]] = []
+        func add(
+            _ operation: Opcode, _ flags: RequestFlags = [], body: [UInt8] = [],
+            _ head: (inout [UInt8]) throws(ProtocolError) -> Void = { _ throws(ProtocolError) in }
+        ) throws(ProtocolError) {
+            var frame: [UInt8] = []
+            try RequestFrame.compose(
+                operation, flags: flags, requestID: UInt32(frames.count + 2),
+                bodyByteCount: UInt64(body.count), into: &frame, head: head)
+            frames.append(frame + body)
+        }
+        try add(.ping, body: Array("anyone there".utf8))
+        var draft = Put.Draft(
+            id: "garbage-1", part: "thumbnail", mediaType: "image/png", owner: "user-7",
+            richType: "img", message: "a message")
+        draft.ttlSeconds = 60
+        for body in [[UInt8](repeating: 7, count: 300), []] {
+            try add(.put, draft.flags, body: body) { (out) throws(ProtocolError) in
+                try draft.compose(into: &out)
+            }
+        }
+        let range = WireRange(first: 10, count: 20)
+        try add(.get) { (out) throws(ProtocolError) in
+            try Get.Request.compose(id: "garbage-1", part: "thumbnail", range: nil, into: &out)
+        }
+        try add(.get, Get.flags(acceptsGzip: true, range: range, isHeadOnly: false)) {
+            (out) throws(ProtocolError) in
+            try Get.Request.compose(id: "garbage-1", part: nil, range: range, into: &out)
+        }
+        let digest = [UInt8](repeating: 0x5A, count: Wire.digestByteCount)
+        try add(.getBlob) { (out) throws(ProtocolError) in
+            try GetBlob.Request.compose(digest: digest.span.bytes, range: nil, into: &out)
+        }
+        for operation in [Opcode.stat, .delete] {
+            try add(operation) { (out) throws(ProtocolError) in
+                try Stat.Request.compose(id: "garbage-1", into: &out)
+            }
+        }
+        try add(.stats)
+        try add(.list) { (out) throws(ProtocolError) in
+            try List.Request.compose(limit: 3, after: "a", into: &out)
+        }
+        return (hello, frames)
+    }
+
+    private static func makeRequests() -> [[UInt8]] {
+        let digest = String(repeating: "5a", count: 32)
+        let item = "/v1/notifications/garbage-2"
+        return [
+            "GET /healthz HTTP/1.1\r\nHost: b\r\n\r\n",
+            "GET /v1/stats HTTP/1.1\r\nHost: b\r\nAccept: application/json\r\n\r\n",
+            "PUT \(item)/payload?ttl=60&owner=u%207 HTTP/1.1\r\nHost: b\r\n"
+                + "Content-Type: image/png\r\nContent-Length: 12\r\n\r\nhello, world",
+            "PUT \(item)/parts/sound?ttl=60 HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + "5;a=b\r\nhello\r\n3\r\n, w\r\n0\r\nX-Trailer: 1\r\n\r\n",
+            "POST /v1/notifications?ttl=60 HTTP/1.1\r\nHost: b\r\nExpect: 100-continue\r\n"
+                + "Content-Length: 3\r\n\r\nabc",
+            "GET \(item) HTTP/1.1\r\nHost: b\r\n\r\n",
+            "HEAD \(item)/payload HTTP/1.1\r\nHost: b\r\n\r\n",
+            "GET \(item)/payload HTTP/1.1\r\nHost: b\r\nRange: bytes=2-5\r\n"
+                + "If-Range: \"sha256:\(digest)\"\r\nAccept-Encoding: gzip;q=0.5, *;q=0\r\n\r\n",
+            "GET /api/notifications/garbage-2 HTTP/1.1\r\nHost: b\r\n"
+                + "If-None-Match: W/\"a\", \"b\", *\r\n\r\n",
+            "GET /v1/blobs/sha256:\(digest) HTTP/1.1\r\nHost: b\r\n\r\n",
+            "DELETE \(item) HTTP/1.1\r\nHost: b\r\n\r\n",
+            "\r\nPATCH \(item) HTTP/1.1\r\nHost: b\r\nContent-Length: 2\r\n\r\n{}",
+        ].map { Array($0.utf8) }
+    }
+}

@@ -1,0 +1,100 @@
+import Glibc
+import Synchronization
+
+/// Threads that do the same thing, each blocking as it likes.
+final class Threads: Sendable {
+    private struct State {
+        var handles: [pthread_t] = []
+        var failures: [any Error] = []
+    }
+
+    private let state = Mutex(State())
+
+    private init() {}
+
+    /// What one thread is to do; handed through `pthread_create`'s pointer.
+    private final class Errand: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+
+    /// Starts `count` threads, which are told their numbers from 0 on.
+    static func start(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws
+        -> Threads
+    {
+        let threads = Threads()
+        for index in 0..<count {
+            let errand = Errand {
+                do {
+                    try body(index)
+                } catch {
+                    threads.state.withLock { $0.failures.append(error) }
+                }
+            }
+            try threads.spawn(errand)
+        }
+        return threads
+    }
+
+    private func spawn(_ errand: Errand) throws {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        // Hundreds of threads need not reserve 8 MiB each.
+        pthread_attr_setstacksize(&attributes, 1 << 20)
+        var handle = pthread_t()
+        // Taken back exactly once, by the thread itself.
+        let pointer = Unmanaged.passRetained(errand).toOpaque()
+        let code = pthread_create(
+            &handle, &attributes,
+            { pointer in
+                guard let pointer else { return nil }
+                Unmanaged<Errand>.fromOpaque(pointer).takeRetainedValue().body()
+                return nil
+            }, pointer)
+        guard code == 0 else {
+            Unmanaged<Errand>.fromOpaque(pointer).release()
+            throw Failure("no thread could be started: \(words(code))")
+        }
+        state.withLock { $0.handles.append(handle) }
+    }
+
+    /// Waits for all and throws the first failure.
+    func join() throws {
+        let handles = state.withLock { state in
+            defer { state.handles = [] }
+            return state.handles
+        }
+        for handle in handles { pthread_join(handle, nil) }
+        if let failure = state.withLock({ $0.failures.first }) { throw failure }
+    }
+
+    /// Starts `count` threads and waits for all.
+    static func run(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
+        try start(count, body).join()
+    }
+}
+
+/// A wish to stop that any thread can look at.
+final class StopSign: Sendable {
+    private let value = Atomic<Bool>(false)
+
+    /// Whether to stop.
+    var isUp: Bool { value.load(ordering: .relaxed) }
+
+    /// Tells all to stop.
+    func putUp() { value.store(true, ordering: .relaxed) }
+}
+
+/// A number from each of several threads.
+final class Counts: Sendable {
+    private let values: Mutex<[Int]>
+
+    init(_ count: Int) { values = Mutex(Array(repeating: 0, count: count)) }
+
+    /// Replaces a thread's number.
+    func set(_ index: Int, _ value: Int) { values.withLock { $0[index] = value } }
+
+    /// All numbers together.
+    var sum: Int { values.withLock { $0.reduce(0, +) } }
+}

@@ -1,0 +1,18 @@
+import ArgumentParser
+
+/// The program that treats a daemon badly and says whether it bore it.
+@main
+struct Torture: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "blobd-torture",
+        abstract: "Treats a daemon badly, each way in a scenario of its own.",
+        discussion: """
+            Every scenario starts a daemon in a folder of its own, prints the seed of its \
+            random choices, and ends with one line: "passed" and figures, or "failed" and what \
+            was wrong. It exits with 0 or 1 accordingly, and the daemon never outlives it.
+            """,
+        subcommands: [
+            KillScenario.self, GarbageScenario.self, IdleScenario.self, DescriptorsScenario.self,
+            UploadScenario.self, SlowScenario.self, FullScenario.self, SyncsScenario.self,
+        ])
+}

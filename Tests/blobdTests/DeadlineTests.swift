@@ -1,0 +1,115 @@
+import BlobProtocol
+import Testing
+
+@testable import blobd
+
+/// What a client is given time for. Deadlines are set short, and the test waits for what follows from them.
+@Suite struct DeadlineTests {
+    @Test("A head that is not finished in time is answered 408, and the connection ends")
+    func head() throws {
+        let daemon = try DaemonProcess(["--head-timeout", "300ms"])
+        let client = try daemon.connect()
+        client.send("GET /healthz HTTP/1.1\r\nHost:")
+        let answer = try client.answer()
+        #expect(answer.status == 408 && answer.code == "timeout")
+        #expect(try client.isClosed())
+        let binary = try daemon.connectBinary()
+        binary.send(Array(try getFrame("a").prefix(10)))
+        #expect(try binary.isClosed())
+        #expect(try daemon.statistic("timeouts") == 2)
+    }
+
+    @Test("A connection without requests is closed")
+    func idle() throws {
+        let daemon = try DaemonProcess(["--idle-timeout", "300ms"])
+        let client = try daemon.connect()
+        #expect(try client.isClosed())
+        let used = try daemon.connect()
+        #expect(try used.request("GET", "/healthz").status == 200)
+        #expect(try used.isClosed())
+    }
+
+    @Test("A body slower than the least rate is given up, and nothing of it is kept")
+    func slowBody() throws {
+        let daemon = try DaemonProcess(["--rate-window", "300ms", "--min-rate", "100KiB"])
+        let client = try daemon.connect()
+        client.send(
+            "PUT /v1/notifications/s/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 500000\r\n\r\nabc"
+        )
+        let answer = try client.answer()
+        #expect(answer.status == 408)
+        #expect(try client.isClosed())
+        try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
+        #expect(try daemon.statistic("blobs") == 0)
+    }
+
+    @Test("An answer that is not read is given up, and its lease ends")
+    func unreadAnswer() throws {
+        let daemon = try DaemonProcess(["--rate-window", "500ms"])
+        var random = SeededBytes(seed: 2)
+        let body = random.bytes(3_000_000)
+        try daemon.put("big", body)
+        let client = try daemon.connectBinary()
+        client.send(try getFrame("big"))
+        try daemon.waitUntil("leases") { $0 == 1 }
+        try daemon.waitUntil("leases") { $0 == 0 }
+        // What the kernel had taken is still there; the rest never comes.
+        #expect(try client.receiveAll().count < body.count)
+        #expect(try daemon.statistic("timeouts") == 1)
+    }
+
+    private func at(_ milliseconds: Int) -> Instant {
+        Instant(nanoseconds: 0).after(milliseconds: milliseconds)
+    }
+
+    private func checkOver(
+        _ deadline: inout Deadline, _ now: Instant, _ progress: Int, _ expected: Bool
+    ) {
+        let isOver = deadline.isOver(now, DaemonLimits(), progress: progress)
+        #expect(isOver == expected)
+    }
+
+    @Test("Each kind of waiting has its end, ours has none")
+    func kinds() {
+        for (kind, milliseconds) in [
+            (Deadline.Kind.idle, 75_000), (.head, 10_000), (.linger, 2_000),
+        ] {
+            var deadline = Deadline(now: at(0))
+            deadline.wait(for: kind, now: at(0), progress: 0)
+            checkOver(&deadline, at(milliseconds - 1), 0, false)
+            checkOver(&deadline, at(milliseconds), 0, true)
+        }
+        var ours = Deadline(now: at(0))
+        ours.wait(for: .ours, now: at(0), progress: 0)
+        checkOver(&ours, at(1_000_000_000), 0, false)
+    }
+
+    @Test(
+        "Waiting on for the same thing does not begin anew; a head that trickles in has one deadline"
+    )
+    func same() {
+        var deadline = Deadline(now: at(0))
+        deadline.wait(for: .head, now: at(0), progress: 0)
+        deadline.wait(for: .head, now: at(9_000), progress: 0)
+        checkOver(&deadline, at(10_000), 0, true)
+    }
+
+    @Test("A reader is known by whole buffers of the kernel: one half read is not held against it")
+    func buffers() {
+        var deadline = Deadline(now: at(0))
+        deadline.wait(for: .answer, now: at(0), progress: 0)
+        checkOver(&deadline, at(10_000), 37_120, false)
+        checkOver(&deadline, at(20_000), 2 * 37_120, false)
+        checkOver(&deadline, at(30_000), 2 * 37_120, true)
+    }
+
+    @Test("A transfer goes on as long as each window moves enough")
+    func windows() {
+        var deadline = Deadline(now: at(0))
+        deadline.wait(for: .body, now: at(0), progress: 1_000)
+        checkOver(&deadline, at(10_000), 1_000 + 40_960, false)
+        checkOver(&deadline, at(19_999), 1_000 + 40_960, false)
+        // What an earlier window moved beyond its share does not count for this one.
+        checkOver(&deadline, at(20_000), 1_000 + 40_960 + 40_959, true)
+    }
+}

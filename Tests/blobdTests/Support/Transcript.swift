@@ -1,0 +1,1 @@
+../../BlobProtocolTests/Transcript.swift

@@ -1,0 +1,96 @@
+import Glibc
+import Testing
+
+/// A short turn of every scenario of `Scripts/torture`, against the programs that were built with
+/// the tests. A failure shows the scenario's words, with the seed that repeats it.
+@Suite(.serialized)
+struct TortureTests {
+    /// The sanitizer the programs are built with, which takes memory of its own.
+    private static let hasSanitizer = getenv("BLOBD_TEST_SANITIZER") != nil
+
+    @Test func killedUnderPublishers() throws {
+        try torture("kill")
+    }
+
+    @Test func garbageOnBothDialects() throws {
+        try torture(
+            Self.hasSanitizer ? "garbage --messages 4000 --margin-mebibytes 4096" : "garbage")
+    }
+
+    @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
+    func idleConnections() throws {
+        try torture("idle")
+    }
+
+    @Test func outOfDescriptors() throws {
+        try torture("descriptors")
+    }
+
+    @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
+    func manyLargeUploads() throws {
+        try torture("upload")
+    }
+
+    @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
+    func slowReaderUnderChurn() throws {
+        try torture("slow")
+    }
+
+    @Test(.enabled(if: canDo("unshare --mount true"), "a file system is mounted, which needs root"))
+    func fullDisk() throws {
+        try torture("full")
+    }
+
+    @Test(
+        .enabled(if: canDo("strace -o /dev/null true"), "strace is missing or not allowed"),
+        .disabled(if: hasSanitizer, "the sanitizer's run time makes system calls of its own"))
+    func syncBeforeAnswer() throws {
+        try torture("syncs")
+    }
+
+    /// A start that may take no time at all must fail the scenario: otherwise the others prove
+    /// nothing.
+    @Test func aFailureIsSaid() throws {
+        let program = try #require(Self.programFolder()) + "/blobd-torture"
+        let (status, words) = Self.shell(
+            "'\(program)' kill --short --start-milliseconds-max=-1 2>&1")
+        #expect(status != 0)
+        #expect(words.contains("failed kill: a start took"), "\(words)")
+    }
+
+    /// Runs a scenario and expects it to pass. It ends itself after a few minutes at most.
+    private func torture(_ scenario: String) throws {
+        let program = try #require(Self.programFolder()) + "/blobd-torture"
+        try #require(access(program, X_OK) == 0, "\(program) is not built")
+        let (status, words) = Self.shell("'\(program)' \(scenario) --short 2>&1")
+        #expect(status == 0, "\(words)")
+        // A scenario that was never run would also leave nothing to complain about.
+        #expect(words.contains("passed \(scenario.prefix { $0 != " " })"), "\(words)")
+    }
+
+    /// Where the tests' own program lies; the others are beside it.
+    private static func programFolder() -> String? {
+        var buffer = [CChar](repeating: 0, count: 4_096)
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        guard count > 0 else { return nil }
+        let path = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return path.lastIndex(of: "/").map { String(path[..<$0]) }
+    }
+
+    private static func canDo(_ command: String) -> Bool {
+        shell("\(command) 2>&1").status == 0
+    }
+
+    /// Runs a command to its end. Returns how it ended, as `pclose` has it, and what it said.
+    private static func shell(_ command: String) -> (status: Int32, words: String) {
+        guard let pipe = popen(command, "r") else { return (-1, "popen: error \(errno)") }
+        var words: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            let count = fread(&buffer, 1, buffer.count, pipe)
+            if count == 0 { break }
+            words += buffer[..<count]
+        }
+        return (pclose(pipe), String(decoding: words, as: UTF8.self))
+    }
+}
