@@ -21,8 +21,8 @@ import Testing
             payloads = [one, one.reversed()]
             path = folder.path + "/data.mdb"
             let store = try folder.open()
-            // In one commit: LMDB copies pages, so a second one would leave an old copy of the first
-            // record in the file.
+            // In one commit: LMDB copies pages, so a second one would leave an old copy of the
+            // first record in the file.
             let outcomes = try store.apply(
                 [
                     .publish(store.publication("a", payloads[0], mediaType: mediaType)),

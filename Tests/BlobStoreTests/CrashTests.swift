@@ -1,9 +1,14 @@
+import Glibc
 import Testing
 
 @testable import BlobStore
 
 @Suite struct CrashTests {
-    static let rounds: [UInt64] = (1...10).map { $0 }
+    /// The seeds of the rounds: ten, or as many as `BLOBD_TORTURE_ROUNDS` says.
+    static let rounds: [UInt64] = {
+        let asked = getenv("BLOBD_TORTURE_ROUNDS").flatMap { UInt64(String(cString: $0)) }
+        return (1...max(1, min(asked ?? 10, 10_000))).map { $0 }
+    }()
 
     @Test(
         "Killed at random under three publishers, the store has every acknowledged change",
