@@ -20,16 +20,16 @@ enum Faults {
     /// The library's path. It is compiled once for each run.
     static func library() throws -> String {
         if let path = built.withLock({ $0 }) { return path }
-        var template = Array("/tmp/blobstore-faults.XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw NoCompiler(output: ["mkdtemp"]) }
-        let folder = String(
-            decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        try Files.write(Array(source.utf8), to: "\(folder)/faults.c")
-        let path = "\(folder)/faults.so"
+        // Beside the other products, under a name of its own until it is whole.
+        let path = Child.productFolder + "/store-faults.so"
+        let unfinished = "\(path).\(getpid())"
+        try Files.write(Array(source.utf8), to: "\(unfinished).c")
+        defer { Files.remove("\(unfinished).c") }
         let (lines, status) = try Child.run(
-            "cc", ["-shared", "-fPIC", "-O1", "-o", path, "\(folder)/faults.c", "-ldl"],
+            "cc", ["-shared", "-fPIC", "-O1", "-o", unfinished, "\(unfinished).c", "-ldl"],
             errorsToOutput: true)
         guard status == .exited(0) else { throw NoCompiler(output: lines) }
+        rename(unfinished, path)
         built.withLock { $0 = path }
         return path
     }

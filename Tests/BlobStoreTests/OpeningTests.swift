@@ -143,6 +143,7 @@ import Testing
         #expect(third.openReason != nil)
         let fourth = try failure { _ = try BlobStore.open(at: folder.path + "/no/such") }
         #expect(fourth.openReason?.contains("No such file or directory") == true, "\(fourth)")
+        Files.remove(file)
         let fifth = try failure { _ = try BlobStore.openReadOnly(at: folder.path) }
         #expect(fifth.openReason?.contains("there is no data.mdb") == true, "\(fifth)")
     }
