@@ -8,6 +8,8 @@ internal import CLMDB
     let handle: OpaquePointer
     private let environment: Environment
     private var isOver = false
+    /// Whether anything was put or deleted. A transaction that changed nothing need not be committed.
+    package private(set) var isDirty = false
 
     init(_ environment: Environment) throws(LMDBError) {
         var handle: OpaquePointer?
@@ -61,6 +63,7 @@ internal import CLMDB
             unsafe value.withMDBValue { unsafe mdb_put(handle, table.handle, &key, &$0, 0) }
         }
         try LMDBError.check(code, "mdb_put")
+        isDirty = true
     }
 
     /// Stores `first` and `second`, one behind the other, under `key` (`mdb_put` with
@@ -73,6 +76,7 @@ internal import CLMDB
             unsafe mdb_put(handle, table.handle, &$0, &reserved, UInt32(MDB_RESERVE))
         }
         try LMDBError.check(code, "mdb_put")
+        isDirty = true
         unsafe MappedValue.fill(reserved, with: first, second)
     }
 
@@ -84,6 +88,7 @@ internal import CLMDB
         let code = unsafe key.withMDBValue { unsafe mdb_del(handle, table.handle, &$0, nil) }
         if code == MDB_NOTFOUND { return false }
         try LMDBError.check(code, "mdb_del")
+        isDirty = true
         return true
     }
 

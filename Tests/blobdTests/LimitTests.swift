@@ -83,8 +83,7 @@ import Testing
 
     @Test(
         "Memory stays bounded while clients send and fetch long payloads",
-        // A sanitizer's shadow memory is not the daemon's.
-        .enabled(if: getenv("BLOBD_TEST_SANITIZER") == nil))
+        .enabled(if: !hasSanitizer))
     func memory() throws {
         let daemon = try DaemonProcess(["--body-memory", "4MiB"])
         var random = SeededBytes(seed: 7)

@@ -6,7 +6,6 @@ import Testing
 @Suite(.serialized)
 struct TortureTests {
     /// The sanitizer the programs are built with, which takes memory of its own.
-    private static let hasSanitizer = getenv("BLOBD_TEST_SANITIZER") != nil
 
     @Test func killedUnderPublishers() throws {
         try torture("kill")
@@ -14,7 +13,7 @@ struct TortureTests {
 
     @Test func garbageOnBothDialects() throws {
         try torture(
-            Self.hasSanitizer ? "garbage --messages 4000 --margin-mebibytes 4096" : "garbage")
+            hasSanitizer ? "garbage --messages 4000 --margin-mebibytes 4096" : "garbage")
     }
 
     @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))

@@ -58,10 +58,9 @@ extension Snapshot {
         var cursor = try transaction.cursor(in: store.tables.orphans)
         var isThere = try cursor.first()
         while isThere, bytes <= byteCountMax, ready.count < Self.orphanCountMax {
-            guard cursor.key.byteCount == 8 else { throw .corrupt("an entry of the orphan table") }
-            let number = UInt64(bigEndian: cursor.key.word(at: 0))
-            let entry = try OrphanEntry(cursor.value, number: number)
-            if entry.transaction <= oldestViewed && !leases.isHeld(number) {
+            if let (number, entry) = cursor.orphan, entry.transaction <= oldestViewed,
+                !leases.isHeld(number)
+            {
                 ready.append((number, entry))
                 bytes += Int(entry.storedByteCount)
             }
@@ -72,6 +71,20 @@ extension Snapshot {
 
     /// Orphans freed in one transaction: each takes at least two deletes.
     private static var orphanCountMax: Int { StoreLimits.transactionPutCountMax / 2 }
+}
+
+extension Cursor {
+    /// The orphan the cursor stands at; nil when its entry is damaged. Such a one is stepped over, so
+    /// that it does not keep the others' space for ever; `verify` names it.
+    fileprivate var orphan: (UInt64, OrphanEntry)? {
+        guard key.byteCount == 8 else { return nil }
+        let number = UInt64(bigEndian: key.word(at: 0))
+        do throws(StoreError) {
+            return (number, try OrphanEntry(value, number: number))
+        } catch {
+            return nil
+        }
+    }
 }
 
 extension ChangeTransaction {

@@ -6,6 +6,9 @@ public struct SweepResult: Sendable, Hashable {
     public var expired = 0
     /// Whether there are more whose time is over.
     public var more = false
+    /// Notifications that were left, because what the store says of them does not agree with itself.
+    /// They stay unreadable; `verify` names them.
+    public var damaged = 0
 }
 
 extension BlobStore {
@@ -14,8 +17,9 @@ extension BlobStore {
     ///
     /// - Parameter limit: how many at the most; fewer where their parts would not fit the limits of
     ///   a transaction.
-    /// - Returns: how many were removed; nothing is written or synced when there are none.
-    /// - Throws: ``StoreError/corrupt(_:)`` when a record does not agree with itself,
+    /// - Returns: how many were removed; nothing is written or synced when there are none. Damaged
+    ///   ones are stepped over, so that one bad record does not keep the others' space for ever.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the tables themselves cannot be walked,
     ///   ``StoreError/outcomeUnknown(_:)``.
     public func sweepExpired(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
         let due = try withSnapshot { (snapshot) throws(StoreError) in
@@ -77,17 +81,18 @@ extension Snapshot {
 extension ChangeTransaction {
     fileprivate mutating func sweep(limit: Int) throws(StoreError) -> SweepResult {
         let limit = min(max(limit, 1), StoreLimits.transactionPutCountMax)
-        let entries = try dueEntries(limit: limit + 1)
+        // One more than may be removed, and as many as may be stepped over.
+        let entries = try dueEntries(limit: limit + 1 + StoreLimits.damagedCountMax)
         var result = SweepResult()
-        result.more = entries.count > limit
         var puts = 0
-        for entry in entries.prefix(limit) {
-            guard puts < StoreLimits.transactionPutCountMax else {
+        for entry in entries {
+            guard result.expired < limit, puts < StoreLimits.transactionPutCountMax else {
                 result.more = true
                 break
             }
-            guard let record = try record(entry.id), record.expiresAt == entry.expiresAt else {
-                throw .corrupt("the expiry table names \(entry.id), which is not there")
+            guard let record = try removableRecord(entry) else {
+                result.damaged += 1
+                continue
             }
             try remove(record)
             result.expired += 1
@@ -95,6 +100,24 @@ extension ChangeTransaction {
             puts += 2 + 2 * record.parts.count
         }
         return result
+    }
+
+    /// The record an entry names, with everything it refers to there; nil when something is damaged.
+    private borrowing func removableRecord(_ entry: ExpiryEntry) throws(StoreError) -> Record? {
+        do throws(StoreError) {
+            guard let record = try record(entry.id), record.expiresAt == entry.expiresAt else {
+                return nil
+            }
+            for part in record.parts {
+                guard let blob = try blobEntry(part.digest), blob.number == part.blob.number,
+                    blob.referenceCount > 0
+                else { return nil }
+            }
+            return record
+        } catch {
+            if case .corrupt = error { return nil }
+            throw error
+        }
     }
 
     private borrowing func dueEntries(limit: Int) throws(StoreError) -> [ExpiryEntry] {

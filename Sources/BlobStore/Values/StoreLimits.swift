@@ -27,6 +27,8 @@ public enum StoreLimits {
     public static let chunkByteCountMax = 65_516
     /// Puts and deletes in one transaction, about.
     public static let transactionPutCountMax = 4_096
+    /// Damaged notifications that one sweep steps over.
+    static let damagedCountMax = 1_024
     /// Bytes put in one transaction, about.
     public static let transactionByteCountMax = 64 << 20
     /// A blob with more stored bytes than this is written ahead, in several transactions.

@@ -6,7 +6,7 @@ struct StatisticsDocument: Sendable {
     let store: BlobStore
     let counters: DaemonCounters
     let bodyMemory: BodyMemory
-    let startedAt: WallTime
+    let startedAt: Timestamp
 
     /// The document. Costs a snapshot and a look at every table's root.
     func compose() throws(StoreError) -> [UInt8] {
@@ -26,7 +26,7 @@ struct StatisticsDocument: Sendable {
         document.add("revision", Int(clamping: held.revision))
         document.add("store_id", store.id.description)
         document.add("version", blobdVersion)
-        let uptime = WallTime.now.milliseconds - startedAt.milliseconds
+        let uptime = Timestamp.now.milliseconds - startedAt.milliseconds
         document.add("uptime_seconds", Int(uptime / 1_000))
         addCounters(to: &document)
         return document.finished()

@@ -41,13 +41,13 @@ struct PublicationDraft: Sendable {
     enum Lifetime: Sendable {
         /// So many seconds from the moment its bytes are complete.
         case seconds(Int64)
-        case until(WallTime)
+        case until(Timestamp)
         /// As long as the notification that is there; else so many seconds.
         case keep(otherwiseSeconds: Int64)
     }
 
     /// The publication of a prepared payload.
-    func publication(of payload: PreparedPayload, asOf now: WallTime) -> Publication {
+    func publication(of payload: PreparedPayload, asOf now: Timestamp) -> Publication {
         let expiry: Expiry =
             switch lifetime {
             case .seconds(let seconds): .at(now.adding(seconds: seconds))

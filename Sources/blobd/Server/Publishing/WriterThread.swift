@@ -65,9 +65,11 @@ final class WriterThread: Sendable {
         private var nextReaderCheck = Instant.now
         private var isFull = false
         private var failure: StoreError?
+        private var trouble: TroubleLog
 
         init(_ writer: WriterThread) {
             self.writer = writer
+            trouble = TroubleLog(writer.log)
         }
 
         mutating func run() {
@@ -184,6 +186,12 @@ final class WriterThread: Sendable {
                         asOf: .now, limit: DaemonLimits.sweepCountMax)
                     writer.counters.expired.add(swept.expired)
                     hasMore = swept.more
+                    if swept.damaged > 0 {
+                        trouble.note(
+                            .error,
+                            "\(swept.damaged) expired notifications are damaged and cannot be removed; run blobd verify"
+                        )
+                    }
                 }
                 let freed = try writer.store.freeOrphans(
                     byteCountMax: DaemonLimits.freedByteCountMax)
@@ -197,7 +205,7 @@ final class WriterThread: Sendable {
                 if case .outcomeUnknown = error {
                     fail(error)
                 } else {
-                    writer.log.error("Cannot remove what has expired: \(error)")
+                    trouble.note(.error, "Cannot remove what has expired: \(error)")
                 }
             }
             // Come back right after the changes that wait meanwhile.

@@ -13,7 +13,7 @@ final class RequestHandler {
     private let statistics: StatisticsDocument
     private var troubles: TroubleLog
     /// The time of this turn, by which payloads expire.
-    private(set) var now = WallTime.now
+    private(set) var now = Timestamp.now
     /// The `Date` line of this second.
     private(set) var dateLine: [UInt8] = []
     private var dateSecond: Int64 = -1
@@ -220,7 +220,7 @@ final class RequestHandler {
                     "the expiry is \((expiryMilliseconds - now.milliseconds) / 1_000) s away; the limit is \(max) s",
                     limit: Int(clamping: max))
             }
-            return .until(WallTime(milliseconds: expiryMilliseconds))
+            return .until(Timestamp(milliseconds: expiryMilliseconds))
         }
         let usual = limits.defaultTTLSeconds
         return isPayloadPart ? .seconds(usual) : .keep(otherwiseSeconds: usual)

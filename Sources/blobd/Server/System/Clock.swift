@@ -21,10 +21,7 @@ struct Instant: Hashable, Comparable {
     }
 }
 
-/// A moment of the wall clock, by which payloads expire. The protocol has a `Timestamp` too, hence another name here.
-typealias WallTime = Timestamp
-
-extension WallTime {
-    /// The wall clock (`CLOCK_REALTIME`).
-    static var now: WallTime { WallTime(milliseconds: clinux_wall_ns() / 1_000_000) }
+extension Timestamp {
+    /// The wall clock (`CLOCK_REALTIME`), by which payloads expire.
+    static var now: Timestamp { Timestamp(milliseconds: clinux_wall_ns() / 1_000_000) }
 }
