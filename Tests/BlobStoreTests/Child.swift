@@ -57,7 +57,11 @@ final class Child {
             variables.append(String(cString: variable))
             entry += 1
         }
-        let added = environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
+        var added = environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
+        if let ours = added["LD_PRELOAD"], let inherited = getenv("LD_PRELOAD") {
+            // The one that explains locks to the thread sanitizer stays.
+            added["LD_PRELOAD"] = ours + ":" + String(cString: inherited)
+        }
         variables.removeAll { variable in added.keys.contains { variable.hasPrefix($0 + "=") } }
         variables += added.map { "\($0)=\($1)" }
 

@@ -5,8 +5,6 @@ import Testing
 /// the tests. A failure shows the scenario's words, with the seed that repeats it.
 @Suite(.serialized)
 struct TortureTests {
-    /// The sanitizer the programs are built with, which takes memory of its own.
-
     @Test func killedUnderPublishers() throws {
         try torture("kill")
     }
