@@ -1,7 +1,8 @@
 public import BlobProtocol
 import Dispatch
 
-/// A daemon, for `async` programs: the calls of `BlobConnection`, without blocking a thread of Swift's.
+/// A daemon, for `async` programs: the calls of `BlobConnection`, without blocking a thread of
+/// Swift's.
 ///
 /// ```swift
 /// let client = BlobClient(socketPath: "/run/blobd/blobd.sock")
@@ -11,8 +12,8 @@ import Dispatch
 /// ```
 ///
 /// The actor runs on a serial queue of its own, where the blocking happens, and has one connection,
-/// which it makes when it is first needed and again when the daemon has closed it. Calls follow one another; for
-/// several at a time make several clients.
+/// which it makes when it is first needed and again when the daemon has closed it. Calls follow one
+/// another; for several at a time make several clients.
 public actor BlobClient {
     /// Where the actor's calls run.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -48,8 +49,8 @@ public actor BlobClient {
         }
     }
 
-    /// Fetches a part (nil: `payload`) or a range of it. The digest of a whole one has been checked. Nil
-    /// when there is none, or it has expired.
+    /// Fetches a part (nil: `payload`) or a range of it. The digest of a whole one has been
+    /// checked. Nil when there is none, or it has expired.
     public func get(
         _ id: String, part: String? = nil, range: WireRange? = nil
     ) throws(ClientError) -> FetchedPayload? {
@@ -83,7 +84,8 @@ public actor BlobClient {
         try with { (connection) throws(ClientError) in try connection.stats() }
     }
 
-    /// A page of at most `limit` (1…1,000) notifications whose ids come after `after` in byte order.
+    /// A page of at most `limit` (1…1,000) notifications whose ids come after `after` in byte
+    /// order.
     public func list(
         limit: Int = 1_000, after: String? = nil
     ) throws(ClientError) -> NotificationPage {
@@ -110,8 +112,8 @@ public actor BlobClient {
         }
     }
 
-    /// Runs one call on the connection. One that the daemon has closed meanwhile, as it does with idle
-    /// ones, is replaced before the call; nothing is ever sent twice.
+    /// Runs one call on the connection. One that the daemon has closed meanwhile, as it does with
+    /// idle ones, is replaced before the call; nothing is ever sent twice.
     private func with<T>(
         _ call: (inout BlobConnection) throws(ClientError) -> T
     ) throws(ClientError) -> T {

@@ -1,7 +1,7 @@
 public import BlobProtocol
 
-// One request, one answer. None of these may be called while pipelined requests are unanswered: their
-// answers would come first.
+// One request, one answer. None of these may be called while pipelined requests are unanswered:
+// their answers would come first.
 extension BlobConnection {
     /// Asks whether the store can commit. Throws `refused` (503 or 507) when it cannot.
     public mutating func ping() throws(ClientError) {
@@ -20,11 +20,13 @@ extension BlobConnection {
         return try receipt()
     }
 
-    /// Stores `byteCount` bytes that `source` gives piece by piece: each call appends the next bytes, at
-    /// least one, to an empty array whose memory is used again. Memory is bounded by the largest piece.
+    /// Stores `byteCount` bytes that `source` gives piece by piece: each call appends the next
+    /// bytes, at least one, to an empty array whose memory is used again. Memory is bounded by the
+    /// largest piece.
     ///
-    /// Throws what `source` throws, and `source` when it gives no more before `byteCount` or more than it;
-    /// then nothing is stored and the connection has ended, because the daemon waits for the rest.
+    /// Throws what `source` throws, and `source` when it gives no more before `byteCount` or more
+    /// than it; then nothing is stored and the connection has ended, because the daemon waits for
+    /// the rest.
     @discardableResult
     public mutating func put(
         _ request: PutRequest, byteCount: UInt64, from source: (inout [UInt8]) throws -> Void
@@ -52,8 +54,8 @@ extension BlobConnection {
         return try receipt()
     }
 
-    /// Fetches a part (nil: `payload`) or a range of it into memory. The digest of a whole one has been
-    /// checked. Throws `notFound` and `expired`, and `refused` with 413 over
+    /// Fetches a part (nil: `payload`) or a range of it into memory. The digest of a whole one has
+    /// been checked. Throws `notFound` and `expired`, and `refused` with 413 over
     /// `Options.payloadByteCountMax`.
     public mutating func get(
         _ id: String, part: String? = nil, range: WireRange? = nil
@@ -70,10 +72,11 @@ extension BlobConnection {
         return try fetched()
     }
 
-    /// Fetches a part piece by piece, in bounded memory. `sink` gets each piece for the time of the call.
+    /// Fetches a part piece by piece, in bounded memory. `sink` gets each piece for the time of the
+    /// call.
     ///
-    /// When `digestMismatch` is thrown all pieces have been handed on: use them only when this returns.
-    /// What `sink` throws is thrown on, after the rest has been received.
+    /// When `digestMismatch` is thrown all pieces have been handed on: use them only when this
+    /// returns. What `sink` throws is thrown on, after the rest has been received.
     @discardableResult
     public mutating func get(
         _ id: String, part: String? = nil, range: WireRange? = nil,
@@ -132,7 +135,8 @@ extension BlobConnection {
         return try document()
     }
 
-    /// A page of at most `limit` (1…1,000) notifications whose ids come after `after` in byte order.
+    /// A page of at most `limit` (1…1,000) notifications whose ids come after `after` in byte
+    /// order.
     public mutating func list(
         limit: Int = 1_000, after: String? = nil
     ) throws(ClientError) -> NotificationPage {

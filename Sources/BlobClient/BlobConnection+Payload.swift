@@ -1,8 +1,8 @@
 import BlobProtocol
 
 extension BlobConnection {
-    /// Receives the body of a get: inflates what came compressed, counts, and compares the digest of what
-    /// was fetched whole.
+    /// Receives the body of a get: inflates what came compressed, counts, and compares the digest
+    /// of what was fetched whole.
     mutating func receivePayload(
         _ header: ResponseFrame, _ info: PayloadInfo, of request: UnansweredRequest,
         _ sink: (PayloadInfo, RawSpan) -> Bool
@@ -47,8 +47,8 @@ extension BlobConnection {
         return .payload(info)
     }
 
-    /// How many bytes as given the answer's head announces. Throws when head and header contradict each
-    /// other or the request.
+    /// How many bytes as given the answer's head announces. Throws when head and header contradict
+    /// each other or the request.
     private func promisedByteCount(
         _ header: ResponseFrame, _ info: PayloadInfo, isHeadOnly: Bool
     ) throws(ClientError) -> UInt64 {

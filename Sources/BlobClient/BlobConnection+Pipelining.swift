@@ -1,8 +1,9 @@
 public import BlobProtocol
 
-// Each call appends one request to those that the next `flush` or `receive` sends, and returns the number
-// that its answer will have. All throw `invalid` for what the daemon would refuse, `tooManyUnanswered` over
-// `DaemonInfo.requestsInFlightMax`, and the connection's `failure` once it has failed.
+// Each call appends one request to those that the next `flush` or `receive` sends, and returns the
+// number that its answer will have. All throw `invalid` for what the daemon would refuse,
+// `tooManyUnanswered` over `DaemonInfo.requestsInFlightMax`, and the connection's `failure` once it
+// has failed.
 extension BlobConnection {
     /// Queues a ping. Answered `done` when the store can commit.
     public mutating func queuePing() throws(ClientError) -> UInt32 {
@@ -29,9 +30,9 @@ extension BlobConnection {
         }
     }
 
-    /// Queues a get of a part (nil: `payload`), or of a range of its bytes as given. With `acceptsGzip`
-    /// the bytes may travel compressed; the sink gets them as given all the same. With `isHeadOnly` no
-    /// bytes come at all.
+    /// Queues a get of a part (nil: `payload`), or of a range of its bytes as given. With
+    /// `acceptsGzip` the bytes may travel compressed; the sink gets them as given all the same.
+    /// With `isHeadOnly` no bytes come at all.
     public mutating func queueGet(
         _ id: String, part: String? = nil, range: WireRange? = nil, acceptsGzip: Bool = false,
         isHeadOnly: Bool = false
@@ -61,7 +62,8 @@ extension BlobConnection {
         }
     }
 
-    /// Queues the removal of a notification with all its parts. Answered `done` when that is on disk.
+    /// Queues the removal of a notification with all its parts. Answered `done` when that is on
+    /// disk.
     public mutating func queueDelete(_ id: String) throws(ClientError) -> UInt32 {
         try queue(.delete) { (out) throws(ProtocolError) in
             try Stat.Request.compose(id: id, into: &out)
@@ -73,8 +75,8 @@ extension BlobConnection {
         try queue(.stats)
     }
 
-    /// Queues a page of a list: at most `limit` (1…1,000) notifications whose ids come after `after` in
-    /// byte order. Answered with a JSON document.
+    /// Queues a page of a list: at most `limit` (1…1,000) notifications whose ids come after
+    /// `after` in byte order. Answered with a JSON document.
     public mutating func queueList(
         limit: Int, after: String? = nil
     ) throws(ClientError) -> UInt32 {

@@ -3,19 +3,21 @@ import BlobProtocol
 /// One connection to a daemon, speaking the binary protocol. Calls block; each waits at most
 /// `Options.timeoutMilliseconds` for the next byte.
 ///
-/// A connection has one owner and is closed when that owner lets go of it. Off the main path of an `async`
-/// program use `BlobClient`, which keeps the blocking away from Swift's threads.
+/// A connection has one owner and is closed when that owner lets go of it. Off the main path of an
+/// `async` program use `BlobClient`, which keeps the blocking away from Swift's threads.
 ///
-/// There are two ways to use one. The plain calls (`put`, `get`, …, in `BlobConnection+Calls.swift`) send
-/// a request and wait for its answer. The pipelined way queues several requests (`queueGet`, …), sends
-/// them together (`flush`) and receives the answers in the same order (`receive`).
+/// There are two ways to use one. The plain calls (`put`, `get`, …, in
+/// `BlobConnection+Calls.swift`) send a request and wait for its answer. The pipelined way queues
+/// several requests (`queueGet`, …), sends them together (`flush`) and receives the answers in the
+/// same order (`receive`).
 public struct BlobConnection: ~Copyable, Sendable {
     /// How to treat a connection.
     public struct Options: Sendable, Hashable {
         /// The longest wait for the daemon to say or take anything, in milliseconds; 0: for ever.
         public var timeoutMilliseconds = 30_000
-        /// Whether the digest of every payload that is fetched whole is computed and compared, which
-        /// takes about as long as fetching it. Only a generator of load has a reason to say no.
+        /// Whether the digest of every payload that is fetched whole is computed and compared,
+        /// which takes about as long as fetching it. Only a generator of load has a reason to say
+        /// no.
         public var checksDigests = true
         /// The most bytes that a call which returns a payload in memory takes.
         public var payloadByteCountMax: UInt64 = 1 << 30
@@ -24,7 +26,8 @@ public struct BlobConnection: ~Copyable, Sendable {
         public init() {}
     }
 
-    /// The most bytes of a JSON document that are taken. A longer one is a violation of the protocol.
+    /// The most bytes of a JSON document that are taken. A longer one is a violation of the
+    /// protocol.
     public static let documentByteCountMax = 64 << 20
 
     /// What the daemon said of itself.
@@ -39,8 +42,8 @@ public struct BlobConnection: ~Copyable, Sendable {
     private var unanswered = RequestQueue()
     private var nextRequestID: UInt32 = 1
 
-    /// Connects to the daemon at `path` and says hello. Throws `noDaemon` when nothing accepts there and
-    /// `refused` when the daemon speaks no version this module does.
+    /// Connects to the daemon at `path` and says hello. Throws `noDaemon` when nothing accepts
+    /// there and `refused` when the daemon speaks no version this module does.
     public static func connect(
         to path: String, options: Options = Options()
     ) throws(ClientError) -> BlobConnection {
@@ -68,8 +71,8 @@ public struct BlobConnection: ~Copyable, Sendable {
         self.daemon = DaemonInfo()
     }
 
-    /// Whether the daemon has closed the connection, as it does with idle ones. Only meaningful while
-    /// nothing is unanswered. One system call.
+    /// Whether the daemon has closed the connection, as it does with idle ones. Only meaningful
+    /// while nothing is unanswered. One system call.
     public var isFinished: Bool {
         failure != nil || input.isAtEnd || socket.isFinished()
     }
@@ -131,12 +134,13 @@ public struct BlobConnection: ~Copyable, Sendable {
         bytes.withUnsafeBytes { output.append(contentsOf: $0) }
     }
 
-    /// Sends everything that is queued. Answers that arrive meanwhile are kept, so that two sides that
-    /// both have much to say do not wait for each other; over 8 MiB of them the wait ends with `timeout`.
+    /// Sends everything that is queued. Answers that arrive meanwhile are kept, so that two sides
+    /// that both have much to say do not wait for each other; over 8 MiB of them the wait ends with
+    /// `timeout`.
     public mutating func flush() throws(ClientError) {
         if let failure { throw failure }
-        // Taken out for the time of sending, which changes other parts of the connection, and put back for
-        // its memory.
+        // Taken out for the time of sending, which changes other parts of the connection, and put
+        // back for its memory.
         var bytes: [UInt8] = []
         swap(&bytes, &output)
         try send(bytes.span.bytes)
@@ -144,8 +148,8 @@ public struct BlobConnection: ~Copyable, Sendable {
         swap(&bytes, &output)
     }
 
-    /// Sends bytes. When the daemon has closed its end already nothing is thrown: what it said before
-    /// doing so, most likely why, is still to be received.
+    /// Sends bytes. When the daemon has closed its end already nothing is thrown: what it said
+    /// before doing so, most likely why, is still to be received.
     mutating func send(_ bytes: RawSpan) throws(ClientError) {
         var offset = 0
         do throws(ClientError) {
@@ -166,9 +170,10 @@ public struct BlobConnection: ~Copyable, Sendable {
 
     /// Receives the answer to the oldest request that has none.
     ///
-    /// The bytes of a payload go to `sink` piece by piece, as they were given, each good for the one
-    /// call. When `sink` returns false the rest is received and thrown away, and the connection goes on.
-    /// What is wrong with this one request comes back in the outcome; what ends the connection is thrown.
+    /// The bytes of a payload go to `sink` piece by piece, as they were given, each good for the
+    /// one call. When `sink` returns false the rest is received and thrown away, and the connection
+    /// goes on. What is wrong with this one request comes back in the outcome; what ends the
+    /// connection is thrown.
     public mutating func receive(
         _ sink: (PayloadInfo, RawSpan) -> Bool = { _, _ in true }
     ) throws(ClientError) -> Answer {
@@ -319,7 +324,8 @@ public struct BlobConnection: ~Copyable, Sendable {
         }
     }
 
-    /// Remembers what ended the connection. A problem that the daemon closed behind is no less of an end.
+    /// Remembers what ended the connection. A problem that the daemon closed behind is no less of
+    /// an end.
     @discardableResult
     mutating func fail(_ error: ClientError) -> ClientError {
         if failure == nil { failure = error }

@@ -2,8 +2,8 @@ public import BlobProtocol
 
 /// Why a call did not do what it was asked to.
 ///
-/// `notFound`, `expired`, `refused`, `digestMismatch` and `invalid` are about one request: the connection
-/// can be used on. After the others it cannot; make a new one.
+/// `notFound`, `expired`, `refused`, `digestMismatch` and `invalid` are about one request: the
+/// connection can be used on. After the others it cannot; make a new one.
 public enum ClientError: Error, Sendable, Hashable {
     /// Nothing accepts connections at the path: no socket, no daemon behind it, or no permission.
     case noDaemon(path: String, errno: Int32)
@@ -15,8 +15,8 @@ public enum ClientError: Error, Sendable, Hashable {
     case expired(DaemonProblem)
     /// The daemon refused the request; the problem says why.
     case refused(DaemonProblem)
-    /// The request was not sent, because the daemon would have refused it: the error names the value
-    /// and the limit.
+    /// The request was not sent, because the daemon would have refused it: the error names the
+    /// value and the limit.
     case invalid(ProtocolError)
     /// The bytes that came are not the bytes that were stored.
     case digestMismatch(expected: PayloadDigest, got: PayloadDigest)

@@ -1,9 +1,10 @@
 import FoundationEssentials
 
-/// Why the daemon refused, as it said it: the members of an `application/problem+json` document (RFC 9457)
-/// that every error answer has, in either dialect.
+/// Why the daemon refused, as it said it: the members of an `application/problem+json` document
+/// (RFC 9457) that every error answer has, in either dialect.
 public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConvertible {
-    /// The most bytes of a problem document that are read. A longer one is a violation of the protocol.
+    /// The most bytes of a problem document that are read. A longer one is a violation of the
+    /// protocol.
     public static let byteCountMax = 65_536
 
     /// HTTP's number for the outcome.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 
-/// A notification as `stat` and `list` describe it. Times are RFC 3339 in UTC, as the daemon wrote them.
+/// A notification as `stat` and `list` describe it. Times are RFC 3339 in UTC, as the daemon wrote
+/// them.
 public struct NotificationRecord: Sendable, Hashable, Codable {
     /// A named payload of a notification.
     public struct Part: Sendable, Hashable, Codable {

@@ -1,7 +1,7 @@
 import CZlib
 
-/// Turns a gzip stream that comes in pieces back into bytes as given, in bounded memory: one buffer of
-/// 64 KiB and zlib's window. Stands for `inflateInit2`, `inflate` and `inflateEnd`.
+/// Turns a gzip stream that comes in pieces back into bytes as given, in bounded memory: one buffer
+/// of 64 KiB and zlib's window. Stands for `inflateInit2`, `inflate` and `inflateEnd`.
 ///
 /// The `z_stream` is on the heap, because zlib keeps a pointer to it, so it must not move.
 struct GzipReader: ~Copyable {

@@ -1,7 +1,7 @@
 /// Bytes that have been received and not been read yet.
 struct InputBuffer: Sendable {
-    /// What is received at once when there is room, in bytes: large enough that a big payload takes few
-    /// system calls.
+    /// What is received at once when there is room, in bytes: large enough that a big payload takes
+    /// few system calls.
     static let byteCountMin = 262_144
     /// How far the buffer may grow while a request is being sent and answers keep coming, in bytes.
     static let byteCountMax = 8 << 20

@@ -17,7 +17,8 @@ public struct PayloadDigest: Sendable, Hashable, CustomStringConvertible {
         words = (word(0), word(1), word(2), word(3))
     }
 
-    /// The digest written as `sha256:` and 64 lower-case hexadecimal digits, or nil for anything else.
+    /// The digest written as `sha256:` and 64 lower-case hexadecimal digits, or nil for anything
+    /// else.
     public init?(_ text: some StringProtocol) {
         let prefix = "sha256:"
         guard text.hasPrefix(prefix) else { return nil }

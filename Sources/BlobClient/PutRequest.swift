@@ -1,11 +1,12 @@
 import BlobProtocol
 
-/// What to store, besides the bytes. The limits are those of the protocol (`WireLimits`) and are checked
-/// before anything is sent.
+/// What to store, besides the bytes. The limits are those of the protocol (`WireLimits`) and are
+/// checked before anything is sent.
 public struct PutRequest: Sendable, Hashable {
     /// How long a notification lives.
     public enum Lifetime: Sendable, Hashable {
-        /// As long as the daemon gives what comes without a lifetime (`DaemonInfo.defaultTTLSeconds`).
+        /// As long as the daemon gives what comes without a lifetime
+        /// (`DaemonInfo.defaultTTLSeconds`).
         case standard
         /// So many seconds from when the daemon takes it, at least 1.
         case seconds(Int64)
@@ -13,8 +14,8 @@ public struct PutRequest: Sendable, Hashable {
         case until(milliseconds: Int64)
     }
 
-    /// The notification's id, 1…255 bytes of UTF-8 without control characters and `/`; nil: the daemon
-    /// chooses one, and the answer tells it.
+    /// The notification's id, 1…255 bytes of UTF-8 without control characters and `/`; nil: the
+    /// daemon chooses one, and the answer tells it.
     public var id: String?
     /// The part's name; nil: `payload`.
     public var part: String?
@@ -43,8 +44,8 @@ public struct PutRequest: Sendable, Hashable {
         self.lifetime = lifetime
     }
 
-    /// The same as the protocol has it. Throws `invalid` for an id, a part and so on that is there but
-    /// empty, which the wire cannot tell from one that is absent.
+    /// The same as the protocol has it. Throws `invalid` for an id, a part and so on that is there
+    /// but empty, which the wire cannot tell from one that is absent.
     func draft() throws(ClientError) -> Put.Draft {
         if id == "" { throw .invalid(ProtocolError(.badID, "the id is empty")) }
         if part == "" { throw .invalid(ProtocolError(.badPart, "the part name is empty")) }

@@ -4,8 +4,8 @@ import Glibc
 
 /// A connected stream socket of the Unix domain. It is closed when its owner lets go of it.
 ///
-/// The socket blocks. `SO_RCVTIMEO` and `SO_SNDTIMEO` bound each wait; a peer that has gone is an error
-/// and never a SIGPIPE (`MSG_NOSIGNAL`).
+/// The socket blocks. `SO_RCVTIMEO` and `SO_SNDTIMEO` bound each wait; a peer that has gone is an
+/// error and never a SIGPIPE (`MSG_NOSIGNAL`).
 struct UnixSocket: ~Copyable, Sendable {
     /// The longest path that fits `sun_path` with the zero behind it, in bytes.
     static let pathByteCountMax = 107
@@ -72,8 +72,8 @@ struct UnixSocket: ~Copyable, Sendable {
 
     deinit { close(descriptor) }
 
-    /// Sends some of `bytes` without waiting. Returns how many were taken; 0 when the queue is full; nil
-    /// when the peer has gone (what it said before can still be received).
+    /// Sends some of `bytes` without waiting. Returns how many were taken; 0 when the queue is
+    /// full; nil when the peer has gone (what it said before can still be received).
     func sendWithoutWaiting(_ bytes: RawSpan) throws(ClientError) -> Int? {
         while true {
             // The span keeps its memory alive for the call, and `send` copies out of it.

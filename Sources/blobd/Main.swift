@@ -32,8 +32,8 @@ struct Blobd: ParsableCommand {
             BenchCommand.self,
         ])
 
-    /// Parses the arguments, runs the command and ends the process with the contract's exit codes, which
-    /// are not those that ArgumentParser would choose.
+    /// Parses the arguments, runs the command and ends the process with the contract's exit codes,
+    /// which are not those that ArgumentParser would choose.
     static func main() {
         do {
             try CommandLineText.checkArguments()

@@ -4,8 +4,8 @@ import Testing
 
 @testable import BlobClient
 
-/// Fetching: whatever the pieces in which an answer arrives, its bytes come out as they were stored, or an
-/// error does.
+/// Fetching: whatever the pieces in which an answer arrives, its bytes come out as they were
+/// stored, or an error does.
 @Suite struct FetchingTests {
     @Test(arguments: [0, 1, 23, 24, 4_096])
     func anAnswerThatComesByteByByteIsRead(byteCount: Int) throws {

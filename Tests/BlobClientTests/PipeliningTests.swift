@@ -67,7 +67,8 @@ import Testing
     }
 
     @Test func twoSidesThatBothHaveMuchToSayDoNotWaitForEachOther() throws {
-        // The daemon answers a get with more than fits the socket, and reads the put behind it only then.
+        // The daemon answers a get with more than fits the socket, and reads the put behind it only
+        // then.
         let fetched = patternBytes(2 << 20)
         let stored = patternBytes(2 << 20, seed: 2)
         let daemon = try ScriptedDaemon.greeting { peer in

@@ -3,8 +3,8 @@ import Testing
 
 @testable import BlobClient
 
-/// What the daemon refuses comes back as its own words, and the connection goes on; what breaks the protocol
-/// ends it.
+/// What the daemon refuses comes back as its own words, and the connection goes on; what breaks the
+/// protocol ends it.
 @Suite struct RefusalTests {
     private static func problem(_ code: ErrorCode, _ detail: String) -> [UInt8] {
         var body: [UInt8] = []

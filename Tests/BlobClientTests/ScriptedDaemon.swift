@@ -7,8 +7,8 @@ import Synchronization
 
 /// The other end of a connection, played by a script on a thread of its own.
 ///
-/// The script reads requests and writes whatever bytes it likes; the connection is closed when it returns.
-/// `wait` returns what went wrong in it.
+/// The script reads requests and writes whatever bytes it likes; the connection is closed when it
+/// returns. `wait` returns what went wrong in it.
 final class ScriptedDaemon: Sendable {
     /// The descriptor for the client, which closes it.
     let clientDescriptor: CInt

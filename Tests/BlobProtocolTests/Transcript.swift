@@ -1,5 +1,5 @@
-/// Reads the transcripts out of `docs/PROTOCOL.md`, which explains how they are written. It depends on
-/// nothing, so that the daemon's tests can use a copy of it.
+/// Reads the transcripts out of `docs/PROTOCOL.md`, which explains how they are written. It depends
+/// on nothing, so that the daemon's tests can use a copy of it.
 struct Transcript: Sendable {
     /// What is sent and what comes back.
     struct Exchange: Sendable {

@@ -3,7 +3,8 @@ import Testing
 
 @testable import blobd
 
-/// What a client is given time for. Deadlines are set short, and the test waits for what follows from them.
+/// What a client is given time for. Deadlines are set short, and the test waits for what follows
+/// from them.
 @Suite struct DeadlineTests {
     @Test("A head that is not finished in time is answered 408, and the connection ends")
     func head() throws {

@@ -1,7 +1,7 @@
 import Testing
 
-/// A sync that fails: whether the change is on disk is not known, and the kernel has forgotten which pages were not written, so
-/// nothing may be synced again. `strace` makes the call fail.
+/// A sync that fails: whether the change is on disk is not known, and the kernel has forgotten
+/// which pages were not written, so nothing may be synced again. `strace` makes the call fail.
 @Suite(.enabled(if: Machine.canTrace)) struct FailedSyncTests {
     @Test("The publisher is told, and the daemon stops with an error")
     func failedSync() throws {

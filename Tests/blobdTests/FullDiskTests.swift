@@ -1,8 +1,8 @@
 import Glibc
 import Testing
 
-/// A disk without room is a state: publishes are refused, everything else goes on. The disk is a small tmpfs, which only root can
-/// mount.
+/// A disk without room is a state: publishes are refused, everything else goes on. The disk is a
+/// small tmpfs, which only root can mount.
 @Suite(.enabled(if: Machine.canMount), .serialized) struct FullDiskTests {
     @Test("Full: 507, right reads, deletes, and publishes again after them")
     func full() throws {

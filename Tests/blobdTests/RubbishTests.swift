@@ -1,7 +1,8 @@
 import BlobProtocol
 import Testing
 
-/// Garbage in both dialects: the daemon answers or hangs up, and the same process is there at the end.
+/// Garbage in both dialects: the daemon answers or hangs up, and the same process is there at the
+/// end.
 @Suite struct RubbishTests {
     @Test("Thousands of random, mutated and truncated messages change nothing")
     func rubbish() throws {

@@ -1,7 +1,8 @@
 import BlobProtocol
 import Testing
 
-/// The transcripts of `docs/PROTOCOL.md`, sent to a daemon with an empty store and default settings.
+/// The transcripts of `docs/PROTOCOL.md`, sent to a daemon with an empty store and default
+/// settings.
 @Suite struct TranscriptTests {
     static let transcripts: [Transcript] = {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")

@@ -1,5 +1,5 @@
-// What the heads have in common: a part of fixed size whose last fields count the bytes of the texts
-// that follow it, and nothing behind them.
+// What the heads have in common: a part of fixed size whose last fields count the bytes of the
+// texts that follow it, and nothing behind them.
 
 /// Hands out the texts behind a head's fixed part, one after another.
 struct HeadTexts {
@@ -16,7 +16,8 @@ struct HeadTexts {
         return Slice(offset: position, count: count)
     }
 
-    /// Throws `malformed` unless the texts end where the head does. Called before any slice is used.
+    /// Throws `malformed` unless the texts end where the head does. Called before any slice is
+    /// used.
     func checkEnd(of head: RawSpan, _ operation: Opcode) throws(ProtocolError) {
         guard position == head.byteCount else {
             throw ProtocolError(

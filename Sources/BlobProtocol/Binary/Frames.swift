@@ -19,8 +19,8 @@ public struct RequestFrame: Sendable, Hashable {
     public var requestID: UInt32
     /// The size of the head behind the header, in bytes, at most `frameHeadByteCountMax`.
     public var headByteCount: UInt32
-    /// The size of the body behind the head, in bytes: any value at all, until it is compared with a
-    /// limit.
+    /// The size of the body behind the head, in bytes: any value at all, until it is compared with
+    /// a limit.
     public var bodyByteCount: UInt64
 
     /// The operation, or nil when this version does not know it: answer 405 and skip head and body.
@@ -101,8 +101,8 @@ public struct RequestFrame: Sendable, Hashable {
         out.append(littleEndian: bodyByteCount)
     }
 
-    /// Appends a header and the head that `head` appends, and fills in the head's size. The body is the
-    /// caller's to send. When `head` throws, `out` is as it was before.
+    /// Appends a header and the head that `head` appends, and fills in the head's size. The body is
+    /// the caller's to send. When `head` throws, `out` is as it was before.
     public static func compose(
         _ operation: Opcode, flags: RequestFlags = [], requestID: UInt32, bodyByteCount: UInt64 = 0,
         into out: inout [UInt8],
@@ -165,8 +165,8 @@ public struct ResponseFrame: Sendable, Hashable {
             headByteCount: headByteCount, bodyByteCount: bodyByteCount)
     }
 
-    /// Reads the header at the start of `bytes`; nil when more bytes are needed. Throws when what comes
-    /// is not a response of this version; a wrong first byte is reported at once.
+    /// Reads the header at the start of `bytes`; nil when more bytes are needed. Throws when what
+    /// comes is not a response of this version; a wrong first byte is reported at once.
     public static func parse(_ bytes: RawSpan) throws(FrameError) -> ResponseFrame? {
         guard bytes.byteCount > 0 else { return nil }
         guard bytes.byte(0) == Wire.responseMagic else {

@@ -1,5 +1,5 @@
-/// Fetching a payload by its digest. The flags are get's, and so is the answer (`Get.Response`, with
-/// revision and creation time 0 and the media type `application/octet-stream`).
+/// Fetching a payload by its digest. The flags are get's, and so is the answer (`Get.Response`,
+/// with revision and creation time 0 and the media type `application/octet-stream`).
 public enum GetBlob {
     /// What the client says, 48 bytes:
     ///
@@ -32,8 +32,8 @@ public enum GetBlob {
                 isHeadOnly: flags.contains(.headOnly))
         }
 
-        /// Appends a head that asks for `range` of the blob with this digest. Throws `bad_digest` unless
-        /// the digest is 32 bytes, before anything is appended.
+        /// Appends a head that asks for `range` of the blob with this digest. Throws `bad_digest`
+        /// unless the digest is 32 bytes, before anything is appended.
         public static func compose(
             digest: RawSpan, range: WireRange? = nil, into out: inout [UInt8]
         ) throws(ProtocolError) {

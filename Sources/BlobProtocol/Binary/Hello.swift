@@ -20,8 +20,8 @@ public enum Hello {
             self.highestVersion = highestVersion
         }
 
-        /// Reads a whole head. Throws `version`, which ends the connection, when this module's version
-        /// is not among those of the client.
+        /// Reads a whole head. Throws `version`, which ends the connection, when this module's
+        /// version is not among those of the client.
         public static func parse(
             _ head: RawSpan, flags: RequestFlags = []
         ) throws(ProtocolError) -> Request {
@@ -116,8 +116,8 @@ public enum Hello {
             return response
         }
 
-        /// Appends the head. The store id must be 16 bytes and the server's version at most 255; both
-        /// are the daemon's own, so that anything else is a mistake in it.
+        /// Appends the head. The store id must be 16 bytes and the server's version at most 255;
+        /// both are the daemon's own, so that anything else is a mistake in it.
         public func compose(
             storeID: RawSpan, serverVersion: RawSpan, into out: inout [UInt8]
         ) {

@@ -1,4 +1,5 @@
-/// Listing notifications in the byte order of their ids, a page at a time. The answer's body is JSON.
+/// Listing notifications in the byte order of their ids, a page at a time. The answer's body is
+/// JSON.
 public enum List {
     /// What the client says, 8 bytes and a text:
     ///

@@ -1,5 +1,5 @@
-/// Storing a payload for a notification. The request's body is the payload; the answer is sent after
-/// it is on disk.
+/// Storing a payload for a notification. The request's body is the payload; the answer is sent
+/// after it is on disk.
 public enum Put {
     /// What the client says, 32 bytes and six texts:
     ///
@@ -19,11 +19,11 @@ public enum Put {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 32
 
-        /// The lifetime asked for, at least 1; nil when there is none in the request. Whether it is too
-        /// long is for the daemon to say.
+        /// The lifetime asked for, at least 1; nil when there is none in the request. Whether it is
+        /// too long is for the daemon to say.
         public var ttlSeconds: Int64?
-        /// The expiry asked for, in milliseconds since 1970, within what RFC 3339 can write; nil when
-        /// there is none in the request.
+        /// The expiry asked for, in milliseconds since 1970, within what RFC 3339 can write; nil
+        /// when there is none in the request.
         public var expiryMilliseconds: Int64?
         /// The id, or an empty slice when the daemon shall choose one.
         public var id: Slice
@@ -141,7 +141,8 @@ public enum Put {
             return flags
         }
 
-        /// Appends the head, after checking it as the daemon will. Throws before anything is appended.
+        /// Appends the head, after checking it as the daemon will. Throws before anything is
+        /// appended.
         public func compose(into out: inout [UInt8]) throws(ProtocolError) {
             try Lifetime.check(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds)
             if !id.isEmpty { try Names.checkID(id.span.bytes) }

@@ -62,8 +62,8 @@ extension Put {
             return response
         }
 
-        /// Appends the head. The digest must be 32 bytes and the id at most 255, as every checked one
-        /// is.
+        /// Appends the head. The digest must be 32 bytes and the id at most 255, as every checked
+        /// one is.
         public func compose(digest: RawSpan, id: RawSpan, into out: inout [UInt8]) {
             precondition(digest.byteCount == Wire.digestByteCount)
             precondition(id.byteCount <= WireLimits.idByteCountMax)

@@ -1,5 +1,5 @@
-/// Asking about a notification (stat) and removing one (delete), whose requests look alike. The answer
-/// to stat has the record as JSON for its body; that to delete is empty.
+/// Asking about a notification (stat) and removing one (delete), whose requests look alike. The
+/// answer to stat has the record as JSON for its body; that to delete is empty.
 public enum Stat {
     /// What the client says, 8 bytes and a text:
     ///

@@ -1,5 +1,5 @@
-/// Which codings of an answer a client takes (RFC 9110, section 12.5.3). Several field lines add up.
-/// Weights are in thousandths.
+/// Which codings of an answer a client takes (RFC 9110, section 12.5.3). Several field lines add
+/// up. Weights are in thousandths.
 public struct AcceptEncoding: Sendable, Hashable {
     private var gzip: Int16 = -1
     private var identity: Int16 = -1
@@ -7,17 +7,18 @@ public struct AcceptEncoding: Sendable, Hashable {
 
     init() {}
 
-    /// Whether gzip may be sent. Without the field any coding might be, but a client that says nothing
-    /// is often one that cannot inflate: it gets none.
+    /// Whether gzip may be sent. Without the field any coding might be, but a client that says
+    /// nothing is often one that cannot inflate: it gets none.
     public var acceptsGzip: Bool { gzipWeight > 0 }
 
-    /// Whether the bytes may be sent as they are: unless `identity;q=0` says no, or `*;q=0` does and
-    /// nothing else speaks of identity.
+    /// Whether the bytes may be sent as they are: unless `identity;q=0` says no, or `*;q=0` does
+    /// and nothing else speaks of identity.
     public var acceptsIdentity: Bool {
         identity >= 0 ? identity > 0 : any != 0
     }
 
-    /// Whether gzip is what to send when both are at hand: accepted, and not liked less than identity.
+    /// Whether gzip is what to send when both are at hand: accepted, and not liked less than
+    /// identity.
     public var prefersGzip: Bool {
         acceptsGzip && gzipWeight >= identity
     }
@@ -44,8 +45,8 @@ public struct AcceptEncoding: Sendable, Hashable {
         }
     }
 
-    /// The weight behind a coding, `OWS ";" OWS "q=" qvalue` (RFC 9110, section 12.4.2), in thousandths;
-    /// 1,000 when there is none, nil when it is malformed.
+    /// The weight behind a coding, `OWS ";" OWS "q=" qvalue` (RFC 9110, section 12.4.2), in
+    /// thousandths; 1,000 when there is none, nil when it is malformed.
     private static func weight(_ text: RawSpan) -> Int16? {
         var index = 0
         Token.skipBlanks(text, &index)

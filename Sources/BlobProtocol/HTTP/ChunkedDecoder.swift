@@ -1,5 +1,6 @@
-/// Takes a body apart that comes in chunks (RFC 9112, section 7.1), in pieces of any size. Extensions and
-/// trailers are checked and dropped. It holds no bytes: the payload is handed out where it lies.
+/// Takes a body apart that comes in chunks (RFC 9112, section 7.1), in pieces of any size.
+/// Extensions and trailers are checked and dropped. It holds no bytes: the payload is handed out
+/// where it lies.
 public struct ChunkedDecoder: Sendable, Hashable {
     /// What one call found.
     public struct Step: Sendable, Hashable {
@@ -31,9 +32,10 @@ public struct ChunkedDecoder: Sendable, Hashable {
     public var isComplete: Bool { state == .complete }
 
     /// Reads on: up to the end of the next piece of payload, to the body's end, or to the end of
-    /// `bytes`, whichever comes first. Call it again with what is left until all is used or the step
-    /// says complete; each call uses at least one byte unless there is none. Throws `malformed`, or
-    /// `headers_too_large` for too long a trailer section; close the connection then.
+    /// `bytes`, whichever comes first. Call it again with what is left until all is used or the
+    /// step says complete; each call uses at least one byte unless there is none. Throws
+    /// `malformed`, or `headers_too_large` for too long a trailer section; close the connection
+    /// then.
     public mutating func next(_ bytes: RawSpan) throws(ProtocolError) -> Step {
         var index = 0
         while index < bytes.byteCount, state != .complete {

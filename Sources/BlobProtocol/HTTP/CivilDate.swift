@@ -1,5 +1,6 @@
-/// A day of the Gregorian calendar and its number, counted from 1970-01-01. Whole-number arithmetic on
-/// years that begin in March, so that the leap day comes last and months fall into a steady pattern.
+/// A day of the Gregorian calendar and its number, counted from 1970-01-01. Whole-number arithmetic
+/// on years that begin in March, so that the leap day comes last and months fall into a steady
+/// pattern.
 struct CivilDate: Sendable, Hashable {
     var year: Int
     var month: Int

@@ -1,20 +1,20 @@
-/// Comparing entity tags (RFC 9110, section 8.8.3). `tag` is always the current one of what is asked for,
-/// strong and with its quotes.
+/// Comparing entity tags (RFC 9110, section 8.8.3). `tag` is always the current one of what is
+/// asked for, strong and with its quotes.
 public enum EntityTags {
-    /// `If-None-Match`: whether one of the tags in the field's value is the same by weak comparison, or
-    /// the value is `*`. False when the value is malformed anywhere.
+    /// `If-None-Match`: whether one of the tags in the field's value is the same by weak
+    /// comparison, or the value is `*`. False when the value is malformed anywhere.
     public static func matchesWeakly(_ fieldValue: RawSpan, tag: RawSpan) -> Bool {
         matches(fieldValue, tag: tag, weakly: true)
     }
 
-    /// `If-Match`: whether one of the tags in the field's value is the same by strong comparison, or the
-    /// value is `*`. False when the value is malformed anywhere.
+    /// `If-Match`: whether one of the tags in the field's value is the same by strong comparison,
+    /// or the value is `*`. False when the value is malformed anywhere.
     public static func matchesStrongly(_ fieldValue: RawSpan, tag: RawSpan) -> Bool {
         matches(fieldValue, tag: tag, weakly: false)
     }
 
-    /// `If-Range` (RFC 9110, section 13.1.5): whether its value is the very tag. A weak tag never is, and
-    /// neither is a date, since nothing here has a modification time.
+    /// `If-Range` (RFC 9110, section 13.1.5): whether its value is the very tag. A weak tag never
+    /// is, and neither is a date, since nothing here has a modification time.
     public static func matchesIfRange(_ fieldValue: RawSpan, tag: RawSpan) -> Bool {
         fieldValue.equals(tag)
     }

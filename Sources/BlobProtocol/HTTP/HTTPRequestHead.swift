@@ -1,5 +1,6 @@
-/// The head of an HTTP/1.1 request (RFC 9112): everything the daemon acts upon, as plain old data with
-/// slices of the buffer it was parsed from. Fields that mean nothing here are checked and dropped.
+/// The head of an HTTP/1.1 request (RFC 9112): everything the daemon acts upon, as plain old data
+/// with slices of the buffer it was parsed from. Fields that mean nothing here are checked and
+/// dropped.
 public struct HTTPRequestHead: Sendable, Hashable {
     /// The method.
     public var method = HTTPMethod.other
@@ -12,23 +13,24 @@ public struct HTTPRequestHead: Sendable, Hashable {
     public var query = Slice.empty
     /// 1 for HTTP/1.1, 0 for HTTP/1.0.
     public var minorVersion: UInt8 = 1
-    /// How many bytes the body has; nil when it is not said. With neither this nor `isChunked` there is
-    /// no body (RFC 9112, section 6.3).
+    /// How many bytes the body has; nil when it is not said. With neither this nor `isChunked`
+    /// there is no body (RFC 9112, section 6.3).
     public var contentLength: UInt64?
     /// Whether the body comes in chunks.
     public var isChunked = false
-    /// Whether the client waits for 100 before it sends the body. Never in HTTP/1.0 (RFC 9110, section
-    /// 10.1.1).
+    /// Whether the client waits for 100 before it sends the body. Never in HTTP/1.0 (RFC 9110,
+    /// section 10.1.1).
     public var expectsContinue = false
     /// Whether the connection goes on after the answer (RFC 9112, section 9.3).
     public var keepAlive = true
     /// The value of `Content-Type`, not checked; nil when absent.
     public var contentType: Slice?
-    /// The value of `Content-Encoding`; nil when absent. A coding other than identity is for the daemon to
-    /// refuse with 415 (RFC 9110, section 8.4).
+    /// The value of `Content-Encoding`; nil when absent. A coding other than identity is for the
+    /// daemon to refuse with 415 (RFC 9110, section 8.4).
     public var contentEncoding: Slice?
-    /// The range asked for. `none` as well when it was malformed, in several pieces, of another unit or
-    /// with another method than GET, all of which mean that the field is ignored (RFC 9110, section 14.2).
+    /// The range asked for. `none` as well when it was malformed, in several pieces, of another
+    /// unit or with another method than GET, all of which mean that the field is ignored (RFC 9110,
+    /// section 14.2).
     public var range = RangeSpec.none
     /// The value of `If-Range`; nil when absent. See `EntityTags.matchesIfRange`.
     public var ifRange: Slice?
@@ -47,10 +49,11 @@ public struct HTTPRequestHead: Sendable, Hashable {
     public var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
 
     /// Reads the head at the start of `bytes`, in a single pass; nil when more bytes are needed.
-    /// `consumed` counts the head with its empty line and the empty lines before it; the body begins there.
+    /// `consumed` counts the head with its empty line and the empty lines before it; the body
+    /// begins there.
     ///
-    /// Throws what to answer when the head is wrong: after that answer the connection must be closed,
-    /// for where the next request begins is not known.
+    /// Throws what to answer when the head is wrong: after that answer the connection must be
+    /// closed, for where the next request begins is not known.
     ///
     /// Calling this again and again with a buffer that grows costs the square of its size; keep a
     /// `HeadScanner` with each connection and use `parse(_:resuming:)`.
@@ -65,9 +68,10 @@ public struct HTTPRequestHead: Sendable, Hashable {
         return (parser.head, parser.index)
     }
 
-    /// The same for a buffer that grows: the first call reads what there is, later ones only look for the
-    /// head's end from where the last one stopped, and read the head when it is whole. Linear in the size
-    /// of the head however it arrives. `scanner` starts anew by itself after a head was returned.
+    /// The same for a buffer that grows: the first call reads what there is, later ones only look
+    /// for the head's end from where the last one stopped, and read the head when it is whole.
+    /// Linear in the size of the head however it arrives. `scanner` starts anew by itself after a
+    /// head was returned.
     ///
     /// `bytes` must begin at the same byte in each call until a head is returned.
     public static func parse(

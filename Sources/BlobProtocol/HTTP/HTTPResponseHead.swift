@@ -1,5 +1,5 @@
-/// Writing the head of a response, piece by piece, at the end of a caller's buffer: `begin`, the fields,
-/// `end`. Nothing is allocated but what the buffer grows by.
+/// Writing the head of a response, piece by piece, at the end of a caller's buffer: `begin`, the
+/// fields, `end`. Nothing is allocated but what the buffer grows by.
 public enum HTTPResponseHead {
     /// The whole interim answer to `Expect: 100-continue` (RFC 9110, section 15.2.1).
     public static let interimContinue: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
@@ -34,8 +34,8 @@ public enum HTTPResponseHead {
         out.append("\r\n")
     }
 
-    /// Appends a field line whose value comes from elsewhere. Control characters in it are left out,
-    /// so that it can never end the line; checked values have none.
+    /// Appends a field line whose value comes from elsewhere. Control characters in it are left
+    /// out, so that it can never end the line; checked values have none.
     public static func field(_ name: StaticString, _ value: RawSpan, into out: inout [UInt8]) {
         out.append(name)
         out.append(": ")
@@ -52,8 +52,8 @@ public enum HTTPResponseHead {
         out.append("\r\n")
     }
 
-    /// Appends `Content-Range` for the bytes from `lower` up to and not including `upper`, which must be
-    /// greater, of `total` (RFC 9110, section 14.4).
+    /// Appends `Content-Range` for the bytes from `lower` up to and not including `upper`, which
+    /// must be greater, of `total` (RFC 9110, section 14.4).
     public static func contentRange(
         _ lower: UInt64, upTo upper: UInt64, of total: UInt64, into out: inout [UInt8]
     ) {

@@ -12,8 +12,8 @@ struct SeenFields {
 }
 
 extension HeadParser {
-    /// Takes note of one field line. Names are compared without regard to case (RFC 9110, section 5.1);
-    /// their length tells most of them apart.
+    /// Takes note of one field line. Names are compared without regard to case (RFC 9110, section
+    /// 5.1); their length tells most of them apart.
     mutating func field(
         _ bytes: RawSpan, name: Slice, value: Slice
     ) throws(ProtocolError) {
@@ -84,7 +84,8 @@ extension HeadParser {
         }
     }
 
-    /// RFC 9112, section 6. Whatever could make two programs disagree about a body's length is refused.
+    /// RFC 9112, section 6. Whatever could make two programs disagree about a body's length is
+    /// refused.
     private mutating func finishTransferCoding(_ bytes: RawSpan) throws(ProtocolError) {
         guard fields.transferEncodingCount > 0 else { return }
         guard head.contentLength == nil else {

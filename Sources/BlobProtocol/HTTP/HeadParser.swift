@@ -45,7 +45,8 @@ struct HeadParser {
         return index < bytes.byteCount
     }
 
-    /// `method SP request-target SP HTTP-version CRLF` (RFC 9112, section 3), with single spaces only.
+    /// `method SP request-target SP HTTP-version CRLF` (RFC 9112, section 3), with single spaces
+    /// only.
     private mutating func requestLine(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
         let count = bytes.byteCount
         while index < count, Token.isToken(bytes.byte(index)) { index += 1 }
@@ -104,8 +105,8 @@ struct HeadParser {
         return true
     }
 
-    /// `field-name ":" OWS field-value OWS CRLF` (RFC 9112, section 5). No blank before the colon, no
-    /// line that continues the one before.
+    /// `field-name ":" OWS field-value OWS CRLF` (RFC 9112, section 5). No blank before the colon,
+    /// no line that continues the one before.
     private mutating func fieldLine(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
         let count = bytes.byteCount
         let start = index
@@ -139,8 +140,9 @@ struct HeadParser {
         return true
     }
 
-    /// Moves past CR LF. A CR or LF alone is refused, although RFC 9112, section 2.2, would let a lone LF
-    /// pass: two programs that disagree about where a line ends can be played against each other.
+    /// Moves past CR LF. A CR or LF alone is refused, although RFC 9112, section 2.2, would let a
+    /// lone LF pass: two programs that disagree about where a line ends can be played against each
+    /// other.
     private mutating func lineEnd(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
         guard bytes.byte(index) == 0x0D else {
             if bytes.byte(index) == 0x0A { throw Self.bareLF }

@@ -13,8 +13,8 @@ public struct HeadScanner: Sendable, Hashable {
     /// Whether nothing has been looked at yet.
     public var isFresh: Bool { position == 0 }
 
-    /// Looks at the bytes that were added since the last call: true when the head's end is among them.
-    /// Throws when a limit is passed or a line ends in a bare LF, as the parser will.
+    /// Looks at the bytes that were added since the last call: true when the head's end is among
+    /// them. Throws when a limit is passed or a line ends in a bare LF, as the parser will.
     mutating func scan(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
         while position < bytes.byteCount {
             let index = position

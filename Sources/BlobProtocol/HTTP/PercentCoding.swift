@@ -11,8 +11,8 @@ public enum PercentCoding {
         return true
     }
 
-    /// Appends the decoded bytes, at most as many as there are in `text`. Throws an error of `code` for
-    /// a `%` without two hexadecimal digits behind it; `out` then has the bytes before it.
+    /// Appends the decoded bytes, at most as many as there are in `text`. Throws an error of `code`
+    /// for a `%` without two hexadecimal digits behind it; `out` then has the bytes before it.
     public static func decode(
         _ text: RawSpan, plusIsSpace: Bool = false, orThrow code: ErrorCode = .malformed,
         into out: inout [UInt8]
@@ -39,8 +39,8 @@ public enum PercentCoding {
         }
     }
 
-    /// Appends `bytes` so that they can stand as one segment of a path or as a value in a query: all but
-    /// RFC 3986's unreserved characters are encoded.
+    /// Appends `bytes` so that they can stand as one segment of a path or as a value in a query:
+    /// all but RFC 3986's unreserved characters are encoded.
     public static func encode(_ bytes: RawSpan, into out: inout [UInt8]) {
         for index in 0..<bytes.byteCount {
             let byte = bytes.byte(index)

@@ -14,8 +14,9 @@ public struct PublishQuery: Sendable, Hashable {
     /// Nothing given.
     public init() {}
 
-    /// Reads a query; an empty one gives nothing. Throws `bad_query` for a name that is unknown or given
-    /// twice and for bad escapes, and the fitting code for a bad value. Allocates what it returns.
+    /// Reads a query; an empty one gives nothing. Throws `bad_query` for a name that is unknown or
+    /// given twice and for bad escapes, and the fitting code for a bad value. Allocates what it
+    /// returns.
     public static func parse(_ query: RawSpan) throws(ProtocolError) -> PublishQuery {
         var result = PublishQuery()
         var seen = 0

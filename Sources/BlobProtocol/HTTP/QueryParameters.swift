@@ -6,9 +6,9 @@ public struct QueryParameters: Sendable {
     /// A walk from the start.
     public init() {}
 
-    /// The next parameter of `query`, name and value still percent-encoded, or nil at the end. A name
-    /// without `=` has an empty value; empty parameters (`&&`) are passed over. Throws `bad_query` when
-    /// there are more than 16.
+    /// The next parameter of `query`, name and value still percent-encoded, or nil at the end. A
+    /// name without `=` has an empty value; empty parameters (`&&`) are passed over. Throws
+    /// `bad_query` when there are more than 16.
     public mutating func next(
         _ query: RawSpan
     ) throws(ProtocolError) -> (name: Slice, value: Slice)? {

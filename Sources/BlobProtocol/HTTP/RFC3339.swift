@@ -1,8 +1,8 @@
 /// Times as RFC 3339 writes them (section 5.6), to and from milliseconds since 1970.
 public enum RFC3339 {
-    /// Reads `2026-12-01T00:00:00Z`, with a fraction of a second (further digits than three are cut off)
-    /// and with an offset instead of `Z`. Throws `bad_expiry` for anything else, for a leap second, and
-    /// for a time outside of the years 1970 to 9999.
+    /// Reads `2026-12-01T00:00:00Z`, with a fraction of a second (further digits than three are cut
+    /// off) and with an offset instead of `Z`. Throws `bad_expiry` for anything else, for a leap
+    /// second, and for a time outside of the years 1970 to 9999.
     public static func parse(_ text: RawSpan) throws(ProtocolError) -> Int64 {
         guard let milliseconds = milliseconds(text) else {
             throw ProtocolError(
@@ -17,8 +17,8 @@ public enum RFC3339 {
         return milliseconds
     }
 
-    /// Appends a time in UTC with milliseconds, `2026-12-01T00:00:00.000Z`. Times outside of the years
-    /// 1970 to 9999 are moved to the nearest end.
+    /// Appends a time in UTC with milliseconds, `2026-12-01T00:00:00.000Z`. Times outside of the
+    /// years 1970 to 9999 are moved to the nearest end.
     public static func append(_ milliseconds: Int64, to out: inout [UInt8]) {
         let time = UInt64(min(max(milliseconds, 0), WireLimits.expiryMillisecondsMax))
         let date = CivilDate(dayNumber: Int(time / 86_400_000))

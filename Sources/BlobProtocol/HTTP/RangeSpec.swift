@@ -7,8 +7,8 @@ public enum RangeSpec: Sendable, Hashable {
     /// The last so many bytes.
     case suffix(UInt64)
 
-    /// Reads a field's value. One range of bytes is heeded; anything else is `none`, as a server may
-    /// ignore the field. Numbers that 64 bits cannot hold stand for the greatest that they can.
+    /// Reads a field's value. One range of bytes is heeded; anything else is `none`, as a server
+    /// may ignore the field. Numbers that 64 bits cannot hold stand for the greatest that they can.
     init(_ text: RawSpan) {
         self = .none
         guard text.hasPrefixIgnoringCase("bytes=") else { return }

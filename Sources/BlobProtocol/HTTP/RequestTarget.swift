@@ -1,9 +1,10 @@
 /// The forms of a request target (RFC 9112, section 3.2).
 enum RequestTarget {
-    /// Finds path and query in `head.target`. `queryStart` is the position behind the first `?`, or -1.
+    /// Finds path and query in `head.target`. `queryStart` is the position behind the first `?`, or
+    /// -1.
     ///
-    /// Taken are the origin form, the absolute form (a server must accept it, section 3.2.2) and, with
-    /// OPTIONS, `*`. The authority form belongs to CONNECT, which is refused.
+    /// Taken are the origin form, the absolute form (a server must accept it, section 3.2.2) and,
+    /// with OPTIONS, `*`. The authority form belongs to CONNECT, which is refused.
     static func split(
         _ bytes: RawSpan, queryStart: Int, into head: inout HTTPRequestHead
     ) throws(ProtocolError) {
@@ -31,7 +32,8 @@ enum RequestTarget {
         }
     }
 
-    /// Where the authority of an absolute target begins, or nil when the target has no known scheme.
+    /// Where the authority of an absolute target begins, or nil when the target has no known
+    /// scheme.
     private static func authorityStart(_ target: RawSpan) -> Int? {
         if target.hasPrefixIgnoringCase("http://") { return 7 }
         if target.hasPrefixIgnoringCase("https://") { return 8 }
@@ -39,8 +41,8 @@ enum RequestTarget {
     }
 
     /// Whether a byte may stand in a host with a port: RFC 3986's unreserved characters and
-    /// sub-delims, `%`, and the `:`, `[`, `]` of ports and addresses. No user information: RFC 9110,
-    /// section 4.2.4, calls that an error.
+    /// sub-delims, `%`, and the `:`, `[`, `]` of ports and addresses. No user information: RFC
+    /// 9110, section 4.2.4, calls that an error.
     static func isAuthority(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,6 +1,6 @@
-/// Which resource a path names. The slices are of the path that was parsed and still percent-encoded:
-/// decode them (`PercentCoding`), then check them (`Names`). An encoded `/` is decoded only then, and
-/// refused by the names' rules.
+/// Which resource a path names. The slices are of the path that was parsed and still
+/// percent-encoded: decode them (`PercentCoding`), then check them (`Names`). An encoded `/` is
+/// decoded only then, and refused by the names' rules.
 public enum Route: Sendable, Hashable {
     /// `/healthz`
     case healthz
@@ -21,8 +21,8 @@ public enum Route: Sendable, Hashable {
     /// Any other: 404.
     case unknown
 
-    /// Finds the resource of a path without its query. Empty segments and a slash at the end make a path
-    /// unknown.
+    /// Finds the resource of a path without its query. Empty segments and a slash at the end make a
+    /// path unknown.
     public static func parse(path: RawSpan) -> Route {
         var segments = PathSegments(path)
         guard let first = segments.next(path) else { return .unknown }
@@ -64,8 +64,8 @@ public enum Route: Sendable, Hashable {
         return .part(id: id, name: name)
     }
 
-    /// The methods that the resource has, for the `Allow` field of a 405 (RFC 9110, section 10.2.1);
-    /// empty when there is no such resource.
+    /// The methods that the resource has, for the `Allow` field of a 405 (RFC 9110, section
+    /// 10.2.1); empty when there is no such resource.
     public var allow: StaticString {
         switch self {
         case .healthz, .stats, .blob, .classicPayload: "GET, HEAD"

@@ -1,7 +1,7 @@
-// Reading from spans and appending to arrays: the only places where this module touches single bytes
-// by position. Every read is bounds-checked by the standard library; callers check lengths first, so
-// that the check never fires. They can be inlined into other modules: as calls, and generic ones
-// at that, they would cost many times their work.
+// Reading from spans and appending to arrays: the only places where this module touches single
+// bytes by position. Every read is bounds-checked by the standard library; callers check lengths
+// first, so that the check never fires. They can be inlined into other modules: as calls, and
+// generic ones at that, they would cost many times their work.
 
 extension RawSpan {
     /// The byte at `offset`, which must be within the span.

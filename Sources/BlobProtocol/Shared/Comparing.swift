@@ -11,15 +11,15 @@ extension RawSpan {
         }
     }
 
-    /// Whether the bytes are those of the literal when ASCII letters of either case count as equal. The
-    /// literal must be in lower case.
+    /// Whether the bytes are those of the literal when ASCII letters of either case count as equal.
+    /// The literal must be in lower case.
     @inline(__always)
     package func equalsIgnoringCase(_ lowercased: StaticString) -> Bool {
         byteCount == lowercased.utf8CodeUnitCount && hasPrefixIgnoringCase(lowercased)
     }
 
-    /// Whether the bytes begin with those of the literal, letters of either case counting as equal. The
-    /// literal must be in lower case.
+    /// Whether the bytes begin with those of the literal, letters of either case counting as equal.
+    /// The literal must be in lower case.
     @inline(__always)
     package func hasPrefixIgnoringCase(_ lowercased: StaticString) -> Bool {
         guard byteCount >= lowercased.utf8CodeUnitCount else { return false }

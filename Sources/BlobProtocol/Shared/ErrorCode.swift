@@ -1,5 +1,5 @@
-/// The stable names of what can go wrong, the same in both dialects: the `code` of a problem document.
-/// Names are added, and never change their meaning or their status.
+/// The stable names of what can go wrong, the same in both dialects: the `code` of a problem
+/// document. Names are added, and never change their meaning or their status.
 public enum ErrorCode: String, CaseIterable, Sendable {
     // 400: the request itself.
     case malformed

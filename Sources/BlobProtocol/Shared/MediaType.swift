@@ -1,7 +1,7 @@
 /// The syntax of a media type (RFC 9110, section 8.3.1).
 public enum MediaType {
-    /// Checks `type/subtype` and its parameters: at most 255 bytes of ASCII, and nothing that could end
-    /// the field line in which the type is sent back. Throws `bad_media_type`.
+    /// Checks `type/subtype` and its parameters: at most 255 bytes of ASCII, and nothing that could
+    /// end the field line in which the type is sent back. Throws `bad_media_type`.
     public static func check(_ bytes: RawSpan) throws(ProtocolError) {
         guard bytes.byteCount > 0 else {
             throw ProtocolError(.badMediaType, "the media type is empty")
@@ -23,7 +23,8 @@ public enum MediaType {
 
     /// Where the syntax is broken, or nil.
     private static func fault(in bytes: RawSpan) -> Int? {
-        // A quoted string may have obs-text for RFC 9110. Here it may not: a record is JSON, which is UTF-8.
+        // A quoted string may have obs-text for RFC 9110. Here it may not: a record is JSON, which
+        // is UTF-8.
         for offset in 0..<bytes.byteCount where bytes.byte(offset) >= 0x80 { return offset }
         var index = 0
         guard Token.skip(bytes, &index) else { return index }

@@ -1,8 +1,8 @@
-/// The rules for the texts that name things, the same in both dialects. The checks read each byte once
-/// and allocate only to report a fault.
+/// The rules for the texts that name things, the same in both dialects. The checks read each byte
+/// once and allocate only to report a fault.
 public enum Names {
-    /// Checks a notification id: 1…255 bytes of UTF-8, no control characters (U+0000–001F, U+007F–009F),
-    /// no `/`. Throws `bad_id`.
+    /// Checks a notification id: 1…255 bytes of UTF-8, no control characters (U+0000–001F,
+    /// U+007F–009F), no `/`. Throws `bad_id`.
     public static func checkID(_ bytes: RawSpan) throws(ProtocolError) {
         try checkName(bytes, "the id", .badID, byteCountMax: WireLimits.idByteCountMax)
     }

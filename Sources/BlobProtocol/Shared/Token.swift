@@ -4,7 +4,8 @@ enum Token {
     /// Whether a byte may stand in a token (RFC 9110, section 5.6.2).
     @inline(__always)
     static func isToken(_ byte: UInt8) -> Bool {
-        // One bit for each of 128 characters: a table of two words instead of a chain of comparisons.
+        // One bit for each of 128 characters: a table of two words instead of a chain of
+        // comparisons.
         let low: UInt64 = 0x03FF_6CFA_0000_0000
         let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE
         if byte < 64 { return low >> UInt64(byte) & 1 == 1 }
@@ -51,8 +52,8 @@ enum Token {
         return false
     }
 
-    /// Whether a byte may stand in a field value: visible ASCII, space, tab and obs-text, so no CR, LF,
-    /// NUL or other control character (RFC 9110, section 5.5).
+    /// Whether a byte may stand in a field value: visible ASCII, space, tab and obs-text, so no CR,
+    /// LF, NUL or other control character (RFC 9110, section 5.5).
     @inline(__always)
     static func isFieldContent(_ byte: UInt8) -> Bool {
         (byte >= 0x20 && byte != 0x7F) || byte == 0x09

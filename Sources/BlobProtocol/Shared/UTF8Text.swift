@@ -8,8 +8,9 @@ package enum UTF8Text {
         case controls
     }
 
-    /// What is wrong with the bytes as text, or nil when they are well-formed UTF-8 (RFC 3629, section
-    /// 4: shortest forms, no surrogates, at most U+10FFFF) without refused characters. One pass.
+    /// What is wrong with the bytes as text, or nil when they are well-formed UTF-8 (RFC 3629,
+    /// section 4: shortest forms, no surrogates, at most U+10FFFF) without refused characters. One
+    /// pass.
     package static func fault(in bytes: RawSpan, refusing refused: Refused) -> String? {
         let count = bytes.byteCount
         var index = 0
@@ -32,8 +33,9 @@ package enum UTF8Text {
         return nil
     }
 
-    /// The length of the well-formed sequence of two to four bytes at `index`, or 0 when there is none.
-    /// The bounds of the second byte rule out long forms, surrogates and what lies past U+10FFFF.
+    /// The length of the well-formed sequence of two to four bytes at `index`, or 0 when there is
+    /// none. The bounds of the second byte rule out long forms, surrogates and what lies past
+    /// U+10FFFF.
     private static func sequenceLength(
         _ bytes: RawSpan, at index: Int, first: UInt8, count: Int
     ) -> Int {

@@ -15,8 +15,8 @@ public enum WireLimits {
     public static let richTypeByteCountMax = 255
     /// The longest message, in bytes of UTF-8.
     public static let messageByteCountMax = 4_096
-    /// The latest expiry: 9999-12-31T23:59:59.999Z, in milliseconds since 1970, the last that RFC 3339
-    /// can write.
+    /// The latest expiry: 9999-12-31T23:59:59.999Z, in milliseconds since 1970, the last that RFC
+    /// 3339 can write.
     public static let expiryMillisecondsMax: Int64 = 253_402_300_799_999
     /// The most notifications in one page of a list.
     public static let listLimitMax = 1_000
@@ -27,8 +27,8 @@ public enum WireLimits {
     public static let frameHeadByteCountMax = 8_192
     /// The largest body of a ping, in bytes.
     public static let pingBodyByteCountMax = 1_024
-    /// How many requests of one connection may be without an answer. Further ones are not read until
-    /// answers have left.
+    /// How many requests of one connection may be without an answer. Further ones are not read
+    /// until answers have left.
     public static let requestsInFlightMax = 64
     /// The longest text in which a daemon names its version, in bytes.
     public static let serverVersionByteCountMax = 255
@@ -37,12 +37,13 @@ public enum WireLimits {
 
     /// The longest request line, in bytes, without its line end. Longer: 414.
     public static let requestLineByteCountMax = 8_192
-    /// The largest header section: everything after the request line up to and with the empty line, in
-    /// bytes. Larger: 431.
+    /// The largest header section: everything after the request line up to and with the empty line,
+    /// in bytes. Larger: 431.
     public static let headerSectionByteCountMax = 16_384
     /// The most field lines in one request. More: 431.
     public static let fieldLineCountMax = 100
-    /// The most `If-None-Match` field lines in one request, and the most `If-Match` ones. More: 431.
+    /// The most `If-None-Match` field lines in one request, and the most `If-Match` ones. More:
+    /// 431.
     public static let conditionLineCountMax = 4
     /// The most empty lines before a request line (RFC 9112, section 2.2). More: 400.
     public static let leadingEmptyLineCountMax = 4

@@ -1,8 +1,9 @@
-// What Glibc's Swift module leaves out: epoll, accept4, eventfd, signalfd, peer credentials and a few more. Thin shims only; no logic
-// lives here. Every function returns what the call beneath it returns, and leaves errno as that call left it.
+// What Glibc's Swift module leaves out: epoll, accept4, eventfd, signalfd, peer credentials and a
+// few more. Thin shims only; no logic lives here. Every function returns what the call beneath it
+// returns, and leaves errno as that call left it.
 //
-// They are functions rather than inline ones because the calls need _GNU_SOURCE, with which the C library's headers declare types
-// otherwise than Glibc's Swift module has them.
+// They are functions rather than inline ones because the calls need _GNU_SOURCE, with which the C
+// library's headers declare types otherwise than Glibc's Swift module has them.
 #ifndef CLINUX_H
 #define CLINUX_H
 
@@ -27,7 +28,8 @@ uint32_t clinux_epoll_flags(const void *events, int index);
 // eventfd(2) and signalfd(2).
 
 int clinux_eventfd(void);
-/// Blocks SIGTERM and SIGINT for the calling thread and those it starts, and returns a descriptor to read them from.
+/// Blocks SIGTERM and SIGINT for the calling thread and those it starts, and returns a descriptor
+/// to read them from.
 int clinux_stop_signals(void);
 /// Takes one signal from such a descriptor: its number, or -1.
 int clinux_take_signal(int fd);
@@ -45,7 +47,8 @@ int clinux_set_nonblocking(int fd);
 int clinux_accept(int fd);
 /// The user at the other end (SO_PEERCRED); 0, or -1 when it is not known.
 int clinux_peer_uid(int fd, uint32_t *uid);
-/// How much of what was sent the peer has not read yet, in whole kernel buffers (SIOCOUTQ); -1 when it is not known.
+/// How much of what was sent the peer has not read yet, in whole kernel buffers (SIOCOUTQ); -1 when
+/// it is not known.
 int clinux_unread_by_peer(int fd);
 ssize_t clinux_sendfile(int to, int from, int64_t offset, size_t count);
 ssize_t clinux_send(int fd, const void *bytes, size_t count);

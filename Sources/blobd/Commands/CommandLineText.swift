@@ -3,8 +3,8 @@ import Glibc
 
 /// Texts on the command line: what they must look like, and what they mean.
 enum CommandLineText {
-    /// Refuses arguments that are not UTF-8. Swift would put U+FFFD into them, and an id with that in it is
-    /// another id.
+    /// Refuses arguments that are not UTF-8. Swift would put U+FFFD into them, and an id with that
+    /// in it is another id.
     static func checkArguments() throws(CommandFailure) {
         for index in 1..<max(Int(CommandLine.argc), 1) {
             // argv holds `argc` C strings for the life of the process.
@@ -15,8 +15,8 @@ enum CommandLineText {
         }
     }
 
-    /// A lifetime such as 90, 90s, 15m, 24h or 30d, in seconds. Nil for anything else, for 0 and for more
-    /// than can be counted.
+    /// A lifetime such as 90, 90s, 15m, 24h or 30d, in seconds. Nil for anything else, for 0 and
+    /// for more than can be counted.
     static func seconds(_ text: String) -> Int64? {
         var digits = Substring(text)
         var factor: Int64 = 1

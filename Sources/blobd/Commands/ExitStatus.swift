@@ -20,8 +20,8 @@ enum ExitStatus: Int32 {
         }
     }
 
-    /// Writes what went wrong to standard error (and help that was asked for to standard output), and
-    /// returns the exit code that goes with it.
+    /// Writes what went wrong to standard error (and help that was asked for to standard output),
+    /// and returns the exit code that goes with it.
     static func report(_ error: any Error) -> Int32 {
         switch error {
         case let failure as CommandFailure:
@@ -39,7 +39,8 @@ enum ExitStatus: Int32 {
         }
     }
 
-    /// What ArgumentParser throws: help and the version, which are no failures, bad usage, and exit codes.
+    /// What ArgumentParser throws: help and the version, which are no failures, bad usage, and exit
+    /// codes.
     private static func reportParser(_ error: any Error) -> Int32 {
         let code = Blobd.exitCode(for: error)
         let text = Blobd.fullMessage(for: error)

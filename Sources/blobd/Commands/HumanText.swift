@@ -40,8 +40,8 @@ enum HumanText {
         return text
     }
 
-    /// A text in one line and without control characters, so that what a stranger stored cannot steer a
-    /// terminal. Cut with `…` when it is longer than `characterCountMax`.
+    /// A text in one line and without control characters, so that what a stranger stored cannot
+    /// steer a terminal. Cut with `…` when it is longer than `characterCountMax`.
     static func line(_ text: String, characterCountMax: Int = 60) -> String {
         var out = ""
         for (index, character) in text.enumerated() {

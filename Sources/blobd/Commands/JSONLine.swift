@@ -1,6 +1,7 @@
 import FoundationEssentials
 
-/// JSON as the commands print it: one document in one line, members in snake case and in a fixed order.
+/// JSON as the commands print it: one document in one line, members in snake case and in a fixed
+/// order.
 enum JSONLine {
     static func text(_ value: some Encodable) throws(CommandFailure) -> String {
         let encoder = JSONEncoder()

@@ -1,10 +1,11 @@
 import BlobClient
 
-/// Connections on which one command does the same for many notifications, with many requests on their way
-/// at once.
+/// Connections on which one command does the same for many notifications, with many requests on
+/// their way at once.
 ///
-/// Requests of one connection follow one another, each change with a sync of its own. Those of several
-/// connections are committed together: thirty-two lanes make thirty-two changes with one sync.
+/// Requests of one connection follow one another, each change with a sync of its own. Those of
+/// several connections are committed together: thirty-two lanes make thirty-two changes with one
+/// sync.
 final class Lanes {
     /// Connections for changes, which wait for syncs. For fetching one is enough.
     static let changeCountMax = 32
@@ -20,8 +21,8 @@ final class Lanes {
     private let lanes: [Lane]
     private let inFlightMax: Int
 
-    /// Makes connections beside `first`: `count` together, as far as `inFlightMax`, the most requests that may
-    /// be unanswered, has work for them.
+    /// Makes connections beside `first`: `count` together, as far as `inFlightMax`, the most
+    /// requests that may be unanswered, has work for them.
     init(
         _ first: consuming BlobConnection, count: Int, inFlightMax: Int = .max,
         _ options: SocketOptions
@@ -37,8 +38,8 @@ final class Lanes {
             1, min(inFlightMax, lanes.count == 1 ? daemon.requestsInFlightMax : 2 * lanes.count))
     }
 
-    /// Lets `queue` queue a request for every id, and `take` take the outcomes in the same order. Payloads
-    /// go to `sink`. Ends at the first thing that is thrown.
+    /// Lets `queue` queue a request for every id, and `take` take the outcomes in the same order.
+    /// Payloads go to `sink`. Ends at the first thing that is thrown.
     func forEach(
         _ ids: [String], queue: (inout BlobConnection, String) throws -> Void,
         sink: (PayloadInfo, RawSpan) -> Bool = { _, _ in true },
@@ -52,7 +53,8 @@ final class Lanes {
                 asked += 1
             }
             for lane in lanes { try lane.connection.flush() }
-            // Half is answered before more is asked, so that requests travel and are committed together.
+            // Half is answered before more is asked, so that requests travel and are committed
+            // together.
             repeat {
                 let answer = try lanes[answered % lanes.count].connection.receive(sink)
                 try take(ids[answered], answer.outcome)

@@ -3,8 +3,8 @@ import Glibc
 
 /// A store opened by a command, without a daemon or beside one.
 enum LocalStore {
-    /// Opens for reading only. A folder that is not there is bad usage; a store that cannot be opened is a
-    /// refusal, with the reason.
+    /// Opens for reading only. A folder that is not there is bad usage; a store that cannot be
+    /// opened is a refusal, with the reason.
     static func open(_ directory: String) throws(CommandFailure) -> BlobStore {
         var status = stat()
         guard stat(directory, &status) == 0 else {
@@ -17,14 +17,15 @@ enum LocalStore {
         }
     }
 
-    /// A copy of a part (nil: `payload`) with its media type and its digest in words. Throws `notFound` when
-    /// there is none, or it has expired.
+    /// A copy of a part (nil: `payload`) with its media type and its digest in words. Throws
+    /// `notFound` when there is none, or it has expired.
     static func payload(
         _ store: BlobStore, _ id: String, part: String?
     ) throws -> (bytes: [UInt8], mediaType: String, digest: String) {
         let now = Timestamp(milliseconds: wallClockMilliseconds())
         do {
-            // Copied, because a reader of standard output may take its time, and a snapshot must not.
+            // Copied, because a reader of standard output may take its time, and a snapshot must
+            // not.
             let found = try store.withPayload(for: id, part: part ?? "payload", asOf: now) {
                 payload in
                 let type = payload.mediaType.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }

@@ -1,10 +1,10 @@
 import Glibc
 
-/// A file in the making. It gets its name when it is whole. When it is let go before, nothing is left, and what
-/// stood there before stands there still.
+/// A file in the making. It gets its name when it is whole. When it is let go before, nothing is
+/// left, and what stood there before stands there still.
 ///
-/// Until then it has no name at all (`O_TMPFILE`), so that not even a killed command leaves anything. Where
-/// the file system does not have that, it has a temporary name beside its own.
+/// Until then it has no name at all (`O_TMPFILE`), so that not even a killed command leaves
+/// anything. Where the file system does not have that, it has a temporary name beside its own.
 struct NewFile: ~Copyable {
     /// How the file comes to its name.
     private enum Kind {

@@ -1,7 +1,8 @@
 import Glibc
 
-/// The bytes of a file or of standard input, with their length known beforehand, because the protocol wants
-/// it first. What comes from a pipe is spooled to a file without a name, so memory stays bounded.
+/// The bytes of a file or of standard input, with their length known beforehand, because the
+/// protocol wants it first. What comes from a pipe is spooled to a file without a name, so memory
+/// stays bounded.
 struct PayloadFile: ~Copyable {
     private static let pieceByteCount = 262_144
 
@@ -10,8 +11,8 @@ struct PayloadFile: ~Copyable {
     private let descriptor: CInt
     private let name: String
 
-    /// Opens `path`, or standard input for `-`. A pipe is read to its end first; over `byteCountMax` that is
-    /// a refusal, as the daemon's would be.
+    /// Opens `path`, or standard input for `-`. A pipe is read to its end first; over
+    /// `byteCountMax` that is a refusal, as the daemon's would be.
     init(_ path: String, byteCountMax: UInt64) throws {
         let source = try Source(path)
         let status = try source.status()

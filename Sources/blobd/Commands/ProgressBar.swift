@@ -1,5 +1,5 @@
-/// A bar on standard error for what takes over two seconds. Silent before that, and always when standard
-/// error is not a terminal.
+/// A bar on standard error for what takes over two seconds. Silent before that, and always when
+/// standard error is not a terminal.
 struct ProgressBar {
     /// How long to be silent.
     static let silence: Duration = .seconds(2)

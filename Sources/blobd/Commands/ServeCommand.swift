@@ -155,7 +155,8 @@ struct ServeCommand: ParsableCommand {
         return limits
     }
 
-    /// Refuses a value out of its bounds, naming flag, value and limits. Times are in milliseconds, lifetimes in seconds, sizes in bytes.
+    /// Refuses a value out of its bounds, naming flag, value and limits. Times are in milliseconds,
+    /// lifetimes in seconds, sizes in bytes.
     private static func check(
         _ flag: String, _ value: Int, _ bounds: ClosedRange<Int>
     ) throws(CommandFailure) -> Int {

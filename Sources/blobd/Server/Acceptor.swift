@@ -1,7 +1,8 @@
 import CLinux
 import Logging
 
-/// The main thread's work: accepting connections, handing each to the worker that has the fewest, and waiting for the signal to stop.
+/// The main thread's work: accepting connections, handing each to the worker that has the fewest,
+/// and waiting for the signal to stop.
 struct Acceptor: ~Copyable {
     private let poller: Poller
     private let signals: OwnedDescriptor
@@ -13,7 +14,8 @@ struct Acceptor: ~Copyable {
     private var refusals: TroubleLog
     /// Until when nobody is accepted; nil while connections are.
     private var pausedUntil: Instant?
-    /// Whether anybody was accepted since the last pause: then others are leaving, and there may soon be room again.
+    /// Whether anybody was accepted since the last pause: then others are leaving, and there may
+    /// soon be room again.
     private var hasAccepted = false
 
     private enum Token {
@@ -29,7 +31,8 @@ struct Acceptor: ~Copyable {
         case outcomeUnknown
     }
 
-    /// Waits for connections to `listener`, for the signals that `signals` (a signalfd) reads, and for `failure`.
+    /// Waits for connections to `listener`, for the signals that `signals` (a signalfd) reads, and
+    /// for `failure`.
     init(
         listener: borrowing ListeningSocket, signals: consuming OwnedDescriptor,
         failure: borrowing WakeSignal, connectionCountMax: Int, policy: PeerPolicy,
@@ -128,7 +131,8 @@ struct Acceptor: ~Copyable {
             WorkerMessage(token: .worker, content: .accepted(socket.release())))
     }
 
-    /// Takes the listener out of the poller for a moment, so that connections that cannot be accepted cost nothing meanwhile.
+    /// Takes the listener out of the poller for a moment, so that connections that cannot be
+    /// accepted cost nothing meanwhile.
     private mutating func pauseAccepting(
         _ listener: borrowing ListeningSocket, milliseconds: Int
     ) {

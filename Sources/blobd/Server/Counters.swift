@@ -22,7 +22,8 @@ final class WorkerCounters: Sendable {
     let bytesSent = Counter()
     let bytesReceived = Counter()
     let timeouts = Counter()
-    /// Open connections, those on their way to the worker included: the acceptor adds, the worker subtracts.
+    /// Open connections, those on their way to the worker included: the acceptor adds, the worker
+    /// subtracts.
     private let connections = Atomic<Int>(0)
     private let isRunning = Atomic<Bool>(true)
     private let errors: [ErrorCounter] = ErrorCode.allCases.map { ErrorCounter(code: $0) }

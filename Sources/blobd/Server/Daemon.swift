@@ -5,7 +5,8 @@ import Glibc
 import Logging
 import Synchronization
 
-/// The daemon: opens the store, starts the threads, accepts until it is told to stop, and ends in order.
+/// The daemon: opens the store, starts the threads, accepts until it is told to stop, and ends in
+/// order.
 enum Daemon {
     /// Why a daemon could not start: words for the operator.
     struct Failure: Error, CustomStringConvertible {
@@ -20,7 +21,8 @@ enum Daemon {
         case outcomeUnknown
     }
 
-    /// Runs a daemon. Returns when it has stopped; `onReady` is called once, when clients can connect.
+    /// Runs a daemon. Returns when it has stopped; `onReady` is called once, when clients can
+    /// connect.
     static func run(
         _ options: DaemonOptions, log: Logger, onReady: (String) -> Void
     ) throws(Failure) -> End {
@@ -63,7 +65,8 @@ enum Daemon {
     }
 }
 
-/// Told once that a sync has failed; shared by the writer, which tells, and the main thread, which waits.
+/// Told once that a sync has failed; shared by the writer, which tells, and the main thread, which
+/// waits.
 final class FailureSignal: Sendable {
     let signal: WakeSignal
 
@@ -149,8 +152,8 @@ private struct RunningDaemon {
             counters: environment.counters, inboxes: inboxes, log: log)
     }
 
-    /// Accepts until there is a reason to stop, and stops in order: no new connections, then the answers under way, then the
-    /// payloads and changes in line.
+    /// Accepts until there is a reason to stop, and stops in order: no new connections, then the
+    /// answers under way, then the payloads and changes in line.
     func serve(_ acceptor: inout Acceptor, _ socket: borrowing SocketFile) -> Daemon.End {
         let reason = acceptor.run(socket.listener)
         acceptor.close(socket.listener)
@@ -192,7 +195,8 @@ private struct DescriptorBudget {
     let bodyCountMax: Int
 
     init(descriptorMax: Int, _ options: DaemonOptions) {
-        // Standard streams, the store's files, the listener, signals; an epoll set and an eventfd for each worker.
+        // Standard streams, the store's files, the listener, signals; an epoll set and an eventfd
+        // for each worker.
         let used = 24 + 2 * options.workerCount
         let free = max(8, descriptorMax - DaemonLimits.descriptorReserve - used)
         let wanted = options.limits.connectionCountMax

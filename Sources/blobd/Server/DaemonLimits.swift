@@ -1,5 +1,5 @@
-/// Every limit of the daemon that its operator can choose. What the protocol fixes is in `WireLimits`, what the store fixes
-/// in `StoreLimits`.
+/// Every limit of the daemon that its operator can choose. What the protocol fixes is in
+/// `WireLimits`, what the store fixes in `StoreLimits`.
 struct DaemonLimits: Sendable {
     /// The longest payload, in bytes.
     var payloadByteCountMax = 64 << 20
@@ -15,7 +15,8 @@ struct DaemonLimits: Sendable {
     var headMilliseconds = 10_000
     /// How long a connection may stay without a request.
     var idleMilliseconds = 75_000
-    /// The least rate at which bodies and answers move, in bytes per second, over ``rateWindowMilliseconds``.
+    /// The least rate at which bodies and answers move, in bytes per second, over
+    /// ``rateWindowMilliseconds``.
     var rateMin = 4_096
     /// How long a slow body or answer is watched before it is given up.
     var rateWindowMilliseconds = 10_000
@@ -30,19 +31,23 @@ struct DaemonLimits: Sendable {
     static let inputByteCountMax = 64 << 10
     /// Answers that one connection gets before the others have their turn, in bytes.
     static let turnByteCountMax = 1 << 20
-    /// A body that comes with a refused request is skipped up to this size, in bytes; else the connection is closed.
+    /// A body that comes with a refused request is skipped up to this size, in bytes; else the
+    /// connection is closed.
     static let skippedBodyByteCountMax = 64 << 10
-    /// How long a closed connection's input is still thrown away, so that the peer can read the last answer.
+    /// How long a closed connection's input is still thrown away, so that the peer can read the
+    /// last answer.
     static let lingerMilliseconds = 2_000
     /// Input thrown away meanwhile, in bytes.
     static let lingerByteCountMax = 16 << 20
-    /// The size of the kernel's buffers in a socket, by which the progress of a reader is known: 36,544 bytes on Linux 6.18.
+    /// The size of the kernel's buffers in a socket, by which the progress of a reader is known:
+    /// 36,544 bytes on Linux 6.18.
     static let kernelBufferByteCount = 36_544
     /// Descriptors that are left unused, for spooled bodies and whatever libraries open.
     static let descriptorReserve = 32
     /// How long nobody is accepted when descriptors or connections have run out.
     static let acceptPauseMilliseconds = 100
-    /// The same while connections come to an end, so that a crowd that leaves does not hold up who comes after it.
+    /// The same while connections come to an end, so that a crowd that leaves does not hold up who
+    /// comes after it.
     static let acceptPauseShortMilliseconds = 5
     /// Changes the writer takes into one batch.
     static let changeBatchCountMax = 1_024
@@ -54,6 +59,7 @@ struct DaemonLimits: Sendable {
     static let readerCheckMilliseconds = 60_000
     /// How often deadlines are checked.
     static let tickMilliseconds = 250
-    /// Payloads up to this size are finished on the worker; longer ones, which may take long to compress, elsewhere.
+    /// Payloads up to this size are finished on the worker; longer ones, which may take long to
+    /// compress, elsewhere.
     static let inlineFinishByteCountMax = 4 << 10
 }

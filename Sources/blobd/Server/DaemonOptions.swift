@@ -93,7 +93,8 @@ struct GroupText: ExpressibleByArgument {
         if let number = UInt32(argument) {
             id = number
         } else if let entry = getgrnam(argument) {
-            // The entry is the C library's, good until the next call; this is the main thread, before any other.
+            // The entry is the C library's, good until the next call; this is the main thread,
+            // before any other.
             id = entry.pointee.gr_gid
         } else {
             return nil

@@ -2,9 +2,10 @@ import Glibc
 
 /// Which users may connect.
 ///
-/// The file's mode decides first: the kernel lets nobody connect who may not write to the socket. When the operator names a group for
-/// it, that is the rule, and members of the group need not be listed. Otherwise the mode alone could be too wide by accident, so only
-/// the daemon's own user, root and users named with `--allow-uid` are served.
+/// The file's mode decides first: the kernel lets nobody connect who may not write to the socket.
+/// When the operator names a group for it, that is the rule, and members of the group need not be
+/// listed. Otherwise the mode alone could be too wide by accident, so only the daemon's own user,
+/// root and users named with `--allow-uid` are served.
 struct PeerPolicy: Sendable {
     private let allowed: Set<UInt32>
     private let trustsMode: Bool

@@ -3,8 +3,8 @@ import Glibc
 
 /// The daemon's socket in the file system: put there complete, and taken away again.
 ///
-/// A socket that is there already is replaced only after a connect to it was refused, so never that of a living daemon; whatever is no
-/// socket is left alone.
+/// A socket that is there already is replaced only after a connect to it was refused, so never that
+/// of a living daemon; whatever is no socket is left alone.
 struct SocketFile: ~Copyable {
     /// What clients connect to.
     let path: String
@@ -17,8 +17,8 @@ struct SocketFile: ~Copyable {
         let description: String
     }
 
-    /// Binds under a temporary name in the same folder, listens, and moves the socket to `path` (`rename`), so that whoever finds it
-    /// can connect to it.
+    /// Binds under a temporary name in the same folder, listens, and moves the socket to `path`
+    /// (`rename`), so that whoever finds it can connect to it.
     init(path: String, mode: UInt32, group: UInt32?) throws(Failure) {
         let max = ListeningSocket.pathByteCountMax
         guard !path.isEmpty, path.utf8.count <= max else {
@@ -34,7 +34,8 @@ struct SocketFile: ~Copyable {
             throw Failure(description: "--socket \(path): \(folder): \(SystemError.text(errno))")
         }
         defer { close(descriptor) }
-        // Named through the folder's descriptor: the temporary name fits whatever the path's length.
+        // Named through the folder's descriptor: the temporary name fits whatever the path's
+        // length.
         let temporary = "/proc/self/fd/\(descriptor)/.blobd.\(getpid())"
         unlink(temporary)
         let listener: ListeningSocket

@@ -1,7 +1,8 @@
 import BlobProtocol
 import BlobStore
 
-/// What `GET /v1/stats` and `stats` answer: what the store holds, exactly, and what the daemon has done since its start.
+/// What `GET /v1/stats` and `stats` answer: what the store holds, exactly, and what the daemon has
+/// done since its start.
 struct StatisticsDocument: Sendable {
     let store: BlobStore
     let counters: DaemonCounters

@@ -1,8 +1,8 @@
 import BlobStore
 import Logging
 
-/// Logs what a thread meets again and again, such as a damaged payload that many clients ask for: at most one line in a
-/// while, which says how many were left out.
+/// Logs what a thread meets again and again, such as a damaged payload that many clients ask for:
+/// at most one line in a while, which says how many were left out.
 struct TroubleLog {
     private let log: Logger
     private var next = Instant.now
@@ -28,7 +28,8 @@ struct TroubleLog {
         log.log(level: level, "\(text())\(others)")
     }
 
-    /// Logs an error of the store that an operator should know of. Bad input is none, and a full disk is the writer's to report.
+    /// Logs an error of the store that an operator should know of. Bad input is none, and a full
+    /// disk is the writer's to report.
     mutating func note(_ error: StoreError) {
         switch error {
         case .corrupt, .io, .readersFull, .cannotOpen: note(.error, "\(error)")

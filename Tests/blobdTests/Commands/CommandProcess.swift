@@ -14,7 +14,8 @@ enum CommandProcess {
     /// The program that was built along with these tests.
     static var path: String {
         get throws {
-            // The tests run inside of a program in the same folder, or are a bundle named among the arguments.
+            // The tests run inside of a program in the same folder, or are a bundle named among the
+            // arguments.
             let link = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
             for candidate in [link] + CommandLine.arguments {
                 let folder = URL(fileURLWithPath: candidate).deletingLastPathComponent()
@@ -40,8 +41,8 @@ enum CommandProcess {
         let errors = try folder.createFile("errors")
         let process = Process()
         if let input {
-            // A pipe whose writer is cat: were it this process, a program that does not read would end the
-            // tests with SIGPIPE.
+            // A pipe whose writer is cat: were it this process, a program that does not read would
+            // end the tests with SIGPIPE.
             process.executableURL = URL(fileURLWithPath: "/bin/sh")
             process.arguments =
                 ["-c", "cat \"$0\" | \"$@\"", try folder.write("input", input), try path]

@@ -183,7 +183,8 @@ import Testing
 }
 
 extension CommandTests {
-    /// A daemon that was restarted has closed the connection; the client makes another one by itself.
+    /// A daemon that was restarted has closed the connection; the client makes another one by
+    /// itself.
     @Test func anAsyncClientOutlivesADaemon() async throws {
         let folder = try TemporaryFolder()
         let client = BlobClient(socketPath: folder.path("s"))

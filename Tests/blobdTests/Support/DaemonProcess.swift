@@ -1,6 +1,7 @@
 import Glibc
 
-/// A daemon of its own for one test: the built `blobd` that lies beside the test bundle, a temporary folder, a socket.
+/// A daemon of its own for one test: the built `blobd` that lies beside the test bundle, a
+/// temporary folder, a socket.
 ///
 /// It is ready when `init` returns, and killed when the last reference goes.
 final class DaemonProcess {
@@ -35,7 +36,8 @@ final class DaemonProcess {
         self.folder = try folder ?? makeTemporaryFolder()
         keepsFolder = folder != nil
         var ends: [Int32] = [0, 0]
-        // A pair of sockets rather than a pipe, because it can be close-on-exec from the start: other tests start programs too.
+        // A pair of sockets rather than a pipe, because it can be close-on-exec from the start:
+        // other tests start programs too.
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
             throw TestFailure("socketpair", errno)
@@ -79,7 +81,8 @@ final class DaemonProcess {
         kill(pid, number)
     }
 
-    /// Waits for the end and returns the exit code; 128 and the signal's number for one that was killed.
+    /// Waits for the end and returns the exit code; 128 and the signal's number for one that was
+    /// killed.
     @discardableResult
     func wait() -> Int32 {
         if let status { return status }
@@ -104,7 +107,8 @@ final class DaemonProcess {
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
         let path = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
         let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-        // `swift test` runs the bundle through a helper of the toolchain; the bundle's path is then an argument.
+        // `swift test` runs the bundle through a helper of the toolchain; the bundle's path is then
+        // an argument.
         let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? ""
         let beside = bundle.split(separator: "/", omittingEmptySubsequences: false).dropLast()
         for candidate in [folder, beside] {

@@ -54,7 +54,8 @@ func readText(_ path: String) -> String {
     return String(decoding: bytes, as: UTF8.self)
 }
 
-/// A number from `/proc/{pid}/status`, such as `VmRSS`, in the unit the kernel gives it in; 0 when there is none.
+/// A number from `/proc/{pid}/status`, such as `VmRSS`, in the unit the kernel gives it in; 0 when
+/// there is none.
 func processStatus(_ pid: pid_t, _ name: String) -> Int {
     for line in readText("/proc/\(pid)/status").split(separator: "\n")
     where line.hasPrefix("\(name):") {

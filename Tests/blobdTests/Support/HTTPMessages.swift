@@ -20,7 +20,8 @@ struct HTTPAnswer {
     func member(_ name: String) -> String? { jsonMember(text, name) }
 }
 
-/// A member of a JSON object, found by its name, as it is written; strings without their quotes, which must have no escapes.
+/// A member of a JSON object, found by its name, as it is written; strings without their quotes,
+/// which must have no escapes.
 func jsonMember(_ text: String, _ name: String) -> String? {
     guard let start = text.firstRange(of: "\"\(name)\":") else { return nil }
     let rest = text[start.upperBound...]
@@ -108,7 +109,8 @@ extension DaemonProcess {
         return number
     }
 
-    /// Asks for a statistic again and again until `condition` holds; the test fails when it never does.
+    /// Asks for a statistic again and again until `condition` holds; the test fails when it never
+    /// does.
     func waitUntil(_ name: String, _ condition: (Int) -> Bool) throws {
         let deadline = Patience()
         while true {

@@ -1,6 +1,7 @@
 import CLinux
 
-/// Ends a test that would wait for ever. What is waited for is an event; no test depends on how long that takes.
+/// Ends a test that would wait for ever. What is waited for is an event; no test depends on how
+/// long that takes.
 struct Patience {
     private let end = clinux_monotonic_ns() + Int64(RawClient.patienceMilliseconds) * 1_000_000
 

@@ -7,7 +7,8 @@ final class RawClient {
     /// What was received and not taken yet.
     private(set) var received: [UInt8] = []
 
-    /// How long to wait for an answer before the test fails. Nothing ever waits this long when all is well.
+    /// How long to wait for an answer before the test fails. Nothing ever waits this long when all
+    /// is well.
     static let patienceMilliseconds: Int32 = 60_000
 
     init(_ path: String) throws {

@@ -1,5 +1,5 @@
 import Glibc
 
-/// Whether this run is under a sanitizer (`Scripts/test --sanitize`), whose shadow memory makes the daemon's own size
-/// unknowable.
+/// Whether this run is under a sanitizer (`Scripts/test --sanitize`), whose shadow memory makes the
+/// daemon's own size unknowable.
 let hasSanitizer = getenv("BLOBD_TEST_SANITIZER") != nil

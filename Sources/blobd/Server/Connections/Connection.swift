@@ -1,7 +1,8 @@
 import BlobProtocol
 import BlobStore
 
-/// A client's connection, as its worker knows it. It is small: buffers exist only while there is something in them.
+/// A client's connection, as its worker knows it. It is small: buffers exist only while there is
+/// something in them.
 final class Connection {
     /// The socket. It is closed when the connection is let go of.
     let socket: Socket
@@ -55,7 +56,8 @@ final class Connection {
         case awaitingChange(PendingReply)
         /// A body is thrown away, so many more bytes of it.
         case skipping(UInt64)
-        /// Everything is sent and said to be the last; input is thrown away until the peer hangs up.
+        /// Everything is sent and said to be the last; input is thrown away until the peer hangs
+        /// up.
         case lingering
     }
 
@@ -94,7 +96,8 @@ final class Connection {
         }
     }
 
-    /// Bytes that have moved in the direction that is waited for. What the kernel still holds has not reached the client.
+    /// Bytes that have moved in the direction that is waited for. What the kernel still holds has
+    /// not reached the client.
     var progress: Int {
         awaited == .answer ? sentByteCount - socket.unreadByPeer : receivedByteCount
     }

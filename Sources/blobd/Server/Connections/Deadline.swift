@@ -24,8 +24,8 @@ struct Deadline {
         since = now
     }
 
-    /// Waits for `kind` from now on; nothing happens when it is waited for already. `progress` is what ``isOver(_:_:progress:)``
-    /// will be compared with.
+    /// Waits for `kind` from now on; nothing happens when it is waited for already. `progress` is
+    /// what ``isOver(_:_:progress:)`` will be compared with.
     mutating func wait(for kind: Kind, now: Instant, progress: Int) {
         guard kind != self.kind else { return }
         self.kind = kind
@@ -43,8 +43,8 @@ struct Deadline {
 
     /// Whether the time is over.
     ///
-    /// A body or an answer has no end of its own, but in each window of time it must move at the least rate; `progress` is how
-    /// many bytes have moved since the connection began.
+    /// A body or an answer has no end of its own, but in each window of time it must move at the
+    /// least rate; `progress` is how many bytes have moved since the connection began.
     mutating func isOver(_ now: Instant, _ limits: DaemonLimits, progress: Int) -> Bool {
         let waited = now.milliseconds(since: since)
         switch kind {
@@ -55,10 +55,11 @@ struct Deadline {
         case .body, .answer:
             guard waited >= limits.rateWindowMilliseconds else { return false }
             let moved = progress - self.progress
-            // As floating point: the product of rate and milliseconds could overflow for large settings.
+            // As floating point: the product of rate and milliseconds could overflow for large
+            // settings.
             let due = Double(limits.rateMin) * Double(waited) / 1_000
-            // The kernel tells what the peer has read in whole buffers, so one of them may be half read; but somebody who reads at
-            // the least rate finishes one in less than a window.
+            // The kernel tells what the peer has read in whole buffers, so one of them may be half
+            // read; but somebody who reads at the least rate finishes one in less than a window.
             let unseen = kind == .answer ? Double(DaemonLimits.kernelBufferByteCount) : 0
             if due > 0, Double(moved) < max(1, due - unseen) { return true }
             since = now

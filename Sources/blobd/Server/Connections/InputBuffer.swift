@@ -1,5 +1,5 @@
-/// The bytes a worker is reading, of one connection at a time. A connection at rest has no buffer; the little that is left of a
-/// turn is copied to it.
+/// The bytes a worker is reading, of one connection at a time. A connection at rest has no buffer;
+/// the little that is left of a turn is copied to it.
 struct InputBuffer: ~Copyable {
     private let storage: UnsafeMutableRawBufferPointer
     private var start = 0
@@ -18,7 +18,8 @@ struct InputBuffer: ~Copyable {
     var bytes: RawSpan {
         @_lifetime(borrow self)
         borrowing get {
-            // The storage lives as long as this value, and is changed by `mutating` methods only, which no span of it survives.
+            // The storage lives as long as this value, and is changed by `mutating` methods only,
+            // which no span of it survives.
             let bytes = UnsafeRawBufferPointer(rebasing: storage[start..<end])
             let span = RawSpan(_unsafeBytes: bytes)
             return _overrideLifetime(span, borrowing: self)

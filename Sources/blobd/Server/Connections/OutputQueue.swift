@@ -1,6 +1,7 @@
 import BlobStore
 
-/// What a connection has been answered but its socket has not taken yet. Empty for all but slow clients and long answers.
+/// What a connection has been answered but its socket has not taken yet. Empty for all but slow
+/// clients and long answers.
 struct OutputQueue {
     /// A stretch of output.
     enum Piece {
@@ -59,12 +60,13 @@ struct OutputQueue {
 
 /// Bytes of a blob that are still to be sent, at the client's pace.
 ///
-/// It holds a lease instead of a snapshot: however slow the client is, the store's old pages are not kept from being used again,
-/// but for this blob's own.
+/// It holds a lease instead of a snapshot: however slow the client is, the store's old pages are
+/// not kept from being used again, but for this blob's own.
 final class BlobStream {
     /// Which blob.
     let blob: BlobReference
-    /// The next byte to send and the one to stop at, in stored bytes; of an inflated blob, in bytes as given.
+    /// The next byte to send and the one to stop at, in stored bytes; of an inflated blob, in bytes
+    /// as given.
     private(set) var position: Int
     let end: Int
     /// Set for a gzip-coded blob that the client wants as it was given.

@@ -3,18 +3,19 @@ import BlobStore
 import CLinux
 import Logging
 
-/// Sends answers: heads and mapped bytes leave in one call; what the socket does not take is remembered with the connection and sent when
-/// it is ready again.
+/// Sends answers: heads and mapped bytes leave in one call; what the socket does not take is
+/// remembered with the connection and sent when it is ready again.
 ///
-/// How bytes of a blob leave is decided in two places here, ``send(_:to:in:budget:)`` for the first bytes of an answer and
-/// ``sendStored(_:to:in:)`` for the rest of a long one.
+/// How bytes of a blob leave is decided in two places here, ``send(_:to:in:budget:)`` for the first
+/// bytes of an answer and ``sendStored(_:to:in:)`` for the rest of a long one.
 final class ResponseSender {
     private let counters: WorkerCounters
     private var troubles: TroubleLog
     private let pieces: UnsafeMutableBufferPointer<clinux_piece>
 
-    /// Pieces in one call. An answer has a head and a chunk, two where a range begins in one chunk and ends in the next; all of a
-    /// batch's further chunks together are as many as its bytes fill, which is under 16.
+    /// Pieces in one call. An answer has a head and a chunk, two where a range begins in one chunk
+    /// and ends in the next; all of a batch's further chunks together are as many as its bytes
+    /// fill, which is under 16.
     private static let pieceCountMax = 3 * AnswerBatch.answerCountMax + 16
 
     init(counters: WorkerCounters, log: Logger) {
@@ -30,7 +31,8 @@ final class ResponseSender {
     /// Sends a batch with one call, and queues what did not go.
     ///
     /// - Parameters:
-    ///   - snapshot: the one whose bytes are in the batch; leases for what is queued are taken in it.
+    ///   - snapshot: the one whose bytes are in the batch; leases for what is queued are taken in
+    ///     it.
     ///   - budget: is lowered by the bytes sent.
     func send(
         _ batch: borrowing AnswerBatch, to connection: Connection,
@@ -39,7 +41,8 @@ final class ResponseSender {
         guard !batch.isEmpty else { return }
         var sent = 0
         if connection.output.isEmpty, !connection.isBroken {
-            // The pieces point into the batch's heads, which this call borrows, and into the map, which `snapshot` keeps.
+            // The pieces point into the batch's heads, which this call borrows, and into the map,
+            // which `snapshot` keeps.
             batch.heads.withUnsafeBytes { heads in
                 sent = note(sendPieces(gather(batch, heads), to: connection), connection, &budget)
             }
@@ -82,7 +85,8 @@ final class ResponseSender {
                     stream.advance(note(transfer, connection, &budget))
                     if stream.isAtEnd { connection.output.removeFirst() }
                 } catch {
-                    // The head is gone already, so the only way to say that the bytes are not right is not to send them.
+                    // The head is gone already, so the only way to say that the bytes are not right
+                    // is not to send them.
                     abort(connection, error)
                 }
             }
@@ -171,7 +175,8 @@ final class ResponseSender {
         {
             let bytes = try snapshot.storedBytes(of: stream.blob, from: position)
             let wanted = min(bytes.byteCount, stream.end - position)
-            // The map keeps these bytes as long as `snapshot` is open, which is longer than the call below.
+            // The map keeps these bytes as long as `snapshot` is open, which is longer than the
+            // call below.
             bytes.extracting(first: wanted).withUnsafeBytes { count = add($0, count) }
             position += wanted
         }

@@ -4,7 +4,8 @@ import BlobStore
 // One connection's turn: send what is queued, read, answer, send.
 
 extension Worker {
-    /// Gives a connection its turn, which ends when there is nothing more to do for it now or it has been sent its share.
+    /// Gives a connection its turn, which ends when there is nothing more to do for it now or it
+    /// has been sent its share.
     func takeTurn(
         _ connection: Connection, readable: Bool, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch

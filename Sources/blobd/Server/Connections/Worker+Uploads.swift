@@ -61,8 +61,8 @@ extension Worker {
         return true
     }
 
-    /// The body cannot be taken. Where its end is known the rest of it is thrown away and the connection goes on, if the dialect
-    /// allows that; else it ends.
+    /// The body cannot be taken. Where its end is known the rest of it is thrown away and the
+    /// connection goes on, if the dialect allows that; else it ends.
     private func refuse(
         _ upload: Upload, _ failure: Upload.Failure, _ connection: Connection,
         _ batch: inout AnswerBatch
@@ -81,7 +81,8 @@ extension Worker {
         }
     }
 
-    /// The body is complete: finish the payload here if it is short, elsewhere if that may take long.
+    /// The body is complete: finish the payload here if it is short, elsewhere if that may take
+    /// long.
     private func finish(
         _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch
     ) {

@@ -14,10 +14,11 @@ struct WorkerEnvironment: Sendable {
     let log: Logger
 }
 
-/// A thread that serves connections: it waits for input, answers it, and never waits for anything else.
+/// A thread that serves connections: it waits for input, answers it, and never waits for anything
+/// else.
 ///
-/// This is where a request's way begins: ``run()`` wakes, `Worker+Turns.swift` reads and hands the bytes to ``RequestHandler``, which
-/// asks the store, and ``ResponseSender`` sends the answers.
+/// This is where a request's way begins: ``run()`` wakes, `Worker+Turns.swift` reads and hands the
+/// bytes to ``RequestHandler``, which asks the store, and ``ResponseSender`` sends the answers.
 final class Worker {
     let environment: WorkerEnvironment
     let inbox: WorkerInbox
@@ -86,7 +87,8 @@ final class Worker {
         _ connection: Connection, _ event: Poller.Event, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch
     ) {
-        // Nothing is read from it now, and nobody is there to read what it is sent: its end would be reported for ever.
+        // Nothing is read from it now, and nobody is there to read what it is sent: its end would
+        // be reported for ever.
         if event.isHangUp, !connection.interest.contains(.input) {
             connection.isBroken = true
             return settle(connection)
@@ -215,8 +217,8 @@ final class Worker {
         counters.countConnection(-1)
     }
 
-    /// The last answer is sent. What the peer still sends is read and thrown away for a moment, because closing a socket with unread
-    /// input would take the answer away from it.
+    /// The last answer is sent. What the peer still sends is read and thrown away for a moment,
+    /// because closing a socket with unread input would take the answer away from it.
     private func linger(_ connection: Connection) {
         guard case .lingering = connection.phase else {
             connection.socket.endSending()

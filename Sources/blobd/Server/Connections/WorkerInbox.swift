@@ -33,8 +33,8 @@ final class WorkerInbox: Sendable {
     /// The descriptor that becomes readable when a message comes.
     var signalNumber: Int32 { signal.number }
 
-    /// Leaves a message and wakes the worker. The queue needs no limit of its own: each connection waits for one thing at
-    /// a time, and their number is limited.
+    /// Leaves a message and wakes the worker. The queue needs no limit of its own: each connection
+    /// waits for one thing at a time, and their number is limited.
     func post(_ message: WorkerMessage) {
         let isFirst = messages.withLock { messages in
             messages.append(message)
@@ -78,7 +78,8 @@ struct ConnectionAddress: Sendable, Equatable {
     let inbox: WorkerInbox
     let token: ConnectionToken
 
-    /// Tells the connection's worker something. If the connection has ended meanwhile, nothing happens.
+    /// Tells the connection's worker something. If the connection has ended meanwhile, nothing
+    /// happens.
     func post(_ content: WorkerMessage.Content) {
         inbox.post(WorkerMessage(token: token, content: content))
     }

@@ -2,9 +2,9 @@ import Synchronization
 
 /// The memory for bodies on their way into the store, shared by all connections.
 ///
-/// A body reserves what its `PayloadWriter` may keep in memory before its first byte is read; longer bodies are
-/// spooled. When nothing is left, connections wait in line, unread, so that their clients wait too: back-pressure
-/// instead of memory.
+/// A body reserves what its `PayloadWriter` may keep in memory before its first byte is read;
+/// longer bodies are spooled. When nothing is left, connections wait in line, unread, so that their
+/// clients wait too: back-pressure instead of memory.
 final class BodyMemory: Sendable {
     private struct State {
         var byteCountFree: Int
@@ -33,8 +33,8 @@ final class BodyMemory: Sendable {
 
     /// Takes `byteCount` bytes for a body.
     ///
-    /// - Returns: the reservation; nil when others come first or too little is left. The connection is then in line, and its
-    ///   worker gets the reservation as a message later.
+    /// - Returns: the reservation; nil when others come first or too little is left. The connection
+    ///   is then in line, and its worker gets the reservation as a message later.
     func reserve(_ byteCount: Int, for connection: ConnectionAddress) -> BodyReservation? {
         // No request may wait for more than there can ever be.
         let byteCount = min(byteCount, byteCountMax)
@@ -51,8 +51,8 @@ final class BodyMemory: Sendable {
         return isGranted ? BodyReservation(byteCount: byteCount, of: self) : nil
     }
 
-    /// Takes a connection that has ended out of the line. One that has just been granted memory gives it back when its worker
-    /// lets go of the message.
+    /// Takes a connection that has ended out of the line. One that has just been granted memory
+    /// gives it back when its worker lets go of the message.
     func cancel(_ connection: ConnectionAddress) {
         state.withLock { $0.waiting.removeAll { $0.connection == connection } }
     }
@@ -79,7 +79,8 @@ final class BodyMemory: Sendable {
     }
 }
 
-/// A share of ``BodyMemory``, given back when the last reference goes: after the body is committed, or given up.
+/// A share of ``BodyMemory``, given back when the last reference goes: after the body is committed,
+/// or given up.
 final class BodyReservation: Sendable {
     private let byteCount: Int
     private let memory: BodyMemory

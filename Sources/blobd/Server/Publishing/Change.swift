@@ -77,7 +77,8 @@ final class PublishJob: Sendable {
         self.reservation = reservation
     }
 
-    /// Finishes the payload and hands it to the writer; a failure goes back to the connection. Runs once.
+    /// Finishes the payload and hands it to the writer; a failure goes back to the connection. Runs
+    /// once.
     func run(_ writerThread: WriterThread) {
         do throws(StoreError) {
             guard let writer = writer.withLock({ $0.take() }) else { return }

@@ -2,9 +2,10 @@ import CLinux
 
 /// Decides whether the wall clock can be trusted enough to delete by it.
 ///
-/// Expiry is wall-clock time. If that clock is set wrongly for a moment, deleting what has "expired" would destroy
-/// payloads that are alive. The boot clock counts on whatever is done to the wall clock, so two ticks at which the
-/// clocks went different ways mean that the wall clock was set. Reads are not affected: they compare, and delete nothing.
+/// Expiry is wall-clock time. If that clock is set wrongly for a moment, deleting what has
+/// "expired" would destroy payloads that are alive. The boot clock counts on whatever is done to
+/// the wall clock, so two ticks at which the clocks went different ways mean that the wall clock
+/// was set. Reads are not affected: they compare, and delete nothing.
 struct ExpiryClock {
     /// How far the clocks may go apart between two ticks, in milliseconds.
     static let jumpMillisecondsMax: Int64 = 60_000
@@ -21,13 +22,15 @@ struct ExpiryClock {
     enum Verdict: Equatable {
         /// Deletions may go on.
         case steady
-        /// The clocks have just gone apart by so many milliseconds (positive: the wall clock went forward).
+        /// The clocks have just gone apart by so many milliseconds (positive: the wall clock went
+        /// forward).
         case jumped(milliseconds: Int64)
         /// They went apart a while ago, and deletions still wait.
         case paused
     }
 
-    /// Compares both clocks, in milliseconds, with the last tick. The first tick has nothing to compare with and is steady.
+    /// Compares both clocks, in milliseconds, with the last tick. The first tick has nothing to
+    /// compare with and is steady.
     mutating func tick(wall: Int64, boot: Int64) -> Verdict {
         defer { last = (wall, boot) }
         if let last {

@@ -26,7 +26,8 @@ final class PublisherPool: Sendable {
         }
     }
 
-    /// Puts a job in line. There is at most one for each connection, and each has its memory reserved.
+    /// Puts a job in line. There is at most one for each connection, and each has its memory
+    /// reserved.
     func submit(_ job: PublishJob) {
         state.withLock { $0.jobs.append(job) }
         signal.give()

@@ -2,8 +2,8 @@ import BlobStore
 import Logging
 import Synchronization
 
-/// The one thread that changes the store: it takes everything that waits into one batch, commits it with one sync, tells
-/// everyone, and between batches removes what has expired.
+/// The one thread that changes the store: it takes everything that waits into one batch, commits it
+/// with one sync, tells everyone, and between batches removes what has expired.
 final class WriterThread: Sendable {
     private struct State {
         var waiting: [PendingChange] = []
@@ -41,7 +41,8 @@ final class WriterThread: Sendable {
         self.thread.withLock { $0 = thread }
     }
 
-    /// Puts a change in line. The line needs no limit of its own: each connection waits for one change at a time.
+    /// Puts a change in line. The line needs no limit of its own: each connection waits for one
+    /// change at a time.
     func submit(_ change: PendingChange) {
         let isFirst = state.withLock { state in
             state.waiting.append(change)

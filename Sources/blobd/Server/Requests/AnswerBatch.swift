@@ -1,6 +1,7 @@
 import BlobStore
 
-/// Where a payload's bytes lie in the store: stored bytes `from` up to and not including `upTo` of a blob.
+/// Where a payload's bytes lie in the store: stored bytes `from` up to and not including `upTo` of
+/// a blob.
 struct StoredRange {
     var blob: BlobReference
     var from: Int
@@ -17,22 +18,27 @@ struct BatchedAnswer {
         case none
         /// Bytes as they are stored.
         case stored(StoredRange)
-        /// Bytes of a gzip-coded blob as they were given: so many (`upTo - from`) from position `from` on.
+        /// Bytes of a gzip-coded blob as they were given: so many (`upTo - from`) from position
+        /// `from` on.
         case inflated(BlobReference, from: Int, upTo: Int)
     }
 
     /// Where the answer's head ends in ``AnswerBatch/heads``; it begins where the one before ended.
     var headEnd: Int
     var body: Body
-    /// Where the answer's pieces end in ``AnswerBatch/mapped``; they begin where those of the one before ended.
+    /// Where the answer's pieces end in ``AnswerBatch/mapped``; they begin where those of the one
+    /// before ended.
     var mappedEnd: Int
-    /// Whether the head and the mapped pieces are all of it, so that another answer may follow in the same call.
+    /// Whether the head and the mapped pieces are all of it, so that another answer may follow in
+    /// the same call.
     var isWhole: Bool
 }
 
-/// The answers to a batch of requests, in their order: what a ``RequestHandler`` fills and a ``ResponseSender`` sends.
+/// The answers to a batch of requests, in their order: what a ``RequestHandler`` fills and a
+/// ``ResponseSender`` sends.
 ///
-/// The same batch is filled again and again, so that answering allocates nothing once its arrays have grown.
+/// The same batch is filled again and again, so that answering allocates nothing once its arrays
+/// have grown.
 struct AnswerBatch: ~Copyable {
     /// The heads and small bodies of all answers, one behind the other.
     var heads: [UInt8] = []
@@ -51,8 +57,9 @@ struct AnswerBatch: ~Copyable {
         var gzipTag: [UInt8] = []
     }
 
-    /// Payload bytes in the map, looked up and checked. They are good as long as the snapshot that was given to
-    /// ``map(_:in:)``: a batch is filled and sent inside one `withSnapshot`, and reset before the next.
+    /// Payload bytes in the map, looked up and checked. They are good as long as the snapshot that
+    /// was given to ``map(_:in:)``: a batch is filled and sent inside one `withSnapshot`, and reset
+    /// before the next.
     private(set) var mapped: [UnsafeRawBufferPointer] = []
     /// How many bytes there are to be sent from ``heads`` and ``mapped``.
     private(set) var mappedByteCount = 0
@@ -62,8 +69,8 @@ struct AnswerBatch: ~Copyable {
 
     /// How many answers a batch may have.
     static let answerCountMax = 64
-    /// From how many bytes on no further answer is added, and no further chunk looked up. It is more than a socket takes at
-    /// once.
+    /// From how many bytes on no further answer is added, and no further chunk looked up. It is
+    /// more than a socket takes at once.
     static let gatheredByteCountMax = 256 << 10
 
     /// Whether it is time to send.
@@ -84,8 +91,9 @@ struct AnswerBatch: ~Copyable {
         isOpen = false
     }
 
-    /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. It comes before the answer's
-    /// head is written, so that a damaged chunk can still be answered with an error.
+    /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. It
+    /// comes before the answer's head is written, so that a damaged chunk can still be answered
+    /// with an error.
     ///
     /// - Throws: ``StoreError/corrupt(_:)`` when a chunk is damaged; the batch is then as it was.
     mutating func map(

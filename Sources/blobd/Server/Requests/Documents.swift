@@ -1,7 +1,8 @@
 import BlobProtocol
 import BlobStore
 
-// The JSON documents of both dialects, written byte by byte: there are four of them, and they are flat.
+// The JSON documents of both dialects, written byte by byte: there are four of them, and they are
+// flat.
 
 /// A notification's record, as `GET /v1/notifications/{id}` and `stat` answer it.
 enum RecordDocument {

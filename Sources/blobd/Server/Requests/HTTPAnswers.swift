@@ -4,7 +4,8 @@ import BlobStore
 // HTTP's answers, as bytes.
 
 extension RequestHandler {
-    /// Appends a payload's answer: 200, 206, 304 or 416 (RFC 9110, section 13.2.2 for the order of the conditions).
+    /// Appends a payload's answer: 200, 206, 304 or 416 (RFC 9110, section 13.2.2 for the order of
+    /// the conditions).
     func appendPayload(
         _ lookup: PayloadLookup, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
@@ -99,8 +100,8 @@ extension RequestHandler {
                 || EntityTags.matchesWeakly(lines, in: bytes, tag: gzipTag)
     }
 
-    /// Whether a Range is to be heeded: there is one, and If-Range, if given, names the bytes as they were given, of which ranges
-    /// are.
+    /// Whether a Range is to be heeded: there is one, and If-Range, if given, names the bytes as
+    /// they were given, of which ranges are.
     private static func isRangeWanted(
         _ head: HTTPRequestHead, _ bytes: RawSpan, _ scratch: AnswerBatch.Scratch
     ) -> Bool {
@@ -113,7 +114,8 @@ extension RequestHandler {
     private func appendValidators(
         _ payload: Payload, _ coding: Coding, into batch: inout AnswerBatch
     ) {
-        // A second reference to the array, so that the head can be changed while its bytes are lent.
+        // A second reference to the array, so that the head can be changed while its bytes are
+        // lent.
         let tag = coding == .gzip ? batch.scratch.gzipTag : batch.scratch.tag
         HTTPResponseHead.field("ETag", tag.span.bytes, into: &batch.heads)
         if payload.coding == .gzip {

@@ -3,8 +3,9 @@ import BlobStore
 
 /// `If-Match` and `If-None-Match` of a request that changes something (RFC 9110, section 13).
 ///
-/// They are checked before the body is read, and again when it is complete. Two publishers who do this at the same moment can still
-/// both pass: the store changes one after the other and knows no conditions.
+/// They are checked before the body is read, and again when it is complete. Two publishers who do
+/// this at the same moment can still both pass: the store changes one after the other and knows no
+/// conditions.
 struct Precondition: Sendable {
     private var ifMatch: [[UInt8]] = []
     private var ifNoneMatch: [[UInt8]] = []
@@ -25,7 +26,8 @@ struct Precondition: Sendable {
     /// Whether nothing is asked for.
     var isEmpty: Bool { ifMatch.isEmpty && ifNoneMatch.isEmpty }
 
-    /// Throws `precondition_failed` unless what is asked for holds of the payload that is there, nil when there is none.
+    /// Throws `precondition_failed` unless what is asked for holds of the payload that is there,
+    /// nil when there is none.
     func check(_ digest: Digest?) throws(ProtocolError) {
         guard let digest else {
             // Nothing matches If-Match when there is nothing, not even `*` (section 13.1.1).
@@ -58,8 +60,8 @@ struct Precondition: Sendable {
     }
 }
 
-/// The entity tag of a payload: its digest in quotes. The gzip coding has a tag of its own, since a strong one names bytes (RFC 9110,
-/// section 8.8.3.3).
+/// The entity tag of a payload: its digest in quotes. The gzip coding has a tag of its own, since a
+/// strong one names bytes (RFC 9110, section 8.8.3.3).
 enum EntityTag {
     /// Appends `"sha256:<hex>"` or `"sha256:<hex>-gzip"`.
     static func append(_ digest: Digest, _ coding: Coding, to out: inout [UInt8]) {

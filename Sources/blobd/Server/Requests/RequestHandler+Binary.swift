@@ -52,7 +52,8 @@ extension RequestHandler {
                 of: connection, in: snapshot, into: &batch, consumed: &consumed)
         } catch {
             appendProblem(error, frame, into: &batch)
-            // Where the next frame begins is known, but a body that nobody may send is not worth waiting for.
+            // Where the next frame begins is known, but a body that nobody may send is not worth
+            // waiting for.
             let bodyMax = UInt64(limits.payloadByteCountMax)
             if error.endsConnection || error.code == .payloadTooLarge
                 || frame.bodyByteCount > bodyMax
@@ -187,7 +188,8 @@ extension RequestHandler {
                 coding: choice.coding == .gzip ? .gzip : .identity)
             batch.scratch.tag.removeAll(keepingCapacity: true)
             blob.digest.append(to: &batch.scratch.tag)
-            // A second reference to the array, so that the head can be changed while its bytes are lent.
+            // A second reference to the array, so that the head can be changed while its bytes are
+            // lent.
             let digest = batch.scratch.tag
             if isDefault {
                 Wire.defaultMediaType.withUTF8Buffer {

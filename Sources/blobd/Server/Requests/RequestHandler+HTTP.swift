@@ -1,8 +1,8 @@
 import BlobProtocol
 import BlobStore
 
-// HTTP's requests: which resource and method they name, and what is checked before a body is taken in.
-// `HTTPAnswers.swift` writes the answers.
+// HTTP's requests: which resource and method they name, and what is checked before a body is taken
+// in. `HTTPAnswers.swift` writes the answers.
 
 extension RequestHandler {
     /// Answers the HTTP request at the start of `bytes`.
@@ -40,8 +40,9 @@ extension RequestHandler {
         }
     }
 
-    /// How many bytes of body to throw away after an answer that did not need it; nil when the connection rather ends: for a
-    /// long or chunked one, and when the client waits for our word before it sends it.
+    /// How many bytes of body to throw away after an answer that did not need it; nil when the
+    /// connection rather ends: for a long or chunked one, and when the client waits for our word
+    /// before it sends it.
     private func bodyToSkip(_ head: HTTPRequestHead) -> UInt64? {
         guard head.hasBody else { return 0 }
         guard !head.isChunked, !head.expectsContinue, let count = head.contentLength,
@@ -161,7 +162,8 @@ extension RequestHandler {
             PendingReply(request: .delete, form: .http(form)))
     }
 
-    /// A PUT or POST: everything about it is checked before a byte of its body is read (and before 100 Continue).
+    /// A PUT or POST: everything about it is checked before a byte of its body is read (and before
+    /// 100 Continue).
     private func publish(
         _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
         _ batch: borrowing AnswerBatch, in snapshot: borrowing Snapshot

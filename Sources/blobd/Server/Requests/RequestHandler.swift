@@ -2,10 +2,11 @@ import BlobProtocol
 import BlobStore
 import Logging
 
-/// Answers requests: it looks at what a parser found, asks the store, and fills an ``AnswerBatch``. It touches no socket.
+/// Answers requests: it looks at what a parser found, asks the store, and fills an ``AnswerBatch``.
+/// It touches no socket.
 ///
-/// Each worker has one. What both dialects share is here; `RequestHandler+Binary.swift` and `RequestHandler+HTTP.swift` turn it
-/// into bytes.
+/// Each worker has one. What both dialects share is here; `RequestHandler+Binary.swift` and
+/// `RequestHandler+HTTP.swift` turn it into bytes.
 final class RequestHandler {
     let store: BlobStore
     let limits: DaemonLimits
@@ -61,7 +62,8 @@ final class RequestHandler {
 
     /// Answers the request at the start of `bytes`, or finds what has to be done for it.
     ///
-    /// - Parameter consumed: is set to the bytes that were used: the head, and a body where it was needed at once.
+    /// - Parameter consumed: is set to the bytes that were used: the head, and a body where it was
+    ///   needed at once.
     func next(
         _ bytes: RawSpan, of connection: Connection, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch, consumed: inout Int
@@ -110,7 +112,8 @@ final class RequestHandler {
 
     // What the store says, and its errors in the client's words.
 
-    /// What a client is told about an error of the store, which is logged when it is the store's own trouble.
+    /// What a client is told about an error of the store, which is logged when it is the store's
+    /// own trouble.
     func problem(_ error: StoreError) -> ProtocolError {
         troubles.note(error)
         return ProtocolError(error)

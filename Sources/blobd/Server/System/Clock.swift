@@ -1,7 +1,8 @@
 import BlobStore
 import CLinux
 
-/// A moment of the monotonic clock (`CLOCK_MONOTONIC`), for deadlines. Read once per turn of a loop.
+/// A moment of the monotonic clock (`CLOCK_MONOTONIC`), for deadlines. Read once per turn of a
+/// loop.
 struct Instant: Hashable, Comparable {
     /// Nanoseconds since some moment that never changes while the machine runs.
     let nanoseconds: Int64

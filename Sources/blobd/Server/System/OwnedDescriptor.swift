@@ -7,7 +7,8 @@ struct OwnedDescriptor: ~Copyable, Sendable {
 
     /// Takes over a descriptor that a system call has just returned.
     ///
-    /// - Throws: ``SystemError`` with the call's name when the number is negative, as calls that failed return.
+    /// - Throws: ``SystemError`` with the call's name when the number is negative, as calls that
+    ///   failed return.
     init(taking number: Int32, from call: StaticString) throws(SystemError) {
         guard number >= 0 else { throw SystemError(call) }
         self.number = number

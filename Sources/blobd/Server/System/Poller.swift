@@ -3,8 +3,8 @@ import Glibc
 
 /// A set of descriptors to wait for (epoll(7)), level-triggered.
 ///
-/// Level-triggered, because interest in writing is set only while an answer is stuck: an edge for every buffer the peer
-/// has read would wake a worker once per answer for nothing.
+/// Level-triggered, because interest in writing is set only while an answer is stuck: an edge for
+/// every buffer the peer has read would wake a worker once per answer for nothing.
 struct Poller: ~Copyable {
     private let descriptor: OwnedDescriptor
     private let events: UnsafeMutableRawPointer
@@ -56,7 +56,8 @@ struct Poller: ~Copyable {
         }
     }
 
-    /// Changes what a descriptor of the set is waited for (`EPOLL_CTL_MOD`). Cannot fail for one that is in it.
+    /// Changes what a descriptor of the set is waited for (`EPOLL_CTL_MOD`). Cannot fail for one
+    /// that is in it.
     borrowing func change(_ number: Int32, token: UInt64, _ interest: Interest) {
         _ = clinux_epoll_modify(descriptor.number, number, interest.rawValue, token)
     }

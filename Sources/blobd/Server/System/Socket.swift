@@ -68,13 +68,14 @@ struct Socket: ~Copyable, Sendable {
         _ = clinux_shutdown_sending(descriptor.number)
     }
 
-    /// How many sent bytes the peer has not read (`SIOCOUTQ`). It counts whole kernel buffers of about 36 KiB with
-    /// their overhead, so it falls in steps, and is 0 once everything is read.
+    /// How many sent bytes the peer has not read (`SIOCOUTQ`). It counts whole kernel buffers of
+    /// about 36 KiB with their overhead, so it falls in steps, and is 0 once everything is read.
     var unreadByPeer: Int {
         max(0, Int(clinux_unread_by_peer(descriptor.number)))
     }
 
-    /// The user at the other end when it connected (`SO_PEERCRED`), or nil when the kernel does not say.
+    /// The user at the other end when it connected (`SO_PEERCRED`), or nil when the kernel does not
+    /// say.
     var peerUserID: UInt32? {
         var id: UInt32 = 0
         return clinux_peer_uid(descriptor.number, &id) == 0 ? id : nil
@@ -93,8 +94,9 @@ struct ListeningSocket: ~Copyable, Sendable {
 
     /// Binds to a path that must not exist, and listens.
     ///
-    /// `fchmod` comes before `bind`, because the file that `bind` makes takes the socket's own mode. The group can only be
-    /// given to the file; nobody can connect before `listen`, which comes last.
+    /// `fchmod` comes before `bind`, because the file that `bind` makes takes the socket's own
+    /// mode. The group can only be given to the file; nobody can connect before `listen`, which
+    /// comes last.
     init(path: String, mode: UInt32, group: UInt32?) throws(SystemError) {
         let descriptor = try OwnedDescriptor(taking: clinux_unix_socket(), from: "socket")
         guard fchmod(descriptor.number, mode) == 0 else { throw SystemError("fchmod") }
@@ -159,7 +161,8 @@ struct ListeningSocket: ~Copyable, Sendable {
     static func probe(_ path: String) -> Probe {
         do {
             let descriptor = try OwnedDescriptor(taking: clinux_unix_socket(), from: "socket")
-            // Non-blocking: a full backlog answers EAGAIN instead of making us wait, and somebody is there then.
+            // Non-blocking: a full backlog answers EAGAIN instead of making us wait, and somebody
+            // is there then.
             _ = clinux_set_nonblocking(descriptor.number)
             guard withPath(path, { clinux_connect(descriptor.number, $0, $1) }) != 0 else {
                 return .alive

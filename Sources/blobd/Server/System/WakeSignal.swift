@@ -1,8 +1,8 @@
 import CLinux
 import Glibc
 
-/// Wakes a thread that waits for it (eventfd(2)). Any thread may give the signal; signals that nobody has taken yet
-/// count as one.
+/// Wakes a thread that waits for it (eventfd(2)). Any thread may give the signal; signals that
+/// nobody has taken yet count as one.
 struct WakeSignal: ~Copyable, Sendable {
     private let descriptor: OwnedDescriptor
 

@@ -10,7 +10,8 @@ struct WorkerThread: Sendable {
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
-    /// Starts a thread that runs `body` and ends. Its name, of at most 15 bytes, is what `top -H` shows.
+    /// Starts a thread that runs `body` and ends. Its name, of at most 15 bytes, is what `top -H`
+    /// shows.
     init(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
         var handle = pthread_t()
         let start = Unmanaged.passRetained(
