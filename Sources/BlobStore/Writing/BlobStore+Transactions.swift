@@ -49,6 +49,8 @@ extension BlobStore {
         }
         var transaction = try ChangeTransaction(self, asOf: now)
         let result = try body(&transaction)
+        // What changed nothing costs no sync: a delete of what is not there, a refused publish.
+        guard transaction.isDirty else { return result }
         do throws(LMDBError) {
             try transaction.commit()
         } catch {

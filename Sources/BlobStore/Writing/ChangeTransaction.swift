@@ -36,9 +36,11 @@ struct ChangeTransaction: ~Copyable {
         return try Counters(value)
     }
 
-    /// Writes the counters, commits and syncs. A transaction that changed nothing costs no sync.
+    /// Whether anything was changed.
+    var isDirty: Bool { transaction.isDirty }
+
+    /// Writes the counters, commits and syncs.
     consuming func commit() throws(LMDBError) {
-        guard transaction.isDirty else { return }
         let name = Array(Counters.name.utf8)
         let value = counters.encoded
         try transaction.put(value.span.bytes, forKey: name.span.bytes, in: tables.meta)
