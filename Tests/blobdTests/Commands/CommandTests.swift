@@ -167,7 +167,7 @@ import Testing
         let daemon = try CommandDaemon()
         let client = BlobClient(socketPath: daemon.socket)
         let receipt = try await client.put(
-            PutRequest(id: "42", mediaType: "image/png", lifetime: .seconds(60)), Self.payload)
+            PutRequest(id: "42", mediaType: "image/png", lifetime: .seconds(3_600)), Self.payload)
         #expect(receipt.isCreated)
         let payload = try await client.get("42")
         #expect(payload?.bytes == Self.payload)
@@ -189,7 +189,7 @@ extension CommandTests {
         let folder = try TemporaryFolder()
         let client = BlobClient(socketPath: folder.path("s"))
         try await Self.with(folder) {
-            try await client.put(PutRequest(id: "42", lifetime: .seconds(60)), [1, 2, 3])
+            try await client.put(PutRequest(id: "42", lifetime: .seconds(3_600)), [1, 2, 3])
         }
         await #expect(throws: ClientError.self) { try await client.get("42") }
         try await Self.with(folder) {
