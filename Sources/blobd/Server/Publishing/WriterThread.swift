@@ -65,6 +65,9 @@ final class WriterThread: Sendable {
         private var nextSweep = Instant.now
         private var nextReaderCheck = Instant.now
         private var isFull = false
+        /// Stored bytes published since the last look at what can be freed. What replaces others leaves
+        /// about as many bytes behind, which must not pile up until the clock says so.
+        private var publishedByteCount = 0
         private var failure: StoreError?
         private var trouble: TroubleLog
 
@@ -82,7 +85,9 @@ final class WriterThread: Sendable {
                     return
                 }
                 let now = Instant.now
-                if now >= nextSweep { keep(asOf: now) }
+                if now >= nextSweep || publishedByteCount >= DaemonLimits.freedByteCountMax {
+                    keep(asOf: now)
+                }
                 if batch.isEmpty {
                     let pause = max(0, nextSweep.milliseconds(since: now) + 1)
                     writer.signal.wait(milliseconds: pause)
@@ -135,6 +140,7 @@ final class WriterThread: Sendable {
             switch outcome {
             case .published(let record, let created):
                 writer.counters.publishes.add()
+                publishedByteCount += record.parts.reduce(0) { $0 + $1.storedByteCount }
                 noteFull(false)
                 return .published(record, created: created)
             case .deleted:
@@ -179,6 +185,7 @@ final class WriterThread: Sendable {
         /// Removes what has expired and frees what nobody refers to, each in bounded steps.
         private mutating func keep(asOf now: Instant) {
             nextSweep = now.after(milliseconds: writer.limits.sweepMilliseconds)
+            publishedByteCount = 0
             guard failure == nil else { return }
             var hasMore = false
             do throws(StoreError) {
