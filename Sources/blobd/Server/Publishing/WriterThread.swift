@@ -65,8 +65,8 @@ final class WriterThread: Sendable {
         private var nextSweep = Instant.now
         private var nextReaderCheck = Instant.now
         private var isFull = false
-        /// Stored bytes published since the last look at what can be freed. What replaces others leaves
-        /// about as many bytes behind, which must not pile up until the clock says so.
+        /// Stored bytes published since the last look at what can be freed. What replaces others
+        /// leaves about as many bytes behind, which must not pile up until the clock says so.
         private var publishedByteCount = 0
         private var failure: StoreError?
         private var trouble: TroubleLog
