@@ -168,7 +168,7 @@ struct ServeCommand: ParsableCommand {
         return value
     }
 
-    /// The cores this process may use (`sched_getaffinity` behind `sysconf`).
+    /// The cores that are online (`_SC_NPROCESSORS_ONLN`).
     private static var coreCount: Int {
         min(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))), DaemonOptions.workerCountMax)
     }
@@ -186,4 +186,7 @@ struct LogLevelText: ExpressibleByArgument {
         guard let level = Logger.Level(rawValue: argument) else { return nil }
         self.level = level
     }
+
+    /// The level's name.
+    var defaultValueDescription: String { level.rawValue }
 }

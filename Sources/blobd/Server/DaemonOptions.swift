@@ -1,8 +1,4 @@
-import ArgumentParser
-import BlobProtocol
 import BlobStore
-import Glibc
-import Logging
 
 /// How a daemon is to run, checked.
 struct DaemonOptions: Sendable {
@@ -19,85 +15,4 @@ struct DaemonOptions: Sendable {
 
     /// How many workers there may be.
     static let workerCountMax = 64
-}
-
-/// A number of bytes on the command line: `1048576`, `512KiB`, `64MiB`, `2GiB`.
-struct ByteCountText: ExpressibleByArgument {
-    let byteCount: Int
-
-    init(_ byteCount: Int) {
-        self.byteCount = byteCount
-    }
-
-    init?(argument: String) {
-        let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)]
-        let unit = units.first { argument.hasSuffix($0.0) }
-        let digits = argument.dropLast(unit?.0.count ?? 0)
-        guard let number = Self.number(digits) else { return nil }
-        let shift = unit?.1 ?? 0
-        guard number <= Int.max >> shift else { return nil }
-        byteCount = number << shift
-    }
-
-    /// A decimal number without sign, or nil.
-    static func number(_ digits: Substring) -> Int? {
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            return nil
-        }
-        return Int(digits)
-    }
-}
-
-/// A length of time on the command line: `500ms`, `10`, `10s`, `15m`, `24h`, `30d`.
-struct DurationText: ExpressibleByArgument {
-    let milliseconds: Int
-
-    init(seconds: Int) {
-        milliseconds = seconds * 1_000
-    }
-
-    init?(argument: String) {
-        if argument.hasSuffix("ms") {
-            guard let number = ByteCountText.number(argument.dropLast(2)) else { return nil }
-            milliseconds = number
-        } else {
-            guard let seconds = CommandLineText.seconds(argument), seconds <= Int.max / 1_000 else {
-                return nil
-            }
-            milliseconds = Int(seconds) * 1_000
-        }
-    }
-}
-
-/// Permission bits on the command line, in octal: `0660`.
-struct ModeText: ExpressibleByArgument {
-    let bits: UInt32
-
-    init(bits: UInt32) {
-        self.bits = bits
-    }
-
-    init?(argument: String) {
-        guard let bits = UInt32(argument, radix: 8), bits <= 0o777,
-            argument.utf8.allSatisfy({ (0x30...0x37).contains($0) })
-        else { return nil }
-        self.bits = bits
-    }
-}
-
-/// A group on the command line: its name or its number.
-struct GroupText: ExpressibleByArgument {
-    let id: UInt32
-
-    init?(argument: String) {
-        if let number = UInt32(argument) {
-            id = number
-        } else if let entry = getgrnam(argument) {
-            // The entry is the C library's, good until the next call; this is the main thread,
-            // before any other.
-            id = entry.pointee.gr_gid
-        } else {
-            return nil
-        }
-    }
 }

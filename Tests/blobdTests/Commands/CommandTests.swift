@@ -163,6 +163,16 @@ import Testing
         #expect(both.status == 2)
     }
 
+    /// The help once said `ModeText(bits: 432)` where a person types 0660.
+    @Test func theHelpShowsDefaultsAsTheyAreTyped() throws {
+        let daemon = try CommandDaemon()
+        let help = try daemon.run("serve", "--help")
+        #expect(help.status == 0)
+        #expect(help.text.contains("(default: 0660)"))
+        #expect(help.text.contains("(default: 64MiB)"))
+        #expect(!help.text.contains("Text("), "\(help.text)")
+    }
+
     @Test func anAsyncClientStoresAndFetches() async throws {
         let daemon = try CommandDaemon()
         let client = BlobClient(socketPath: daemon.socket)

@@ -214,7 +214,10 @@ final class RequestHandler {
         }
         if let expiryMilliseconds {
             guard expiryMilliseconds > now.milliseconds else {
-                throw ProtocolError(.badExpiry, "the expiry is in the past")
+                throw ProtocolError(
+                    .badExpiry,
+                    "the expiry \(Self.text(expiryMilliseconds)) is not after the present, \(Self.text(now.milliseconds))"
+                )
             }
             let latest = now.adding(seconds: max)
             guard expiryMilliseconds <= latest.milliseconds else {
@@ -227,6 +230,13 @@ final class RequestHandler {
         }
         let usual = limits.defaultTTLSeconds
         return isPayloadPart ? .seconds(usual) : .keep(otherwiseSeconds: usual)
+    }
+
+    /// A time as RFC 3339 writes it, for an error's words.
+    private static func text(_ milliseconds: Int64) -> String {
+        var bytes: [UInt8] = []
+        RFC3339.append(milliseconds, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 
