@@ -57,18 +57,13 @@ struct BenchAnswers: ~Copyable {
         _ input: RawSpan, from offset: inout Int
     ) throws(BenchFailure) -> Bool {
         while offset < input.byteCount {
-            let available = input.byteCount - offset
+            let rest = input.extracting(offset..<input.byteCount)
             let wanted: Int
             switch dialect {
-            case .binary:
-                let known = try frameByteCount()
-                wanted = min(known - head.count, available)
-            case .http:
-                wanted = 1
+            case .binary: wanted = min(try frameByteCount() - head.count, rest.byteCount)
+            case .http: wanted = rest.byteCountUpToLineEnd
             }
-            for index in 0..<wanted {
-                head.append(input.unsafeLoad(fromByteOffset: offset + index, as: UInt8.self))
-            }
+            rest.extracting(first: wanted).withUnsafeBytes { head.append(contentsOf: $0) }
             offset += wanted
             if try isWhole() {
                 bodyOffset = 0
@@ -110,22 +105,67 @@ struct BenchAnswers: ~Copyable {
             guard head.count >= 4, head[head.count - 1] == 0x0A,
                 head[head.count - 3] == 0x0A
             else { return false }
-            try readHTTPHead()
+            (status, bodyLeft) = try Self.readHTTPHead(head.span.bytes)
             return true
         }
     }
 
-    private mutating func readHTTPHead() throws(BenchFailure) {
-        let text = String(decoding: head, as: UTF8.self)
-        let lines = text.split(separator: "\r\n")
-        guard let first = lines.first, let code = Int(first.dropFirst(9).prefix(3)) else {
+    /// Reads the status and the length, byte by byte: the load must cost less than what is measured.
+    private static func readHTTPHead(
+        _ bytes: RawSpan
+    ) throws(BenchFailure) -> (status: Int, bodyByteCount: Int) {
+        guard bytes.byteCount >= 12, let code = bytes.decimal(at: 9), code >= 100 else {
             throw BenchFailure("an answer does not begin with a status line")
         }
-        status = code
-        bodyLeft = 0
-        for line in lines.dropFirst() where line.lowercased().hasPrefix("content-length:") {
-            bodyLeft = Int(line.dropFirst(15).filter { $0 != " " }) ?? 0
+        var line = 0
+        while line < bytes.byteCount {
+            let rest = bytes.extracting(line..<bytes.byteCount)
+            if rest.begins(with: "content-length: ") {
+                guard let length = rest.decimal(at: 16) else {
+                    throw BenchFailure("an answer's Content-Length is not a number")
+                }
+                return (code, length)
+            }
+            line += rest.byteCountUpToLineEnd
         }
+        return (code, 0)
+    }
+}
+
+extension RawSpan {
+    /// Bytes up to and with the first line feed; all of them when there is none.
+    fileprivate var byteCountUpToLineEnd: Int {
+        for index in 0..<byteCount
+        where unsafeLoad(fromByteOffset: index, as: UInt8.self) == 0x0A {
+            return index + 1
+        }
+        return byteCount
+    }
+
+    /// Whether it begins with `name`, which is in lower case, in any case.
+    fileprivate func begins(with name: StaticString) -> Bool {
+        guard byteCount >= name.utf8CodeUnitCount else { return false }
+        return name.withUTF8Buffer { name in
+            for (index, wanted) in name.enumerated() {
+                let byte = unsafeLoad(fromByteOffset: index, as: UInt8.self)
+                let lower = byte >= 0x41 && byte <= 0x5A ? byte + 32 : byte
+                guard lower == wanted else { return false }
+            }
+            return true
+        }
+    }
+
+    /// The decimal number at `offset`, up to the first byte that is not a digit; nil without any.
+    fileprivate func decimal(at offset: Int) -> Int? {
+        var value = 0
+        var index = offset
+        while index < byteCount, index - offset < 18 {
+            let digit = Int(unsafeLoad(fromByteOffset: index, as: UInt8.self)) - 0x30
+            guard digit >= 0 && digit <= 9 else { break }
+            value = value * 10 + digit
+            index += 1
+        }
+        return index > offset ? value : nil
     }
 }
 
