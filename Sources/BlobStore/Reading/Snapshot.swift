@@ -51,30 +51,6 @@ public struct Snapshot: ~Copyable {
         return unsafe .found(_overrideLifetime(payload, borrowing: self))
     }
 
-    /// A blob by its digest, whatever notifications refer to it. One B-tree lookup.
-    ///
-    /// - Returns: its bytes without a media type; missing when nothing refers to it; expired when
-    ///   every part that refers to it was given an expiry that is past.
-    @_lifetime(borrow self)
-    public borrowing func blob(
-        _ digest: Digest, asOf now: Timestamp
-    ) throws(StoreError) -> PayloadLookup {
-        guard let entry = try blobEntry(digest) else { return .missing }
-        guard entry.expiryBound > now else { return .expired }
-        return .found(
-            Payload(
-                ChunkReader(self), blob: entry.reference(digest), expiresAt: entry.expiryBound))
-    }
-
-    borrowing func blobEntry(_ digest: Digest) throws(StoreError) -> BlobEntry? {
-        var key: [UInt8] = []
-        digest.append(to: &key)
-        guard let value = try transaction.view.get(key.span.bytes, in: store.tables.blobs) else {
-            return nil
-        }
-        return try BlobEntry(value, digest: digest)
-    }
-
     /// A copy of a notification's record. One B-tree lookup.
     public borrowing func record(
         for id: RawSpan, asOf now: Timestamp

@@ -27,6 +27,8 @@ public enum StoreLimits {
     public static let chunkByteCountMax = 65_516
     /// Puts and deletes in one transaction, about.
     public static let transactionPutCountMax = 4_096
+    /// Expired notifications that are not swept yet, of which a read by digest looks at so many.
+    public static let dueEntryCountMax = 4_096
     /// Damaged notifications that one sweep steps over.
     static let damagedCountMax = 1_024
     /// Bytes put in one transaction, about.
