@@ -11,7 +11,6 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -115,11 +114,6 @@ int clinux_peer_uid(int fd, uint32_t *uid) {
 int clinux_unread_by_peer(int fd) {
     int count = 0;
     return ioctl(fd, SIOCOUTQ, &count) == 0 ? count : -1;
-}
-
-ssize_t clinux_sendfile(int to, int from, int64_t offset, size_t count) {
-    off_t position = offset;
-    return sendfile(to, from, &position, count);
 }
 
 ssize_t clinux_send(int fd, const void *bytes, size_t count) {

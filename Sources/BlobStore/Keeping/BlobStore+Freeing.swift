@@ -58,7 +58,9 @@ extension Snapshot {
         var cursor = try transaction.cursor(in: store.tables.orphans)
         var isThere = try cursor.first()
         while isThere, bytes <= byteCountMax, ready.count < Self.orphanCountMax {
-            if let (number, entry) = cursor.orphan, entry.transaction <= oldestViewed,
+            // A damaged one is stepped over, so that it does not keep the others' space for ever;
+            // `verify` names it.
+            if let (number, entry) = try? cursor.orphan(), entry.transaction <= oldestViewed,
                 !leases.isHeld(number)
             {
                 ready.append((number, entry))
@@ -74,16 +76,11 @@ extension Snapshot {
 }
 
 extension Cursor {
-    /// The orphan the cursor stands at; nil when its entry is damaged. Such a one is stepped over, so
-    /// that it does not keep the others' space for ever; `verify` names it.
-    fileprivate var orphan: (UInt64, OrphanEntry)? {
-        guard key.byteCount == 8 else { return nil }
+    /// The orphan the cursor stands at, in the table `orphans`.
+    borrowing func orphan() throws(StoreError) -> (UInt64, OrphanEntry) {
+        guard key.byteCount == 8 else { throw .corrupt("a key of the orphan table") }
         let number = UInt64(bigEndian: key.word(at: 0))
-        do throws(StoreError) {
-            return (number, try OrphanEntry(value, number: number))
-        } catch {
-            return nil
-        }
+        return (number, try OrphanEntry(value, number: number))
     }
 }
 

@@ -6,8 +6,8 @@ public struct SweepResult: Sendable, Hashable {
     public var expired = 0
     /// Whether there are more whose time is over.
     public var more = false
-    /// Notifications that were left, because what the store says of them does not agree with itself.
-    /// They stay unreadable; `verify` names them.
+    /// Notifications that were left, because what the store says of them does not agree with
+    /// itself. They stay unreadable; `verify` names them.
     public var damaged = 0
 }
 
@@ -102,7 +102,8 @@ extension ChangeTransaction {
         return result
     }
 
-    /// The record an entry names, with everything it refers to there; nil when something is damaged.
+    /// The record an entry names, with everything it refers to there; nil when something is
+    /// damaged.
     private borrowing func removableRecord(_ entry: ExpiryEntry) throws(StoreError) -> Record? {
         do throws(StoreError) {
             guard let record = try record(entry.id), record.expiresAt == entry.expiresAt else {

@@ -6,8 +6,8 @@ struct Recount {
     var counters = Counters()
     /// How often parts refer to each digest, and where they say it is.
     var references: [Digest: (count: UInt64, blob: BlobReference)] = [:]
-    /// When each notification expires; the expiry table is held against it.
-    var notificationCount = 0
+    /// The sum of what each notification's expiry entry must say; the expiry table is held against
+    /// it.
     var expirySum: UInt64 = 0
     var storedBlobs: [BlobReference] = []
     /// Blob number: stored bytes, for blobs and orphans alike.
@@ -19,29 +19,22 @@ extension Snapshot {
     borrowing func recountNotifications(
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
-        var cursor = try transaction.cursor(in: store.tables.notifications)
-        var isThere = try cursor.first()
-        while isThere {
-            do throws(StoreError) {
-                let record = try cursor.checkedRecord()
-                recount.counters.notifications += 1
-                recount.expirySum &+= Self.fingerprint(record.id, record.expiresAt)
-                for part in record.parts {
-                    recount.counters.parts += 1
-                    recount.counters.bytesReferenced += UInt64(part.byteCount)
-                    let known = recount.references[part.digest]
-                    if let known, known.blob != part.blob {
-                        report.add(
-                            "notification \(record.id): \(part.digest) is said to be in two places")
-                    }
-                    recount.references[part.digest] = ((known?.count ?? 0) + 1, part.blob)
-                }
-                report.parts += record.parts.count
-            } catch {
-                report.add(error.description)
-            }
+        try walk(store.tables.notifications, &report) { (cursor, report) throws(StoreError) in
             report.notifications += 1
-            isThere = try cursor.next()
+            let record = try cursor.record()
+            recount.counters.notifications += 1
+            recount.expirySum &+= Self.fingerprint(record.id, record.expiresAt)
+            for part in record.parts {
+                recount.counters.parts += 1
+                recount.counters.bytesReferenced += UInt64(part.byteCount)
+                let known = recount.references[part.digest]
+                if let known, known.blob != part.blob {
+                    report.add(
+                        "notification \(record.id): \(part.digest) is said to be in two places")
+                }
+                recount.references[part.digest] = ((known?.count ?? 0) + 1, part.blob)
+            }
+            report.parts += record.parts.count
         }
     }
 
@@ -50,17 +43,10 @@ extension Snapshot {
     ) throws(StoreError) {
         var sum: UInt64 = 0
         var count = 0
-        var cursor = try transaction.cursor(in: store.tables.expiry)
-        var isThere = try cursor.first()
-        while isThere {
-            do throws(StoreError) {
-                let entry = try ExpiryEntry(cursor.key)
-                sum &+= Self.fingerprint(entry.id, entry.expiresAt)
-            } catch {
-                report.add(error.description)
-            }
+        try walk(store.tables.expiry, &report) { (cursor, _) throws(StoreError) in
             count += 1
-            isThere = try cursor.next()
+            let entry = try ExpiryEntry(cursor.key)
+            sum &+= Self.fingerprint(entry.id, entry.expiresAt)
         }
         if count != report.notifications || sum != recount.expirySum {
             report.add(
@@ -80,34 +66,27 @@ extension Snapshot {
     borrowing func recountBlobs(
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
-        var cursor = try transaction.cursor(in: store.tables.blobs)
-        var isThere = try cursor.first()
-        while isThere {
-            do throws(StoreError) {
-                guard let digest = Digest(bytes: cursor.key) else {
-                    throw .corrupt("a key of the blob table")
-                }
-                let entry = try BlobEntry(cursor.value, digest: digest)
-                let blob = entry.reference(digest)
-                let referenced = recount.references.removeValue(forKey: digest)
-                if referenced?.count != entry.referenceCount {
-                    report.add(
-                        "\(digest) has a reference count of \(entry.referenceCount); \(referenced?.count ?? 0) parts refer to it"
-                    )
-                }
-                if let referenced, referenced.blob != blob {
-                    report.add("\(digest) is not where the parts that refer to it say")
-                }
-                recount.counters.blobs += 1
-                recount.counters.bytes += UInt64(blob.byteCount)
-                recount.counters.bytesStored += UInt64(blob.storedByteCount)
-                recount.numbers[blob.number] = blob.storedByteCount
-                recount.storedBlobs.append(blob)
-            } catch {
-                report.add(error.description)
-            }
+        try walk(store.tables.blobs, &report) { (cursor, report) throws(StoreError) in
             report.blobs += 1
-            isThere = try cursor.next()
+            guard let digest = Digest(bytes: cursor.key) else {
+                throw .corrupt("a key of the blob table")
+            }
+            let entry = try BlobEntry(cursor.value, digest: digest)
+            let blob = entry.reference(digest)
+            let referenced = recount.references.removeValue(forKey: digest)
+            if referenced?.count != entry.referenceCount {
+                report.add(
+                    "\(digest) has a reference count of \(entry.referenceCount); \(referenced?.count ?? 0) parts refer to it"
+                )
+            }
+            if let referenced, referenced.blob != blob {
+                report.add("\(digest) is not where the parts that refer to it say")
+            }
+            recount.counters.blobs += 1
+            recount.counters.bytes += UInt64(blob.byteCount)
+            recount.counters.bytesStored += UInt64(blob.storedByteCount)
+            recount.numbers[blob.number] = blob.storedByteCount
+            recount.storedBlobs.append(blob)
         }
         for digest in recount.references.keys {
             report.add("parts refer to \(digest), which is not stored")
@@ -117,27 +96,16 @@ extension Snapshot {
     borrowing func recountOrphans(
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
-        var cursor = try transaction.cursor(in: store.tables.orphans)
-        var isThere = try cursor.first()
-        while isThere {
-            do throws(StoreError) {
-                guard cursor.key.byteCount == 8 else {
-                    throw .corrupt("a key of the orphan table")
-                }
-                let number = UInt64(bigEndian: cursor.key.word(at: 0))
-                let entry = try OrphanEntry(cursor.value, number: number)
-                recount.counters.orphanBlobs += 1
-                recount.counters.orphanBytes += entry.storedByteCount
-                if recount.numbers.updateValue(Int(entry.storedByteCount), forKey: number) != nil {
-                    report.add("blob \(number) is both stored and an orphan")
-                }
-                // Being written ahead or freed step by step: it may lack chunks.
-                recount.partlyFreed.insert(number)
-            } catch {
-                report.add(error.description)
-            }
+        try walk(store.tables.orphans, &report) { (cursor, report) throws(StoreError) in
             report.orphans += 1
-            isThere = try cursor.next()
+            let (number, entry) = try cursor.orphan()
+            recount.counters.orphanBlobs += 1
+            recount.counters.orphanBytes += entry.storedByteCount
+            if recount.numbers.updateValue(Int(entry.storedByteCount), forKey: number) != nil {
+                report.add("blob \(number) is both stored and an orphan")
+            }
+            // Being written ahead or freed step by step: it may lack chunks.
+            recount.partlyFreed.insert(number)
         }
     }
 
@@ -147,27 +115,40 @@ extension Snapshot {
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
         var found: [UInt64: Int] = [:]
-        var cursor = try transaction.cursor(in: store.tables.chunks)
-        var isThere = try cursor.first()
-        while isThere {
-            let key = cursor.key.array
-            if key.count == ChunkKey.byteCount {
-                let number = UInt64(bigEndian: key.span.bytes.word(at: 0))
-                if recount.numbers[number] == nil {
-                    report.add("a chunk of blob \(number) belongs to nothing")
-                }
-                found[number, default: 0] +=
-                    cursor.value.byteCount - Chunk.checksumByteCount
-            } else {
-                report.add("a key of the chunk table has \(key.count) bytes")
+        try walk(store.tables.chunks, &report) { (cursor, report) throws(StoreError) in
+            guard cursor.key.byteCount == ChunkKey.byteCount else {
+                report.add("a key of the chunk table has \(cursor.key.byteCount) bytes")
+                return
             }
-            isThere = try cursor.next()
+            let number = UInt64(bigEndian: cursor.key.word(at: 0))
+            if recount.numbers[number] == nil {
+                report.add("a chunk of blob \(number) belongs to nothing")
+            }
+            found[number, default: 0] += cursor.value.byteCount - Chunk.checksumByteCount
         }
         for (number, byteCount) in recount.numbers where !recount.partlyFreed.contains(number) {
             let there = found[number] ?? 0
             if there != byteCount {
                 report.add("blob \(number) has \(there) stored bytes instead of \(byteCount)")
             }
+        }
+    }
+
+    /// Calls `body` at each entry of a table, in key order. What it throws goes into the report,
+    /// and the walk goes on.
+    private borrowing func walk(
+        _ table: Table, _ report: inout VerifyReport,
+        _ body: (borrowing Cursor, inout VerifyReport) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        var cursor = try transaction.cursor(in: table)
+        var isThere = try cursor.first()
+        while isThere {
+            do throws(StoreError) {
+                try body(cursor, &report)
+            } catch {
+                report.add(error.description)
+            }
+            isThere = try cursor.next()
         }
     }
 
@@ -215,15 +196,5 @@ extension Snapshot {
         guard Digest(hash.finalize()) == blob.digest else {
             throw .corrupt("the bytes of \(blob.digest) have another digest")
         }
-    }
-}
-
-extension Cursor {
-    /// A copy of the record the cursor stands at.
-    fileprivate borrowing func checkedRecord() throws(StoreError) -> Record {
-        let view = try RecordView(value)
-        let id = key
-        try view.check(id: id)
-        return try view.record(id: id.string)
     }
 }

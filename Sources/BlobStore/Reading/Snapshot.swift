@@ -127,8 +127,13 @@ public struct Snapshot: ~Copyable {
 extension Cursor {
     /// A copy of the record the cursor stands at; nil when it has expired at `now`.
     fileprivate borrowing func liveRecord(asOf now: Timestamp) throws(StoreError) -> Record? {
+        guard try RecordView(value).expiresAt > now else { return nil }
+        return try record()
+    }
+
+    /// A copy of the record the cursor stands at, in the table `notifications`.
+    borrowing func record() throws(StoreError) -> Record {
         let view = try RecordView(value)
-        guard view.expiresAt > now else { return nil }
         let id = key
         try view.check(id: id)
         return try view.record(id: id.string)

@@ -35,7 +35,7 @@ int clinux_stop_signals(void);
 int clinux_take_signal(int fd);
 void clinux_ignore_sigpipe(void);
 
-// Sockets: unix(7), accept4(2), sendfile(2).
+// Sockets: unix(7), accept4(2).
 
 /// The size of sun_path: a path must be shorter.
 enum { CLINUX_PATH_MAX = 108 };
@@ -50,7 +50,6 @@ int clinux_peer_uid(int fd, uint32_t *uid);
 /// How much of what was sent the peer has not read yet, in whole kernel buffers (SIOCOUTQ); -1 when
 /// it is not known.
 int clinux_unread_by_peer(int fd);
-ssize_t clinux_sendfile(int to, int from, int64_t offset, size_t count);
 ssize_t clinux_send(int fd, const void *bytes, size_t count);
 
 /// A struct iovec that is only read.

@@ -42,7 +42,6 @@ struct Poller: ~Copyable {
         }
 
         var isReadable: Bool { flags & UInt32(CLINUX_IN) != 0 }
-        var isWritable: Bool { flags & UInt32(CLINUX_OUT) != 0 }
         /// Both directions are closed, or the socket failed. Reported whether asked for or not.
         var isHangUp: Bool { flags & UInt32(CLINUX_HUP | CLINUX_ERR) != 0 }
     }
