@@ -15,7 +15,7 @@ extension RequestHandler {
         case .expired: throw .expired
         case .found(let payload):
             let blob = payload.blob
-            Self.composeTags(blob.digest, &batch.scratch)
+            Self.composeTags(of: blob, for: head, &batch.scratch)
             if head.ifMatch.count > 0,
                 !Self.isNamed(head.ifMatch, in: bytes, batch.scratch, strongly: true)
             {
@@ -80,11 +80,17 @@ extension RequestHandler {
         }
     }
 
-    private static func composeTags(_ digest: Digest, _ scratch: inout AnswerBatch.Scratch) {
+    /// Composes the tag, and the one of the gzip coding where it may be sent or compared: most
+    /// fetches need only the first.
+    private static func composeTags(
+        of blob: BlobReference, for head: HTTPRequestHead, _ scratch: inout AnswerBatch.Scratch
+    ) {
         scratch.tag.removeAll(keepingCapacity: true)
-        EntityTag.append(digest, .identity, to: &scratch.tag)
+        EntityTag.append(blob.digest, .identity, to: &scratch.tag)
         scratch.gzipTag.removeAll(keepingCapacity: true)
-        EntityTag.append(digest, .gzip, to: &scratch.gzipTag)
+        if blob.coding == .gzip || head.ifMatch.count > 0 || head.ifNoneMatch.count > 0 {
+            EntityTag.append(blob.digest, .gzip, to: &scratch.gzipTag)
+        }
     }
 
     /// Whether a list names the payload, in either coding.
