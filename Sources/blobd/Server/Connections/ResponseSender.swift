@@ -52,6 +52,8 @@ final class ResponseSender {
         }
         let sent = connection.sentByteCount - before
         budget -= sent
+        // Mostly everything went, and nothing of it was lent.
+        if sent == batch.byteCount, !batch.isLinked { return }
         queueRest(of: batch, after: sent, to: connection, in: snapshot)
     }
 
