@@ -80,6 +80,12 @@ struct ServeCommand: ParsableCommand {
     @Option(help: ArgumentHelp("How often expired payloads are removed.", valueName: "time"))
     var sweepInterval: DurationText = DurationText(seconds: 1)
 
+    @Option(
+        help: ArgumentHelp(
+            "How long payloads that an earlier run may have sent are not freed after its end.",
+            valueName: "time", visibility: .hidden))
+    var lendingGrace: DurationText = DurationText(seconds: 60)
+
     @Option(help: ArgumentHelp("The most the store's file may grow to.", valueName: "size"))
     var mapSize: ByteCountText = ByteCountText(StoreLimits.mapByteCountDefault)
 
@@ -152,6 +158,8 @@ struct ServeCommand: ParsableCommand {
             "--drain-timeout", drainTimeout.milliseconds, 0...day)
         limits.sweepMilliseconds = try Self.check(
             "--sweep-interval", sweepInterval.milliseconds, 1...day)
+        limits.lendingGraceMilliseconds = try Self.check(
+            "--lending-grace", lendingGrace.milliseconds, 0...day)
         return limits
     }
 

@@ -25,6 +25,9 @@ struct DaemonLimits: Sendable {
     /// How often the writer looks for what has expired.
     var sweepMilliseconds = 1_000
 
+    /// How long what an earlier run may have lent to its peers is not freed after its end.
+    var lendingGraceMilliseconds = 60_000
+
     // Fixed ones.
 
     /// Input that a worker reads at once, in bytes; more than the largest head of either dialect.
@@ -53,6 +56,8 @@ struct DaemonLimits: Sendable {
     static let changeBatchCountMax = 1_024
     /// Expired notifications one sweep removes.
     static let sweepCountMax = 1_024
+    /// Orphaned bytes that are freed in one transaction with changes.
+    static let freedWithChangesByteCountMax = 8 << 20
     /// Orphaned bytes one step frees.
     static let freedByteCountMax = 32 << 20
     /// How often readers that died without a word are looked for (`mdb_reader_check`).
