@@ -37,7 +37,7 @@ final class SpaceReserve: Sendable {
     /// blocks that were written before is synced without a commit of the file system's journal.
     /// Changes of many bytes would only be written twice.
     private static let writtenStepByteCountMax = 1 << 20
-    private static let writtenGrowthByteCountMax = 512 << 10
+    private static let writtenGrowthByteCountMax = 128 << 10
 
     /// The share of the disk that is left to payloads on their way in, at most one of the largest.
     private static let incomingShare = 8

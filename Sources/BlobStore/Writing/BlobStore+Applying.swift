@@ -88,12 +88,14 @@ extension BlobStore {
         var puts = 0
         var bytes = 0
         var digests: Set<Digest> = []
+        // Nil when too many are open: everything then counts as new.
+        let snapshot = try? Snapshot(self)
         var index = start
         while index < changes.count, index - start < countMax, !changes[index].isStaged {
             var cost = changes[index].bookkeepingCost
             if case .publish(let publication) = changes[index],
                 digests.insert(publication.payload.digest).inserted,
-                (try? contains(publication.payload.digest)) != true
+                (try? snapshot?.blobEntry(publication.payload.digest)) == nil
             {
                 cost.puts += publication.payload.checksums.count
                 cost.bytes += publication.payload.chunkCost

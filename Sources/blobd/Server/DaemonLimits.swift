@@ -65,6 +65,7 @@ struct DaemonLimits: Sendable {
     /// How often deadlines are checked.
     static let tickMilliseconds = 250
     /// Payloads up to this size are finished on the worker; longer ones, which may take long to
-    /// compress, elsewhere.
+    /// compress, elsewhere. What is in memory and is not compressed at all is finished on the worker,
+    /// too: it takes less than it does to wake another thread.
     static let inlineFinishByteCountMax = 4 << 10
 }
