@@ -86,6 +86,12 @@ struct ServeCommand: ParsableCommand {
             valueName: "time", visibility: .hidden))
     var lendingGrace: DurationText = DurationText(seconds: 60)
 
+    @Option(
+        help: ArgumentHelp(
+            "The shortest payload sent by sendfile, uncopied. 0: none, for clients that splice.",
+            valueName: "size"))
+    var sendfileMin: ByteCountText = ByteCountText(DaemonLimits().linkedByteCountMin)
+
     @Option(help: ArgumentHelp("The most the store's file may grow to.", valueName: "size"))
     var mapSize: ByteCountText = ByteCountText(StoreLimits.mapByteCountDefault)
 
@@ -160,6 +166,8 @@ struct ServeCommand: ParsableCommand {
             "--sweep-interval", sweepInterval.milliseconds, 1...day)
         limits.lendingGraceMilliseconds = try Self.check(
             "--lending-grace", lendingGrace.milliseconds, 0...day)
+        limits.linkedByteCountMin = try Self.check(
+            "--sendfile-min", sendfileMin.byteCount, 0...1 << 40)
         return limits
     }
 
