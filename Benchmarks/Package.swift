@@ -35,9 +35,6 @@ let package = Package(
         .executableTarget(
             name: "baseline-reads", dependencies: ["BaselineStore"], path: "Sources/BaselineReads",
             cSettings: optimised),
-        .executableTarget(
-            name: "reads", dependencies: [.product(name: "BlobStore", package: "blobd")],
-            path: "Sources/Reads", swiftSettings: borrowing),
         .target(name: "Comparison", swiftSettings: common),
         .executableTarget(
             name: "Compare",
