@@ -40,10 +40,17 @@ let package = Package(
             name: "Compare",
             dependencies: [
                 "Comparison",
-                .product(name: "BlobStore", package: "blobd"),
+                .product(name: "LoadGenerator", package: "blobd"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: borrowing),
+        .executableTarget(
+            name: "blobd-reads",
+            dependencies: [
+                .product(name: "BlobStore", package: "blobd"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/BlobReads", swiftSettings: borrowing),
         .testTarget(
             name: "ComparisonTests", dependencies: ["Comparison"], swiftSettings: common),
     ]
