@@ -58,7 +58,7 @@ extension LoadDialect {
 }
 
 /// What a request asks for.
-public enum RequestKind: UInt8, Sendable, Hashable {
+public enum RequestKind: UInt8, Sendable, Hashable, BitwiseCopyable {
     /// The dialect's first message on a connection. Its answer's body is not looked at.
     case opening
     /// A stored payload: the answer's body must be the payload's bytes.

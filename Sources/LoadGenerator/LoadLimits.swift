@@ -13,16 +13,24 @@ public enum LoadLimits {
     public static let storedByteCountMax = 256 << 20
     /// Distinct payloads of a run, where their number is not given.
     public static let payloadCountUsual = 16...1_000
+    /// How long storing waits without an answer, in nanoseconds.
+    static let storeNanosecondsWithoutAnswerMax: Int64 = 60_000_000_000
     /// Seconds that count.
     public static let seconds = 0.01...86_400.0
     /// Seconds before they count.
     public static let warmUpSeconds = 0.0...3_600.0
     /// Requests a second in a run of fixed rate.
     public static let rate = 1.0...50_000_000.0
+    /// The number of a core.
+    public static let core = 0...1_023
+    /// Requests of a fixed rate that were never sent and whose wait is recorded all the same.
+    public static let overdueRecordedMax = 10_000_000
     /// Percent of the requests that fetch.
     public static let readPercent = 0...100
     /// Bytes in the head of one answer.
     public static let answerHeadByteCountMax = 32 << 10
+    /// Bytes in a fetch, and in a publish before its body.
+    public static let requestByteCountMax = 8_192
     /// Bytes behind the body of a publish.
     public static let publishTrailerByteCountMax = 64
     /// Bytes that one `recv` may bring. Measured on a core with 1 MiB of second-level cache: larger

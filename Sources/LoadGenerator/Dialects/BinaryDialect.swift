@@ -18,6 +18,7 @@ public struct BinaryDialect: LoadDialect {
         opening = bytes
     }
 
+    /// A get. See ``LoadDialect/appendFetch(of:to:)``.
     public func appendFetch(of item: LoadItem, to bytes: inout [UInt8]) throws(LoadFailure) {
         do throws(ProtocolError) {
             try RequestFrame.compose(.get, requestID: Self.requestID(of: item), into: &bytes) {
@@ -29,6 +30,7 @@ public struct BinaryDialect: LoadDialect {
         }
     }
 
+    /// A put that is kept for two hours. See ``LoadDialect/appendPublish(of:to:)``.
     public func appendPublish(of item: LoadItem, to bytes: inout [UInt8]) throws(LoadFailure) {
         do throws(ProtocolError) {
             try RequestFrame.compose(
@@ -47,6 +49,8 @@ public struct BinaryDialect: LoadDialect {
         UInt32(truncatingIfNeeded: item.index)
     }
 
+    /// Reads a frame's header, and waits for the head behind it. See
+    /// ``LoadDialect/answerHead(in:to:)``.
     public func answerHead(
         in bytes: RawSpan, to kind: RequestKind
     ) throws(LoadFailure) -> AnswerHead? {

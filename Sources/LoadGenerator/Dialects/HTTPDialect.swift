@@ -36,10 +36,12 @@ public struct HTTPDialect: LoadDialect {
         self.publishPath = publishPath
     }
 
+    /// A GET. See ``LoadDialect/appendFetch(of:to:)``.
     public func appendFetch(of item: LoadItem, to bytes: inout [UInt8]) {
         bytes += "GET \(fetchPath.path(for: item.id)) HTTP/1.1\r\nHost: b\r\n\r\n".utf8
     }
 
+    /// A PUT with a `Content-Length`. See ``LoadDialect/appendPublish(of:to:)``.
     public func appendPublish(of item: LoadItem, to bytes: inout [UInt8]) {
         let path = publishPath.path(for: item.id)
         bytes +=
