@@ -35,11 +35,12 @@ let package = Package(
         .executableTarget(
             name: "baseline-reads", dependencies: ["BaselineStore"], path: "Sources/BaselineReads",
             cSettings: optimised),
+        .target(name: "CCores", cSettings: optimised),
         .target(name: "Comparison", swiftSettings: common),
         .executableTarget(
             name: "Compare",
             dependencies: [
-                "Comparison",
+                "CCores", "Comparison",
                 .product(name: "LoadGenerator", package: "blobd"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

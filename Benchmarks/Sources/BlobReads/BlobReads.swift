@@ -27,7 +27,11 @@ struct BlobReads: ParsableCommand {
         // Room for what there is, and for valgrind, which has not much.
         options.mapByteCountMax = 8 << 30
         let store = try BlobStore.openReadOnly(at: folder, options: options)
-        var reader = RandomReader(store: store, identifiers: identifiers)
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        var reader = RandomReader(
+            store: store, identifiers: identifiers,
+            asOf: Timestamp(milliseconds: Int64(time.tv_sec) * 1_000))
 
         let begin = Self.now()
         var end = begin

@@ -46,8 +46,19 @@ struct RunCommand: ParsableCommand {
         LoadText(load: Load(connections: 16, inFlight: 16)),
     ]
 
-    @Option(parsing: .upToNextOption, help: "Which servers are asked in the part fetches.")
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            "Who is asked in the part fetches, of \(names). Without it: all.", valueName: "name"),
+        transform: { name in
+            guard let server = Server(rawValue: name) else {
+                throw ValidationError("no server is called \(name); they are \(names)")
+            }
+            return server
+        })
     var servers: [Server] = Server.allCases
+
+    private static let names = Server.allCases.map(\.rawValue).joined(separator: ", ")
 
     @Option(parsing: .upToNextOption, help: "The servers' cores. Without it: the first half.")
     var serverCores: [Int] = []
@@ -171,8 +182,6 @@ struct RunCommand: ParsableCommand {
         return path.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" }
     }
 }
-
-extension Server: ExpressibleByArgument {}
 
 /// A load as it is typed: `16x1`.
 struct LoadText: ExpressibleByArgument {

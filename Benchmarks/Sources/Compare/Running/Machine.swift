@@ -1,3 +1,4 @@
+import CCores
 import Comparison
 import FoundationEssentials
 import Glibc
@@ -31,11 +32,7 @@ enum Machine {
 
     /// The cores this process may use.
     static var cores: [Int] {
-        var set = cpu_set_t()
-        guard sched_getaffinity(0, MemoryLayout<cpu_set_t>.size, &set) == 0 else { return [0] }
-        return withUnsafeBytes(of: &set) { bytes in
-            (0..<bytes.count * 8).filter { bytes[$0 / 8] & 1 << UInt8($0 % 8) != 0 }
-        }
+        (0..<ccores_count_max).filter { ccores_may_use(Int32($0)) != 0 }
     }
 
     /// What `fdatasync` costs after one page was written over, the median of many.

@@ -1,3 +1,4 @@
+import CCores
 import Comparison
 import Glibc
 import LoadGenerator
@@ -29,13 +30,7 @@ extension Rounds {
 
     /// Lets this thread run on any of `cores`.
     private static func use(_ cores: [Int]) throws {
-        var set = cpu_set_t()
-        withUnsafeMutableBytes(of: &set) { bytes in
-            for core in cores where core / 8 < bytes.count {
-                bytes[core / 8] |= 1 << UInt8(core % 8)
-            }
-        }
-        guard sched_setaffinity(0, MemoryLayout<cpu_set_t>.size, &set) == 0 else {
+        guard ccores_use(cores.map(Int32.init), Int32(cores.count)) == 0 else {
             throw CompareFailure("cannot use cores \(cores): \(String(cString: strerror(errno)))")
         }
     }
