@@ -35,15 +35,23 @@ let package = Package(
         .executableTarget(
             name: "baseline-reads", dependencies: ["BaselineStore"], path: "Sources/BaselineReads",
             cSettings: optimised),
+        .target(name: "CCores", cSettings: optimised),
         .target(name: "Comparison", swiftSettings: common),
         .executableTarget(
             name: "Compare",
             dependencies: [
-                "Comparison",
-                .product(name: "BlobStore", package: "blobd"),
+                "CCores", "Comparison",
+                .product(name: "LoadGenerator", package: "blobd"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: borrowing),
+        .executableTarget(
+            name: "blobd-reads",
+            dependencies: [
+                .product(name: "BlobStore", package: "blobd"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/BlobReads", swiftSettings: borrowing),
         .testTarget(
             name: "ComparisonTests", dependencies: ["Comparison"], swiftSettings: common),
     ]

@@ -55,6 +55,8 @@ int baseline_open(BaselineStore *store, const char *folder) {
     int result;
     if ((result = mdb_env_create(&store->environment))) return result;
     mdb_env_set_maxdbs(store->environment, 8);
+    // As large as the file, whatever was set aside for it to grow: LMDB sees to that.
+    mdb_env_set_mapsize(store->environment, 1 << 20);
     if ((result = mdb_env_open(store->environment, folder, MDB_RDONLY | MDB_NOTLS, 0))) return result;
     if ((result = mdb_txn_begin(store->environment, NULL, MDB_RDONLY, &transaction))) return result;
     if ((result = mdb_dbi_open(transaction, "notifications", 0, &store->notifications))) return result;

@@ -2,7 +2,9 @@
 public struct Spread: Codable, Sendable, Equatable {
     /// The middle one; the mean of the two in the middle when their number is even.
     public var median: Double
+    /// The smallest.
     public var least: Double
+    /// The largest.
     public var most: Double
 
     /// - Returns: nil when there are no values.
