@@ -57,6 +57,9 @@ public final class BlobStore: Sendable {
     public var isReadOnly: Bool { environment.isReadOnly }
 
     let environment: Environment
+    /// The environment's read transactions: here as a plain value, so that a snapshot counts no
+    /// reference on its way to them.
+    let readers: ReaderSlots
     let tables: Tables
     let leases = LeaseTable()
     let verifiedChunks = VerifiedSet()
@@ -81,6 +84,7 @@ public final class BlobStore: Sendable {
         options: Options, lock: DirectoryLock?
     ) {
         self.environment = environment
+        readers = environment.readers.slots
         self.tables = tables
         self.directory = directory
         self.options = options

@@ -15,6 +15,7 @@ public struct Digest: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Reads 32 raw bytes at `offset`, which the caller has checked to be there.
+    @inline(__always)
     init(_ bytes: RawSpan, at offset: Int) {
         words = (
             UInt64(bigEndian: bytes.word(at: offset)),
