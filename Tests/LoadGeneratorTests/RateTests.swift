@@ -21,7 +21,7 @@ import Testing
         func step(_ driven: inout DrivenLane, answerAfter wait: Int64) throws {
             try driven.send(now: now, limit: 1)
             let line = String(decoding: wire.received(), as: UTF8.self)
-            let index = try #require(Int(line.dropLast(2).split(separator: "-").last ?? ""))
+            let index = try #require(Int(line.dropLast().split(separator: "-").last ?? ""))
             now += wait
             wire.send(lineAnswer(bytes(payloads, index)))
             try driven.receive(now: now)
