@@ -4,4 +4,6 @@ enum DaemonFlag {
     static let connections = "--max-connections"
     /// The least rate of bodies and answers, in bytes per second.
     static let rate = "--min-rate"
+    /// How often what has expired is removed.
+    static let sweep = "--sweep-interval"
 }

@@ -1,0 +1,187 @@
+import ArgumentParser
+import BlobClient
+
+/// Readers of every manner fetch what publishers replace and delete at the same time.
+struct ChurnScenario: Scenario {
+    static let configuration = CommandConfiguration(
+        commandName: "churn",
+        abstract: "The bytes of every answer, while their pages are freed and used again.",
+        discussion: """
+            On a small store, so that freed pages are used again at once. Some readers are slow, \
+            some stop for seconds with the answers in their sockets, some go away, some read the \
+            last bytes long after the daemon has closed its side. Every byte says which payload and \
+            which edition it is of: each is compared, also of answers that break off, and the \
+            digest of whole ones. The data file is compared with the bytes that live in it.
+            """)
+
+    @OptionGroup var options: ScenarioOptions
+
+    @Option(help: "How long it goes on, in seconds. With --short: 4.")
+    var seconds: Int?
+
+    @Option(help: "How many read.")
+    var readers = 32
+
+    @Option(help: "How many publish.")
+    var publishers = 6
+
+    @Option(help: "How many notifications there are. With --short: 32.")
+    var notifications: Int?
+
+    @Option(help: "The size of the data file that passes, in hundredths of the live bytes.")
+    var filePercentMax = 150
+
+    @Flag(help: "Kill the daemon every few seconds and start it again.")
+    var kills = false
+
+    @Flag(
+        help: """
+            The daemon is one that is built without leases: pass as soon as wrong bytes are found, \
+            and fail when none are.
+            """)
+    var expectWrongBytes = false
+
+    @Flag(help: "Change bytes after they were received, so that it must fail.")
+    var spoil = false
+
+    var secondsMax: UInt32 { UInt32(clamping: 180 + 2 * duration) }
+
+    private var duration: Int { seconds ?? (options.short ? 4 : 120) }
+    private var notificationCount: Int { notifications ?? (options.short ? 32 : 128) }
+    private var times: ReadingPlan.Times {
+        ReadingPlan.Times(pauseMilliseconds: options.short ? 200...1_000 : 2_000...5_000)
+    }
+    /// The daemon frees as eagerly as it can, and does not cut off who is slow.
+    private var arguments: [String] { [DaemonFlag.rate, "0", DaemonFlag.sweep, "10ms"] }
+
+    func torture(_ bench: inout Workbench) throws -> [String] {
+        try require(
+            notificationCount >= publishers && publishers > 0 && readers > 0,
+            "\(notificationCount) notifications for \(publishers) publishers, \(readers) readers")
+        var daemon = try DaemonUnderTest.serving(bench, arguments: arguments)
+        let ledger = EditionLedger(seed: bench.seed, idCount: notificationCount)
+        let (figures, lives, stop) = (ChurnFigures(), DaemonLives(), StopSign())
+        let publishing = ChurnPublisher.Surroundings(
+            socket: bench.socket, ledger: ledger, figures: figures, lives: lives, stop: stop,
+            publisherCount: publishers)
+        try Threads.run(publishers) { try ChurnPublisher(number: $0, publishing).fill() }
+        var sizes = SizeWatch(
+            data: bench.data, settlesAfterMilliseconds: options.short ? 2_000 : 5_000)
+        let writers = try Threads.start(publishers) { number in
+            var publisher = ChurnPublisher(number: number, publishing)
+            try stopping(stop) { try publisher.work() }
+        }
+        let reading = ChurnReader.Surroundings(
+            socket: bench.socket, ledger: ledger, figures: figures, lives: lives, stop: stop,
+            times: times, spoils: spoil)
+        let expectsWrongBytes = expectWrongBytes
+        let crowd = try Threads.start(readers) { number in
+            var reader = ChurnReader(number: number, reading)
+            try stopping(stop) {
+                // Without leases all kinds of things go wrong; wrong bytes are what is looked for.
+                try reader.work(goesOnAfter: { expectsWrongBytes && $0.kind != .bytes })
+            }
+        }
+        let begin = Clock.milliseconds()
+        let outcome = Result { try watch(&daemon, &bench, lives, stop, figures, &sizes) }
+        stop.putUp()
+        let joined = Result { try writers.join() }
+        try crowd.join()
+        if expectWrongBytes { return try foundWords(figures, begin) }
+        if let wrong = figures.firstWrong {
+            throw Failure("\(wrong)\n  \(figures.words().joined(separator: "\n  "))")
+        }
+        let killCount = try outcome.get()
+        try joined.get()
+        return try finish(&daemon, &bench, figures, sizes, killCount)
+    }
+
+    /// Looks at the sizes every second, and kills the daemon now and then, until the time is over or
+    /// something is wrong. Returns how often it was killed.
+    private func watch(
+        _ daemon: inout DaemonUnderTest, _ bench: inout Workbench, _ lives: DaemonLives,
+        _ stop: StopSign, _ figures: ChurnFigures, _ sizes: inout SizeWatch
+    ) throws -> Int {
+        let begin = Clock.milliseconds()
+        let end = begin + duration * 1_000
+        var (nextLook, nextWords, killCount) = (begin + 500, begin + 60_000, 0)
+        var nextKill = begin + killPause(&bench)
+        while Clock.milliseconds() < end, !stop.isUp {
+            Clock.pause(microseconds: 20_000)
+            let now = Clock.milliseconds()
+            if kills, now >= nextKill {
+                try daemon.requireRunning("by itself")
+                lives.willEnd()
+                daemon.kill()
+                daemon = try DaemonUnderTest.serving(bench, arguments: arguments)
+                lives.hasBegun()
+                sizes.noteStart()
+                killCount += 1
+                nextKill = Clock.milliseconds() + killPause(&bench)
+            }
+            if now >= nextLook {
+                nextLook = now + 1_000
+                try daemon.requireRunning("by itself")
+                var connection = try daemon.connect()
+                try sizes.look(&connection)
+            }
+            if now >= nextWords {
+                nextWords = now + 60_000
+                say(
+                    "churn: \((now - begin) / 1_000) s, \(figures.answers) answers right, "
+                        + sizes.figures(isKilled: kills))
+            }
+        }
+        return killCount
+    }
+
+    private func killPause(_ bench: inout Workbench) -> Int {
+        Int.random(in: options.short ? 500...1_500 : 2_000...5_000, using: &bench.generator)
+    }
+
+    /// Compares the sizes, and stops and verifies the store.
+    private func finish(
+        _ daemon: inout DaemonUnderTest, _ bench: inout Workbench, _ figures: ChurnFigures,
+        _ sizes: SizeWatch, _ killCount: Int
+    ) throws -> [String] {
+        try daemon.stop()
+        try verify(bench, "after the churn")
+        let words =
+            figures.words() + [sizes.figures(isKilled: kills)]
+            + (kills ? ["\(killCount) kills"] : [])
+        let percent = kills ? sizes.keptPercentMax : sizes.percentMax
+        // Within seconds nothing settles.
+        try require(
+            options.short || percent <= filePercentMax,
+            "all bytes were right, and the data file took \(percent) % of the live bytes; the limit is "
+                + "\(filePercentMax) %\n  " + words.joined(separator: "\n  "))
+        return words
+    }
+
+    /// What was found in a daemon without leases.
+    private func foundWords(_ figures: ChurnFigures, _ begin: Int) throws -> [String] {
+        let took = (Clock.milliseconds() - begin) / 1_000
+        let others =
+            "\(figures.count(of: .brokenOff)) answers broken off, "
+            + "\(figures.count(of: .refused)) refused, \(figures.count(of: .stale)) stale"
+        guard let wrong = figures.firstWrong, wrong.kind == .bytes else {
+            throw Failure(
+                "without leases, no wrong bytes were found within \(took) s: \(others)\n  "
+                    + figures.words().joined(separator: "\n  "))
+        }
+        return [
+            "without leases wrong bytes were found after \(took) s and \(figures.answers) right answers",
+            "\(wrong)", others,
+        ]
+    }
+}
+
+/// Tells all to stop when one fails.
+private func stopping(_ stop: StopSign, _ body: () throws -> Void) throws {
+    do {
+        try body()
+    } catch {
+        stop.putUp()
+        throw error
+    }
+}
