@@ -36,6 +36,13 @@ struct ChurnScenario: Scenario {
 
     @Flag(
         help: """
+            Let the daemon cut off who reads nothing for a second, and look at what those read \
+            afterwards. With --kills, every other daemon does so anyway.
+            """)
+    var cutOffs = false
+
+    @Flag(
+        help: """
             The daemon is one that is built without leases: pass as soon as wrong bytes are found, \
             and fail when none are.
             """)
@@ -51,16 +58,24 @@ struct ChurnScenario: Scenario {
     private var times: ReadingPlan.Times {
         ReadingPlan.Times(pauseMilliseconds: options.short ? 200...1_000 : 2_000...5_000)
     }
-    /// The daemon frees as eagerly as it can, and does not cut off who is slow.
-    private var arguments: [String] { [DaemonFlag.rate, "0", DaemonFlag.sweep, "10ms"] }
+    /// When a daemon closes idle connections, in milliseconds: long before most readers that wait
+    /// have read their answers.
+    static let idleMilliseconds = 1_500
+
+    /// The daemon frees as eagerly as it can, and cuts off who is slow or nobody.
+    private func arguments(cutsOffSlow: Bool) -> [String] {
+        [DaemonFlag.sweep, "10ms", DaemonFlag.idle, "\(Self.idleMilliseconds)ms"]
+            + (cutsOffSlow ? [DaemonFlag.rateWindow, "1s"] : [DaemonFlag.rate, "0"])
+    }
 
     func torture(_ bench: inout Workbench) throws -> [String] {
         try require(
             notificationCount >= publishers && publishers > 0 && readers > 0,
             "\(notificationCount) notifications for \(publishers) publishers, \(readers) readers")
-        var daemon = try DaemonUnderTest.serving(bench, arguments: arguments)
+        let lives = DaemonLives(cutsOffSlow: cutOffs)
+        var daemon = try DaemonUnderTest.serving(bench, arguments: arguments(cutsOffSlow: cutOffs))
         let ledger = EditionLedger(seed: bench.seed, idCount: notificationCount)
-        let (figures, lives, stop) = (ChurnFigures(), DaemonLives(), StopSign())
+        let (figures, stop) = (ChurnFigures(), StopSign())
         let publishing = ChurnPublisher.Surroundings(
             socket: bench.socket, ledger: ledger, figures: figures, lives: lives, stop: stop,
             publisherCount: publishers)
@@ -113,8 +128,10 @@ struct ChurnScenario: Scenario {
                 try daemon.requireRunning("by itself")
                 lives.willEnd()
                 daemon.kill()
-                daemon = try DaemonUnderTest.serving(bench, arguments: arguments)
-                lives.hasBegun()
+                let cutsOffSlow = cutOffs || killCount.isMultiple(of: 2)
+                daemon = try DaemonUnderTest.serving(
+                    bench, arguments: arguments(cutsOffSlow: cutsOffSlow))
+                lives.hasBegun(cutsOffSlow: cutsOffSlow)
                 sizes.noteStart()
                 killCount += 1
                 nextKill = Clock.milliseconds() + killPause(&bench)

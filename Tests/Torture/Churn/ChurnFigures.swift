@@ -14,6 +14,8 @@ final class ChurnFigures: Sendable {
         var absent = 0
         /// Answers that the end of a daemon cut off; the bytes that came were right.
         var cutOff = 0
+        /// Answers that a daemon cut off because they were read too slowly; the same holds.
+        var tooSlow = 0
         /// Answers the reader went away from.
         var left = 0
     }
@@ -96,7 +98,9 @@ final class ChurnFigures: Sendable {
             "\(sum(\.answers)) answers whole and right, \(mebibytes(sum(\.bytes)))",
             "of them \(sum(\.outlived)) read to the end after their payload was replaced or deleted",
             "by manner: \(manners.joined(separator: ", "))",
-            "\(seen.count) editions seen, \(sum(\.absent)) times none, \(sum(\.cutOff)) cut off by a kill",
+            "\(seen.count) editions seen, \(sum(\.absent)) times none",
+            "\(sum(\.cutOff)) answers cut off by a kill, \(sum(\.tooSlow)) for slowness, right as far as "
+                + "they came",
             "\(writing.published) published (\(mebibytes(writing.publishedBytes)) as stored), "
                 + "\(writing.deleted) deleted",
         ]

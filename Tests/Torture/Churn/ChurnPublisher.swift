@@ -35,21 +35,26 @@ struct ChurnPublisher: Sendable {
     }
 
     /// Changes one after the other until the others stop. A connection that a killed daemon leaves
-    /// is made anew.
+    /// is made anew, and so is one that looked idle because this thread had no turn.
     mutating func work() throws {
         let ids = ids
         while !around.stop.isUp {
             let life = around.lives.now
+            var changedAt = Clock.milliseconds()
             do {
                 var connection = try BlobConnection.connect(to: around.socket)
                 while !around.stop.isUp {
+                    changedAt = Clock.milliseconds()
                     try change(ids[Int.random(in: 0..<ids.count, using: &generator)], &connection)
                 }
             } catch let error as ClientError {
                 switch error {
                 case .closed, .io, .noDaemon:
+                    let silence = Clock.milliseconds() - changedAt
                     try require(
-                        !around.lives.isSame(as: life), "publisher \(number) was cut off: \(error)")
+                        !around.lives.isSame(as: life)
+                            || silence >= ChurnScenario.idleMilliseconds / 2,
+                        "publisher \(number) was cut off: \(error)")
                     Clock.pause(microseconds: 1_000)
                 default:
                     throw Failure("publisher \(number): \(error)")

@@ -21,8 +21,20 @@ struct ChurnReader: Sendable {
     private let around: Surroundings
     private var generator: SeededGenerator
 
-    /// Thrown when a reader goes away on purpose, or a killed daemon left it with half an answer.
-    private enum Leaving: Error { case left, cutOff }
+    /// Why a reader goes away without an answer being wrong.
+    private enum Leaving: Error {
+        /// On purpose.
+        case left
+        /// The daemon was killed.
+        case cutOff
+        /// The daemon does not wait for slow ones.
+        case tooSlow
+        /// The daemon does not wait for silent ones, and this one has not been scheduled in time.
+        case idle
+    }
+
+    /// Silence that the daemon may take for idleness, in milliseconds: less than its setting.
+    private static let idleMilliseconds = ChurnScenario.idleMilliseconds / 2
 
     init(number: Int, _ around: Surroundings) {
         manner = .of(reader: number)
@@ -43,6 +55,9 @@ struct ChurnReader: Sendable {
                 around.figures.note(manner) { $0.left += 1 }
             } catch Leaving.cutOff {
                 around.figures.note(manner) { $0.cutOff += 1 }
+            } catch Leaving.tooSlow {
+                around.figures.note(manner) { $0.tooSlow += 1 }
+            } catch Leaving.idle {
             } catch let wrong as WrongAnswer {
                 around.figures.note(wrong)
                 if !goesOnAfter(wrong) { return around.stop.putUp() }
@@ -60,7 +75,7 @@ struct ChurnReader: Sendable {
             let isFirst = index == 0
             let isLast = plan.isLast && index == plan.turns.count - 1
             guard try link.ask(turn, isFirst: isFirst, isLast: isLast) else {
-                throw ended(life, "before it was asked everything")
+                throw endedUnanswered(link, life)
             }
             if plan.pauseMilliseconds > 0, plan.pausesAfter == nil {
                 awaitAnswers(link, isLast: isLast)
@@ -105,7 +120,7 @@ struct ChurnReader: Sendable {
     /// Reads an answer. Throws a ``WrongAnswer`` that says everything, or a reason to leave.
     private mutating func read(
         _ wanted: ReadingPlan.Wanted, since oldest: Int, _ plan: ReadingPlan,
-        _ link: inout ReadingLink, _ life: Int
+        _ link: inout ReadingLink, _ life: DaemonLives.Life
     ) throws {
         var claimed: Int?
         do {
@@ -132,7 +147,7 @@ struct ChurnReader: Sendable {
         }
     }
 
-    private func head(_ link: inout ReadingLink, _ life: Int) throws -> AnswerHead {
+    private func head(_ link: inout ReadingLink, _ life: DaemonLives.Life) throws -> AnswerHead {
         let isHTTP = isHTTP
         while true {
             let parsed = try link.withBytes { bytes in
@@ -146,7 +161,7 @@ struct ChurnReader: Sendable {
                 link.use(byteCount)
                 return head
             }
-            guard try link.receive(limit: 4_096) else { throw ended(life, "before an answer") }
+            guard try link.receive(limit: 4_096) else { throw endedUnanswered(link, life) }
         }
     }
 
@@ -166,7 +181,7 @@ struct ChurnReader: Sendable {
 
     private func readBody(
         _ byteCount: Int, _ check: inout BodyCheck, _ plan: ReadingPlan,
-        _ link: inout ReadingLink, _ life: Int
+        _ link: inout ReadingLink, _ life: DaemonLives.Life
     ) throws {
         let spoilt = around.spoils ? byteCount / 2 : -1
         var done = 0
@@ -197,7 +212,7 @@ struct ChurnReader: Sendable {
 
     /// Receives more, as slowly as the plan says.
     private func receive(
-        _ plan: ReadingPlan, _ place: String, _ link: inout ReadingLink, _ life: Int
+        _ plan: ReadingPlan, _ place: String, _ link: inout ReadingLink, _ life: DaemonLives.Life
     ) throws {
         if plan.pieceMicroseconds > 0, !around.stop.isUp {
             Clock.pause(microseconds: plan.pieceMicroseconds)
@@ -209,7 +224,7 @@ struct ChurnReader: Sendable {
     /// An answer that is no payload: that there is none, when that may be, or something wrong.
     private func readProblem(
         _ head: AnswerHead, _ id: Int, _ allowed: ClosedRange<Int>, _ link: inout ReadingLink,
-        _ life: Int
+        _ life: DaemonLives.Life
     ) throws {
         while link.byteCount < head.bodyByteCount {
             guard try link.receive(limit: 4_096) else { throw ended(life, "in a problem") }
@@ -225,10 +240,19 @@ struct ChurnReader: Sendable {
         around.figures.note(manner) { $0.absent += 1 }
     }
 
+    /// What the end of a connection means before an answer has come.
+    private func endedUnanswered(
+        _ link: borrowing ReadingLink, _ life: DaemonLives.Life
+    ) -> any Error {
+        link.byteCount == 0 && link.quietMilliseconds >= Self.idleMilliseconds
+            ? Leaving.idle : ended(life, "before an answer")
+    }
+
     /// What the end of a connection means.
-    private func ended(_ life: Int, _ place: String) -> any Error {
-        around.lives.isSame(as: life)
-            ? WrongAnswer(.brokenOff, "the daemon closed the connection \(place)")
-            : Leaving.cutOff
+    private func ended(_ life: DaemonLives.Life, _ place: String) -> any Error {
+        guard around.lives.isSame(as: life) else { return Leaving.cutOff }
+        return life.cutsOffSlow
+            ? Leaving.tooSlow
+            : WrongAnswer(.brokenOff, "the daemon closed the connection \(place)")
     }
 }

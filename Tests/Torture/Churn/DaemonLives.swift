@@ -1,19 +1,33 @@
 import Synchronization
 
-/// Which of several daemons, killed one after the other, is at work.
+/// Which of several daemons, killed one after the other, is at work, and how patient it is.
 final class DaemonLives: Sendable {
-    /// Odd from before a kill until the next daemon serves.
-    private let changes = Atomic<Int>(0)
+    /// A daemon, as a connection remembers it.
+    struct Life: Sendable, Equatable {
+        /// Odd from before a kill until the next daemon serves.
+        fileprivate(set) var changeCount = 0
+        /// Whether it cuts off who is slow.
+        fileprivate(set) var cutsOffSlow: Bool
+    }
+
+    private let life: Mutex<Life>
+
+    init(cutsOffSlow: Bool) { life = Mutex(Life(cutsOffSlow: cutsOffSlow)) }
 
     /// To be remembered before connecting.
-    var now: Int { changes.load(ordering: .sequentiallyConsistent) }
+    var now: Life { life.withLock { $0 } }
 
-    /// Whether a connection made after `then` was remembered must still be there.
-    func isSame(as then: Int) -> Bool { then.isMultiple(of: 2) && now == then }
+    /// Whether a connection made after `then` was remembered must still be with a running daemon.
+    func isSame(as then: Life) -> Bool { then.changeCount.isMultiple(of: 2) && now == then }
 
     /// A daemon is about to be killed.
-    func willEnd() { changes.add(1, ordering: .sequentiallyConsistent) }
+    func willEnd() { life.withLock { $0.changeCount += 1 } }
 
     /// The next one serves.
-    func hasBegun() { changes.add(1, ordering: .sequentiallyConsistent) }
+    func hasBegun(cutsOffSlow: Bool) {
+        life.withLock {
+            $0.changeCount += 1
+            $0.cutsOffSlow = cutsOffSlow
+        }
+    }
 }

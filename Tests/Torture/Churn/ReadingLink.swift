@@ -8,6 +8,10 @@ struct ReadingLink: ~Copyable {
     private let socket: RawSocket
     private var input: [UInt8] = []
     private var used = 0
+    /// When something was last sent or received, in milliseconds.
+    private var movedAt = Clock.milliseconds()
+    /// For how long nothing had been before the last requests, in milliseconds.
+    private(set) var quietMilliseconds = 0
 
     /// The longest wait for the daemon to say anything, in milliseconds.
     private static let patienceMilliseconds = 60_000
@@ -39,7 +43,9 @@ struct ReadingLink: ~Copyable {
     mutating func receive(limit: Int) throws -> Bool {
         while true {
             switch socket.receive(into: &input, limit: limit) {
-            case .moved: return true
+            case .moved:
+                movedAt = Clock.milliseconds()
+                return true
             case .gone: return false
             case .wouldBlock:
                 try socket.wait(
@@ -74,8 +80,10 @@ struct ReadingLink: ~Copyable {
                 }
             }
         }
+        quietMilliseconds = Clock.milliseconds() - movedAt
         let isSent = try socket.sendAll(
             out, answers: &input, milliseconds: Self.patienceMilliseconds)
+        if isSent { movedAt = Clock.milliseconds() }
         // HTTP has said so in the request, and the binary protocol has no other way.
         if isLast, !isHTTP { socket.finishSending() }
         return isSent
