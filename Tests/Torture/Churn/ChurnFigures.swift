@@ -25,6 +25,8 @@ final class ChurnFigures: Sendable {
         var published = 0
         var publishedBytes = 0
         var deleted = 0
+        /// Publishes whose life was over before they were stored.
+        var overtaken = 0
     }
 
     private struct State: Sendable {
@@ -102,7 +104,8 @@ final class ChurnFigures: Sendable {
             "\(sum(\.cutOff)) answers cut off by a kill, \(sum(\.tooSlow)) for slowness, right as far as "
                 + "they came",
             "\(writing.published) published (\(mebibytes(writing.publishedBytes)) as stored), "
-                + "\(writing.deleted) deleted",
+                + "\(writing.deleted) deleted"
+                + (writing.overtaken > 0 ? ", \(writing.overtaken) expired on the way" : ""),
         ]
     }
 }

@@ -77,17 +77,31 @@ struct ChurnPublisher: Sendable {
             }
             around.figures.noteWriting { $0.deleted += 1 }
         } else {
-            let words = edition.words()
-            let request = PutRequest(
-                id: edition.name, mediaType: edition.mediaType,
-                lifetime: .seconds(edition.lifetimeSeconds))
+            guard try publish(edition, &connection) else { return }
+        }
+        around.ledger.acknowledge(edition)
+    }
+    /// Stores an edition. Returns false when its short life was over before the daemon, which has
+    /// much to do, came to it: the one before is then still there.
+    private func publish(_ edition: Edition, _ connection: inout BlobConnection) throws -> Bool {
+        let words = edition.words()
+        let request = PutRequest(
+            id: edition.name, mediaType: edition.mediaType,
+            lifetime: .seconds(edition.lifetimeSeconds))
+        do throws(ClientError) {
             let receipt = try connection.put(
                 request, words.span.bytes.extracting(first: edition.byteCount))
             around.figures.noteWriting {
                 $0.published += 1
                 $0.publishedBytes += Int(receipt.storedByteCount)
             }
+            return true
+        } catch {
+            guard case .refused(let problem) = error, problem.code == "bad_expiry",
+                edition.mayBeAbsent
+            else { throw error }
+            around.figures.noteWriting { $0.overtaken += 1 }
+            return false
         }
-        around.ledger.acknowledge(edition)
     }
 }
