@@ -80,6 +80,12 @@ struct ServeCommand: ParsableCommand {
     @Option(help: ArgumentHelp("How often expired payloads are removed.", valueName: "time"))
     var sweepInterval: DurationText = DurationText(seconds: 1)
 
+    @Option(
+        help: ArgumentHelp(
+            "The shortest payload sent by sendfile, uncopied. 0: none, for clients that splice.",
+            valueName: "size"))
+    var sendfileMin: ByteCountText = ByteCountText(DaemonLimits().linkedByteCountMin)
+
     @Option(help: ArgumentHelp("The most the store's file may grow to.", valueName: "size"))
     var mapSize: ByteCountText = ByteCountText(StoreLimits.mapByteCountDefault)
 
@@ -152,6 +158,8 @@ struct ServeCommand: ParsableCommand {
             "--drain-timeout", drainTimeout.milliseconds, 0...day)
         limits.sweepMilliseconds = try Self.check(
             "--sweep-interval", sweepInterval.milliseconds, 1...day)
+        limits.linkedByteCountMin = try Self.check(
+            "--sendfile-min", sendfileMin.byteCount, 0...1 << 40)
         return limits
     }
 

@@ -106,12 +106,16 @@ private struct RunningDaemon {
             store, limits: options.limits, counters: counters, log: log,
             onOutcomeUnknown: { failure.signal.give() })
         let publishers = try PublisherPool()
+        let pages = options.limits.linkedByteCountMin > 0 ? store.dataPages() : nil
+        if pages == nil, options.limits.linkedByteCountMin > 0 {
+            log.warning("data.mdb is not found in /proc/self/maps: all payloads are copied")
+        }
         environment = WorkerEnvironment(
             store: store, limits: options.limits, counters: counters, bodyMemory: bodyMemory,
             writer: writer, publishers: publishers,
             statistics: StatisticsDocument(
                 store: store, counters: counters, bodyMemory: bodyMemory, startedAt: .now),
-            log: log)
+            pages: pages, log: log)
         try writer.start()
         try publishers.start(writer)
         var inboxes: [WorkerInbox] = []
