@@ -25,10 +25,14 @@ struct ChurnScenario: Scenario {
     @Option(help: "How many publish.")
     var publishers = 6
 
-    @Option(help: "How many notifications there are. With --short: 32.")
+    @Option(
+        help: """
+            How many notifications there are, of a quarter of a MiB on average. With --short: 32. \
+            With fewer than some hundreds, what the readers hold weighs in the file's size.
+            """)
     var notifications: Int?
 
-    @Option(help: "The size of the data file that passes, in hundredths of the live bytes.")
+    @Option(help: "The largest data file that passes, in hundredths of the live bytes.")
     var filePercentMax = 150
 
     @Flag(help: "Kill the daemon every few seconds, or stop it, and start it again.")
@@ -54,7 +58,7 @@ struct ChurnScenario: Scenario {
     var secondsMax: UInt32 { UInt32(clamping: 180 + 2 * duration) }
 
     private var duration: Int { seconds ?? (options.short ? 4 : 120) }
-    private var notificationCount: Int { notifications ?? (options.short ? 32 : 128) }
+    private var notificationCount: Int { notifications ?? (options.short ? 32 : 512) }
     private var times: ReadingPlan.Times {
         ReadingPlan.Times(pauseMilliseconds: options.short ? 200...1_000 : 2_000...5_000)
     }
