@@ -89,7 +89,7 @@ extension BlobStore {
         var bytes = 0
         var digests: Set<Digest> = []
         // Nil when too many are open: everything then counts as new.
-        let snapshot = try? Snapshot(self)
+        let snapshot = try? makeSnapshot()
         var index = start
         while index < changes.count, index - start < countMax, !changes[index].isStaged {
             var cost = changes[index].bookkeepingCost
