@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -126,7 +127,14 @@ ssize_t clinux_send_pieces(int fd, const struct clinux_piece *pieces, size_t cou
     return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+ssize_t clinux_send_file(int fd, int file, int64_t offset, size_t count) {
+    off_t position = offset;
+    return sendfile(fd, file, &position, count);
+}
+
 int clinux_shutdown_sending(int fd) { return shutdown(fd, SHUT_WR); }
+
+int clinux_shutdown(int fd) { return shutdown(fd, SHUT_RDWR); }
 
 int64_t clinux_raise_descriptor_limit(void) {
     struct rlimit limit;

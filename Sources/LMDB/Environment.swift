@@ -60,6 +60,10 @@ internal import Synchronization
         pageByteCount = Int(raw.ms_psize)
     }
 
+    /// Where `data.mdb` is mapped; nil when that cannot be told. Look once: it reads
+    /// `/proc/self/maps`.
+    package func mappedFile() -> MappedFile? { MappedFile(self) }
+
     /// Whether this process has an environment open in `directory`. Its `lock.mdb` must not be
     /// touched then.
     package static func isOpen(_ directory: String) -> Bool {

@@ -55,6 +55,13 @@ public enum StoreLimits {
     /// The least and the most a store may be opened with.
     static let mapByteCountRange = 4 << 20...1 << 46
     static let readerCountRange = 1...1 << 16
+    /// How long after a run has ended its peers may still read pages of `data.mdb` that it lent
+    /// them, in milliseconds of the boot clock.
+    public static let lendingGraceMilliseconds: Int64 = 60_000
+    /// Orphans that a publish looks at, to free some beside what it does.
+    static let freedWithChangesCountMax = 1_024
+    /// Orphans that freeing by itself looks at in one step.
+    static let freedCountMax = 32_768
     /// Room in `data.mdb` kept back for deletes and expiry when the disk is full.
     static let reserveByteCount = 1 << 20
 }

@@ -58,7 +58,10 @@ struct clinux_piece {
     size_t count;
 };
 ssize_t clinux_send_pieces(int fd, const struct clinux_piece *pieces, size_t count);
+/// Sends from a file without copying (sendfile(2)); the file's own position stays where it is.
+ssize_t clinux_send_file(int fd, int file, int64_t offset, size_t count);
 int clinux_shutdown_sending(int fd);
+int clinux_shutdown(int fd);
 
 // The process and its threads.
 

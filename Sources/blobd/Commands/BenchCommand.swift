@@ -89,6 +89,9 @@ struct BenchCommand: ParsableCommand {
             valueName: "pid"))
     var serverPid: [Int32] = []
 
+    @Option(help: .hidden)
+    var receiveSize: ByteCountText = ByteCountText(LoadLimits.receiveByteCountUsual)
+
     @Flag(help: "One JSON document a line and run.")
     var json = false
 
@@ -151,9 +154,11 @@ struct BenchCommand: ParsableCommand {
         var progress = BenchProgress("\(dialect.rawValue), \(sizes)")
         defer { progress.finish() }
         if options.readPercent > 0 {
-            try run.store { progress.update(storing: $0, of: payloads.count) }
+            try run.store(
+                progress: progress.isShown
+                    ? { progress.update(storing: $0, of: payloads.count) } : nil)
         }
-        return try run.measure { progress.update($0) }
+        return try run.measure(progress: progress.isShown ? { progress.update($0) } : nil)
     }
 
     private func options() throws -> LoadOptions {
@@ -168,6 +173,7 @@ struct BenchCommand: ParsableCommand {
         options.seed = seed
         options.serverProcesses = serverPid
         options.core = cpu
+        options.receiveByteCount = receiveSize.byteCount
         return options
     }
 }

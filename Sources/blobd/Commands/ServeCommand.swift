@@ -80,6 +80,18 @@ struct ServeCommand: ParsableCommand {
     @Option(help: ArgumentHelp("How often expired payloads are removed.", valueName: "time"))
     var sweepInterval: DurationText = DurationText(seconds: 1)
 
+    @Option(
+        help: ArgumentHelp(
+            "How long payloads that an earlier run may have sent are not freed after its end.",
+            valueName: "time", visibility: .hidden))
+    var lendingGrace: DurationText = DurationText(seconds: 60)
+
+    @Option(
+        help: ArgumentHelp(
+            "The shortest payload sent by sendfile, uncopied. 0: none, for clients that splice.",
+            valueName: "size"))
+    var sendfileMin: ByteCountText = ByteCountText(DaemonLimits().linkedByteCountMin)
+
     @Option(help: ArgumentHelp("The most the store's file may grow to.", valueName: "size"))
     var mapSize: ByteCountText = ByteCountText(StoreLimits.mapByteCountDefault)
 
@@ -152,6 +164,10 @@ struct ServeCommand: ParsableCommand {
             "--drain-timeout", drainTimeout.milliseconds, 0...day)
         limits.sweepMilliseconds = try Self.check(
             "--sweep-interval", sweepInterval.milliseconds, 1...day)
+        limits.lendingGraceMilliseconds = try Self.check(
+            "--lending-grace", lendingGrace.milliseconds, 0...day)
+        limits.linkedByteCountMin = try Self.check(
+            "--sendfile-min", sendfileMin.byteCount, 0...1 << 40)
         return limits
     }
 

@@ -25,7 +25,17 @@ struct DaemonLimits: Sendable {
     /// How often the writer looks for what has expired.
     var sweepMilliseconds = 1_000
 
+    /// How long what an earlier run may have lent to its peers is not freed after its end.
+    var lendingGraceMilliseconds = 60_000
+    /// Payloads of at least so many bytes leave by `sendfile`, straight from the page cache; what
+    /// is shorter is cheaper to copy. 0: none do.
+    var linkedByteCountMin = 16 << 10
+
     // Fixed ones.
+
+    /// Leases a connection has for what its peer may not have read, before it asks the kernel how
+    /// far the peer is.
+    static let inFlightLeaseCountMax = 16
 
     /// Input that a worker reads at once, in bytes; more than the largest head of either dialect.
     static let inputByteCountMax = 64 << 10
@@ -39,9 +49,9 @@ struct DaemonLimits: Sendable {
     static let lingerMilliseconds = 2_000
     /// Input thrown away meanwhile, in bytes.
     static let lingerByteCountMax = 16 << 20
-    /// The size of the kernel's buffers in a socket, by which the progress of a reader is known:
-    /// 36,544 bytes on Linux 6.18.
-    static let kernelBufferByteCount = 36_544
+    /// The most one of the kernel's buffers in a socket holds, by which the progress of a reader is
+    /// known: 36,544 bytes where they were copied (Linux 6.18), one chunk where they were linked.
+    static let kernelBufferByteCount = 65_536
     /// Descriptors that are left unused, for spooled bodies and whatever libraries open.
     static let descriptorReserve = 32
     /// How long nobody is accepted when descriptors or connections have run out.
@@ -53,6 +63,8 @@ struct DaemonLimits: Sendable {
     static let changeBatchCountMax = 1_024
     /// Expired notifications one sweep removes.
     static let sweepCountMax = 1_024
+    /// Orphaned bytes that are freed in one transaction with changes.
+    static let freedWithChangesByteCountMax = 8 << 20
     /// Orphaned bytes one step frees.
     static let freedByteCountMax = 32 << 20
     /// How often readers that died without a word are looked for (`mdb_reader_check`).
@@ -60,6 +72,7 @@ struct DaemonLimits: Sendable {
     /// How often deadlines are checked.
     static let tickMilliseconds = 250
     /// Payloads up to this size are finished on the worker; longer ones, which may take long to
-    /// compress, elsewhere.
+    /// compress, elsewhere. What is in memory and is not compressed at all is finished on the worker,
+    /// too: it takes less than it does to wake another thread.
     static let inlineFinishByteCountMax = 4 << 10
 }

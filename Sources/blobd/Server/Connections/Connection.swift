@@ -26,6 +26,9 @@ final class Connection {
 
     /// What the socket has not taken yet.
     var output = OutputQueue()
+    /// Holds the pages that were linked into the socket until the peer has read them, as
+    /// ``sentByteCount`` counts.
+    var inFlight: LeaseQueue
     /// The socket took no more when it was last written to.
     var isBlocked = false
     /// No further request is answered: close when the output is sent.
@@ -59,10 +62,16 @@ final class Connection {
         /// Everything is sent and said to be the last; input is thrown away until the peer hangs
         /// up.
         case lingering
+        /// It is over and shut down, but the peer may still read pages that were linked into its
+        /// queue: the socket tells when it has, so it is kept open until then.
+        case draining
     }
 
-    init(_ socket: consuming Socket, address: ConnectionAddress, now: Instant) {
+    init(
+        _ socket: consuming Socket, address: ConnectionAddress, store: BlobStore, now: Instant
+    ) {
         self.socket = socket
+        inFlight = LeaseQueue(of: store)
         self.address = address
         deadline = Deadline(now: now)
     }
@@ -72,7 +81,7 @@ final class Connection {
         if !output.isEmpty { return true }
         switch phase {
         case .head: return hasUnreadRequests
-        case .lingering: return false
+        case .lingering, .draining: return false
         case .body, .awaitingMemory, .awaitingChange, .skipping: return true
         }
     }
@@ -81,7 +90,7 @@ final class Connection {
     var takesInput: Bool {
         switch phase {
         case .head, .body, .skipping, .lingering: !hasInputEnded
-        case .awaitingMemory, .awaitingChange: false
+        case .awaitingMemory, .awaitingChange, .draining: false
         }
     }
 
@@ -91,9 +100,29 @@ final class Connection {
         switch phase {
         case .head: return rest.isEmpty ? .idle : .head
         case .body, .skipping: return .body
-        case .awaitingMemory, .awaitingChange: return .ours
+        case .awaitingMemory, .awaitingChange, .draining: return .ours
         case .lingering: return .linger
         }
+    }
+
+    /// Keeps a blob's pages, which were just linked into the socket, until the peer has read them.
+    ///
+    /// - Parameter blob: found in a snapshot that is open, or leased.
+    func keepUntilRead(_ blob: BlobReference) {
+        if inFlight.count >= DaemonLimits.inFlightLeaseCountMax { releaseRead() }
+        inFlight.take(blob, until: sentByteCount)
+    }
+
+    /// Ends the leases of what the peer has read. The kernel counts at least the bytes that are
+    /// unread (`SIOCOUTQ`), so what it does not count has been read.
+    func releaseRead() {
+        guard !inFlight.isEmpty else { return }
+        inFlight.release(upTo: sentByteCount - socket.unreadByPeer)
+    }
+
+    /// Forgets what has not been sent. What has been is kept until it is read.
+    func abandonOutput() {
+        for blob in output.removeAll() { keepUntilRead(blob) }
     }
 
     /// Bytes that have moved in the direction that is waited for. What the kernel still holds has

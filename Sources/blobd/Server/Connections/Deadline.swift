@@ -58,10 +58,12 @@ struct Deadline {
             // As floating point: the product of rate and milliseconds could overflow for large
             // settings.
             let due = Double(limits.rateMin) * Double(waited) / 1_000
-            // The kernel tells what the peer has read in whole buffers, so one of them may be half
-            // read; but somebody who reads at the least rate finishes one in less than a window.
+            guard due > 0 else { return false }
+            // The kernel tells what the peer has read in whole buffers, and one of them may be half
+            // read: a reader is not judged before he should have finished one.
             let unseen = kind == .answer ? Double(DaemonLimits.kernelBufferByteCount) : 0
-            if due > 0, Double(moved) < max(1, due - unseen) { return true }
+            if due <= unseen, moved == 0 { return false }
+            if Double(moved) < max(1, due - unseen) { return true }
             since = now
             self.progress = progress
             return false

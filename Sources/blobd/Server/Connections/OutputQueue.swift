@@ -52,9 +52,14 @@ struct OutputQueue {
         if pieces.isEmpty { pieces = [] }
     }
 
-    /// Forgets everything: the peer is gone.
-    mutating func removeAll() {
+    /// Forgets everything.
+    ///
+    /// - Returns: blobs of which pages may still be with the peer.
+    mutating func removeAll() -> [BlobReference] {
+        var linked: [BlobReference] = []
+        for case .blob(let stream) in pieces where stream.isLinked { linked.append(stream.blob) }
         pieces = []
+        return linked
     }
 }
 
@@ -69,6 +74,8 @@ final class BlobStream {
     /// as given.
     private(set) var position: Int
     let end: Int
+    /// Whether its bytes leave without being copied.
+    let isLinked: Bool
     /// Set for a gzip-coded blob that the client wants as it was given.
     let inflater: Inflater?
     /// Inflated bytes that the socket has not taken yet, and how many of them it has.
@@ -78,8 +85,9 @@ final class BlobStream {
     private let lease: Lease
 
     /// Takes the lease, which must be done while `snapshot`, in which the blob was found, is open.
-    init(_ range: StoredRange, in snapshot: borrowing Snapshot) {
+    init(_ range: StoredRange, isLinked: Bool, in snapshot: borrowing Snapshot) {
         blob = range.blob
+        self.isLinked = isLinked
         position = range.from
         end = range.upTo
         inflater = nil
@@ -93,6 +101,7 @@ final class BlobStream {
         self.blob = blob
         position = from
         end = upTo
+        isLinked = false
         let inflater = try Inflater(blob)
         if from > 0 { try inflater.skip(from, from: snapshot) }
         self.inflater = inflater

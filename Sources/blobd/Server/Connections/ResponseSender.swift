@@ -3,23 +3,28 @@ import BlobStore
 import CLinux
 import Logging
 
-/// Sends answers: heads and mapped bytes leave in one call; what the socket does not take is
-/// remembered with the connection and sent when it is ready again.
-///
-/// How bytes of a blob leave is decided in two places here, ``send(_:to:in:budget:)`` for the first
-/// bytes of an answer and ``sendStored(_:to:in:)`` for the rest of a long one.
+/// Sends answers. Heads and short payloads leave in one call, copied by the kernel (`sendmsg`); long
+/// payloads are linked: `sendfile` hands the receiver the pages of `data.mdb` themselves, which a
+/// lease keeps as they are until it has read them. What the socket does not take is remembered with
+/// the connection and sent when it is ready again.
 final class ResponseSender {
     private let counters: WorkerCounters
     private var troubles: TroubleLog
+    /// Where payloads are linked from; nil when none are.
+    private let pages: DataPages?
     private let pieces: UnsafeMutableBufferPointer<clinux_piece>
+    /// How many of ``pieces`` are listed, and their bytes.
+    private var pieceCount = 0
+    private var pieceByteCount = 0
 
     /// Pieces in one call. An answer has a head and a chunk, two where a range begins in one chunk
     /// and ends in the next; all of a batch's further chunks together are as many as its bytes
     /// fill, which is under 16.
     private static let pieceCountMax = 3 * AnswerBatch.answerCountMax + 16
 
-    init(counters: WorkerCounters, log: Logger) {
+    init(counters: WorkerCounters, pages: DataPages?, log: Logger) {
         self.counters = counters
+        self.pages = pages
         troubles = TroubleLog(log)
         pieces = .allocate(capacity: Self.pieceCountMax)
     }
@@ -28,7 +33,7 @@ final class ResponseSender {
         pieces.deallocate()
     }
 
-    /// Sends a batch with one call, and queues what did not go.
+    /// Sends a batch, and queues what did not go.
     ///
     /// - Parameters:
     ///   - snapshot: the one whose bytes are in the batch; leases for what is queued are taken in
@@ -39,15 +44,16 @@ final class ResponseSender {
         in snapshot: borrowing Snapshot, budget: inout Int
     ) {
         guard !batch.isEmpty else { return }
-        var sent = 0
+        let before = connection.sentByteCount
         if connection.output.isEmpty, !connection.isBroken {
             // The pieces point into the batch's heads, which this call borrows, and into the map,
             // which `snapshot` keeps.
-            batch.heads.withUnsafeBytes { heads in
-                sent = note(sendPieces(gather(batch, heads), to: connection), connection, &budget)
-            }
+            batch.heads.withUnsafeBytes { sendAnswers(of: batch, $0, to: connection) }
         }
-        guard !connection.isBroken else { return }
+        let sent = connection.sentByteCount - before
+        budget -= sent
+        // Mostly everything went, and nothing of it was lent.
+        if sent == batch.byteCount, !batch.isLinked { return }
         queueRest(of: batch, after: sent, to: connection, in: snapshot)
     }
 
@@ -58,7 +64,8 @@ final class ResponseSender {
         guard !batch.isEmpty, !connection.isBroken else { return }
         var sent = 0
         if connection.output.isEmpty {
-            sent = note(connection.socket.send(batch.heads.span.bytes), connection, &budget)
+            sent = note(connection.socket.send(batch.heads.span.bytes), connection)
+            budget -= sent
         }
         connection.output.append(batch.heads[sent...])
     }
@@ -74,16 +81,22 @@ final class ResponseSender {
             switch piece {
             case .bytes(let bytes, let sent):
                 let rest = bytes.span.bytes.extracting(droppingFirst: sent)
-                connection.output.advance(
-                    note(connection.socket.send(rest), connection, &budget))
+                let count = note(
+                    connection.socket.send(rest), connection, wanted: rest.byteCount)
+                connection.output.advance(count)
+                budget -= count
             case .blob(let stream):
                 do throws(StoreError) {
-                    let transfer =
+                    let sent =
                         stream.inflater == nil
                         ? try sendStored(stream, to: connection, in: snapshot)
                         : try sendInflated(stream, to: connection, in: snapshot)
-                    stream.advance(note(transfer, connection, &budget))
-                    if stream.isAtEnd { connection.output.removeFirst() }
+                    stream.advance(sent)
+                    budget -= sent
+                    if stream.isAtEnd {
+                        if stream.isLinked { connection.keepUntilRead(stream.blob) }
+                        connection.output.removeFirst()
+                    }
                 } catch {
                     // The head is gone already, so the only way to say that the bytes are not right
                     // is not to send them.
@@ -91,41 +104,66 @@ final class ResponseSender {
                 }
             }
         }
-        if connection.isBroken { connection.output.removeAll() }
+        if connection.isBroken { connection.abandonOutput() }
     }
 
     // MARK: - Batches
 
-    /// Lists the pieces of a batch, neighbouring heads as one.
-    private func gather(
-        _ batch: borrowing AnswerBatch, _ heads: UnsafeRawBufferPointer
-    ) -> Int {
-        var count = 0
+    /// Sends the answers as far as the socket takes them: copied pieces are gathered, neighbouring
+    /// heads as one, and go before each linked one.
+    private func sendAnswers(
+        of batch: borrowing AnswerBatch, _ heads: UnsafeRawBufferPointer, to connection: Connection
+    ) {
         var headStart = 0
         var mapped = 0
         for answer in batch.answers {
-            let isLast = answer.headEnd == heads.count
-            if mapped < answer.mappedEnd || isLast {
-                if answer.headEnd > headStart {
-                    count = add(
-                        UnsafeRawBufferPointer(rebasing: heads[headStart..<answer.headEnd]), count)
-                    headStart = answer.headEnd
-                }
+            if mapped < answer.mappedEnd {
+                list(UnsafeRawBufferPointer(rebasing: heads[headStart..<answer.headEnd]))
+                headStart = answer.headEnd
             }
             while mapped < answer.mappedEnd {
-                count = add(batch.mapped[mapped], count)
+                let bytes = batch.mapped[mapped]
                 mapped += 1
+                if answer.isLinked, bytes.count >= DataPages.byteCountMin {
+                    guard sendListed(to: connection), link(bytes, to: connection) else { return }
+                } else {
+                    list(bytes)
+                }
             }
-            // What follows an answer that is not wholly mapped must not overtake it.
-            if !answer.isWhole { break }
         }
-        return count
+        if headStart < heads.count {
+            list(UnsafeRawBufferPointer(rebasing: heads[headStart...]))
+        }
+        _ = sendListed(to: connection)
     }
 
-    private func add(_ bytes: UnsafeRawBufferPointer, _ count: Int) -> Int {
-        precondition(count < pieces.count, "a batch has more pieces than it may")
-        pieces[count] = clinux_piece(bytes: bytes.baseAddress, count: bytes.count)
-        return count + 1
+    /// Adds a piece to the next call.
+    private func list(_ bytes: UnsafeRawBufferPointer) {
+        precondition(pieceCount < pieces.count, "a batch has more pieces than it may")
+        pieces[pieceCount] = clinux_piece(bytes: bytes.baseAddress, count: bytes.count)
+        pieceCount += 1
+        pieceByteCount += bytes.count
+    }
+
+    /// Sends the listed pieces with one call, and empties the list.
+    ///
+    /// - Returns: whether all of them went. A socket that takes only some is full.
+    private func sendListed(to connection: Connection) -> Bool {
+        guard pieceCount > 0 else { return true }
+        let listed = UnsafeBufferPointer(rebasing: pieces[0..<pieceCount])
+        let wanted = pieceByteCount
+        (pieceCount, pieceByteCount) = (0, 0)
+        return note(connection.socket.send(listed), connection, wanted: wanted) == wanted
+    }
+
+    /// Links mapped bytes into the socket, with one call.
+    ///
+    /// - Returns: whether all of them went.
+    private func link(_ bytes: UnsafeRawBufferPointer, to connection: Connection) -> Bool {
+        guard let pages, let start = bytes.baseAddress else { return true }
+        let transfer = connection.socket.send(
+            from: pages.descriptor, at: pages.offset(of: start), byteCount: bytes.count)
+        return note(transfer, connection, wanted: bytes.count) == bytes.count
     }
 
     /// Queues what comes after the first `sent` bytes of a batch.
@@ -146,12 +184,16 @@ final class ResponseSender {
             case .none: break
             case .stored(var range):
                 let count = min(left, range.byteCount)
-                range.from += count
                 left -= count
-                if range.byteCount > 0 {
-                    connection.output.append(BlobStream(range, in: snapshot))
+                if count < range.byteCount {
+                    range.from += count
+                    connection.output.append(
+                        BlobStream(range, isLinked: answer.isLinked, in: snapshot))
+                } else if answer.isLinked {
+                    connection.keepUntilRead(range.blob)
                 }
             case .inflated(let blob, let from, let upTo):
+                guard !connection.isBroken else { break }
                 do throws(StoreError) {
                     connection.output.append(
                         try BlobStream(inflating: blob, from: from, upTo: upTo, in: snapshot))
@@ -164,29 +206,41 @@ final class ResponseSender {
 
     // MARK: - Blobs
 
-    /// Sends the next stored bytes of a blob: as many chunks as one call takes.
+    /// Sends the next stored bytes of a blob with one call: those of one chunk linked, or as many as
+    /// one call copies.
     private func sendStored(
         _ stream: BlobStream, to connection: Connection, in snapshot: borrowing Snapshot
-    ) throws(StoreError) -> Socket.Transfer {
-        var count = 0
+    ) throws(StoreError) -> Int {
+        let before = connection.sentByteCount
         var position = stream.position
-        while position < stream.end, count < pieces.count,
-            position - stream.position < AnswerBatch.gatheredByteCountMax
-        {
-            let bytes = try snapshot.storedBytes(of: stream.blob, from: position)
-            let wanted = min(bytes.byteCount, stream.end - position)
+        while position < stream.end, pieceByteCount < AnswerBatch.gatheredByteCountMax {
+            let stored: RawSpan
+            do throws(StoreError) {
+                stored = try snapshot.storedBytes(of: stream.blob, from: position)
+            } catch {
+                // What is right before it goes first.
+                if pieceCount > 0 { break }
+                throw error
+            }
+            let bytes = stored.extracting(first: min(stored.byteCount, stream.end - position))
+            position += bytes.byteCount
+            if stream.isLinked, bytes.byteCount >= DataPages.byteCountMin {
+                if pieceCount > 0 { break }
+                _ = bytes.withUnsafeBytes { link($0, to: connection) }
+                return connection.sentByteCount - before
+            }
             // The map keeps these bytes as long as `snapshot` is open, which is longer than the
             // call below.
-            bytes.extracting(first: wanted).withUnsafeBytes { count = add($0, count) }
-            position += wanted
+            bytes.withUnsafeBytes { list($0) }
         }
-        return sendPieces(count, to: connection)
+        _ = sendListed(to: connection)
+        return connection.sentByteCount - before
     }
 
     /// Sends the next inflated bytes of a blob, inflating more when none are left.
     private func sendInflated(
         _ stream: BlobStream, to connection: Connection, in snapshot: borrowing Snapshot
-    ) throws(StoreError) -> Socket.Transfer {
+    ) throws(StoreError) -> Int {
         if stream.inflatedSent == stream.inflated.count {
             stream.inflated.removeAll(keepingCapacity: true)
             stream.inflatedSent = 0
@@ -200,18 +254,9 @@ final class ResponseSender {
         let transfer = stream.inflated.withUnsafeBytes { bytes in
             connection.socket.send(UnsafeRawBufferPointer(rebasing: bytes[stream.inflatedSent...]))
         }
-        if case .moved(let count) = transfer { stream.inflatedSent += count }
-        return transfer
-    }
-
-    /// Sends the first `count` pieces with one call. A socket that takes only some of them is full.
-    private func sendPieces(_ count: Int, to connection: Connection) -> Socket.Transfer {
-        let listed = UnsafeBufferPointer(rebasing: pieces[0..<count])
-        let transfer = connection.socket.send(listed)
-        if case .moved(let moved) = transfer {
-            connection.isBlocked = moved < listed.reduce(0) { $0 + $1.count }
-        }
-        return transfer
+        let sent = note(transfer, connection)
+        stream.inflatedSent += sent
+        return sent
     }
 
     /// Ends a connection in the middle of an answer.
@@ -221,15 +266,18 @@ final class ResponseSender {
         connection.isBroken = true
     }
 
-    /// Takes note of what a call did; returns the bytes that were moved.
+    /// Takes note of what a call did.
+    ///
+    /// - Parameter wanted: the bytes it was given: a socket that takes fewer is full.
+    /// - Returns: the bytes that were moved.
     private func note(
-        _ transfer: Socket.Transfer, _ connection: Connection, _ budget: inout Int
+        _ transfer: Socket.Transfer, _ connection: Connection, wanted: Int = 0
     ) -> Int {
         switch transfer {
         case .moved(let count):
             connection.sentByteCount += count
             counters.bytesSent.add(count)
-            budget -= count
+            if count < wanted { connection.isBlocked = true }
             return count
         case .blocked:
             connection.isBlocked = true

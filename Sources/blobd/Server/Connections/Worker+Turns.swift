@@ -88,7 +88,7 @@ extension Worker {
                     connection.isBroken = true
                 }
                 return
-            case .awaitingMemory, .awaitingChange:
+            case .awaitingMemory, .awaitingChange, .draining:
                 return
             }
         }
@@ -160,7 +160,7 @@ extension Worker {
             refuseUnfinished(connection, &batch)
         case .head, .skipping:
             connection.isEnding = true
-        case .awaitingMemory, .awaitingChange, .lingering: break
+        case .awaitingMemory, .awaitingChange, .lingering, .draining: break
         }
     }
 }

@@ -11,7 +11,12 @@ struct WorkerEnvironment: Sendable {
     let writer: WriterThread
     let publishers: PublisherPool
     let statistics: StatisticsDocument
+    /// Where payloads are linked from; nil when all of them are copied.
+    let pages: DataPages?
     let log: Logger
+
+    /// From how many bytes on payloads are linked.
+    var linkedByteCountMin: Int { pages == nil ? .max : limits.linkedByteCountMin }
 }
 
 /// A thread that serves connections: it waits for input, answers it, and never waits for anything
@@ -48,7 +53,8 @@ final class Worker {
         handler = RequestHandler(
             environment.store, limits: environment.limits, counters: counters,
             statistics: environment.statistics, log: environment.log)
-        sender = ResponseSender(counters: counters, log: environment.log)
+        sender = ResponseSender(
+            counters: counters, pages: environment.pages, log: environment.log)
         poller = try Poller()
         try poller.add(inbox.signalNumber, token: ConnectionToken.worker.rawValue, .input)
     }
@@ -56,7 +62,7 @@ final class Worker {
     /// Serves until told to stop and nothing is under way any more.
     func run() {
         var input = InputBuffer()
-        var batch = AnswerBatch()
+        var batch = AnswerBatch(linkedByteCountMin: environment.linkedByteCountMin)
         while true {
             let count = poller.wait(milliseconds: pause)
             now = .now
@@ -113,6 +119,7 @@ final class Worker {
 
     /// Decides what a connection waits for after a turn, or ends it.
     func settle(_ connection: Connection) {
+        if case .draining = connection.phase { return }
         if connection.isEnding, connection.output.isEmpty, !connection.isBroken {
             linger(connection)
         }
@@ -128,7 +135,7 @@ final class Worker {
             case .head, .body, .skipping, .lingering:
                 if connection.hasUnreadRequests { hasMore = true }
                 if !connection.hasInputEnded { interest = .input }
-            case .awaitingMemory, .awaitingChange: break
+            case .awaitingMemory, .awaitingChange, .draining: break
             }
         }
         if hasMore, !connection.isInLine {
@@ -173,7 +180,8 @@ final class Worker {
         generations[slot] &+= 1
         let token = ConnectionToken(slot: slot, generation: generations[slot])
         let connection = Connection(
-            Socket(descriptor), address: ConnectionAddress(inbox: inbox, token: token), now: now)
+            Socket(descriptor), address: ConnectionAddress(inbox: inbox, token: token),
+            store: environment.store, now: now)
         do {
             try poller.add(connection.socket.number, token: token.rawValue, .input)
         } catch {
@@ -199,9 +207,43 @@ final class Worker {
         return connection
     }
 
-    /// Forgets a connection; its socket is closed when the last reference goes.
+    /// Ends a connection: at once, or when its peer has read the pages it was lent.
     private func drop(_ connection: Connection) {
+        connection.abandonOutput()
+        connection.releaseRead()
+        // At a stop the process lets go of all of them; its next run waits for their readers.
+        if !connection.inFlight.isEmpty, !isStopping {
+            drain(connection)
+        } else {
+            forget(connection)
+        }
+    }
+
+    /// Ends both directions and keeps the socket, which tells when everything has been read. The
+    /// peer's own end empties the queue too.
+    private func drain(_ connection: Connection) {
+        if case .draining = connection.phase { return }
+        abandonRequest(connection)
+        connection.socket.end()
+        // A socket that is shut down is reported for ever.
+        poller.remove(connection.socket.number)
+        connection.interest = []
+        connection.rest = []
+        connection.phase = .draining
+    }
+
+    /// Forgets a connection; its socket is closed when the last reference goes.
+    private func forget(_ connection: Connection) {
         guard connections[connection.token.slot] === connection else { return }
+        abandonRequest(connection)
+        connection.phase = .lingering
+        connections[connection.token.slot] = nil
+        freeSlots.append(connection.token.slot)
+        connectionCount -= 1
+        counters.countConnection(-1)
+    }
+
+    private func abandonRequest(_ connection: Connection) {
         switch connection.phase {
         case .awaitingMemory(let upload):
             upload.abandon()
@@ -209,12 +251,6 @@ final class Worker {
         case .body(let upload): upload.abandon()
         default: break
         }
-        connection.phase = .lingering
-        connection.output.removeAll()
-        connections[connection.token.slot] = nil
-        freeSlots.append(connection.token.slot)
-        connectionCount -= 1
-        counters.countConnection(-1)
     }
 
     /// The last answer is sent. What the peer still sends is read and thrown away for a moment,
@@ -237,6 +273,14 @@ final class Worker {
         guard connectionCount > 0 else { return }
         for connection in connections {
             guard let connection else { continue }
+            if !connection.inFlight.isEmpty {
+                connection.releaseRead()
+                connection.inFlight.shrink()
+            }
+            if case .draining = connection.phase {
+                if connection.inFlight.isEmpty { forget(connection) }
+                continue
+            }
             let progress = connection.deadline.isTransfer ? connection.progress : 0
             guard connection.deadline.isOver(now, environment.limits, progress: progress) else {
                 continue
@@ -269,6 +313,10 @@ final class Worker {
         stopsAt = now.after(milliseconds: milliseconds)
         for connection in connections {
             guard let connection else { continue }
+            if case .draining = connection.phase {
+                forget(connection)
+                continue
+            }
             // What was asked before the stop is still answered.
             if connection.takesInput { takeTurn(connection, readable: true, &input, &batch) }
             settle(connection)
@@ -279,7 +327,7 @@ final class Worker {
         if connectionCount == 0 { return true }
         guard let stopsAt, now >= stopsAt else { return false }
         for connection in connections {
-            if let connection { drop(connection) }
+            if let connection { forget(connection) }
         }
         return true
     }

@@ -29,6 +29,8 @@ struct BatchedAnswer {
     /// Where the answer's pieces end in ``AnswerBatch/mapped``; they begin where those of the one
     /// before ended.
     var mappedEnd: Int
+    /// Whether the body leaves without being copied, so that it needs a lease until it is read.
+    var isLinked: Bool
     /// Whether the head and the mapped pieces are all of it, so that another answer may follow in
     /// the same call.
     var isWhole: Bool
@@ -61,11 +63,24 @@ struct AnswerBatch: ~Copyable {
     /// was given to ``map(_:in:)``: a batch is filled and sent inside one `withSnapshot`, and reset
     /// before the next.
     private(set) var mapped: [UnsafeRawBufferPointer] = []
-    /// How many bytes there are to be sent from ``heads`` and ``mapped``.
-    private(set) var mappedByteCount = 0
+    private var mappedByteCount = 0
     private var mappedByteCountBefore = 0
     /// Whether the last answer is a long one, of which only the beginning is here.
     private var isOpen = false
+    /// Whether one of the answers has a linked body.
+    private(set) var isLinked = false
+    /// How many bytes there are to be sent from ``heads`` and ``mapped``; more will follow where
+    /// the last answer is a long one.
+    var byteCount: Int { isOpen ? .max : heads.count + mappedByteCount }
+    /// From how many bytes on a body is linked and not copied.
+    private let linkedByteCountMin: Int
+
+    /// An empty batch.
+    ///
+    /// - Parameter linkedByteCountMin: from how many bytes on a body is linked and not copied.
+    init(linkedByteCountMin: Int) {
+        self.linkedByteCountMin = linkedByteCountMin
+    }
 
     /// How many answers a batch may have.
     static let answerCountMax = 64
@@ -89,6 +104,7 @@ struct AnswerBatch: ~Copyable {
         mappedByteCount = 0
         mappedByteCountBefore = 0
         isOpen = false
+        isLinked = false
     }
 
     /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. It
@@ -120,16 +136,21 @@ struct AnswerBatch: ~Copyable {
 
     /// Ends an answer: what was appended to ``heads`` and mapped since the last one belongs to it.
     mutating func endAnswer(_ body: BatchedAnswer.Body = .none) {
-        let isWhole =
-            switch body {
-            case .none: true
-            case .stored(let range): mappedByteCount - mappedByteCountBefore == range.byteCount
-            case .inflated: false
-            }
+        var isWhole = true
+        var isLinked = false
+        switch body {
+        case .none: break
+        case .stored(let range):
+            isWhole = mappedByteCount - mappedByteCountBefore == range.byteCount
+            isLinked = range.byteCount >= linkedByteCountMin
+            if isLinked { self.isLinked = true }
+        case .inflated: isWhole = false
+        }
         mappedByteCountBefore = mappedByteCount
         isOpen = !isWhole
         answers.append(
             BatchedAnswer(
-                headEnd: heads.count, body: body, mappedEnd: mapped.count, isWhole: isWhole))
+                headEnd: heads.count, body: body, mappedEnd: mapped.count, isLinked: isLinked,
+                isWhole: isWhole))
     }
 }

@@ -54,6 +54,13 @@ struct Socket: ~Copyable, Sendable {
         Self.outcome { clinux_send(descriptor.number, bytes.baseAddress, bytes.count) }
     }
 
+    /// Sends bytes of a file without copying them (`sendfile`). The kernel hands its own pages to
+    /// the peer, so they must not change before ``unreadByPeer`` says that they have been read.
+    borrowing func send(from file: Int32, at offset: Int, byteCount: Int) -> Transfer {
+        Self.outcome { clinux_send_file(descriptor.number, file, Int64(offset), byteCount) }
+    }
+
+    @inline(__always)
     private static func outcome(_ call: () -> Int) -> Transfer {
         while true {
             let count = call()
@@ -66,6 +73,12 @@ struct Socket: ~Copyable, Sendable {
     /// Tells the peer that no more will be sent (`shutdown` with `SHUT_WR`); reading goes on.
     borrowing func endSending() {
         _ = clinux_shutdown_sending(descriptor.number)
+    }
+
+    /// Ends both directions (`shutdown` with `SHUT_RDWR`), and keeps the descriptor: the peer can
+    /// still read what was sent, and ``unreadByPeer`` still tells how much that is.
+    borrowing func end() {
+        _ = clinux_shutdown(descriptor.number)
     }
 
     /// How many sent bytes the peer has not read (`SIOCOUTQ`). It counts whole kernel buffers of
