@@ -101,7 +101,7 @@ let package = Package(
         .testTarget(
             name: "blobdTests",
             dependencies: [
-                "blobd", "BlobStore", "BlobClient", "BlobProtocol", "CLinux",
+                "blobd", "BlobStore", "BlobClient", "BlobProtocol", "LoadGenerator", "CLinux",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: borrowing),

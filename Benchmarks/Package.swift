@@ -68,12 +68,15 @@ let package = Package(
         .executableTarget(
             name: "baseline-reads", dependencies: ["BaselineStore"], path: "Sources/BaselineReads",
             cSettings: optimised),
+        .target(
+            name: "PeerDialects", dependencies: [.product(name: "LoadGenerator", package: "blobd")],
+            swiftSettings: common),
         .target(name: "CCores", cSettings: optimised),
         .target(name: "Comparison", swiftSettings: common),
         .executableTarget(
             name: "Compare",
             dependencies: [
-                "CCores", "Comparison",
+                "CCores", "Comparison", "PeerDialects",
                 .product(name: "LoadGenerator", package: "blobd"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -87,5 +90,11 @@ let package = Package(
             path: "Sources/BlobReads", swiftSettings: borrowing),
         .testTarget(
             name: "ComparisonTests", dependencies: ["Comparison"], swiftSettings: common),
+        .testTarget(
+            name: "PeerDialectsTests",
+            dependencies: [
+                "PeerDialects", .product(name: "LoadGenerator", package: "blobd"),
+            ],
+            swiftSettings: common),
     ]
 )

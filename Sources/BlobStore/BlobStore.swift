@@ -65,6 +65,12 @@ public final class BlobStore: Sendable {
     let verifiedChunks = VerifiedSet()
     let verifiedRecords = VerifiedSet()
     let space: SpaceReserve
+    /// What earlier runs may have lent; nil while this one lends nothing. Taken alone or inside
+    /// `writing`.
+    let lending = Mutex<PageLending?>(nil)
+    let hasBegunLending = Atomic(false)
+    /// Where changes look for orphans to free. Taken alone or inside `writing`.
+    let freeing = Mutex(FreeingPlace())
     /// One change at a time. Taken before LMDB's own write lock, and never inside a lease's.
     let writing = Mutex<Void>(())
     /// Why nothing is written any more by this process: a sync failed. nil while all is well. Taken

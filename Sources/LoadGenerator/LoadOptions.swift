@@ -27,6 +27,9 @@ public struct LoadOptions: Sendable {
     /// The core that the calling thread is put on, for good; nil: wherever it is.
     public var core: Int?
 
+    /// The most bytes that one `recv` may bring; within ``LoadLimits/receiveByteCount``.
+    public var receiveByteCount = LoadLimits.receiveByteCountUsual
+
     /// A run of five seconds after one of warm-up, with one connection and one request in flight.
     public init(socketPath: String) { self.socketPath = socketPath }
 
@@ -37,6 +40,8 @@ public struct LoadOptions: Sendable {
         try Self.check("seconds", seconds, LoadLimits.seconds)
         try Self.check("seconds of warm-up", warmUpSeconds, LoadLimits.warmUpSeconds)
         try Self.check("percent of reads", readPercent, LoadLimits.readPercent)
+        try Self.check(
+            "bytes of one receive", receiveByteCount, LoadLimits.receiveByteCount)
         if let rate { try Self.check("requests a second", rate, LoadLimits.rate) }
         if let core { try Self.check("core", core, LoadLimits.core) }
         try Self.check(

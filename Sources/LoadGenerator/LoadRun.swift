@@ -1,3 +1,4 @@
+internal import CLinux
 internal import CLoad
 
 /// A run of the load generator: connections, all in the calling thread, that ask and check for a
@@ -26,7 +27,8 @@ public struct LoadRun: Sendable {
         self.options = options
     }
 
-    /// How far a run has come, told about ten times a second.
+    /// How far a run has come, told twice a second. Making one costs up to a millisecond, for the
+    /// percentile: ask for it only when somebody looks.
     public struct Progress: Sendable {
         /// Whether answers count yet.
         public var isCounting: Bool
@@ -49,7 +51,7 @@ public struct LoadRun: Sendable {
     public func store(
         progress: ((Progress) -> Void)? = nil
     ) throws(LoadFailure) {
-        pin()
+        try prepareThread()
         let workload = try Workload(dialect, payloads, for: .storing)
         let begin = Engine.now()
         var engine = try Engine(
@@ -58,7 +60,7 @@ public struct LoadRun: Sendable {
                 payloadCount: payloads.count, purpose: .storing, readPercent: 0,
                 seed: options.seed, runStamp: 0),
             path: options.socketPath, connections: min(payloads.count, 16), depth: 1,
-            check: options.check)
+            check: options.check, receiveByteCount: options.receiveByteCount)
         engine.beginCounting()
         try engine.start()
         var now = begin
@@ -86,7 +88,7 @@ public struct LoadRun: Sendable {
     public func measure(
         progress: ((Progress) -> Void)? = nil
     ) throws(LoadFailure) -> LoadFigures {
-        pin()
+        try prepareThread()
         let workload = try Workload(
             dialect, payloads, for: .measuring, fetches: options.readPercent > 0,
             publishes: options.readPercent < 100)
@@ -101,7 +103,7 @@ public struct LoadRun: Sendable {
                 runStamp: .random(in: 1...(.max)),
                 schedule: options.rate.map { RateSchedule(rate: $0, start: begin) }),
             path: options.socketPath, connections: options.connections, depth: options.depth,
-            check: options.check)
+            check: options.check, receiveByteCount: options.receiveByteCount)
         let processes =
             options.serverProcesses.isEmpty
             ? engine.peerProcess.map { [$0] } ?? [] : options.serverProcesses
@@ -132,13 +134,17 @@ public struct LoadRun: Sendable {
             processes: processes, from: before, to: after)
     }
 
-    private func pin() {
+    /// Readies the calling thread, and lets the process have as many descriptors as it may.
+    private func prepareThread() throws(LoadFailure) {
         cload_exact_timers()
-        if let core = options.core { _ = cload_pin_thread(Int32(core)) }
+        _ = clinux_raise_descriptor_limit()
+        if let core = options.core, cload_pin_thread(Int32(core)) != 0 {
+            throw LoadFailure(.options, "there is no core \(core) to run on")
+        }
     }
 }
 
-/// Tells how far a run has come, but not more often than ten times a second.
+/// Tells how far a run has come, but not more often than twice a second.
 private struct Pace {
     private let progress: ((LoadRun.Progress) -> Void)?
     private var next: Int64 = 0
@@ -147,7 +153,7 @@ private struct Pace {
 
     mutating func tell(_ now: Int64, begin: Int64, counted: Int64?, _ record: LoadRecord) {
         guard let progress, now >= next else { return }
-        next = now + 100_000_000
+        next = now + 500_000_000
         let elapsed = counted.map { Double(now - $0) / 1e9 } ?? 0
         progress(
             LoadRun.Progress(

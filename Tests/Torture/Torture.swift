@@ -13,6 +13,7 @@ struct Torture: ParsableCommand {
             """,
         subcommands: [
             KillScenario.self, GarbageScenario.self, IdleScenario.self, DescriptorsScenario.self,
-            UploadScenario.self, SlowScenario.self, FullScenario.self, SyncsScenario.self,
+            UploadScenario.self, SlowScenario.self, ChurnScenario.self, FullScenario.self,
+            SyncsScenario.self,
         ])
 }

@@ -33,6 +33,14 @@ struct TortureTests {
         try torture("slow")
     }
 
+    @Test func bytesUnderChurn() throws {
+        try torture("churn")
+    }
+
+    @Test func bytesUnderChurnAndKills() throws {
+        try torture("churn --kills")
+    }
+
     @Test(.enabled(if: canDo("unshare --mount true"), "a file system is mounted, which needs root"))
     func fullDisk() throws {
         try torture("full")
@@ -53,6 +61,16 @@ struct TortureTests {
             "'\(program)' kill --short --start-milliseconds-max=-1 2>&1")
         #expect(status != 0)
         #expect(words.contains("failed kill: a start took"), "\(words)")
+    }
+
+    /// One bit that changes between the daemon and the comparison must be seen, and it must be said
+    /// whose bytes they were.
+    @Test func aWrongByteIsSeen() throws {
+        let program = try #require(Self.programFolder()) + "/blobd-torture"
+        let (status, words) = Self.shell("'\(program)' churn --short --spoil 2>&1")
+        #expect(status != 0)
+        #expect(words.contains("failed churn: a reader of the manner"), "\(words)")
+        #expect(words.contains("wrong from byte") || words.contains("damaged"), "\(words)")
     }
 
     /// Runs a scenario and expects it to pass. It ends itself after a few minutes at most.

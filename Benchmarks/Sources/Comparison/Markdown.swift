@@ -86,7 +86,7 @@ public struct Markdown {
     }
 
     private var workers: String {
-        let groups = WorkersSummary.all(report.workers)
+        let groups = WorkersSummary.all(report)
         guard !groups.isEmpty else { return "" }
         return table(
             ["workers", "cell", "answers/s", "server's cores", "generator's cores"],

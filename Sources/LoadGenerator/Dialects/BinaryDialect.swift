@@ -54,6 +54,25 @@ public struct BinaryDialect: LoadDialect {
     public func answerHead(
         in bytes: RawSpan, to kind: RequestKind
     ) throws(LoadFailure) -> AnswerHead? {
+        let opcode =
+            switch kind {
+            case .opening: Opcode.hello
+            case .fetch: Opcode.get
+            case .publish: Opcode.put
+            }
+        // The usual answer, recognised by its fixed bytes: magic, opcode and status. What is
+        // anything else, or out of bounds, is looked at closely below.
+        let usual = UInt32(Wire.responseMagic) | UInt32(opcode.rawValue) << 8 | 200 << 16
+        if bytes.byteCount >= Wire.frameHeaderByteCount,
+            bytes.integer(0, as: UInt32.self) == usual
+        {
+            let head = bytes.integer(8, as: UInt64.self)
+            let body = bytes.integer(16, as: UInt64.self)
+            if head <= UInt64(bytes.byteCount - Wire.frameHeaderByteCount), body <= 1 << 62 {
+                return AnswerHead(
+                    headByteCount: Wire.frameHeaderByteCount + Int(head), bodyByteCount: Int(body))
+            }
+        }
         let frame: ResponseFrame
         do throws(FrameError) {
             guard let parsed = try ResponseFrame.parse(bytes) else { return nil }
@@ -61,12 +80,6 @@ public struct BinaryDialect: LoadDialect {
         } catch {
             throw LoadFailure(.server, error.problem.detail)
         }
-        let opcode =
-            switch kind {
-            case .opening: Opcode.hello
-            case .fetch: Opcode.get
-            case .publish: Opcode.put
-            }
         guard frame.status == 200 || frame.status == 201, frame.opcode == opcode.rawValue else {
             throw LoadFailure(
                 .server, "the server answered \(frame.status) to operation \(frame.opcode)")

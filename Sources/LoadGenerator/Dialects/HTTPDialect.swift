@@ -1,3 +1,5 @@
+internal import BlobProtocol
+
 /// HTTP/1.1 on connections that stay open, with paths to choose: `blobd`'s own by default, and
 /// those of any other server that answers a GET with a `Content-Length`.
 public struct HTTPDialect: LoadDialect {
@@ -55,23 +57,17 @@ public struct HTTPDialect: LoadDialect {
     public func answerHead(
         in bytes: RawSpan, to kind: RequestKind
     ) throws(LoadFailure) -> AnswerHead? {
-        // "HTTP/1.1 200" is what every answer begins with.
         guard bytes.byteCount >= 12 else {
             guard bytes.byteCount == 0 || bytes.has("H") else {
                 throw LoadFailure(.server, "an answer does not begin with a status line")
             }
             return nil
         }
-        guard bytes.has("HTTP/1."), let status = bytes.decimal(at: 9) else {
-            throw LoadFailure(
-                .server, "an answer begins with \"\(bytes.excerpt())\" and not a status line")
-        }
-        guard status.value == 200 || (kind == .publish && (201...204).contains(status.value))
-        else {
-            throw LoadFailure(.server, "the server answered \(bytes.excerpt(from: 9))")
+        var length = -1
+        if !Self.isUsual(bytes) {
+            length = try Self.lengthByStatus(bytes, to: kind)
         }
         guard var line = bytes.lineFeed(from: 12) else { return nil }
-        var length = status.value == 204 ? 0 : -1
         while true {
             let start = line + 1
             guard start < bytes.byteCount else { return nil }
@@ -80,17 +76,52 @@ public struct HTTPDialect: LoadDialect {
                 return try Self.head(byteCount: start + 2, length: length)
             case 0x0A:
                 return try Self.head(byteCount: start + 1, length: length)
-            case UInt8(ascii: "c"), UInt8(ascii: "C"):
+            default:
                 guard let end = bytes.lineFeed(from: start) else { return nil }
-                if bytes.hasIgnoringCase("content-length:", at: start) {
+                if Self.isContentLength(bytes, at: start) {
                     length = try Self.length(bytes, from: start + 15)
                 }
                 line = end
-            default:
-                guard let end = bytes.lineFeed(from: start) else { return nil }
-                line = end
             }
         }
+    }
+
+    // Texts as numbers, as they lie in memory on a little-endian machine.
+    private static let httpVersion: UInt64 = 0x312E_312F_5054_5448  // HTTP/1.1
+    private static let statusOK: UInt32 = 0x3030_3220  // " 200"
+    private static let contentDash: UInt64 = 0x2D74_6E65_746E_6F63  // content-
+    private static let dashLength: UInt64 = 0x3A68_7467_6E65_6C2D  // -length:
+    private static let lowerCase: UInt64 = 0x2020_2020_2020_2020
+
+    /// Whether an answer begins with `HTTP/1.1 200`.
+    private static func isUsual(_ bytes: RawSpan) -> Bool {
+        bytes.integer(0, as: UInt64.self) == httpVersion
+            && bytes.integer(8, as: UInt32.self) == statusOK
+    }
+
+    /// Whether a field line is `Content-Length`, in letters of either case.
+    private static func isContentLength(_ bytes: RawSpan, at start: Int) -> Bool {
+        // The two pieces overlap in the dash. The colon and the dash are as they are in lower case.
+        bytes.byteCount - start >= 15
+            && bytes.integer(start, as: UInt64.self) | lowerCase == contentDash
+            && bytes.integer(start + 7, as: UInt64.self) | lowerCase == dashLength
+    }
+
+    /// Looks closely at a status line that is not the usual one.
+    ///
+    /// - Returns: the body's length as far as the status tells it: 0 for 204, and -1.
+    private static func lengthByStatus(
+        _ bytes: RawSpan, to kind: RequestKind
+    ) throws(LoadFailure) -> Int {
+        guard bytes.has("HTTP/1."), let status = bytes.decimal(at: 9) else {
+            throw LoadFailure(
+                .server, "an answer begins with \"\(bytes.excerpt())\" and not a status line")
+        }
+        guard status.value == 200 || (kind == .publish && (201...204).contains(status.value))
+        else {
+            throw LoadFailure(.server, "the server answered \(bytes.excerpt(from: 9))")
+        }
+        return status.value == 204 ? 0 : -1
     }
 
     private static func head(byteCount: Int, length: Int) throws(LoadFailure) -> AnswerHead {

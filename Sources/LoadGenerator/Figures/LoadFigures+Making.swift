@@ -68,7 +68,7 @@ extension GeneratorFigures {
         let cpu = Double(after.generator - before.generator) / 1e9
         self.init(
             cpuSeconds: cpu,
-            userCPUSeconds: Double(after.generatorUser - before.generatorUser) / 1e9,
+            userSeconds: Double(after.generatorUser - before.generatorUser) / 1e9,
             cpuShare: cpu / seconds, cpuMicrosecondsPerRequest: cpu * 1e6 / Double(requests))
     }
 }

@@ -94,7 +94,7 @@ public struct GeneratorFigures: Codable, Sendable, Hashable {
     /// Processor time in the seconds that count.
     public var cpuSeconds: Double
     /// The part of it outside the kernel.
-    public var userCPUSeconds: Double
+    public var userSeconds: Double
     /// Processor time by elapsed time: 1 is a whole core. In a run of fixed rate it is near 1
     /// always, since the generator watches the clock.
     public var cpuShare: Double

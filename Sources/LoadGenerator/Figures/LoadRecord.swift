@@ -29,9 +29,9 @@ struct LoadRecord {
     mutating func addUnanswered(_ kind: RequestKind, nanoseconds: Int64) {
         guard isCounting else { return }
         if kind == .fetch {
-            fetches.latencies.add(nanoseconds)
+            fetches.latencies.addAtLeast(nanoseconds)
         } else {
-            publishes.latencies.add(nanoseconds)
+            publishes.latencies.addAtLeast(nanoseconds)
         }
     }
 
@@ -79,9 +79,15 @@ struct LatencyRecord {
 
     mutating func add(_ nanoseconds: Int64) {
         let value = min(UInt64(max(0, nanoseconds)), Self.nanosecondsMax)
+        if value < least { least = value }
+        addAtLeast(nanoseconds)
+    }
+
+    /// Adds a latency that was this long before it ended. It cannot be the smallest.
+    mutating func addAtLeast(_ nanoseconds: Int64) {
+        let value = min(UInt64(max(0, nanoseconds)), Self.nanosecondsMax)
         histogram.record(value)
         sum &+= value
-        if value < least { least = value }
         if value > most { most = value }
     }
 
@@ -95,7 +101,7 @@ struct LatencyRecord {
     /// How many there are.
     var count: UInt64 { histogram.totalCount }
     /// The smallest, exactly; 0 without any.
-    var minimum: UInt64 { count == 0 ? 0 : least }
+    var minimum: UInt64 { least == .max ? 0 : least }
     /// The largest, exactly.
     var maximum: UInt64 { most }
     /// The mean, exactly; 0 without any.

@@ -11,6 +11,8 @@ struct AnswerReader: ~Copyable {
     private var isInAnswer = false
     private var comparesAll = true
     private var fetchCount = 0
+    /// Where the payload that the body should be lies.
+    private var slice = PayloadSlice(start: 0, byteCount: 0)
     /// The beginning of a head that is not whole. Empty most of the time.
     private(set) var carry: [UInt8] = []
 
@@ -78,12 +80,12 @@ struct AnswerReader: ~Copyable {
             throw LoadFailure(.server, "the dialect \(workload.dialect.name) read \(head)")
         }
         if request.kind == .fetch {
-            let expected = workload.slice(request.index).byteCount
-            guard head.bodyByteCount == expected else {
+            slice = workload.slice(request.index)
+            guard head.bodyByteCount == slice.byteCount else {
                 let id = workload.payloads.item(request.index).id
                 throw LoadFailure(
                     .wrongBytes,
-                    "\(id) came with \(head.bodyByteCount) bytes instead of \(expected)")
+                    "\(id) came with \(head.bodyByteCount) bytes instead of \(slice.byteCount)")
             }
             comparesAll = check == .all || fetchCount % LoadCheck.sampleInterval == 0
             fetchCount &+= 1
@@ -101,7 +103,6 @@ struct AnswerReader: ~Copyable {
     private func compare(
         _ piece: RawSpan, with index: Int, of workload: borrowing Workload
     ) throws(LoadFailure) {
-        let slice = workload.slice(index)
         let start = slice.start + bodyOffset
         let right = workload.pool.extracting(start..<start + piece.byteCount)
         if comparesAll {

@@ -24,7 +24,7 @@ struct Engine: ~Copyable {
     /// Connects `connections` times.
     init(
         _ workload: consuming Workload, _ plan: RequestPlan, path: String, connections: Int,
-        depth: Int, check: LoadCheck
+        depth: Int, check: LoadCheck, receiveByteCount: Int
     ) throws(LoadFailure) {
         let opening = workload.opening
         let events = try EventSet()
@@ -39,7 +39,7 @@ struct Engine: ~Copyable {
         self.workload = workload
         self.plan = plan
         input = ByteBuffer(
-            capacity: LoadLimits.answerHeadByteCountMax + LoadLimits.receiveByteCount)
+            capacity: LoadLimits.answerHeadByteCountMax + receiveByteCount)
         output = ByteBuffer(capacity: Lane.sendByteCount)
     }
 
@@ -57,11 +57,10 @@ struct Engine: ~Copyable {
     /// Sends openings, and in a closed loop the first requests.
     mutating func start() throws(LoadFailure) {
         let now = Self.now()
-        for index in 0..<lanes.count { try send(index, limit: opensFirst ? 0 : .max, now: now) }
+        // In a run of fixed rate requests leave by `dispatch` alone.
+        let limit = isClosedLoop ? Int.max : 0
+        for index in 0..<lanes.count { try send(index, limit: limit, now: now) }
     }
-
-    /// In a run of fixed rate requests leave by ``dispatch(now:)`` alone.
-    private var opensFirst: Bool { !isClosedLoop }
 
     /// Waits for what comes and answers it with new requests. Returns the time afterwards.
     ///

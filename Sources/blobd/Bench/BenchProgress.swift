@@ -3,7 +3,8 @@ import LoadGenerator
 /// A line on standard error while a run goes on for longer than two seconds; nothing when standard
 /// error is not a terminal.
 struct BenchProgress {
-    private let isShown = StandardError.isTerminal
+    /// Whether anybody sees it.
+    let isShown = StandardError.isTerminal
     private let silentUntil = ContinuousClock.now + ProgressBar.silence
     private var hasDrawn = false
     private let title: String

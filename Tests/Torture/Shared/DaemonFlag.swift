@@ -4,4 +4,10 @@ enum DaemonFlag {
     static let connections = "--max-connections"
     /// The least rate of bodies and answers, in bytes per second.
     static let rate = "--min-rate"
+    /// Over how long that rate is measured.
+    static let rateWindow = "--rate-window"
+    /// How long a connection may be idle.
+    static let idle = "--idle-timeout"
+    /// How often what has expired is removed.
+    static let sweep = "--sweep-interval"
 }

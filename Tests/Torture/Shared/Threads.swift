@@ -37,21 +37,25 @@ final class Threads: Sendable {
     }
 
     private func spawn(_ errand: Errand) throws {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        // Hundreds of threads need not reserve 8 MiB each.
-        pthread_attr_setstacksize(&attributes, 1 << 20)
         var handle = pthread_t()
         // Taken back exactly once, by the thread itself.
         let pointer = Unmanaged.passRetained(errand).toOpaque()
-        let code = pthread_create(
-            &handle, &attributes,
-            { pointer in
-                guard let pointer else { return nil }
-                Unmanaged<Errand>.fromOpaque(pointer).takeRetainedValue().body()
-                return nil
-            }, pointer)
+        // The structure's own initializer is another C module's as often as Glibc's, depending on
+        // which was imported first; this makes do without it.
+        let code = withUnsafeTemporaryAllocation(of: pthread_attr_t.self, capacity: 1) { memory in
+            guard let attributes = memory.baseAddress else { return ENOMEM }
+            pthread_attr_init(attributes)
+            defer { pthread_attr_destroy(attributes) }
+            // Hundreds of threads need not reserve 8 MiB each.
+            pthread_attr_setstacksize(attributes, 1 << 20)
+            return pthread_create(
+                &handle, attributes,
+                { pointer in
+                    guard let pointer else { return nil }
+                    Unmanaged<Errand>.fromOpaque(pointer).takeRetainedValue().body()
+                    return nil
+                }, pointer)
+        }
         guard code == 0 else {
             Unmanaged<Errand>.fromOpaque(pointer).release()
             throw Failure("no thread could be started: \(words(code))")

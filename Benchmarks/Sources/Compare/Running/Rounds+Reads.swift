@@ -78,12 +78,15 @@ private struct ReadPrograms {
     /// - Returns: nil when valgrind could not count.
     func instructions(_ reader: Reader) -> Double? {
         let (program, way) = command(reader)
+        // valgrind gives up on the debugging information of some linkers.
+        let stripped = place.path(program)
+        _ = Shell.output("strip -o '\(stripped)' '\(place.programs)/\(program)'")
         func total(_ reads: Int) -> Double? {
             Double(
                 Shell.output(
                     """
                     valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-                    '\(place.programs)/\(program)' '\(store)' '\(list)' 0 \(way) \(reads) 2>&1 \
+                    '\(stripped)' '\(store)' '\(list)' 0 \(way) \(reads) 2>&1 \
                     | sed -n 's/.*Collected : //p'
                     """))
         }

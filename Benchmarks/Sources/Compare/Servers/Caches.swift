@@ -1,5 +1,6 @@
 import Comparison
 import LoadGenerator
+import PeerDialects
 
 /// memcached, with one thread and room for everything.
 enum Memcached {

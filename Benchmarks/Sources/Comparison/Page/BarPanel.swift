@@ -19,6 +19,7 @@ struct BarPanel {
         guard let most = rows.map(\.spread.most).max(), most > 0 else { return "" }
         var html = """
             <table class="panel"><caption>\(HTML.text(title))</caption>
+            \(HTML.columns)
             <thead class="unseen"><tr><th scope="col">Who</th><th scope="col">Chart</th>\
             <th scope="col">\(HTML.text(unit))</th></tr></thead><tbody>
 

@@ -4,13 +4,17 @@ struct ServerSection {
 
     var html: String {
         var body = "<div class=\"cards\">\n"
-        for facts in servers where facts.server != .baselineSendfile {
+        // What speaks twice, or is there in two forms, has one card.
+        for facts in servers where ![.blobdHTTP, .baselineSendfile].contains(facts.server) {
             let name =
                 facts.server == .baselineWritev ? "C, epoll and LMDB" : facts.server.label
+            let requests = servers.filter {
+                $0.server == facts.server || ($0.server == .blobdHTTP && facts.server == .blobd)
+            }.map(\.request).joined(separator: " · ")
             body += """
                 <article><h3>\(HTML.text(name)) <small>\(HTML.text(facts.version))</small></h3>
                 <p>\(HTML.text(facts.server.doesNot))</p>
-                <p><small>request</small> <code>\(HTML.text(facts.request))</code></p>
+                <p><small>request</small> <code>\(HTML.text(requests))</code></p>
                 <p><small>started as</small> <code>\(HTML.text(facts.command))</code></p></article>
 
                 """

@@ -53,7 +53,7 @@ struct ThroughputSection {
     }
 
     private var panels: String {
-        BySize.html(cells) { cell, _ in
+        BySize.html(cells) { cell in
             BarPanel(
                 title: cell.cell.load.title, unit: "answers a second",
                 rows: cell.servers.map {
@@ -101,7 +101,7 @@ struct LatencySection {
         Section(
             id: "latency", title: "How soon", findings: [Findings.latency(verdicts)],
             note: """
-                Further left is better. From asking to the whole answer: the hollow dot is the \
+                Further left is better, on a logarithmic scale of each panel's own. From asking to the whole answer: the hollow dot is the \
                 median, the full one the 99th percentile. Every connection asks again as soon as it \
                 is answered, so the times of many connections are waiting in line above all.
                 """,
@@ -110,14 +110,7 @@ struct LatencySection {
     }
 
     private var panels: String {
-        BySize.html(cells) { cell, ofSize in
-            let times = ofSize.flatMap { one in
-                one.servers.flatMap { [$0.p50.median, $0.p99.median] }
-            }
-            guard let scale = LogScale(around: times, base: 10) else { return "" }
-            return LatencyPanel(title: cell.cell.load.title, servers: cell.servers, scale: scale)
-                .html
-        }
+        BySize.html(cells) { LatencyPanel(title: $0.cell.load.title, servers: $0.servers).html }
     }
 }
 
@@ -152,22 +145,21 @@ struct ServerTimeSection {
                 Shorter is better. All processes of a server together, user and system time, with \
                 \(some[0].cell.load.title).
                 """,
-            body: "<div class=\"panels\">\(panels.joined())</div>\n"
+            body: "<div class=\"panels four\">\(panels.joined())</div>\n"
         ).html
     }
 }
 
 /// Panels beneath a heading for each size.
 enum BySize {
-    /// - Parameter panel: draws a cell, given all cells of its size.
-    static func html(_ cells: [CellSummary], panel: (CellSummary, [CellSummary]) -> String)
+    /// - Parameter panel: draws a cell.
+    static func html(_ cells: [CellSummary], panel: (CellSummary) -> String)
         -> String
     {
         var html = ""
         for size in cells.map(\.cell.byteCount).uniqued() {
-            let ofSize = cells.filter { $0.cell.byteCount == size }
             html += "<h3>\(HTML.text(NumberText.bytes(size)))</h3>\n<div class=\"panels\">\n"
-            for cell in ofSize { html += panel(cell, ofSize) }
+            for cell in cells where cell.cell.byteCount == size { html += panel(cell) }
             html += "</div>\n"
         }
         return html

@@ -27,10 +27,10 @@ enum Findings {
         guard let least = least(all) else { return "" }
         let met = all.count(where: \.isMet)
         if met == all.count {
-            return "99 of 100 answers come no later than the promptest peer's in all \(met) cells."
+            return "99 of 100 answers come no later than the quickest peer's in all \(met) cells."
         }
         return """
-            99 of 100 answers come no later than the promptest peer's in \(met) of \(all.count) \
+            99 of 100 answers come no later than the quickest peer's in \(met) of \(all.count) \
             cells; furthest from it is \(least.place), where they take \
             \(NumberText.ratio(1 / least.ratio)) as long as \(least.other)'s.
             """

@@ -16,6 +16,15 @@ enum HTML {
         return escaped
     }
 
+    /// Sentences, in which figures stay on a line with their units.
+    static func prose(_ sentences: String) -> String {
+        var words = text(sentences)
+        for mark in [" ×", " KiB", " MiB", " M ", " k ", " GB", " µs", " ms"] {
+            words = words.replacing(mark, with: "\u{A0}\(mark.dropFirst())")
+        }
+        return words.replacing("× 1", with: "×\u{A0}1")
+    }
+
     /// A place along a chart's width.
     static func percent(_ share: Double) -> String {
         "\(NumberText.fixed(min(max(share, 0), 1) * 100, 2))%"
@@ -29,6 +38,9 @@ enum HTML {
         \(shapes)</svg>
         """
     }
+
+    /// The widths of a panel's columns: name, drawing, value.
+    static let columns = "<colgroup><col class=\"name\"><col><col class=\"figure\"></colgroup>"
 
     /// The class that gives a server its colour.
     static func paint(_ server: Server) -> String {

@@ -2,17 +2,17 @@
 struct LatencyPanel {
     var title: String
     var servers: [ServerSummary]
-    /// Shared by the panels of one size, so that loads can be compared.
-    var scale: LogScale
 
     var html: String {
-        let ticks = scale.ticks(base: 10)
+        let times = servers.flatMap { [$0.p50.median, $0.p99.median] }
+        guard let (scale, ticks) = LogScale.decimal(around: times) else { return "" }
         let grid = ticks.map {
             let place = HTML.percent(scale.share($0))
             return "<line class=\"grid\" x1=\"\(place)\" x2=\"\(place)\" y1=\"0\" y2=\"18\"/>"
         }.joined()
         var html = """
-            <table class="panel"><caption>\(HTML.text(title))</caption>
+            <table class="panel times"><caption>\(HTML.text(title))</caption>
+            \(HTML.columns)
             <thead class="unseen"><tr><th scope="col">Who</th><th scope="col">Chart</th>\
             <th scope="col">Half within / 99 of 100 within</th></tr></thead><tbody>
 
@@ -34,7 +34,7 @@ struct LatencyPanel {
                 """
         }
         html += "<tr class=\"axis\" aria-hidden=\"true\"><td></td><td class=\"inset\"><div>"
-        for tick in ticks {
+        for tick in Self.written(ticks, scale) {
             html += """
                 <span style="left:\(HTML.percent(scale.share(tick)))">\
                 \(HTML.text(Self.tickText(tick)))</span>
@@ -54,9 +54,23 @@ struct LatencyPanel {
         return HTML.text("\(parts[0]) / \(far)")
     }
 
+    /// The first tick, the last, and those between that have room for their text.
+    private static func written(_ ticks: [Double], _ scale: LogScale) -> [Double] {
+        let room = 0.36
+        var written: [Double] = []
+        for (index, tick) in ticks.enumerated() {
+            let place = scale.share(tick)
+            let isFree =
+                written.last.map { place - scale.share($0) >= room && 1 - place >= room } ?? true
+            if isFree || index == ticks.count - 1 { written.append(tick) }
+        }
+        return written
+    }
+
     private static func tickText(_ microseconds: Double) -> String {
-        if microseconds >= 999_999 { return "\(Int(microseconds / 1e6)) s" }
-        if microseconds >= 999 { return "\(Int((microseconds / 1e3).rounded())) ms" }
-        return microseconds >= 0.999 ? "\(Int(microseconds.rounded())) µs" : ""
+        if microseconds > 9e5 { return "\(Int((microseconds / 1e6).rounded())) s" }
+        if microseconds > 9e2 { return "\(Int((microseconds / 1e3).rounded())) ms" }
+        if microseconds > 0.9 { return "\(Int(microseconds.rounded())) µs" }
+        return "\(Int((microseconds * 1e3).rounded())) ns"
     }
 }

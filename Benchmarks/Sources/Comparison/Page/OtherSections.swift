@@ -4,7 +4,7 @@ struct PublishSection {
 
     var html: String {
         guard !cells.isEmpty else { return "" }
-        let panels = BySize.html(cells) { cell, _ in
+        let panels = BySize.html(cells) { cell in
             BarPanel(
                 title: cell.cell.load.publishersTitle, unit: "publishes a second",
                 rows: cell.servers.map {
@@ -98,10 +98,10 @@ struct ReadSection {
 
 /// blobd with one worker and with two.
 struct WorkersSection {
-    var turns: [WorkersTurn]
+    var report: Report
 
     var html: String {
-        let groups = WorkersSummary.all(turns)
+        let groups = WorkersSummary.all(report)
         guard !groups.isEmpty else { return "" }
         let panels = groups.map { group in
             BarPanel(

@@ -15,9 +15,10 @@ struct OverviewChart {
         var html = """
             <table class="panel overview"><caption class="unseen">Answers a second over those of \
             the fastest peer</caption>
-            <thead class="unseen"><tr><th scope="col">Cell</th><th scope="col">Chart</th>\
-            <th scope="col">blobd over the fastest peer</th>\
-            <th scope="col">blobd HTTP over the fastest peer</th></tr></thead>
+            <colgroup><col class="name"><col><col class="figure"><col class="figure"></colgroup>
+            <thead><tr><th scope="col"><span class="unseen">Cell</span></th>\
+            <th scope="col"><span class="unseen">Chart</span></th>\
+            <th scope="col">binary</th><th scope="col">HTTP</th></tr></thead>
 
             """
         var byteCount: Int?

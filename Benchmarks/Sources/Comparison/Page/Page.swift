@@ -31,7 +31,7 @@ public struct Page {
         \(fetchSections)
         \(PublishSection(cells: CellSummary.all(report.publishes)).html)
         \(ReadSection(report: report).html)
-        \(WorkersSection(turns: report.workers).html)
+        \(WorkersSection(report: report).html)
         \(ServerSection(servers: report.servers).html)
         \(MethodSection(report: report).html)
         </main>
@@ -98,9 +98,9 @@ struct Section {
         var html =
             "<section aria-labelledby=\"\(id)\">\n<h2 id=\"\(id)\">\(HTML.text(title))</h2>\n"
         for finding in findings where !finding.isEmpty {
-            html += "<p class=\"finding\">\(HTML.text(finding))</p>\n"
+            html += "<p class=\"finding\">\(HTML.prose(finding))</p>\n"
         }
-        if !note.isEmpty { html += "<p class=\"note\">\(HTML.text(note))</p>\n" }
+        if !note.isEmpty { html += "<p class=\"note\">\(HTML.prose(note))</p>\n" }
         return html + body + "</section>\n"
     }
 }

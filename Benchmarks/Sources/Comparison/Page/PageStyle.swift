@@ -64,16 +64,19 @@ enum PageStyle {
           grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr));
         }
         .panels.wide { grid-template-columns: minmax(0, 46rem); }
+        .panels.four { grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)); }
         .panel { width: 100%; border-collapse: collapse; table-layout: fixed; font-size: .84rem; }
         .panel caption {
           text-align: left; font-weight: 600; padding-bottom: .25rem; font-size: .84rem;
         }
         .panel caption.unseen { padding: 0; }
         .panel th, .panel td { padding: 0; line-height: 1.35rem; vertical-align: middle; }
-        .panel tbody th { width: 6.4rem; text-align: left; font-weight: 400; white-space: nowrap; }
-        .panels.wide tbody th { width: 9.2rem; }
-        .panel .value { width: 4.4rem; text-align: right; white-space: nowrap; }
-        #latency ~ * .panel .value { width: 7.4rem; }
+        .panel tbody th { text-align: left; font-weight: 400; white-space: nowrap; }
+        .panel col.name { width: 6.2rem; }
+        .panel col.figure { width: 4.2rem; }
+        .panels.wide col.name { width: 9.6rem; }
+        .times col.figure { width: 7.6rem; }
+        .panel .value { text-align: right; white-space: nowrap; }
         .panel tr.s-blobd th, .panel tr.s-blobd .value { font-weight: 700; }
         .panel tr.s-http th, .panel tr.s-http .value { font-weight: 600; }
         .panel .inset { padding: 0 .5rem; }
@@ -81,12 +84,13 @@ enum PageStyle {
         .axis div { position: relative; height: 1.2rem; }
         .axis span {
           position: absolute; transform: translateX(-50%); white-space: nowrap;
-          font-size: .72rem; line-height: 1.2rem; color: var(--quiet);
+          font-size: .7rem; line-height: 1.2rem; color: var(--quiet);
         }
 
         .overview { max-width: 60rem; }
-        .overview tbody th { width: 3.9rem; }
-        .overview td.value { width: 4.3rem; }
+        .overview col.name { width: 3.6rem; }
+        .overview col.figure { width: 4.2rem; }
+        .overview thead th { text-align: right; font-weight: 600; color: var(--quiet); }
         .overview td, .overview tbody th { line-height: 26px; }
         .overview tr.group th { font-weight: 600; padding-top: .5rem; line-height: 1.5rem; }
         .overview td.s-blobd { color: var(--blobd); font-weight: 700; }
@@ -123,6 +127,12 @@ enum PageStyle {
         }
         .figures details th { font-weight: 400; }
         .targets small { display: block; font-weight: 400; line-height: 1.2; }
+        @media (max-width: 40rem) {
+          .targets { font-size: .76rem; }
+          .targets th, .targets td { padding: .3rem .15rem; }
+          .targets thead th { white-space: normal; }
+          .targets td small { display: none; }
+        }
         .met { color: var(--met); font-weight: 700; }
         .unmet { color: var(--unmet); font-weight: 700; }
         details { margin-top: 1.25rem; }
@@ -156,17 +166,22 @@ enum PageStyle {
             --blobd: #0068a8; --http: #58aee0; --peer: #98a0ab; --met: #00704a; --unmet: #b03a00;
           }
           @page { size: A4; margin: 14mm; }
-          body { max-width: none; padding: 0; font-size: 9.5pt; }
+          html { font-size: 11px; }
+          body { max-width: none; padding: 0; }
+          p { max-width: none; }
           * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
           section { margin-top: 1.6rem; }
           h2, h3, .finding, .note, .panel caption { break-after: avoid; }
           .panel, .cards article, .tiles, tr { break-inside: avoid; }
-          .panels { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 1rem 1.5rem; }
+          .panels { grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 1rem 1.25rem; }
           .panels.wide { grid-template-columns: minmax(0, 1fr); }
+          .panels.four { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+          .tiles { grid-template-columns: repeat(4, 1fr); }
           .cards { grid-template-columns: repeat(2, 1fr); }
           .cards article, .tiles div { border: 1px solid var(--line); }
           .scroll { overflow: visible; }
-          .figures { font-size: 7.5pt; }
+          .figures { font-size: 9.5px; line-height: 1.25; }
+          .figures small { font-size: inherit; }
           .figures th, .figures td { padding: .15rem .3rem; }
           details::details-content { content-visibility: visible; block-size: auto; }
           summary { list-style: none; color: var(--ink); font-weight: 600; }

@@ -41,7 +41,7 @@ struct TargetSection {
             ? "<span class=\"met\" aria-label=\"met\">✓</span>"
             : "<span class=\"unmet\" aria-label=\"not met\">✗</span>"
         return """
-            <td>\(mark) \(HTML.text(ratio))<small>\(HTML.text(verdict.other))</small></td>
+            <td>\(mark) \(HTML.text(ratio.dropLast(2)))<small>\(HTML.text(verdict.other))</small></td>
             """
     }
 }

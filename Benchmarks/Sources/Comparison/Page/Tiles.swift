@@ -34,7 +34,7 @@ struct Tiles {
         return (
             NumberText.time(microseconds: own.p50.median),
             """
-            for a picture of 128 KiB, asked one at a time; \(best.server.label), the promptest peer, \
+            for a picture of 128 KiB, asked one at a time; \(best.server.label), the quickest peer, \
             takes \(NumberText.time(microseconds: best.p50.median))
             """
         )

@@ -29,6 +29,7 @@ public enum NumberText {
     /// `1.34 ×`. Near `target` with as many digits, up to four, as show on which side of it it is.
     public static func ratio(_ value: Double, target: Double = 1) -> String {
         guard value.isFinite, value >= 0, value < 1e12 else { return "–" }
+        if value >= max(10, target * 2) { return "\(threeDigits(value)) ×" }
         for digits in 2...4 {
             let text = fixed(value, digits)
             let shown = Double(text) ?? value

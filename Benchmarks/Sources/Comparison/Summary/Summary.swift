@@ -52,7 +52,7 @@ public struct CellSummary: Sendable {
     public var fastestBaseline: ServerSummary? { Self.fastest(those(.baseline)) }
 
     /// The peer with the shortest p99; nil without peers.
-    public var promptestPeer: ServerSummary? {
+    public var quickestPeer: ServerSummary? {
         those(.peer).min { $0.p99.median < $1.p99.median }
     }
 

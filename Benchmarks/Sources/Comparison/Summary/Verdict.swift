@@ -55,7 +55,7 @@ public struct FetchVerdicts: Sendable {
         httpPeer =
             cell.byteCount >= Self.httpByteCountLeast
             ? verdict("HTTP ≥ 1.0 × fastest peer", .blobdHTTP, summary.fastestPeer, 1) : nil
-        if let one = summary[.blobd], let best = summary.promptestPeer, one.p99.median > 0 {
+        if let one = summary[.blobd], let best = summary.quickestPeer, one.p99.median > 0 {
             latency = Verdict(
                 claim: "p99 ≤ best peer's", place: cell.label,
                 ratio: best.p99.median / one.p99.median, target: 1, other: best.server.label)

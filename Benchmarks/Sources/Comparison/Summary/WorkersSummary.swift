@@ -21,10 +21,13 @@ public struct WorkersSummary: Sendable {
     public let cell: Cell
     /// By the number of workers.
     public let rows: [Row]
+    /// Cores of the machine.
+    public let cores: Int
 
     /// Those cells in which there is a figure.
-    public static func all(_ turns: [WorkersTurn]) -> [WorkersSummary] {
-        turns.map(\.turn.cell).uniqued().map { cell in
+    public static func all(_ report: Report) -> [WorkersSummary] {
+        let turns = report.workers
+        return turns.map(\.turn.cell).uniqued().map { cell in
             let ofCell = turns.filter { $0.turn.cell == cell }
             let rows = ofCell.map(\.workers).uniqued().sorted().compactMap { workers -> Row? in
                 let some = ofCell.filter { $0.workers == workers }
@@ -35,7 +38,7 @@ public struct WorkersSummary: Sendable {
                 return Row(
                     workers: workers, rate: rate, serverCores: server, generatorCores: generator)
             }
-            return WorkersSummary(cell: cell, rows: rows)
+            return WorkersSummary(cell: cell, rows: rows, cores: report.machine.cores)
         }
     }
 
@@ -47,18 +50,28 @@ public struct WorkersSummary: Sendable {
         return most.rate.median / one.rate.median
     }
 
+    /// What the machine's cores allow the most workers, over one: the load takes its part of them
+    /// too. nil where processor times are unknown.
+    public var gainPossible: Double? {
+        guard let one = rows.first, let most = rows.last, one.serverCores.median > 0 else {
+            return nil
+        }
+        let both = one.serverCores.median + one.generatorCores.median
+        return min(Double(most.workers) / Double(one.workers), Double(cores) / both)
+    }
+
     /// What they show, in a sentence; empty without two numbers of workers.
     var finding: String {
-        guard let gain, let one = rows.first, let most = rows.last, one.ratePerCore > 0 else {
+        guard let gain, let gainPossible, let one = rows.first, let most = rows.last else {
             return ""
         }
         return """
             \(cell.label): \(most.workers) workers give \(NumberText.ratio(gain)) what one gives. \
-            One keeps \(NumberText.fixed(one.serverCores.median, 2)) cores busy beside \
-            \(NumberText.fixed(one.generatorCores.median, 2)) of the load's, \(most.workers) keep \
-            \(NumberText.fixed(most.serverCores.median, 2)) beside \
-            \(NumberText.fixed(most.generatorCores.median, 2)); for each core-second of its own the \
-            server gives \(NumberText.ratio(most.ratePerCore / one.ratePerCore)) as many.
+            One keeps \(NumberText.fixed(one.serverCores.median, 2)) cores busy and the load \
+            generator \(NumberText.fixed(one.generatorCores.median, 2)) more, so that the \
+            \(cores) cores allow \(NumberText.ratio(gainPossible)) at most. With \
+            \(most.workers) it is \(NumberText.fixed(most.serverCores.median, 2)) and \
+            \(NumberText.fixed(most.generatorCores.median, 2)).
             """
     }
 }

@@ -1,24 +1,33 @@
-import LoadGenerator
+public import LoadGenerator
 
 /// memcached's meta commands (its `doc/protocol.txt`): `mg` to fetch and `ms` to store. They are
 /// shorter than `get` and `set` in both directions, and memcached answers them faster.
-struct MemcachedDialect: LoadDialect {
-    let name = "memcached"
-    let publishTrailer = Array("\r\n".utf8)
+public struct MemcachedDialect: LoadDialect {
+    /// `memcached`.
+    public let name = "memcached"
+    /// CR LF.
+    public let publishTrailer = Array("\r\n".utf8)
 
     /// What memcached sends before the body is shorter than this.
     private static let lineByteCountMax = 64
 
-    func appendFetch(of item: LoadItem, to bytes: inout [UInt8]) {
+    /// The dialect.
+    public init() {}
+
+    /// See ``LoadDialect/appendFetch(of:to:)``.
+    public func appendFetch(of item: LoadItem, to bytes: inout [UInt8]) {
         bytes += "mg \(item.id) v\r\n".utf8
     }
 
-    func appendPublish(of item: LoadItem, to bytes: inout [UInt8]) {
+    /// See ``LoadDialect/appendPublish(of:to:)``.
+    public func appendPublish(of item: LoadItem, to bytes: inout [UInt8]) {
         bytes += "ms \(item.id) \(item.byteCount)\r\n".utf8
     }
 
     /// `VA <size>` before a body and CR LF behind it, or `HD` alone for what was stored.
-    func answerHead(in bytes: RawSpan, to kind: RequestKind) throws(LoadFailure) -> AnswerHead? {
+    public func answerHead(in bytes: RawSpan, to kind: RequestKind) throws(LoadFailure)
+        -> AnswerHead?
+    {
         guard let end = bytes.lineFeed(from: 0) else {
             guard bytes.byteCount < Self.lineByteCountMax else { throw refused(bytes) }
             return nil

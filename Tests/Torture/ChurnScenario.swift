@@ -1,0 +1,215 @@
+import ArgumentParser
+import BlobClient
+
+/// Readers of every manner fetch what publishers replace and delete at the same time.
+struct ChurnScenario: Scenario {
+    static let configuration = CommandConfiguration(
+        commandName: "churn",
+        abstract: "The bytes of every answer, while their pages are freed and used again.",
+        discussion: """
+            On a small store, so that freed pages are used again at once. Some readers are slow, \
+            some stop for seconds with the answers in their sockets, some go away, some read the \
+            last bytes long after the daemon has closed its side. Every byte says which payload and \
+            which edition it is of: each is compared, also of answers that break off, and the \
+            digest of whole ones. The data file is compared with the bytes that live in it.
+            """)
+
+    @OptionGroup var options: ScenarioOptions
+
+    @Option(help: "How long it goes on, in seconds. With --short: 4.")
+    var seconds: Int?
+
+    @Option(help: "How many read.")
+    var readers = 32
+
+    @Option(help: "How many publish.")
+    var publishers = 6
+
+    @Option(
+        help: """
+            How many notifications there are, of a quarter of a MiB on average. With --short: 32. \
+            With fewer than some hundreds, what the readers hold weighs in the file's size.
+            """)
+    var notifications: Int?
+
+    @Option(help: "The largest data file that passes, in hundredths of the live bytes.")
+    var filePercentMax = 150
+
+    @Flag(help: "Kill the daemon every few seconds, or stop it, and start it again.")
+    var kills = false
+
+    @Flag(
+        help: """
+            Let the daemon cut off who reads under 128 KiB/s, and look at what those read \
+            afterwards. With --kills, every other daemon does so anyway.
+            """)
+    var cutOffs = false
+
+    @Flag(
+        help: """
+            The daemon is one that is built without leases: pass as soon as wrong bytes are found, \
+            and fail when none are.
+            """)
+    var expectWrongBytes = false
+
+    @Flag(help: "Change bytes after they were received, so that it must fail.")
+    var spoil = false
+
+    var secondsMax: UInt32 { UInt32(clamping: 180 + 2 * duration) }
+
+    private var duration: Int { seconds ?? (options.short ? 4 : 120) }
+    private var notificationCount: Int { notifications ?? (options.short ? 32 : 512) }
+    private var times: ReadingPlan.Times {
+        ReadingPlan.Times(pauseMilliseconds: options.short ? 200...1_000 : 2_000...5_000)
+    }
+    /// When a daemon closes idle connections, in milliseconds: long before most readers that wait
+    /// have read their answers.
+    static let idleMilliseconds = 1_500
+
+    /// The daemon frees as eagerly as it can, and cuts off who is slow or nobody.
+    private func arguments(cutsOffSlow: Bool) -> [String] {
+        [DaemonFlag.sweep, "10ms", DaemonFlag.idle, "\(Self.idleMilliseconds)ms"]
+            + (cutsOffSlow
+                ? [DaemonFlag.rate, "128KiB", DaemonFlag.rateWindow, "1s"]
+                : [DaemonFlag.rate, "0"])
+    }
+
+    func torture(_ bench: inout Workbench) throws -> [String] {
+        try require(
+            notificationCount >= publishers && publishers > 0 && readers > 0,
+            "\(notificationCount) notifications for \(publishers) publishers, \(readers) readers")
+        let lives = DaemonLives(cutsOffSlow: cutOffs)
+        var daemon = try DaemonUnderTest.serving(bench, arguments: arguments(cutsOffSlow: cutOffs))
+        let ledger = EditionLedger(seed: bench.seed, idCount: notificationCount)
+        let (figures, stop) = (ChurnFigures(), StopSign())
+        let publishing = ChurnPublisher.Surroundings(
+            socket: bench.socket, ledger: ledger, figures: figures, lives: lives, stop: stop,
+            publisherCount: publishers)
+        try Threads.run(publishers) { try ChurnPublisher(number: $0, publishing).fill() }
+        var sizes = SizeWatch(
+            data: bench.data, settlesAfterMilliseconds: options.short ? 2_000 : 5_000)
+        let writers = try Threads.start(publishers) { number in
+            var publisher = ChurnPublisher(number: number, publishing)
+            try stopping(stop) { try publisher.work() }
+        }
+        let reading = ChurnReader.Surroundings(
+            socket: bench.socket, ledger: ledger, figures: figures, lives: lives, stop: stop,
+            times: times, spoils: spoil)
+        let expectsWrongBytes = expectWrongBytes
+        let crowd = try Threads.start(readers) { number in
+            var reader = ChurnReader(number: number, reading)
+            try stopping(stop) {
+                // Without leases all kinds of things go wrong; wrong bytes are what is looked for.
+                try reader.work(goesOnAfter: { expectsWrongBytes && $0.kind != .bytes })
+            }
+        }
+        let begin = Clock.milliseconds()
+        let outcome = Result { try watch(&daemon, &bench, lives, stop, figures, &sizes) }
+        stop.putUp()
+        let joined = Result { try writers.join() }
+        try crowd.join()
+        if expectWrongBytes { return try foundWords(figures, begin) }
+        if let wrong = figures.firstWrong {
+            throw Failure("\(wrong)\n  \(figures.words().joined(separator: "\n  "))")
+        }
+        let killCount = try outcome.get()
+        try joined.get()
+        return try finish(&daemon, &bench, figures, sizes, killCount)
+    }
+
+    /// Looks at the sizes every second, and kills the daemon now and then, until the time is over or
+    /// something is wrong. Returns how often it was killed.
+    private func watch(
+        _ daemon: inout DaemonUnderTest, _ bench: inout Workbench, _ lives: DaemonLives,
+        _ stop: StopSign, _ figures: ChurnFigures, _ sizes: inout SizeWatch
+    ) throws -> Int {
+        let begin = Clock.milliseconds()
+        let end = begin + duration * 1_000
+        var (nextLook, nextWords, killCount) = (begin + 500, begin + 60_000, 0)
+        var nextKill = begin + killPause(&bench)
+        while Clock.milliseconds() < end, !stop.isUp {
+            Clock.pause(microseconds: 20_000)
+            let now = Clock.milliseconds()
+            if kills, now >= nextKill {
+                try daemon.requireRunning("by itself")
+                lives.willEnd()
+                // Also one that ends in order leaves pages behind in its readers' sockets.
+                if bench.generator.chance(25) {
+                    try daemon.stop()
+                } else {
+                    daemon.kill()
+                }
+                let cutsOffSlow = cutOffs || killCount.isMultiple(of: 2)
+                daemon = try DaemonUnderTest.serving(
+                    bench, arguments: arguments(cutsOffSlow: cutsOffSlow))
+                lives.hasBegun(cutsOffSlow: cutsOffSlow)
+                sizes.noteStart()
+                killCount += 1
+                nextKill = Clock.milliseconds() + killPause(&bench)
+            }
+            if now >= nextLook {
+                nextLook = now + 1_000
+                try daemon.requireRunning("by itself")
+                var connection = try daemon.connect()
+                try sizes.look(&connection)
+            }
+            if now >= nextWords {
+                nextWords = now + 60_000
+                say(
+                    "churn: \((now - begin) / 1_000) s, \(figures.answers) answers right, "
+                        + sizes.figures(isKilled: kills))
+            }
+        }
+        return killCount
+    }
+
+    private func killPause(_ bench: inout Workbench) -> Int {
+        Int.random(in: options.short ? 500...1_500 : 2_000...5_000, using: &bench.generator)
+    }
+
+    /// Compares the sizes, and stops and verifies the store.
+    private func finish(
+        _ daemon: inout DaemonUnderTest, _ bench: inout Workbench, _ figures: ChurnFigures,
+        _ sizes: SizeWatch, _ killCount: Int
+    ) throws -> [String] {
+        try daemon.stop()
+        try verify(bench, "after the churn")
+        let words =
+            figures.words() + [sizes.figures(isKilled: kills)]
+            + (kills ? ["\(killCount) kills and stops"] : [])
+        let percent = kills ? sizes.keptPercentMax : sizes.percentMax
+        // Within seconds nothing settles.
+        try require(
+            options.short || percent <= filePercentMax,
+            "all bytes were right, and the data file took \(percent) % of the live bytes; the limit is "
+                + "\(filePercentMax) %\n  " + words.joined(separator: "\n  "))
+        return words
+    }
+
+    /// What was found in a daemon without leases.
+    private func foundWords(_ figures: ChurnFigures, _ begin: Int) throws -> [String] {
+        let took = (Clock.milliseconds() - begin) / 1_000
+        let others =
+            "\(figures.count(of: .brokenOff)) answers broken off, "
+            + "\(figures.count(of: .refused)) refused, \(figures.count(of: .stale)) stale"
+        guard let wrong = figures.firstWrong, wrong.kind == .bytes else {
+            throw Failure(
+                "no wrong bytes were found within \(took) s, where some had to be: \(others)\n  "
+                    + figures.words().joined(separator: "\n  "))
+        }
+        return [
+            "as expected, wrong bytes were found after \(took) s and \(figures.answers) right answers",
+            "\(wrong)", others,
+        ]
+    }
+}
+
+/// Tells all to stop when one fails.
+private func stopping(_ stop: StopSign, _ body: () throws -> Void) throws {
+    do {
+        try body()
+    } catch {
+        stop.putUp()
+        throw error
+    }
+}
