@@ -2,7 +2,7 @@ import BlobStore
 import CSubjects
 import Glibc
 
-/// A folder with a store, in memory or on the disk beside this program, removed at the end.
+/// A folder with a store, removed at the end.
 final class Fixture: Sendable {
     let folder: String
     let ids: [String]
@@ -11,11 +11,7 @@ final class Fixture: Sendable {
 
     /// A store of `count` notifications of `byteCount` bytes each, no two the same.
     init(count: Int, byteCount: Int) throws {
-        var template = Array("./subject.XXXXXX".utf8CString)
-        guard let made = mkdtemp(&template) else {
-            throw SubjectFailure(reason: "no folder can be made here: errno \(errno)")
-        }
-        folder = String(cString: made)
+        folder = try Folders.make()
         // Of one length, so that every lookup compares as much.
         ids = (0..<count).map { "notification-\(1_000_000 + $0)" }
         let store = try openForWriting()
@@ -31,10 +27,7 @@ final class Fixture: Sendable {
         }
     }
 
-    deinit {
-        for name in ["data.mdb", "lock.mdb", "blobd.lock"] { unlink("\(folder)/\(name)") }
-        rmdir(folder)
-    }
+    deinit { Folders.remove(folder) }
 
     /// Less address space than usual, because valgrind has not much.
     private static var options: BlobStore.Options {

@@ -120,10 +120,12 @@ final class TemporaryFile: Sendable {
     let descriptor: Int32
 
     init(byteCount: Int) throws {
-        var template = Array("./subject.XXXXXX".utf8CString)
+        var template = Array("\(Folders.parent)/blobd-subject.XXXXXX".utf8CString)
         descriptor = mkstemp(&template)
-        guard descriptor >= 0, unlink(template) == 0, posix_fallocate(descriptor, 0, byteCount) == 0 else {
-            throw SubjectFailure(reason: "no file can be made here: errno \(errno)")
+        guard descriptor >= 0, unlink(template) == 0, posix_fallocate(descriptor, 0, byteCount) == 0
+        else {
+            throw SubjectFailure(
+                reason: "no file can be made in \(Folders.parent): errno \(errno)")
         }
     }
 
