@@ -77,6 +77,7 @@ private struct Numbers {
         state ^= state << 25
         state ^= state >> 27
         let number = state &* 2_685_821_657_736_338_717
-        return Int(truncatingIfNeeded: (number >> 32) &* UInt64(count) >> 32)
+        // Parentheses, because a shift binds tighter than a multiplication here, other than in C.
+        return Int(truncatingIfNeeded: ((number >> 32) &* UInt64(count)) >> 32)
     }
 }

@@ -1,0 +1,116 @@
+import BlobProtocol
+import CSubjects
+
+// Bytes to messages and back, on both dialects' way of a fetch.
+
+extension Subjects {
+    private static let request = Array(
+        """
+        GET /v1/notifications/notification-1000042/payload HTTP/1.1\r
+        Host: localhost\r
+        User-Agent: curl/7.88.1\r
+        Accept: */*\r
+        \r
+
+        """.utf8)
+
+    private static let proxied = Array(
+        """
+        GET /v1/notifications/notification-1000042/payload HTTP/1.1\r
+        Host: push.example.com\r
+        X-Real-IP: 203.0.113.7\r
+        X-Forwarded-For: 203.0.113.7\r
+        Accept: image/webp,image/png;q=0.8,*/*;q=0.5\r
+        Accept-Encoding: gzip, deflate, br\r
+        Accept-Language: en-GB,en;q=0.9\r
+        If-None-Match: "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"\r
+        User-Agent: Push/4.2 (iPhone; iOS 19.1; Scale/3.00)\r
+        \r
+
+        """.utf8)
+
+    static var codecs: [Subject] {
+        [
+            Subject("memchr for a head's end, in C") {
+                { count in
+                    for _ in 0..<count {
+                        let end = request.withUnsafeBytes {
+                            c_find_head_end($0.baseAddress, $0.count)
+                        }
+                        guard end == request.count else { throw SubjectFailure(reason: "end") }
+                    }
+                }
+            },
+            Subject("HTTP request head of curl") { { try parse(request, $0) } },
+            Subject("HTTP request head behind nginx") { { try parse(proxied, $0) } },
+            Subject("HTTP response head") {
+                let tag = Array("\"sha256:\(String(repeating: "a", count: 64))\"".utf8)
+                let type = Array("image/png".utf8)
+                return { count in
+                    var out: [UInt8] = []
+                    for turn in 0..<count {
+                        out.removeAll(keepingCapacity: true)
+                        HTTPResponseHead.begin(200, into: &out)
+                        HTTPResponseHead.field("Content-Type", type.span.bytes, into: &out)
+                        HTTPResponseHead.field("Content-Length", UInt64(turn), into: &out)
+                        HTTPResponseHead.field("ETag", tag.span.bytes, into: &out)
+                        HTTPResponseHead.field("Accept-Ranges", "bytes", into: &out)
+                        HTTPResponseHead.date(seconds: 1_800_000_000, into: &out)
+                        HTTPResponseHead.end(into: &out)
+                        use(UInt64(out.count))
+                    }
+                }
+            },
+            Subject("binary get: frame and head read") {
+                var composed: [UInt8] = []
+                try RequestFrame.compose(.get, requestID: 7, into: &composed) {
+                    (out) throws(ProtocolError) in
+                    try Get.Request.compose(id: "notification-1000042", into: &out)
+                }
+                let bytes = composed
+                return { count in
+                    for _ in 0..<count {
+                        guard let frame = try RequestFrame.parse(bytes.span.bytes) else {
+                            throw SubjectFailure(reason: "half a frame")
+                        }
+                        let head = bytes.span.bytes.extracting(droppingFirst: 24)
+                        let get = try Get.Request.parse(head, flags: frame.flags)
+                        use(UInt64(get.id.count))
+                    }
+                }
+            },
+            Subject("binary get: answer written") {
+                let digest = [UInt8](repeating: 9, count: 32)
+                let type = Array("image/png".utf8)
+                let asked = RequestFrame(.get, requestID: 7, headByteCount: 44, bodyByteCount: 0)
+                return { count in
+                    var out: [UInt8] = []
+                    for turn in 0..<count {
+                        out.removeAll(keepingCapacity: true)
+                        ResponseFrame(
+                            answering: asked, status: 0, headByteCount: 89, bodyByteCount: 1_024
+                        ).compose(into: &out)
+                        Get.Response(
+                            byteCount: 1_024, expiryMilliseconds: 1_800_000_000_000,
+                            revision: UInt64(turn), createdMilliseconds: 1_700_000_000_000,
+                            coding: .identity
+                        ).compose(digest: digest.span.bytes, mediaType: type.span.bytes, into: &out)
+                        use(UInt64(out.count))
+                    }
+                }
+            },
+        ]
+    }
+
+    private static func parse(_ bytes: [UInt8], _ count: Int) throws {
+        for _ in 0..<count {
+            guard let (head, consumed) = try HTTPRequestHead.parse(bytes.span.bytes) else {
+                throw SubjectFailure(reason: "half a head")
+            }
+            let route = Route.parse(path: head.path.of(bytes.span.bytes))
+            guard consumed == bytes.count, route.allows(.get) else {
+                throw SubjectFailure(reason: "another head")
+            }
+        }
+    }
+}

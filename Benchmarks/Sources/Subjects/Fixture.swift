@@ -1,0 +1,96 @@
+import BlobStore
+import CSubjects
+import Glibc
+
+/// A folder with a store, removed at the end.
+final class Fixture: Sendable {
+    let folder: String
+    let ids: [String]
+    /// Far from the end of every payload that is to be found.
+    static let now = Timestamp(milliseconds: 1_800_000_000_000)
+
+    /// A store of `count` notifications of `byteCount` bytes each, no two the same.
+    init(count: Int, byteCount: Int) throws {
+        folder = try Folders.make()
+        // Of one length, so that every lookup compares as much.
+        ids = (0..<count).map { "notification-\(1_000_000 + $0)" }
+        let store = try openForWriting()
+        var publications: [Change] = []
+        for (index, id) in ids.enumerated() {
+            publications.append(
+                .publish(
+                    try Self.publication(
+                        store, id, Self.bytes(byteCount, seed: UInt64(index) + 1))))
+        }
+        for start in stride(from: 0, to: count, by: 256) {
+            try Self.apply(Array(publications[start..<min(start + 256, count)]), to: store)
+        }
+    }
+
+    deinit { Folders.remove(folder) }
+
+    /// Less address space than usual, because valgrind has not much.
+    private static var options: BlobStore.Options {
+        var options = BlobStore.Options()
+        options.mapByteCountMax = 4 << 30
+        return options
+    }
+
+    func openForWriting() throws -> BlobStore {
+        try BlobStore.open(at: folder, options: Self.options)
+    }
+
+    func openForReading() throws -> BlobStore {
+        try BlobStore.openReadOnly(at: folder, options: Self.options)
+    }
+
+    /// Bytes that are the same in every run (xorshift64*), and do not shrink.
+    static func bytes(_ count: Int, seed: UInt64) -> [UInt8] {
+        var state = 0x9e37_79b9_7f4a_7c15 ^ seed
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count + 8)
+        while bytes.count < count {
+            state ^= state >> 12
+            state ^= state << 25
+            state ^= state >> 27
+            withUnsafeBytes(of: state &* 2_685_821_657_736_338_717) {
+                bytes.append(contentsOf: $0)
+            }
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+
+    static func publication(
+        _ store: BlobStore, _ id: String, _ bytes: [UInt8],
+        endsAfterSeconds seconds: Int64 = 86_400
+    ) throws -> Publication {
+        var writer = store.makePayloadWriter()
+        try writer.append(bytes.span.bytes)
+        return Publication(
+            id: id, payload: try writer.finish(mediaType: "image/png"),
+            expiry: .at(now.adding(seconds: seconds)))
+    }
+
+    static func apply(_ changes: [Change], to store: BlobStore) throws {
+        for case .refused(let error) in try store.apply(changes, asOf: now) { throw error }
+    }
+}
+
+/// A C program's view of a fixture.
+///
+/// Sendable: it is used by one thread at a time, the one that measures.
+final class CStore: @unchecked Sendable {
+    let handle: OpaquePointer
+    private let fixture: Fixture
+
+    init(_ fixture: Fixture) throws {
+        guard let opened = c_lookups_open(fixture.folder) else {
+            throw SubjectFailure(reason: "C cannot open \(fixture.folder)")
+        }
+        handle = opened
+        self.fixture = fixture
+    }
+
+    deinit { c_lookups_close(handle) }
+}

@@ -1,0 +1,133 @@
+import BlobStore
+import CSubjects
+import Glibc
+
+// Payloads read in process, in turn, from 1,000 that fit the caches.
+
+extension Subjects {
+    private static let count = 1_000
+
+    static var storeReads: [Subject] {
+        [
+            Subject("memcpy of 1 KiB") {
+                let source = Fixture.bytes(1_024, seed: 1)
+                return { count in
+                    var target = [UInt8](repeating: 0, count: source.count)
+                    for turn in 0..<count {
+                        target.withUnsafeMutableBytes { target in
+                            source.withUnsafeBytes { target.copyMemory(from: $0) }
+                        }
+                        use(UInt64(target[turn & 1_023]))
+                    }
+                }
+            },
+            Subject("pread of 1 KiB") {
+                let file = try TemporaryFile(byteCount: 1 << 20)
+                return { count in
+                    var target = [UInt8](repeating: 0, count: 1_024)
+                    for turn in 0..<count {
+                        let read = target.withUnsafeMutableBytes {
+                            pread(file.descriptor, $0.baseAddress, 1_024, (turn & 1_023) << 10)
+                        }
+                        guard read == 1_024 else { throw SubjectFailure(reason: "pread") }
+                    }
+                }
+            },
+            Subject("mdb_get twice, in C") {
+                let fixture = try Fixture(count: Self.count, byteCount: 1_024)
+                let store = try CStore(fixture)
+                let ids = fixture.ids.map { Array($0.utf8) }
+                return { count in
+                    for turn in 0..<count {
+                        let id = ids[turn % Self.count]
+                        let sum = id.withUnsafeBytes {
+                            c_lookups_read(store.handle, $0.baseAddress, $0.count)
+                        }
+                        guard sum >= 1_024 else { throw SubjectFailure(reason: "not there") }
+                    }
+                }
+            },
+            read("withPayload, 1 KiB", byteCount: 1_024),
+            read("withPayload, 64 KiB, 2 chunks", byteCount: 64 << 10),
+            read("withPayload, 1 MiB, 17 chunks", byteCount: 1 << 20),
+            held("in a snapshot for 256, 1 KiB", byteCount: 1_024),
+            Subject("ownedPayload, 1 KiB") {
+                let fixture = try Fixture(count: Self.count, byteCount: 1_024)
+                let store = try fixture.openForReading()
+                return { count in
+                    for turn in 0..<count {
+                        let id = fixture.ids[turn % Self.count]
+                        guard let bytes = try store.ownedPayload(for: id, asOf: Fixture.now) else {
+                            throw SubjectFailure(reason: "not there")
+                        }
+                        use(UInt64(bytes[0]))
+                    }
+                }
+            },
+        ]
+    }
+
+    private static func read(_ name: String, byteCount: Int) -> Subject {
+        Subject(name) {
+            let kept = byteCount > 4_096 ? 16 : Self.count
+            let fixture = try Fixture(count: kept, byteCount: byteCount)
+            let store = try fixture.openForReading()
+            return { count in
+                for turn in 0..<count {
+                    let sum = try store.withPayload(
+                        for: fixture.ids[turn % kept], asOf: Fixture.now
+                    ) { payload in
+                        var sum: UInt64 = 0
+                        for index in 0..<payload.chunkCount {
+                            sum &+= UInt64(try payload.storedChunk(index).byteCount)
+                        }
+                        return sum
+                    }
+                    guard sum == UInt64(byteCount) else { throw SubjectFailure(reason: name) }
+                }
+            }
+        }
+    }
+
+    private static func held(_ name: String, byteCount: Int) -> Subject {
+        Subject(name) {
+            let fixture = try Fixture(count: Self.count, byteCount: byteCount)
+            let store = try fixture.openForReading()
+            let ids = fixture.ids.map { Array($0.utf8) }
+            return { count in
+                var turn = 0
+                while turn < count {
+                    let end = min(turn + 256, count)
+                    try store.withSnapshot { (snapshot) throws(StoreError) in
+                        while turn < end {
+                            let id = ids[turn % Self.count]
+                            if case .found(let payload) = try snapshot.payload(
+                                for: id.span.bytes, part: RawSpan(), asOf: Fixture.now)
+                            {
+                                use(UInt64(try payload.storedChunk(0).byteCount))
+                            }
+                            turn += 1
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A file without a name.
+final class TemporaryFile: Sendable {
+    let descriptor: Int32
+
+    init(byteCount: Int) throws {
+        var template = Array("\(Folders.parent)/blobd-subject.XXXXXX".utf8CString)
+        descriptor = mkstemp(&template)
+        guard descriptor >= 0, unlink(template) == 0, posix_fallocate(descriptor, 0, byteCount) == 0
+        else {
+            throw SubjectFailure(
+                reason: "no file can be made in \(Folders.parent): errno \(errno)")
+        }
+    }
+
+    deinit { close(descriptor) }
+}

@@ -1,0 +1,48 @@
+/// One thing that is measured: by the clock under `swift package benchmark`, in instructions and
+/// allocations under `Benchmarks/instructions`.
+public struct Subject: Sendable {
+    /// Does the thing so many times.
+    public typealias Work = @Sendable (_ count: Int) throws -> Void
+
+    /// What it is called in tables.
+    public let name: String
+    /// How much changes from run to run that is nobody's fault, in percent of the instructions.
+    public let tolerancePercent: Int
+    /// Whether one time takes long, by a sync or by its size; it is done less often then.
+    public let isSlow: Bool
+    /// Prepares it, which is not measured.
+    public let prepare: @Sendable () throws -> Work
+
+    init(
+        _ name: String, tolerancePercent: Int = 3, isSlow: Bool = false,
+        prepare: @escaping @Sendable () throws -> Work
+    ) {
+        self.name = name
+        self.tolerancePercent = tolerancePercent
+        self.isSlow = isSlow
+        self.prepare = prepare
+    }
+}
+
+/// All of them, by what they are about. The first of each is its baseline: what C, or the kernel,
+/// does in the same place.
+public enum Subjects {
+    /// Groups and their members, in the order of the tables.
+    public static var all: [(group: String, subjects: [Subject])] {
+        [
+            ("StoreReads", storeReads), ("Misses", misses), ("Publishes", publishes),
+            ("Keeping", keeping), ("Codecs", codecs),
+        ]
+    }
+}
+
+/// What went wrong with a measurement.
+struct SubjectFailure: Error {
+    var reason: String
+}
+
+/// Keeps the optimiser from leaving out what is measured.
+@inline(never)
+func use(_ value: UInt64) {
+    // Volatile enough: the function is not inlined, and its argument must be computed.
+}
