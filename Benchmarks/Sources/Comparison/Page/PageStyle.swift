@@ -44,11 +44,11 @@ enum PageStyle {
 
         .tiles {
           display: grid; gap: .75rem; margin: 1.5rem 0 0;
-          grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr));
+          grid-template-columns: repeat(auto-fit, minmax(min(100%, 10rem), 1fr));
         }
         .tiles div {
           display: flex; flex-direction: column-reverse; justify-content: flex-end;
-          background: var(--card); border-radius: .5rem; padding: .8rem 1rem .9rem;
+          background: var(--card); border-radius: .5rem; padding: .8rem .9rem .9rem;
         }
         .tiles dd { margin: 0; font-size: 1.7rem; line-height: 1.2; font-weight: 650; color: var(--blobd); }
         .tiles dt { font-size: .85rem; line-height: 1.4; color: var(--quiet); }
@@ -172,7 +172,7 @@ enum PageStyle {
           * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
           section { margin-top: 1.6rem; }
           h2, h3, .finding, .note, .panel caption { break-after: avoid; }
-          .panel, .cards article, .tiles, tr { break-inside: avoid; }
+          .panel, .targets, .cards article, .tiles, tr, p { break-inside: avoid; }
           .panels { grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 1rem 1.25rem; }
           .panels.wide { grid-template-columns: minmax(0, 1fr); }
           .panels.four { grid-template-columns: repeat(2, minmax(0, 1fr)); }
