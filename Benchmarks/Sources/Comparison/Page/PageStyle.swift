@@ -75,7 +75,7 @@ enum PageStyle {
         .panel col.name { width: 6.2rem; }
         .panel col.figure { width: 4.2rem; }
         .panels.wide col.name { width: 9.6rem; }
-        .times col.figure { width: 7.6rem; }
+        .times col.figure { width: 8.2rem; }
         .panel .value { text-align: right; white-space: nowrap; }
         .panel tr.s-blobd th, .panel tr.s-blobd .value { font-weight: 700; }
         .panel tr.s-http th, .panel tr.s-http .value { font-weight: 600; }
