@@ -51,7 +51,7 @@ public struct LoadRun: Sendable {
     public func store(
         progress: ((Progress) -> Void)? = nil
     ) throws(LoadFailure) {
-        prepareThread()
+        try prepareThread()
         let workload = try Workload(dialect, payloads, for: .storing)
         let begin = Engine.now()
         var engine = try Engine(
@@ -88,7 +88,7 @@ public struct LoadRun: Sendable {
     public func measure(
         progress: ((Progress) -> Void)? = nil
     ) throws(LoadFailure) -> LoadFigures {
-        prepareThread()
+        try prepareThread()
         let workload = try Workload(
             dialect, payloads, for: .measuring, fetches: options.readPercent > 0,
             publishes: options.readPercent < 100)
@@ -135,10 +135,12 @@ public struct LoadRun: Sendable {
     }
 
     /// Readies the calling thread, and lets the process have as many descriptors as it may.
-    private func prepareThread() {
+    private func prepareThread() throws(LoadFailure) {
         cload_exact_timers()
         _ = clinux_raise_descriptor_limit()
-        if let core = options.core { _ = cload_pin_thread(Int32(core)) }
+        if let core = options.core, cload_pin_thread(Int32(core)) != 0 {
+            throw LoadFailure(.options, "there is no core \(core) to run on")
+        }
     }
 }
 

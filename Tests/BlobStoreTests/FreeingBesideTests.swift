@@ -4,12 +4,16 @@ import Testing
 
 /// Freeing in the transaction of other changes.
 @Suite struct FreeingBesideTests {
+    /// A blob that is worth freeing beside changes, alone.
+    static let byteCount = StoreLimits.freedWithChangesByteCountMin
+
     @Test("A publish frees what earlier ones replaced, and not what it replaces itself")
     func replaced() throws {
         let folder = TemporaryFolder()
         let store = try folder.open()
         for round in 0..<5 {
-            let payload = try store.publication("a", [UInt8](repeating: UInt8(round), count: 9_000))
+            let payload = try store.publication(
+                "a", [UInt8](repeating: UInt8(round), count: Self.byteCount))
             _ = try store.apply([.publish(payload)], asOf: noon, freeing: 1 << 20)
             // Whoever opens a view before the commit finds the one that is replaced.
             let counters = try store.counters()
@@ -19,17 +23,31 @@ import Testing
         #expect(report.problems == [])
     }
 
+    @Test("A few bytes are not worth it, and wait for the others")
+    func few() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for round in 0..<5 {
+            let payload = try store.publication("a", [UInt8(round)])
+            _ = try store.apply([.publish(payload)], asOf: noon, freeing: 1 << 20)
+        }
+        try expectOrphans(4, store)
+        try store.freeAll()
+        try expectOrphans(0, store)
+    }
+
     @Test("What is held is not freed by a publish, and does not hold up the rest")
     func held() throws {
         let folder = TemporaryFolder()
         let store = try folder.open()
-        let blob = try store.put("held", [UInt8](repeating: 1, count: 9_000)).parts[0].blob
-        try store.put("other", [UInt8](repeating: 2, count: 9_000))
+        let blob = try store.put("held", [UInt8](repeating: 1, count: Self.byteCount)).parts[0].blob
+        try store.put("other", [UInt8](repeating: 2, count: Self.byteCount))
         func lease() throws -> Lease { try store.makeSnapshot().lease(blob) }
         let lease1 = try lease()
         _ = try store.apply([.delete(id: "held"), .delete(id: "other")], asOf: noon)
         for round in 0..<3 {
-            let payload = try store.publication("\(round)", [UInt8(round)])
+            let payload = try store.publication(
+                "\(round)", [UInt8](repeating: UInt8(10 + round), count: Self.byteCount))
             _ = try store.apply([.publish(payload)], asOf: noon, freeing: 1 << 20)
         }
         try expectOrphans(1, store)
@@ -52,23 +70,22 @@ import Testing
         let store = try folder.open()
         let size = 10 * StoreLimits.chunkByteCountMax
         try store.put("large", [UInt8](repeating: 1, count: size))
-        for index in 0..<50 {
+        for index in 0..<200 {
             try store.put("\(index)", [UInt8](repeating: 2, count: 5_000 + index))
         }
         _ = try store.apply(
-            [.delete(id: "large")] + (0..<50).map { .delete(id: "\($0)") }, asOf: noon)
-        var orphans = try store.counters().orphanBytes
+            [.delete(id: "large")] + (0..<200).map { .delete(id: "\($0)") }, asOf: noon)
         var rounds = 0
-        while orphans > 0, rounds < 100 {
+        while rounds < 100 {
+            let before = try store.counters()
+            guard before.orphanBytes >= UInt64(Self.byteCount) else { break }
+            let change = Change.publish(try store.publication("x\(rounds)", []))
             _ = try store.apply(
-                [.publish(try store.publication("x", [UInt8(rounds)]))], asOf: noon,
-                freeing: 3 * StoreLimits.chunkByteCountMax)
-            let left = try store.counters().orphanBytes
-            // A large orphan counts as a whole until its last chunk is gone.
-            #expect(left + UInt64(3 * StoreLimits.chunkByteCountMax + size) >= orphans)
-            orphans = left
+                [change], asOf: noon, freeing: 3 * StoreLimits.chunkByteCountMax)
+            let after = try store.counters()
+            let blobCountMax = UInt64(3 * StoreLimits.chunkByteCountMax / 5_000)
+            #expect(before.orphanBlobs - after.orphanBlobs <= blobCountMax)
             rounds += 1
-            if orphans <= 1 { break }
             let report = try store.verify()
             #expect(report.problems == [])
         }

@@ -110,6 +110,13 @@ import Testing
         #expect(result.errors.contains("no figure is given"))
     }
 
+    @Test("A core that is not there is bad usage")
+    func noCore() throws {
+        let daemon = try CommandDaemon()
+        let result = try daemon.run("bench", "--cpu", "1023")
+        #expect(result.status == 2 && result.errors.contains("core 1023"))
+    }
+
     @Test("Nobody there is exit code 4")
     func nobody() throws {
         let result = try CommandProcess.run(["bench"], socket: "/tmp/blobd-nobody/s")

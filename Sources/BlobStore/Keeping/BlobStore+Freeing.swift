@@ -154,7 +154,10 @@ extension ChangeTransaction {
     mutating func freeBeside(
         _ rule: FreeingRule, byteCountMax: Int, _ place: inout FreeingPlace
     ) throws(StoreError) {
-        guard counters.orphanBlobs > 0, !place.isClosed else { return }
+        let enough = max(
+            UInt64(StoreLimits.freedWithChangesByteCountMin),
+            counters.bytesStored / StoreLimits.freedWithChangesPart)
+        guard counters.orphanBytes >= enough, !place.isClosed else { return }
         // What this very transaction made an orphan can still be found by whoever opens a view
         // before it is committed.
         var rule = rule

@@ -10,8 +10,8 @@ extension BlobStore {
     ///
     /// - Parameters:
     ///   - freedByteCountMax: of what nothing refers to any more, as many stored bytes are freed
-    ///     beside the changes (``freeOrphans(byteCountMax:bootMilliseconds:)``), without a sync of
-    ///     its own. 0: none.
+    ///     beside the changes (``freeOrphans(byteCountMax:bootMilliseconds:)``) when there is enough
+    ///     of it to be worth while, without a sync of its own. 0: none.
     ///   - bootMilliseconds: the boot clock's present, for freeing.
     /// - Returns: an outcome for each change, in their order.
     /// - Throws: ``StoreError/outcomeUnknown(_:)`` only: a sync failed, so what became of the
@@ -89,7 +89,7 @@ extension BlobStore {
         var bytes = 0
         var digests: Set<Digest> = []
         // Nil when too many are open: everything then counts as new.
-        let snapshot = try? Snapshot(self)
+        let snapshot = try? makeSnapshot()
         var index = start
         while index < changes.count, index - start < countMax, !changes[index].isStaged {
             var cost = changes[index].bookkeepingCost

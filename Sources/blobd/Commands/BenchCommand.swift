@@ -10,12 +10,16 @@ struct BenchCommand: ParsableCommand {
             Stores payloads under ids that begin with bench-, for two hours, then fetches them at random; or \
             publishes, or both. A wrong byte or an error ends it with exit code 1 and without a figure.
 
-              blobd bench                                          # 1 KiB, one at a time
+              blobd bench
               blobd bench --size 1KiB,16KiB,128KiB,1MiB --connections 16
-              blobd bench --size mix --reads 90 --connections 32   # as in production: one in ten publishes
-              blobd bench --publish --size 16KiB --connections 64  # each is on disk before it is answered
-              blobd bench --rate 20000 --connections 16            # latencies at a load that does not yield
               blobd bench --dialect binary,http --json
+
+            As in production, sizes of all kinds and one publish in ten requests; nothing but publishes, \
+            each on disk before it is answered; and a load that does not yield:
+
+              blobd bench --size mix --reads 90 --connections 32
+              blobd bench --publish --size 16KiB --connections 64
+              blobd bench --rate 20000 --connections 16
 
             CLOSED LOOP AND FIXED RATE. Without --rate each connection keeps --pipeline requests in flight and \
             asks again as soon as it is answered: that finds the highest throughput, and a latency in which a slow \
@@ -26,7 +30,8 @@ struct BenchCommand: ParsableCommand {
             WHAT THE NUMBERS MEAN. Latencies are in microseconds; 99 % of all are not above p99. MB/s counts \
             payload bytes, in units of 10^6. 'server' is the daemon's processor time by answers, 'load' is how much \
             of a core this command used: near 100 % in a closed loop it may be the limit itself. Two programs on \
-            the same core measure each other: give them cores of their own.
+            the same core measure each other: give them cores of their own. Behind a publish the fetches of its \
+            connection wait, since answers come in order.
 
               taskset -c 0 blobd serve --workers 1 --data DIR --socket PATH &
               blobd bench --cpu 1 --socket PATH --connections 16
@@ -52,7 +57,7 @@ struct BenchCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How many of a hundred requests fetch; the others publish payloads like no other.",
+            "How many of a hundred requests fetch; the others publish payloads like no other. (default: 100)",
             valueName: "percent"))
     var reads: Int?
 

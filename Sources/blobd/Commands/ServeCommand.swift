@@ -92,6 +92,12 @@ struct ServeCommand: ParsableCommand {
             valueName: "size"))
     var sendfileMin: ByteCountText = ByteCountText(DaemonLimits().linkedByteCountMin)
 
+    @Option(
+        help: ArgumentHelp(
+            "How long a worker looks for the next request before it sleeps. 0: not at all.",
+            valueName: "microseconds"))
+    var spin: Int = DaemonLimits().spinMicroseconds
+
     @Option(help: ArgumentHelp("The most the store's file may grow to.", valueName: "size"))
     var mapSize: ByteCountText = ByteCountText(StoreLimits.mapByteCountDefault)
 
@@ -168,6 +174,7 @@ struct ServeCommand: ParsableCommand {
             "--lending-grace", lendingGrace.milliseconds, 0...day)
         limits.linkedByteCountMin = try Self.check(
             "--sendfile-min", sendfileMin.byteCount, 0...1 << 40)
+        limits.spinMicroseconds = try Self.check("--spin", spin, 0...1_000)
         return limits
     }
 

@@ -31,6 +31,10 @@ struct DaemonLimits: Sendable {
     /// is shorter is cheaper to copy. 0: none do.
     var linkedByteCountMin = 16 << 10
 
+    /// How long a worker that has just answered looks for the next request before it sleeps, in
+    /// microseconds; 0: not at all. See ``IdleSpin``.
+    var spinMicroseconds = 50
+
     // Fixed ones.
 
     /// Leases a connection has for what its peer may not have read, before it asks the kernel how

@@ -62,7 +62,9 @@ struct AnswerHead: Sendable {
     ) throws(Failure) -> (head: AnswerHead, byteCount: Int)? {
         let start = bytes.extracting(first: min(bytes.byteCount, 16_384)).text()
         guard "HTTP/1.1 ".hasPrefix(start.prefix(9)) else {
-            throw Failure("no head: \"\(start.prefix(48))\"")
+            // What stands there instead is mostly somebody's noise.
+            let found = Edition.description(ofBlockIn: bytes, from: 0) ?? "no block begins there"
+            throw Failure("no head where one was due; \(found)")
         }
         guard let end = emptyLineEnd(bytes) else {
             try require(bytes.byteCount < 16_384, "a head of over 16,384 bytes")
@@ -71,7 +73,7 @@ struct AnswerHead: Sendable {
         let text = bytes.extracting(first: end).text()
         var lines = text.split(separator: "\r\n")
         guard let status = Int(lines.removeFirst().dropFirst(9).prefix(3)) else {
-            throw Failure("no status: \"\(text.prefix(48))\"")
+            throw Failure("a head without a status")
         }
         var fields: [String: Substring] = [:]
         for line in lines {
@@ -80,7 +82,7 @@ struct AnswerHead: Sendable {
             fields[line[..<colon].lowercased()] = value
         }
         guard let length = fields["content-length"].flatMap({ Int($0) }), length >= 0 else {
-            throw Failure("a head without a length: \"\(text)\"")
+            throw Failure("a head with status \(status) and without a length")
         }
         var head = AnswerHead(status: status, bodyByteCount: length)
         head.isGzip = fields["content-encoding"] == "gzip"
@@ -90,7 +92,7 @@ struct AnswerHead: Sendable {
         head.payloadByteCount = status == 200 && !head.isGzip ? length : nil
         if let range = fields["content-range"] {
             let numbers = range.split { !("0"..."9").contains($0) }.compactMap { Int($0) }
-            try require(numbers.count == 3, "Content-Range is \"\(range)\"")
+            try require(numbers.count == 3, "Content-Range has \(numbers.count) numbers")
             head.first = numbers[0]
             head.payloadByteCount = numbers[2]
         }

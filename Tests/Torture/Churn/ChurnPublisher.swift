@@ -56,6 +56,9 @@ struct ChurnPublisher: Sendable {
                             || silence >= ChurnScenario.idleMilliseconds / 2,
                         "publisher \(number) was cut off: \(error)")
                     Clock.pause(microseconds: 1_000)
+                case .refused(let problem)
+                where problem.code == "stopping" && !around.lives.isSame(as: life):
+                    Clock.pause(microseconds: 1_000)
                 default:
                     throw Failure("publisher \(number): \(error)")
                 }
