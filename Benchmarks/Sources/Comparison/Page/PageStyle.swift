@@ -6,7 +6,7 @@ enum PageStyle {
     static let css = """
         :root {
           --page: #ffffff; --ink: #16191d; --quiet: #59616d; --line: #dde1e6; --card: #f5f6f8;
-          --blobd: #0068a8; --http: #58aee0; --peer: #98a0ab; --met: #00704a; --unmet: #b03a00;
+          --blobd: #0068a8; --http: #3d97d0; --peer: #868f9b; --met: #00704a; --unmet: #b03a00;
         }
         @media (prefers-color-scheme: dark) {
           :root {
@@ -163,7 +163,7 @@ enum PageStyle {
         @media print {
           :root {
             --page: #ffffff; --ink: #000000; --quiet: #444444; --line: #cccccc; --card: #ffffff;
-            --blobd: #0068a8; --http: #58aee0; --peer: #98a0ab; --met: #00704a; --unmet: #b03a00;
+            --blobd: #0068a8; --http: #3d97d0; --peer: #868f9b; --met: #00704a; --unmet: #b03a00;
           }
           @page { size: A4; margin: 14mm; }
           html { font-size: 11px; }
