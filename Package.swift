@@ -21,9 +21,11 @@ let package = Package(
         .library(name: "BlobStore", targets: ["BlobStore"]),
         .library(name: "BlobProtocol", targets: ["BlobProtocol"]),
         .library(name: "BlobClient", targets: ["BlobClient"]),
+        .library(name: "LoadGenerator", targets: ["LoadGenerator"]),
         .executable(name: "blobd", targets: ["blobd"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -32,6 +34,7 @@ let package = Package(
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["libz-dev"])]),
         .target(name: "CLinux"),
+        .target(name: "CLoad"),
 
         .target(
             name: "LMDB", dependencies: ["CLMDB"],
@@ -47,10 +50,17 @@ let package = Package(
                 "BlobProtocol", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: common),
+        .target(
+            name: "LoadGenerator",
+            dependencies: [
+                "BlobProtocol", "CLinux", "CLoad",
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
+            ],
+            swiftSettings: borrowing),
         .executableTarget(
             name: "blobd",
             dependencies: [
-                "BlobStore", "BlobProtocol", "BlobClient", "CLinux",
+                "BlobStore", "BlobProtocol", "BlobClient", "LoadGenerator", "CLinux",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -86,9 +96,12 @@ let package = Package(
             name: "BlobClientTests", dependencies: ["BlobClient", "BlobProtocol"],
             swiftSettings: common),
         .testTarget(
+            name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "BlobProtocol"],
+            swiftSettings: borrowing),
+        .testTarget(
             name: "blobdTests",
             dependencies: [
-                "blobd", "BlobStore", "BlobClient", "BlobProtocol", "CLinux",
+                "blobd", "BlobStore", "BlobClient", "BlobProtocol", "LoadGenerator", "CLinux",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: borrowing),

@@ -57,11 +57,20 @@ public final class BlobStore: Sendable {
     public var isReadOnly: Bool { environment.isReadOnly }
 
     let environment: Environment
+    /// The environment's read transactions: here as a plain value, so that a snapshot counts no
+    /// reference on its way to them.
+    let readers: ReaderSlots
     let tables: Tables
     let leases = LeaseTable()
     let verifiedChunks = VerifiedSet()
     let verifiedRecords = VerifiedSet()
     let space: SpaceReserve
+    /// What earlier runs may have lent; nil while this one lends nothing. Taken alone or inside
+    /// `writing`.
+    let lending = Mutex<PageLending?>(nil)
+    let hasBegunLending = Atomic(false)
+    /// Where changes look for orphans to free. Taken alone or inside `writing`.
+    let freeing = Mutex(FreeingPlace())
     /// One change at a time. Taken before LMDB's own write lock, and never inside a lease's.
     let writing = Mutex<Void>(())
     /// Why nothing is written any more by this process: a sync failed. nil while all is well. Taken
@@ -75,6 +84,7 @@ public final class BlobStore: Sendable {
         options: Options, lock: DirectoryLock?
     ) {
         self.environment = environment
+        readers = environment.readers.slots
         self.tables = tables
         self.directory = directory
         self.options = options

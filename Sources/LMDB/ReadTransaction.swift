@@ -6,18 +6,27 @@ internal import CLMDB
 /// no page it can see is used again, so keep it short: a forgotten one makes the file grow.
 @safe package struct ReadTransaction: ~Copyable {
     let handle: OpaquePointer
-    private let pool: ReaderPool
-    private let slot: Int
+    private let slot: UnsafeMutablePointer<ReaderSlot>
+    /// What keeps the pool, and so the slot, retained by hand; nil where the caller sees to that.
+    private let keeper: Unmanaged<AnyObject>?
 
+    /// Takes over a slot whose transaction is renewed, and a reference to `keeper`.
     @inline(__always)
-    init(handle: OpaquePointer, pool: ReaderPool, slot: Int) {
+    init(_ slot: UnsafeMutablePointer<ReaderSlot>, keeper: Unmanaged<AnyObject>?) {
+        guard let handle = unsafe slot.pointee.transaction else {
+            preconditionFailure("a slot without a transaction")
+        }
         unsafe self.handle = handle
-        self.pool = pool
-        self.slot = slot
+        unsafe self.slot = slot
+        unsafe self.keeper = keeper
     }
 
+    @inline(__always)
     deinit {
-        unsafe pool.giveBack(handle, slot: slot)
+        unsafe mdb_txn_reset(handle)
+        unsafe slot.pointee.giveBack()
+        // Last: the slot may go with it.
+        if let keeper = unsafe keeper { unsafe keeper.release() }
     }
 
     /// The number of the last commit this view contains (`mdb_txn_id`).

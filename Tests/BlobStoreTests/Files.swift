@@ -40,6 +40,13 @@ enum Files {
         }
     }
 
+    /// The size of a file, which is not opened.
+    static func byteCount(_ path: String) throws -> Int {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw Failed(path: path, errno: errno) }
+        return Int(status.st_size)
+    }
+
     /// Changes some bytes in place.
     static func overwrite(_ bytes: [UInt8], at offset: Int, in path: String) throws {
         let descriptor = Glibc.open(path, O_WRONLY | O_CLOEXEC)

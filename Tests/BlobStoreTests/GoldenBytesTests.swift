@@ -43,6 +43,14 @@ import Testing
         00 00 00 00 cd 88 dc 68
         """)
 
+    static let startLog = hex(
+        """
+        0b 7d 6d 0c 7b 9f 4c 1e 9d 2a 5d 3f 0f 2f 6a 01
+        02 00 00 00 00 00 00 00 29 00 00 00 00 00 00 00
+        00 00 00 00 00 00 00 00 61 00 00 00 00 00 00 00
+        80 ee 36 00 00 00 00 00 90 45 ae 42 00 00 00 00
+        """)
+
     static let record = hex(
         """
         01 00 02 00 2f d5 93 09 80 3e 93 18 a3 01 00 00
@@ -158,6 +166,33 @@ import Testing
         #expect(throws: StoreError.self) {
             _ = try OrphanEntry(Self.orphanEntry.span.bytes, number: 6)
         }
+    }
+
+    @Test("The log of starts")
+    func startLogRecord() throws {
+        let bootID = try #require(BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a01"))
+        let log = StartLog(
+            bootID: bootID,
+            starts: [
+                StartLog.Start(transaction: 41, moment: 0),
+                StartLog.Start(transaction: 97, moment: 3_600_000),
+            ])
+        #expect(log.bytes == Self.startLog)
+        let read = try StartLog(Self.startLog.span.bytes)
+        #expect(read == log)
+        for bit in 0..<60 * 8 {
+            #expect(throws: StoreError.self, "bit \(bit)") {
+                _ = try StartLog(Self.startLog.flipping(bit: bit).span.bytes)
+            }
+        }
+        for count in 0..<Self.startLog.count {
+            #expect(throws: StoreError.self, "\(count) bytes") {
+                _ = try StartLog(Array(Self.startLog.prefix(count)).span.bytes)
+            }
+        }
+        #expect(BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a0") == nil)
+        #expect(BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a01f") == nil)
+        #expect(BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a0x") == nil)
     }
 
     @Test("A record of two parts")

@@ -1,55 +1,156 @@
+import Foundation
+import LoadGenerator
 import Testing
 
 @testable import blobd
 
-/// The load generator must know a wrong byte when it sees one.
+/// `blobd bench` as a user runs it, against a daemon.
 @Suite struct BenchTests {
-    private static let payloads = BenchPayloads(byteCount: 100, seed: 5)
-
-    private func answers(
-        _ answer: [UInt8], cutAt cut: Int, expecting expected: Int
-    ) throws(BenchFailure) -> [Int] {
-        var reader = BenchAnswers(.http)
-        var statuses: [Int] = []
-        for piece in [Array(answer[..<cut]), Array(answer[cut...])] {
-            var offset = 0
-            while offset < piece.count {
-                let event = try reader.take(
-                    piece.span.bytes, from: &offset, expecting: expected, of: Self.payloads)
-                if case .answer(let status) = event { statuses.append(status) }
-            }
-        }
-        return statuses
-    }
-
-    private func answer(_ index: Int) -> [UInt8] {
-        let head = "HTTP/1.1 200 OK\r\nDate: x\r\ncontent-LENGTH: 100\r\n\r\n"
-        let payloads = Self.payloads
-        let body = payloads.bytes(index)
-        var bytes = Array(head.utf8)
-        body.withUnsafeBytes { bytes.append(contentsOf: $0) }
-        return bytes
-    }
-
-    @Test("An answer is read whole, wherever it is cut")
-    func cuts() throws {
-        let answer = answer(3)
-        for cut in 0...answer.count {
-            let statuses = try answers(answer, cutAt: cut, expecting: 3)
-            #expect(statuses == [200], "cut at \(cut)")
+    /// Runs `bench --json` with these arguments, and reads what it printed.
+    private func figures(_ daemon: CommandDaemon, _ arguments: [String]) throws -> [LoadFigures] {
+        let short = ["bench", "--seconds", "0.2", "--warm-up", "0", "--json"]
+        let result = try CommandProcess.run(short + arguments, socket: daemon.socket)
+        #expect(result.status == 0, "\(result.errors)")
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try result.text.split(separator: "\n").map {
+            try decoder.decode(LoadFigures.self, from: Data($0.utf8))
         }
     }
 
-    @Test("A wrong byte, another payload and another length end the run")
-    func wrong() throws {
-        let right = answer(3)
-        for offset in right.count - 100..<right.count {
-            var wrong = right
-            wrong[offset] ^= 1
-            #expect(throws: BenchFailure.self) { try answers(wrong, cutAt: 10, expecting: 3) }
+    @Test("Each dialect and size gives figures that agree with themselves")
+    func runs() throws {
+        let daemon = try CommandDaemon()
+        let all = try figures(
+            daemon,
+            [
+                "--size", "1000,70000", "--dialect", "binary,http", "--connections", "3",
+                "--pipeline", "4", "--seed", "9",
+            ])
+        #expect(
+            all.map { "\($0.dialect) \($0.payload)" }
+                == ["binary 1000", "binary 70000", "http 1000", "http 70000"])
+        for figures in all {
+            #expect(figures.requests > 0 && figures.fetches?.requests == figures.requests)
+            #expect(figures.publishes == nil && figures.rate == nil && figures.check == .all)
+            #expect(figures.connections == 3 && figures.depth == 4 && figures.seed == 9)
+            let latency = figures.latency
+            let rising = [
+                0, latency.minMicroseconds, latency.p50Microseconds, latency.p90Microseconds,
+                latency.p99Microseconds, latency.p999Microseconds, latency.p9999Microseconds,
+                latency.maxMicroseconds,
+            ]
+            #expect(rising == rising.sorted() && latency.maxMicroseconds > 0)
+            let rate = Double(figures.requests) / figures.seconds
+            #expect(abs(figures.requestsPerSecond / rate - 1) < 1e-9)
+            #expect(figures.server?.processes.count == 1)
+            #expect(figures.generator.cpuSeconds > 0)
         }
-        #expect(throws: BenchFailure.self) { try answers(right, cutAt: 10, expecting: 4) }
-        let short = Array("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n".utf8)
-        #expect(throws: BenchFailure.self) { try answers(short, cutAt: 0, expecting: 3) }
+    }
+
+    @Test("A mix of reads and publishes counts both, and what was published is there")
+    func mixed() throws {
+        let daemon = try CommandDaemon()
+        let all = try figures(daemon, ["--size", "2KiB", "--reads", "50", "--connections", "4"])
+        let figures = try #require(all.first)
+        let fetches = try #require(figures.fetches)
+        let publishes = try #require(figures.publishes)
+        #expect(fetches.requests + publishes.requests == figures.requests)
+        let stat = try daemon.run("stat", "bench-publish-2048-1-0", "--json")
+        #expect(stat.text.contains("\"byte_count\":2048"))
+    }
+
+    @Test("A publishing run stores nothing to fetch, and every size of a mix is taken")
+    func publishing() throws {
+        let daemon = try CommandDaemon()
+        let all = try figures(daemon, ["--publish", "--size", "mix", "--connections", "2"])
+        #expect(all.first?.fetches == nil && all.first?.publishes?.requests ?? 0 > 0)
+        #expect(try daemon.run("stat", "bench-mix-1-0").status == 3)
+    }
+
+    @Test("A fixed rate is never exceeded, and says whether it was reached")
+    func rate() throws {
+        let daemon = try CommandDaemon()
+        let all = try figures(daemon, ["--rate", "300", "--connections", "2"])
+        let figures = try #require(all.first)
+        let rate = try #require(figures.rate)
+        #expect(rate.askedPerSecond == 300)
+        #expect(Double(figures.requests) <= 300 * figures.seconds + 1)
+        #expect(rate.isReached == (Double(figures.requests + 1) >= 297 * figures.seconds))
+        let hopeless = try daemon.run(
+            "bench", "--rate", "40000000", "--seconds", "0.1", "--warm-up", "0")
+        #expect(hopeless.status == 0)
+        #expect(hopeless.text.contains("the rate was not reached"))
+    }
+
+    @Test("People get two tables", arguments: ["100", "30"])
+    func tables(reads: String) throws {
+        let daemon = try CommandDaemon()
+        let result = try daemon.run(
+            "bench", "--seconds", "0.2", "--warm-up", "0", "--reads", reads)
+        #expect(result.status == 0 && result.errors == "")
+        let lines = result.text.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.first?.split(separator: " ").first == "dialect")
+        #expect(lines.contains { $0.hasPrefix("latency, µs") && $0.contains("p99.99") })
+        #expect(lines.count(where: { $0.contains("· publish") }) == (reads == "30" ? 2 : 0))
+        // A table for a terminal of 100 columns.
+        #expect(lines.prefix(8).allSatisfy { $0.count <= 100 })
+    }
+
+    @Test("One wrong byte, and there is no figure")
+    func wrongByte() throws {
+        let daemon = try CommandDaemon()
+        // In the second body of the connection that fetches.
+        let relay = try FaultyRelay(to: daemon.socket, faultAt: 100_000)
+        let result = try CommandProcess.run(
+            ["bench", "--size", "64KiB", "--seconds", "1", "--warm-up", "0"], socket: relay.path)
+        #expect(result.status == 1)
+        #expect(result.output == [])
+        #expect(result.errors.contains("of 65536 came as"), "\(result.errors)")
+        #expect(result.errors.contains("no figure is given"))
+    }
+
+    @Test("A core that is not there is bad usage")
+    func noCore() throws {
+        let daemon = try CommandDaemon()
+        let result = try daemon.run("bench", "--cpu", "1023")
+        #expect(result.status == 2 && result.errors.contains("core 1023"))
+    }
+
+    @Test("Nobody there is exit code 4")
+    func nobody() throws {
+        let result = try CommandProcess.run(["bench"], socket: "/tmp/blobd-nobody/s")
+        #expect(result.status == 4)
+    }
+
+    @Test(
+        "What is out of bounds is named, with its limits",
+        arguments: [
+            (["--connections", "0"], "--connections 0 is not within 1…8192"),
+            (["--pipeline", "2000"], "--pipeline 2000 is not within 1…1024"),
+            (["--reads", "101"], "--reads 101 is not within 0…100"),
+            (["--reads", "50", "--publish"], "--publish means --reads 0"),
+            (["--rate", "0"], "--rate 0.0 is not within 1.0…"),
+            (["--seconds", "nan"], "--seconds nan is not within"),
+            (["--warm-up", "1e9"], "--warm-up 1000000000.0 is not within"),
+            (["--cpu", "-1"], "--cpu"), (["--size", "0"], "--size"),
+            (["--size", "1,,2"], "--size"),
+            (["--size", "65MiB"], "--size"), (["--dialect", "smtp"], "--dialect"),
+            (["--dialect", "binary,binary"], "--dialect"), (["--check", "some"], "--check"),
+        ])
+    func bounds(arguments: [String], words: String) throws {
+        let result = try CommandProcess.run(["bench"] + arguments, socket: "/tmp/blobd-nobody/s")
+        #expect(result.status == 2)
+        #expect(result.errors.contains(words), "\(result.errors)")
+    }
+
+    @Test(
+        "Numbers have three digits",
+        arguments: [
+            (0, "0.00"), (4.2149, "4.21"), (9.996, "10.0"), (38.46, "38.5"), (99.96, "100"),
+            (1_204.4, "1,204"), (.infinity, "?"),
+        ] as [(Double, String)])
+    func numbers(value: Double, text: String) {
+        #expect(BenchReport.number(value) == text)
     }
 }

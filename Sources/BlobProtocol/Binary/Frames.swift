@@ -197,12 +197,21 @@ public struct ResponseFrame: Sendable, Hashable {
 
     /// Appends the 24 bytes.
     public func compose(into out: inout [UInt8]) {
-        out.append(Wire.responseMagic)
-        out.append(opcode)
-        out.append(littleEndian: status)
-        out.append(littleEndian: requestID)
-        out.append(littleEndian: headByteCount)
-        out.append(littleEndian: UInt32(0))
-        out.append(littleEndian: bodyByteCount)
+        var header = InlineArray<24, UInt8>(repeating: 0)
+        var span = header.mutableSpan
+        var bytes = span.mutableBytes
+        store(into: &bytes)
+        out.append(contentsOf: header.span.bytes)
+    }
+
+    /// Writes the 24 bytes to the start of a buffer, of which the reserved ones are 0 already.
+    @inline(__always)
+    func store(into bytes: inout MutableRawSpan) {
+        bytes.storeBytes(of: Wire.responseMagic, toByteOffset: 0, as: UInt8.self)
+        bytes.storeBytes(of: opcode, toByteOffset: 1, as: UInt8.self)
+        bytes.storeBytes(of: status.littleEndian, toByteOffset: 2, as: UInt16.self)
+        bytes.storeBytes(of: requestID.littleEndian, toByteOffset: 4, as: UInt32.self)
+        bytes.storeBytes(of: headByteCount.littleEndian, toByteOffset: 8, as: UInt32.self)
+        bytes.storeBytes(of: bodyByteCount.littleEndian, toByteOffset: 16, as: UInt64.self)
     }
 }

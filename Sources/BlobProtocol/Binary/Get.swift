@@ -29,14 +29,16 @@ public enum Get {
             _ head: RawSpan, flags: RequestFlags
         ) throws(ProtocolError) -> Request {
             try head.checkFixedPart(fixedByteCount, .get)
-            try head.checkReserved(from: 18, upTo: 24, .get)
+            // The sizes of the texts, and the reserved bytes behind them.
+            let sizes = head.integer(16, as: UInt64.self)
+            if sizes >> 16 != 0 { try head.checkReserved(from: 18, upTo: 24, .get) }
             var texts = HeadTexts(after: fixedByteCount)
             let request = Request(
                 range: try WireRange.parse(head, flags: flags, .get),
                 acceptsGzip: flags.contains(.gzipAccepted),
                 isHeadOnly: flags.contains(.headOnly),
-                id: texts.next(Int(head.byte(16))),
-                part: texts.next(Int(head.byte(17))))
+                id: texts.next(Int(sizes & 0xFF)),
+                part: texts.next(Int(sizes >> 8 & 0xFF)))
             try texts.checkEnd(of: head, .get)
             try Names.checkID(request.id.of(head))
             if !request.part.isEmpty { try Names.checkPart(request.part.of(head)) }
@@ -108,7 +110,9 @@ public struct WireRange: Sendable, Hashable {
         _ head: RawSpan, flags: RequestFlags, _ operation: Opcode
     ) throws(ProtocolError) -> WireRange? {
         guard flags.contains(.rangeGiven) else {
-            try head.checkReserved(from: 0, upTo: 16, operation)
+            if head.integer(0, as: UInt64.self) | head.integer(8, as: UInt64.self) != 0 {
+                try head.checkReserved(from: 0, upTo: 16, operation)
+            }
             return nil
         }
         let count = head.integer(8, as: UInt64.self)

@@ -70,18 +70,63 @@ extension Get {
         /// Appends the head. The digest must be 32 bytes and the media type at most 255, as every
         /// checked one is.
         public func compose(digest: RawSpan, mediaType: RawSpan, into out: inout [UInt8]) {
-            precondition(digest.byteCount == Wire.digestByteCount)
-            precondition(mediaType.byteCount <= WireLimits.mediaTypeByteCountMax)
-            out.append(contentsOf: digest)
-            out.append(littleEndian: byteCount)
-            out.append(littleEndian: first)
-            out.append(littleEndian: expiryMilliseconds)
-            out.append(littleEndian: revision)
-            out.append(littleEndian: createdMilliseconds)
-            out.append(coding.rawValue)
-            out.append(UInt8(mediaType.byteCount))
-            out.appendZeros(6)
+            var fixed = InlineArray<80, UInt8>(repeating: 0)
+            var span = fixed.mutableSpan
+            var bytes = span.mutableBytes
+            store(into: &bytes, at: 0, digest: digest, mediaTypeByteCount: mediaType.byteCount)
+            out.append(contentsOf: fixed.span.bytes)
             out.append(contentsOf: mediaType)
+        }
+
+        /// Appends a frame's header and the head as one piece: the daemon writes these most.
+        ///
+        /// - Parameters:
+        ///   - request: what is answered.
+        ///   - bodyByteCount: the bytes that will follow.
+        ///   - digest: 32 bytes.
+        ///   - mediaType: at most 255 bytes, as every checked one has.
+        public func compose(
+            answering request: RequestFrame, status: UInt16, bodyByteCount: UInt64,
+            digest: RawSpan, mediaType: RawSpan, into out: inout [UInt8]
+        ) {
+            var fixed = InlineArray<104, UInt8>(repeating: 0)
+            var span = fixed.mutableSpan
+            var bytes = span.mutableBytes
+            ResponseFrame(
+                answering: request, status: status,
+                headByteCount: UInt32(Self.fixedByteCount + mediaType.byteCount),
+                bodyByteCount: bodyByteCount
+            ).store(into: &bytes)
+            store(
+                into: &bytes, at: Wire.frameHeaderByteCount, digest: digest,
+                mediaTypeByteCount: mediaType.byteCount)
+            out.append(contentsOf: fixed.span.bytes)
+            out.append(contentsOf: mediaType)
+        }
+
+        /// Writes the head up to the media type, over zeros.
+        @inline(__always)
+        private func store(
+            into bytes: inout MutableRawSpan, at start: Int, digest: RawSpan,
+            mediaTypeByteCount: Int
+        ) {
+            precondition(digest.byteCount == Wire.digestByteCount)
+            precondition(mediaTypeByteCount <= WireLimits.mediaTypeByteCountMax)
+            for offset in stride(from: 0, to: Wire.digestByteCount, by: 8) {
+                bytes.storeBytes(
+                    of: digest.integer(offset, as: UInt64.self).littleEndian,
+                    toByteOffset: start + offset, as: UInt64.self)
+            }
+            bytes.storeBytes(of: byteCount.littleEndian, toByteOffset: start + 32, as: UInt64.self)
+            bytes.storeBytes(of: first.littleEndian, toByteOffset: start + 40, as: UInt64.self)
+            bytes.storeBytes(
+                of: expiryMilliseconds.littleEndian, toByteOffset: start + 48, as: Int64.self)
+            bytes.storeBytes(of: revision.littleEndian, toByteOffset: start + 56, as: UInt64.self)
+            bytes.storeBytes(
+                of: createdMilliseconds.littleEndian, toByteOffset: start + 64, as: Int64.self)
+            bytes.storeBytes(of: coding.rawValue, toByteOffset: start + 72, as: UInt8.self)
+            bytes.storeBytes(
+                of: UInt8(mediaTypeByteCount), toByteOffset: start + 73, as: UInt8.self)
         }
     }
 }

@@ -39,7 +39,10 @@ public enum HTTPResponseHead {
     public static func field(_ name: StaticString, _ value: RawSpan, into out: inout [UInt8]) {
         out.append(name)
         out.append(": ")
-        for index in 0..<value.byteCount where Token.isFieldContent(value.byte(index)) {
+        // Almost always all of it.
+        let plain = value.printableByteCount
+        out.append(contentsOf: value.extracting(first: plain))
+        for index in plain..<value.byteCount where Token.isFieldContent(value.byte(index)) {
             out.append(value.byte(index))
         }
         out.append("\r\n")
@@ -72,6 +75,11 @@ public enum HTTPResponseHead {
         out.append("Content-Range: bytes */")
         Decimal.append(total, to: &out)
         out.append("\r\n")
+    }
+
+    /// Appends field lines that were written out before, with their line ends.
+    public static func prepared(_ lines: StaticString, into out: inout [UInt8]) {
+        out.append(lines)
     }
 
     /// Appends the empty line.

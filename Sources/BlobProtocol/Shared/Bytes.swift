@@ -20,8 +20,17 @@ extension RawSpan {
     }
 
     /// Whether every byte from `lower` up to `upper` is zero.
+    @inlinable
     func isZero(from lower: Int, upTo upper: Int) -> Bool {
-        for offset in lower..<upper where byte(offset) != 0 { return false }
+        var offset = lower
+        while offset &+ 8 <= upper {
+            if integer(offset, as: UInt64.self) != 0 { return false }
+            offset &+= 8
+        }
+        while offset < upper {
+            if byte(offset) != 0 { return false }
+            offset &+= 1
+        }
         return true
     }
 
@@ -42,11 +51,7 @@ extension [UInt8] {
     /// Appends a little-endian integer.
     @inlinable
     package mutating func append<T: FixedWidthInteger & BitwiseCopyable>(littleEndian value: T) {
-        var rest = value
-        for _ in 0..<(T.bitWidth / 8) {
-            append(UInt8(truncatingIfNeeded: rest))
-            rest >>= 8
-        }
+        Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
     }
 
     /// Appends a copy of a span's bytes.

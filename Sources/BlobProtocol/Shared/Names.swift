@@ -3,7 +3,11 @@
 public enum Names {
     /// Checks a notification id: 1…255 bytes of UTF-8, no control characters (U+0000–001F,
     /// U+007F–009F), no `/`. Throws `bad_id`.
+    @inline(__always)
     public static func checkID(_ bytes: RawSpan) throws(ProtocolError) {
+        if bytes.isPlainName, bytes.byteCount > 0, bytes.byteCount <= WireLimits.idByteCountMax {
+            return
+        }
         try checkName(bytes, "the id", .badID, byteCountMax: WireLimits.idByteCountMax)
     }
 
@@ -37,8 +41,12 @@ public enum Names {
         _ bytes: RawSpan, _ thing: String, _ code: ErrorCode, byteCountMax: Int
     ) throws(ProtocolError) {
         try checkText(bytes, thing, code, byteCountMax: byteCountMax, refusing: .controls)
-        for index in 0..<bytes.byteCount where bytes.byte(index) == UInt8(ascii: "/") {
-            throw ProtocolError(code, "\(thing) has a / at byte \(index)")
+        var index = 0
+        while index < bytes.byteCount {
+            if bytes.byte(index) == UInt8(ascii: "/") {
+                throw ProtocolError(code, "\(thing) has a / at byte \(index)")
+            }
+            index &+= 1
         }
     }
 

@@ -41,6 +41,7 @@ public struct Slice: Sendable, Hashable {
     /// Returns an empty span when the slice does not lie within `span`. A trap would end a daemon
     /// for one caller's mistake, and bytes from elsewhere would be worse.
     @inlinable
+    @inline(__always)
     @_lifetime(copy span)
     public func of(_ span: RawSpan) -> RawSpan {
         guard end <= span.byteCount else { return span.extracting(first: 0) }

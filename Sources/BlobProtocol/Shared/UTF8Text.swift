@@ -13,7 +13,7 @@ package enum UTF8Text {
     /// pass.
     package static func fault(in bytes: RawSpan, refusing refused: Refused) -> String? {
         let count = bytes.byteCount
-        var index = 0
+        var index = bytes.printableByteCount
         while index < count {
             let first = bytes.byte(index)
             if first < 0x80 {

@@ -22,14 +22,37 @@ extension RawSpan {
         unsafeLoad(fromByteOffset: offset, as: UInt8.self)
     }
 
-    /// True when both have the same bytes.
+    /// True when both have the same bytes. Compares words; the last one may overlap what was
+    /// compared before.
     @inline(__always)
     func isEqual(to other: RawSpan) -> Bool {
-        guard byteCount == other.byteCount else { return false }
-        for offset in 0..<byteCount where byte(at: offset) != other.byte(at: offset) {
+        let count = byteCount
+        guard count == other.byteCount else { return false }
+        if count >= 8 { return isEqual(to: other, by: UInt64.self) }
+        if count >= 4 { return isEqual(to: other, by: UInt32.self) }
+        for offset in 0..<count where byte(at: offset) != other.byte(at: offset) {
             return false
         }
         return true
+    }
+
+    /// The same for two that are equally long, and no shorter than a word.
+    @inline(__always)
+    private func isEqual<Word: FixedWidthInteger & BitwiseCopyable>(
+        to other: RawSpan, by: Word.Type
+    ) -> Bool {
+        let size = MemoryLayout<Word>.size
+        let last = byteCount - size
+        var offset = 0
+        while offset < last {
+            guard
+                unsafeLoadUnaligned(fromByteOffset: offset, as: Word.self)
+                    == other.unsafeLoadUnaligned(fromByteOffset: offset, as: Word.self)
+            else { return false }
+            offset += size
+        }
+        return unsafeLoadUnaligned(fromByteOffset: last, as: Word.self)
+            == other.unsafeLoadUnaligned(fromByteOffset: last, as: Word.self)
     }
 
     /// A copy.

@@ -123,57 +123,53 @@ enum RecordField: UInt16 {
 
 /// One part's entry in a record, read in place.
 struct PartView: ~Escapable {
-    private let record: RawSpan
-    private let offset: Int
-    private let nameOffset: Int
+    /// The entry: its length is known when this is compiled, so that reading from it checks nothing
+    /// more.
+    private let entry: RawSpan
+    /// The name, and the media type behind it.
+    private let texts: RawSpan
 
+    /// The entry at `offset`, which is inside the record with all its bytes.
     @inline(__always)
     @_lifetime(copy record)
     init(record: RawSpan, at offset: Int) throws(StoreError) {
-        self.record = record
-        self.offset = offset
-        nameOffset = Int(record.integer(at: offset + 60, as: UInt32.self))
-        let textByteCount =
-            Int(record.byte(at: offset + 57)) + Int(record.byte(at: offset + 58))
-        guard nameOffset <= record.byteCount - textByteCount else {
+        entry = record.extracting(offset..<offset + RecordView.partByteCount)
+        let textsOffset = Int(entry.integer(at: 60, as: UInt32.self))
+        let textByteCount = Int(entry.byte(at: 57)) + Int(entry.byte(at: 58))
+        guard textsOffset <= record.byteCount - textByteCount else {
             throw .corrupt("a part's name")
         }
+        texts = record.extracting(textsOffset..<textsOffset + textByteCount)
     }
-
-    @inline(__always)
-    var nameByteCount: Int { Int(record.byte(at: offset + 57)) }
 
     /// True for the part called `payload`.
     @inline(__always)
-    var isDefault: Bool { record.byte(at: offset + 59) == Self.defaultMark }
+    var isDefault: Bool { entry.byte(at: 59) == Self.defaultMark }
 
     static let defaultMark: UInt8 = 1
 
     var name: RawSpan {
         @_lifetime(copy self)
         @inline(__always)
-        get { record.extracting(nameOffset..<nameOffset + nameByteCount) }
+        get { texts.extracting(first: Int(entry.byte(at: 57))) }
     }
 
     var mediaType: RawSpan {
         @_lifetime(copy self)
         @inline(__always)
-        get {
-            let start = nameOffset + nameByteCount
-            return record.extracting(start..<start + Int(record.byte(at: offset + 58)))
-        }
+        get { texts.extracting(last: Int(entry.byte(at: 58))) }
     }
 
     @inline(__always)
     func blob() throws(StoreError) -> BlobReference {
-        let byteCount = record.integer(at: offset + 40, as: UInt64.self)
-        let storedByteCount = record.integer(at: offset + 48, as: UInt64.self)
-        guard let coding = Coding(rawValue: record.byte(at: offset + 56)),
+        let byteCount = entry.integer(at: 40, as: UInt64.self)
+        let storedByteCount = entry.integer(at: 48, as: UInt64.self)
+        guard let coding = Coding(rawValue: entry.byte(at: 56)),
             byteCount <= StoreLimits.payloadByteCountMax,
             storedByteCount <= StoreLimits.payloadByteCountMax
         else { throw .corrupt("a part's byte counts") }
         return BlobReference(
-            digest: Digest(record, at: offset), number: record.integer(at: offset + 32),
+            digest: Digest(entry, at: 0), number: entry.integer(at: 32),
             byteCount: Int(byteCount), storedByteCount: Int(storedByteCount), coding: coding)
     }
 }

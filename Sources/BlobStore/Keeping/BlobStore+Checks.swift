@@ -14,6 +14,14 @@ extension BlobStore {
         }
     }
 
+    /// Gives back what `data.mdb` has allocated at its end and has not needed lately (`ftruncate`).
+    /// Pages in use are never touched. Call it about once a second: what was asked for between two
+    /// calls is kept for one more.
+    public func trimFile() throws(StoreError) {
+        precondition(!isReadOnly, "the store was opened for reading only")
+        try whileWriting { () throws(StoreError) in space.trim() }
+    }
+
     /// Whether a publish could be committed now. Nothing is written, and a commit under way is not
     /// waited for.
     ///

@@ -1,4 +1,5 @@
 internal import LMDB
+internal import Synchronization
 
 /// What a step of freeing did.
 public struct FreeResult: Sendable, Hashable {
@@ -14,65 +15,94 @@ extension BlobStore {
     /// The second step of freeing: removes the chunks of blobs that nothing refers to, in one
     /// bounded transaction with one sync.
     ///
-    /// An orphan is left alone while a lease is held on it, and while a snapshot of this process is
-    /// open that may still find it, since whoever has that snapshot may yet take a lease. Snapshots
-    /// of other processes are safe by LMDB's own rule: pages they can see are not used again.
+    /// An orphan is left alone while a lease is held on it; while a snapshot of this process is open
+    /// that may still find it, since whoever has that snapshot may yet take a lease; and while peers
+    /// of an earlier run may be reading it (``beginLending(at:graceMilliseconds:)``). Snapshots of
+    /// other processes are safe by LMDB's own rule: pages they can see are not used again.
     ///
-    /// - Parameter byteCountMax: stored bytes to free at the most, but at least one chunk.
+    /// - Parameters:
+    ///   - byteCountMax: stored bytes to free at the most, but at least one chunk, and a blob of a
+    ///     few chunks as a whole.
+    ///   - bootMilliseconds: the boot clock's present (`CLOCK_BOOTTIME`), for a process that lends;
+    ///     nil counts as the moment it began to.
     /// - Returns: what was freed; nothing is written or synced when nothing can be.
     /// - Throws: ``StoreError/corrupt(_:)``, ``StoreError/outcomeUnknown(_:)``.
-    public func freeOrphans(byteCountMax: Int) throws(StoreError) -> FreeResult {
+    public func freeOrphans(
+        byteCountMax: Int, bootMilliseconds: Int64? = nil
+    ) throws(StoreError) -> FreeResult {
         let isThere = try withSnapshot { (snapshot) throws(StoreError) in
             var cursor = try snapshot.transaction.cursor(in: tables.orphans)
             return try cursor.first()
         }
         guard isThere else { return FreeResult() }
         return try whileWriting { () throws(StoreError) in
-            // First the views, then the leases: a lease is taken while the view it came from is
-            // still open.
-            let oldestViewed = environment.readers.oldestViewed
-            let (ready, isAll) = try withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.orphans(
-                    before: oldestViewed, byteCountMax: byteCountMax, leases: leases)
+            let rule = freeingRule(bootMilliseconds: bootMilliseconds)
+            let first = freeing.withLock { $0.nextNumberAlone }
+            let found = try withSnapshot { (snapshot) throws(StoreError) in
+                var cursor = try snapshot.transaction.cursor(in: tables.orphans)
+                return try cursor.orphans(
+                    allowedBy: rule, from: first, byteCountMax: byteCountMax,
+                    lookingAt: StoreLimits.freedCountMax)
             }
-            guard !ready.isEmpty else { return FreeResult() }
+            // Where many have to wait, each step looks at some of them.
+            let isCutShort = found.lookedAt >= StoreLimits.freedCountMax && !found.isAll
+            freeing.withLock { $0.nextNumberAlone = isCutShort ? found.nextNumber : 0 }
+            guard !found.ready.isEmpty else { return FreeResult() }
             var result = try inTransaction(
                 growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
             ) { (transaction) throws(StoreError) in
-                try transaction.free(ready, byteCountMax: byteCountMax)
+                try transaction.free(found.ready, byteCountMax: byteCountMax)
             }
-            if !isAll { result.more = true }
+            if !found.isAll { result.more = true }
             return result
         }
     }
+
+    /// What may be freed now. Only inside ``whileWriting(_:)``, and before the transaction that
+    /// frees.
+    func freeingRule(bootMilliseconds: Int64?) -> FreeingRule {
+        // First the views, then the leases: a lease is taken while the view it came from is still
+        // open.
+        let oldestViewed = environment.readers.oldestViewed
+        return FreeingRule(
+            oldestViewed: oldestViewed, leases: leases, lending: lending.withLock { $0 },
+            bootMilliseconds: bootMilliseconds)
+    }
 }
 
-extension Snapshot {
-    /// Orphans that nobody can be reading, up to about `byteCountMax` stored bytes, and whether
-    /// that is all of them.
-    fileprivate borrowing func orphans(
-        before oldestViewed: UInt64, byteCountMax: Int, leases: LeaseTable
-    ) throws(StoreError) -> (ready: [(UInt64, OrphanEntry)], isAll: Bool) {
-        var ready: [(UInt64, OrphanEntry)] = []
-        var bytes = 0
-        var cursor = try transaction.cursor(in: store.tables.orphans)
-        var isThere = try cursor.first()
-        while isThere, bytes <= byteCountMax, ready.count < Self.orphanCountMax {
-            // A damaged one is stepped over, so that it does not keep the others' space for ever;
-            // `verify` names it.
-            if let (number, entry) = try? cursor.orphan(), entry.transaction <= oldestViewed,
-                !leases.isHeld(number)
-            {
-                ready.append((number, entry))
-                bytes += Int(entry.storedByteCount)
-            }
-            isThere = try cursor.next()
-        }
-        return (ready, !isThere)
-    }
+/// Which orphans nobody can be reading.
+struct FreeingRule {
+    /// Orphans of later transactions have to wait.
+    var oldestViewed: UInt64
+    let leases: LeaseTable
+    let lending: PageLending?
+    let bootMilliseconds: Int64?
 
-    /// Orphans freed in one transaction: each takes at least two deletes.
-    private static var orphanCountMax: Int { StoreLimits.transactionPutCountMax / 2 }
+    func allows(_ number: UInt64, _ entry: OrphanEntry) -> Bool {
+        entry.transaction <= oldestViewed && !leases.isHeld(number)
+            && lending?.isReturned(number, entry, bootMilliseconds: bootMilliseconds) != false
+    }
+}
+
+/// Where changes that free on the side go on looking, so that orphans that have to wait are not
+/// looked at again with every change.
+struct FreeingPlace {
+    var nextNumber: UInt64 = 0
+    /// The same for freeing by itself; 0 unless there were too many to look at.
+    var nextNumberAlone: UInt64 = 0
+    /// Set when an orphan turned out to be damaged: a change must not fail for that.
+    /// ``BlobStore/freeOrphans(byteCountMax:bootMilliseconds:)`` goes on, and says what is wrong.
+    var isClosed = false
+}
+
+/// Orphans that may be freed.
+struct ReadyOrphans {
+    var ready: [(UInt64, OrphanEntry)] = []
+    /// Whether the table was walked to its end.
+    var isAll = false
+    /// Behind the last one that was looked at.
+    var nextNumber: UInt64 = 0
+    var lookedAt = 0
 }
 
 extension Cursor {
@@ -82,16 +112,97 @@ extension Cursor {
         let number = UInt64(bigEndian: key.word(at: 0))
         return (number, try OrphanEntry(value, number: number))
     }
+
+    /// Orphans that may be freed, from number `first` on, up to about `byteCountMax` stored bytes.
+    @_lifetime(self: copy self)
+    mutating func orphans(
+        allowedBy rule: FreeingRule, from first: UInt64 = 0, byteCountMax: Int,
+        lookingAt countMax: Int = .max
+    ) throws(StoreError) -> ReadyOrphans {
+        var result = ReadyOrphans(nextNumber: first)
+        var bytes = 0
+        let start = Keys.orphan(first)
+        var isThere = try seek(start.span.bytes)
+        while isThere, bytes <= byteCountMax, result.ready.count < Self.readyCountMax,
+            result.lookedAt < countMax
+        {
+            // A damaged one is stepped over, so that it does not keep the others' space for ever;
+            // `verify` names it.
+            if let (number, entry) = try? orphan() {
+                result.nextNumber = number &+ 1
+                if rule.allows(number, entry) {
+                    result.ready.append((number, entry))
+                    bytes += Int(entry.storedByteCount)
+                }
+            }
+            result.lookedAt += 1
+            isThere = try next()
+        }
+        result.isAll = !isThere
+        return result
+    }
+
+    /// Orphans freed in one transaction: each takes at least two deletes.
+    private static var readyCountMax: Int { StoreLimits.transactionPutCountMax / 2 }
 }
 
 extension ChangeTransaction {
+    /// Frees some of what may be freed, in the transaction of other changes: it costs no sync of its
+    /// own, and the file does not grow by what waits for one.
+    ///
+    /// - Parameter place: where to go on looking, which is moved on.
+    mutating func freeBeside(
+        _ rule: FreeingRule, byteCountMax: Int, _ place: inout FreeingPlace
+    ) throws(StoreError) {
+        let enough = max(
+            UInt64(StoreLimits.freedWithChangesByteCountMin),
+            counters.bytesStored / StoreLimits.freedWithChangesPart)
+        guard counters.orphanBytes >= enough, !place.isClosed else { return }
+        // What this very transaction made an orphan can still be found by whoever opens a view
+        // before it is committed.
+        var rule = rule
+        rule.oldestViewed = min(rule.oldestViewed, transaction.id - 1)
+        let found = try readyOrphans(rule, from: place.nextNumber, byteCountMax: byteCountMax)
+        // At the end it begins at the start again, with the next change.
+        place.nextNumber = found.isAll ? 0 : found.nextNumber
+        do throws(StoreError) {
+            let result = try free(found.ready, byteCountMax: byteCountMax)
+            if result.more, let first = found.ready.first { place.nextNumber = first.0 }
+        } catch {
+            guard case .corrupt = error else { throw error }
+            place.isClosed = true
+        }
+    }
+
+    private borrowing func readyOrphans(
+        _ rule: FreeingRule, from first: UInt64, byteCountMax: Int
+    ) throws(StoreError) -> ReadyOrphans {
+        var cursor = try transaction.cursor(in: tables.orphans)
+        return try cursor.orphans(
+            allowedBy: rule, from: first, byteCountMax: byteCountMax,
+            lookingAt: StoreLimits.freedWithChangesCountMax)
+    }
+
     fileprivate mutating func free(
         _ orphans: [(UInt64, OrphanEntry)], byteCountMax: Int
     ) throws(StoreError) -> FreeResult {
         var result = FreeResult()
         var puts = 0
         for (number, entry) in orphans {
-            while let (key, byteCount) = try firstChunk(of: number, entry) {
+            let isShort = entry.storedByteCount <= Self.shortByteCountMax
+            if isShort {
+                guard
+                    result.blobs == 0
+                        || result.bytes + Int(entry.storedByteCount) <= byteCountMax,
+                    puts < StoreLimits.transactionPutCountMax
+                else {
+                    result.more = true
+                    return result
+                }
+                puts += try removeChunks(of: number, entry)
+                result.bytes += Int(entry.storedByteCount)
+            }
+            while !isShort, let (key, byteCount) = try firstChunk(of: number, entry) {
                 guard
                     result.bytes == 0 || result.bytes + byteCount <= byteCountMax,
                     puts < StoreLimits.transactionPutCountMax
@@ -108,6 +219,22 @@ extension ChangeTransaction {
             puts += 1
         }
         return result
+    }
+
+    /// A blob with no more stored bytes than this is freed as a whole, chunk by chunk without
+    /// looking which are there.
+    private static var shortByteCountMax: UInt64 { UInt64(4 * StoreLimits.chunkByteCountMax) }
+
+    /// - Returns: how many deletes it took.
+    private mutating func removeChunks(
+        of number: UInt64, _ entry: OrphanEntry
+    ) throws(StoreError) -> Int {
+        let size = UInt64(StoreLimits.chunkByteCountMax)
+        let count = Int((entry.storedByteCount + size - 1) / size)
+        for index in 0..<count {
+            try transaction.remove(Keys.chunk(number, index), in: tables.chunks)
+        }
+        return count
     }
 
     /// A chunk of an orphan that is still there: the first, and its bytes; nil when all are gone. A

@@ -14,13 +14,30 @@ final class SpaceReserve: Sendable {
     private let tables: Tables
     private let byteCountMax: Int
     private let payloadByteCountMax: Int
-    /// Bytes of the file that are known to be allocated.
-    private let allocated: Mutex<Int>
+    private let state = Mutex(State())
 
-    /// Room is allocated in steps of this size, or of a sixteenth of the file, up to
-    /// ``stepByteCountMax``.
-    private static let stepByteCount = 1 << 20
-    private static let stepByteCountMax = 16 << 20
+    private struct State {
+        /// Bytes of the file that are known to be allocated.
+        var allocated = 0
+        /// The most that a change asked for since the file was last trimmed, and before that.
+        var growthMax = 0
+        var growthMaxBefore = 0
+    }
+
+    /// Room is allocated in steps of a part of the file, within these bounds: what is allocated and
+    /// not used counts as the file's size, too.
+    private static let stepByteCountRange = 256 << 10...16 << 20
+    private static let stepParts = 32
+
+    private static func step(_ used: Int) -> Int {
+        min(max(stepByteCountRange.lowerBound, used / stepParts), stepByteCountRange.upperBound)
+    }
+
+    /// Steps up to this size are written with zeros, where the changes are small: a write into
+    /// blocks that were written before is synced without a commit of the file system's journal.
+    /// Changes of many bytes would only be written twice.
+    private static let writtenStepByteCountMax = 1 << 20
+    private static let writtenGrowthByteCountMax = 128 << 10
 
     /// The share of the disk that is left to payloads on their way in, at most one of the largest.
     private static let incomingShare = 8
@@ -30,7 +47,6 @@ final class SpaceReserve: Sendable {
         self.tables = tables
         byteCountMax = options.mapByteCountMax
         payloadByteCountMax = options.payloadByteCountMax
-        allocated = Mutex(0)
     }
 
     /// Where a change finds its room.
@@ -53,12 +69,17 @@ final class SpaceReserve: Sendable {
             try requireFreePages(growth)
             return .inFreePages
         }
-        let isThere = allocated.withLock { allocated in
-            if needed <= allocated { return true }
-            let step = min(max(Self.stepByteCount, used / 16), Self.stepByteCountMax)
+        let isThere = state.withLock { state in
+            state.growthMax = max(state.growthMax, growth)
+            if needed <= state.allocated { return true }
+            var step = Self.step(used)
+            let isWritten = growth <= Self.writtenGrowthByteCountMax
+            if isWritten { step = min(step, Self.writtenStepByteCountMax) }
+            let before = fileByteCount
             let end =
                 allocate(to: needed + step, from: used) ?? allocate(to: needed, from: used) ?? 0
-            allocated = max(allocated, end)
+            state.allocated = max(state.allocated, end)
+            if isWritten { writeZeros(from: before, to: end) }
             return end > 0
         }
         if isThere { return .atEnd }
@@ -85,6 +106,41 @@ final class SpaceReserve: Sendable {
         }
     }
 
+    /// Writes zeros to what has just been allocated. Where that fails the room is there all the
+    /// same; the next commit's sync takes the zeros along.
+    private func writeZeros(from start: Int, to end: Int) {
+        guard start < end, end - start <= Self.writtenStepByteCountMax * 4 else { return }
+        let zeros = [UInt8](repeating: 0, count: end - start)
+        var written = 0
+        zeros.withUnsafeBytes { zeros in
+            while written < zeros.count {
+                let rest = UnsafeRawBufferPointer(rebasing: zeros[written...])
+                let count = pwrite(
+                    environment.dataDescriptor, rest.baseAddress, rest.count,
+                    off_t(start + written))
+                guard count > 0 else { return }
+                written += count
+            }
+        }
+    }
+
+    /// Gives back room at the end of the file that changes have not asked for lately. Only while
+    /// nothing is written.
+    func trim() {
+        let used = environment.usedByteCount
+        state.withLock { state in
+            let growth = max(state.growthMax, state.growthMaxBefore)
+            state.growthMaxBefore = state.growthMax
+            state.growthMax = 0
+            let kept = used + growth + StoreLimits.reserveByteCount
+            // Not for a little, so that the file does not go up and down with every change.
+            guard fileByteCount > kept + Self.step(used) else { return }
+            if ftruncate(environment.dataDescriptor, off_t(kept)) == 0 {
+                state.allocated = min(state.allocated, kept)
+            }
+        }
+    }
+
     /// Without room to grow, a change may still fit into pages that are free in the file: twice
     /// what it needs, since a chunk wants neighbouring ones.
     private func requireFreePages(_ growth: Int) throws(StoreError) {
@@ -98,7 +154,7 @@ final class SpaceReserve: Sendable {
     /// that a file shorter than its last page is always one that was cut.
     func coverLastPage() {
         let used = environment.usedByteCount
-        let isCovered = allocated.withLock { $0 >= used }
+        let isCovered = state.withLock { $0.allocated >= used }
         guard !isCovered else { return }
         let descriptor = environment.dataDescriptor
         var status = stat()

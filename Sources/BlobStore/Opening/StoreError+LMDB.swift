@@ -62,6 +62,16 @@ extension WriteTransaction {
 
     /// - Returns: false when it was not there.
     @discardableResult
+    mutating func remove(_ key: ChunkKey, in table: Table) throws(StoreError) -> Bool {
+        do throws(LMDBError) {
+            return try delete(key.bytes, in: table)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// - Returns: false when it was not there.
+    @discardableResult
     mutating func remove(_ key: [UInt8], in table: Table) throws(StoreError) -> Bool {
         do throws(LMDBError) {
             return try delete(key.span.bytes, in: table)

@@ -8,25 +8,33 @@ extension BlobStore {
     ///
     /// - Throws: what `body` throws; ``StoreError/readersFull`` when as many snapshots are open as
     ///   there may be.
-    @inline(__always)
+    @inlinable
     public func withSnapshot<Result>(
         _ body: (borrowing Snapshot) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        try body(try makeSnapshot())
+        // The snapshot counts no reference to the store: this one holds until it has ended.
+        defer { withExtendedLifetime(self) {} }
+        return try body(try makeUnkeptSnapshot())
     }
 
     /// The same for a `body` that throws errors of its own.
     @_disfavoredOverload
+    @inlinable
     public func withSnapshot<Result>(
         _ body: (borrowing Snapshot) throws -> Result
     ) throws -> Result {
-        try body(try makeSnapshot())
+        defer { withExtendedLifetime(self) {} }
+        return try body(try makeUnkeptSnapshot())
     }
 
     /// A snapshot that is ended by letting go of it. Prefer ``withSnapshot(_:)``.
     @available(*, noasync, message: "a snapshot must not be held across a suspension")
     @inline(__always)
-    public func makeSnapshot() throws(StoreError) -> Snapshot { try Snapshot(self) }
+    public func makeSnapshot() throws(StoreError) -> Snapshot { try Snapshot(self, isKept: true) }
+
+    /// A snapshot that counts no reference: the caller keeps this store until it has ended.
+    @usableFromInline
+    func makeUnkeptSnapshot() throws(StoreError) -> Snapshot { try Snapshot(self, isKept: false) }
 
     /// Calls `body` with a part of a notification, in place.
     ///
@@ -41,14 +49,24 @@ extension BlobStore {
     ///
     /// - Returns: what `body` returned; nil when there is no such part, or it has expired at `now`.
     /// - Throws: what `body` throws, and ``StoreError``.
+    @inlinable
     public func withPayload<Result>(
         for id: String, part: String = "payload", asOf now: Timestamp,
         _ body: (Payload) throws -> Result
     ) throws -> Result? {
-        let id = Array(id.utf8)
-        let part = Array(part.utf8)
-        let snapshot = try makeSnapshot()
-        switch try snapshot.payload(for: id.span.bytes, part: part.span.bytes, asOf: now) {
+        // The snapshot counts no reference to the store: this one holds until it has ended.
+        defer { withExtendedLifetime(self) {} }
+        return try Self.read(try makeUnkeptSnapshot(), id, part, now, body)
+    }
+
+    // A function of its own, because a snapshot in a variable of an inlined one is given a box.
+    @inlinable
+    @inline(__always)
+    static func read<Result>(
+        _ snapshot: borrowing Snapshot, _ id: String, _ part: String, _ now: Timestamp,
+        _ body: (Payload) throws -> Result
+    ) throws -> Result? {
+        switch try snapshot.payload(for: id, part: part, asOf: now) {
         case .found(let payload): return try body(payload)
         case .expired, .missing: return nil
         }
@@ -61,10 +79,8 @@ extension BlobStore {
     public func ownedPayload(
         for id: String, part: String = "payload", asOf now: Timestamp, range: Range<Int>? = nil
     ) throws(StoreError) -> [UInt8]? {
-        let id = Array(id.utf8)
-        let part = Array(part.utf8)
         let snapshot = try makeSnapshot()
-        switch try snapshot.payload(for: id.span.bytes, part: part.span.bytes, asOf: now) {
+        switch try snapshot.payload(for: id, part: part, asOf: now) {
         case .found(let payload): return try payload.ownedBytes(in: range)
         case .expired, .missing: return nil
         }

@@ -26,6 +26,14 @@ struct ChunkReader: ~Escapable {
             let value = try value(of: blob, at: index)
             return value.extracting(Chunk.checksumByteCount..<value.byteCount)
         }
+        return try firstRead(of: blob, at: index, ordinal: ordinal)
+    }
+
+    @inline(never)
+    @_lifetime(copy self)
+    private func firstRead(
+        of blob: BlobReference, at index: Int, ordinal: UInt64
+    ) throws(StoreError) -> RawSpan {
         let bytes = try checkedChunk(of: blob, at: index)
         store._withUnsafeGuaranteedRef { $0.verifiedChunks.insert(ordinal) }
         return bytes

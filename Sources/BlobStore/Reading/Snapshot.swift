@@ -7,17 +7,28 @@ internal import LMDB
 /// inside.
 public struct Snapshot: ~Copyable {
     let transaction: ReadTransaction
-    let store: BlobStore
+    // Unretained: the transaction keeps the store, or whoever made this snapshot does. Counting
+    // references here would cost more than the lookup's own bookkeeping.
+    private let unretainedStore: Unmanaged<BlobStore>
 
-    @available(*, noasync, message: "a snapshot must not be held across a suspension")
+    /// The store it is of.
+    var store: BlobStore {
+        @inline(__always)
+        get { unretainedStore.takeUnretainedValue() }
+    }
+
+    /// - Parameter isKept: whether the snapshot keeps its store. Where it does not, no reference is
+    ///   counted, and the caller keeps the store until the snapshot has ended.
     @inline(__always)
-    init(_ store: BlobStore) throws(StoreError) {
+    init(_ store: BlobStore, isKept: Bool) throws(StoreError) {
         do throws(LMDBError) {
-            transaction = try store.environment.readers.begin()
+            transaction =
+                isKept
+                ? try store.readers.begin(keeping: store) : try store.readers.beginUnkept()
         } catch {
             throw StoreError(error)
         }
-        self.store = store
+        unretainedStore = .passUnretained(store)
     }
 
     /// A part of a notification, for reading in place.
@@ -39,16 +50,35 @@ public struct Snapshot: ~Copyable {
     ) throws(StoreError) -> PayloadLookup {
         guard let value = try lookup(id) else { return .missing }
         let record = try RecordView(value)
-        if !store.verifiedRecords.contains(record.revision) {
-            try record.check(id: id)
-            store.verifiedRecords.insert(record.revision)
+        let isVerified = unretainedStore._withUnsafeGuaranteedRef {
+            $0.verifiedRecords.contains(record.revision)
         }
+        if !isVerified { try verify(record, id: id) }
         guard record.expiresAt > now else { return .expired }
         guard let entry = try record.part(named: part) else { return .missing }
         let payload = Payload(
             ChunkReader(self), blob: try entry.blob(), mediaType: entry.mediaType, record: record)
         // The record's bytes and the reader are both borrowed from this snapshot.
         return unsafe .found(_overrideLifetime(payload, borrowing: self))
+    }
+
+    /// The same for names as Swift has them. Its own function, so that the callers it is inlined
+    /// into stay small.
+    @usableFromInline
+    @_lifetime(borrow self)
+    borrowing func payload(
+        for id: String, part: String, asOf now: Timestamp
+    ) throws(StoreError) -> PayloadLookup {
+        let id = id.utf8.span
+        let part = part.utf8.span
+        return try payload(for: id.bytes, part: part.bytes, asOf: now)
+    }
+
+    /// Computes a record's checksum, the first time it is read.
+    @inline(never)
+    private borrowing func verify(_ record: RecordView, id: RawSpan) throws(StoreError) {
+        try record.check(id: id)
+        store.verifiedRecords.insert(record.revision)
     }
 
     /// A copy of a notification's record. One B-tree lookup.
@@ -120,7 +150,8 @@ public struct Snapshot: ~Copyable {
     @_lifetime(borrow self)
     private borrowing func lookup(_ id: RawSpan) throws(StoreError) -> RawSpan? {
         guard id.byteCount > 0 && id.byteCount <= StoreLimits.idByteCountMax else { return nil }
-        return try transaction.view.get(id, in: store.tables.notifications)
+        let table = unretainedStore._withUnsafeGuaranteedRef { $0.tables.notifications }
+        return try transaction.view.get(id, in: table)
     }
 }
 

@@ -15,6 +15,7 @@ public struct Digest: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Reads 32 raw bytes at `offset`, which the caller has checked to be there.
+    @inline(__always)
     init(_ bytes: RawSpan, at offset: Int) {
         words = (
             UInt64(bigEndian: bytes.word(at: offset)),
@@ -48,6 +49,18 @@ public struct Digest: Sendable, Hashable, CustomStringConvertible {
         self = digest
     }
 
+    /// The 32 raw bytes.
+    public var rawBytes: InlineArray<32, UInt8> {
+        var bytes = InlineArray<32, UInt8>(repeating: 0)
+        var span = bytes.mutableSpan
+        var raw = span.mutableBytes
+        raw.storeBytes(of: words.0.bigEndian, toByteOffset: 0, as: UInt64.self)
+        raw.storeBytes(of: words.1.bigEndian, toByteOffset: 8, as: UInt64.self)
+        raw.storeBytes(of: words.2.bigEndian, toByteOffset: 16, as: UInt64.self)
+        raw.storeBytes(of: words.3.bigEndian, toByteOffset: 24, as: UInt64.self)
+        return bytes
+    }
+
     /// Appends the 32 raw bytes.
     public func append(to bytes: inout [UInt8]) {
         bytes.appendBigEndian(words.0)
@@ -58,19 +71,32 @@ public struct Digest: Sendable, Hashable, CustomStringConvertible {
 
     /// Appends 64 lower-case hexadecimal digits, without making a string.
     public func appendHex(to bytes: inout [UInt8]) {
-        Self.appendHex(words.0, to: &bytes)
-        Self.appendHex(words.1, to: &bytes)
-        Self.appendHex(words.2, to: &bytes)
-        Self.appendHex(words.3, to: &bytes)
+        var digits = InlineArray<64, UInt8>(repeating: 0)
+        var span = digits.mutableSpan
+        var raw = span.mutableBytes
+        let all: InlineArray<4, UInt64> = [words.0, words.1, words.2, words.3]
+        for index in 0..<4 {
+            let word = all[index]
+            raw.storeBytes(
+                of: Self.hex(UInt32(truncatingIfNeeded: word >> 32)).bigEndian,
+                toByteOffset: 16 * index, as: UInt64.self)
+            raw.storeBytes(
+                of: Self.hex(UInt32(truncatingIfNeeded: word)).bigEndian,
+                toByteOffset: 16 * index + 8, as: UInt64.self)
+        }
+        digits.span.bytes.withUnsafeBytes { bytes.append(contentsOf: $0) }
     }
 
-    private static func appendHex(_ word: UInt64, to bytes: inout [UInt8]) {
-        var shift: UInt64 = 64
-        while shift > 0 {
-            shift -= 4
-            let digit = UInt8(truncatingIfNeeded: word >> shift) & 0xF
-            bytes.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
-        }
+    /// The eight hexadecimal digits of a number, in one word, all at once.
+    private static func hex(_ value: UInt32) -> UInt64 {
+        // Four bits to a byte: halves are moved apart three times.
+        var nibbles = UInt64(value)
+        nibbles = (nibbles | nibbles << 16) & 0x0000_FFFF_0000_FFFF
+        nibbles = (nibbles | nibbles << 8) & 0x00FF_00FF_00FF_00FF
+        nibbles = (nibbles | nibbles << 4) & 0x0F0F_0F0F_0F0F_0F0F
+        // A nibble over 9 reaches the fifth bit when 6 is added: those are letters.
+        let letters = (nibbles &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return nibbles &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
     }
 
     /// `sha256:` and 64 hexadecimal digits.

@@ -55,6 +55,17 @@ public enum StoreLimits {
     /// The least and the most a store may be opened with.
     static let mapByteCountRange = 4 << 20...1 << 46
     static let readerCountRange = 1...1 << 16
+    /// How long after a run has ended its peers may still read pages of `data.mdb` that it lent
+    /// them, in milliseconds of the boot clock.
+    public static let lendingGraceMilliseconds: Int64 = 60_000
+    /// Changes free something beside what they do when the orphans' stored bytes are at least this
+    /// many, and at least this part of all live ones: many together touch fewer pages each.
+    static let freedWithChangesByteCountMin = 512 << 10
+    static let freedWithChangesPart: UInt64 = 32
+    /// Orphans that changes look at, to free some of them.
+    static let freedWithChangesCountMax = 512
+    /// Orphans that freeing by itself looks at in one step.
+    static let freedCountMax = 32_768
     /// Room in `data.mdb` kept back for deletes and expiry when the disk is full.
     static let reserveByteCount = 1 << 20
 }

@@ -1,4 +1,5 @@
 internal import LMDB
+internal import Synchronization
 
 extension BlobStore {
     /// Does `changes`, in order, and returns once they are on disk.
@@ -7,16 +8,24 @@ extension BlobStore {
     /// all that is waiting. Each change has its own outcome: one that is refused does not touch the
     /// others.
     ///
+    /// - Parameters:
+    ///   - freedByteCountMax: of what nothing refers to any more, as many stored bytes are freed
+    ///     beside the changes (``freeOrphans(byteCountMax:bootMilliseconds:)``) when there is enough
+    ///     of it to be worth while, without a sync of its own. 0: none.
+    ///   - bootMilliseconds: the boot clock's present, for freeing.
     /// - Returns: an outcome for each change, in their order.
     /// - Throws: ``StoreError/outcomeUnknown(_:)`` only: a sync failed, so what became of the
     ///   changes is not known. Stop the process.
     public func apply(
-        _ changes: [Change], asOf now: Timestamp
+        _ changes: [Change], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
+        bootMilliseconds: Int64? = nil
     ) throws(StoreError) -> [Outcome] {
         precondition(!isReadOnly, "the store was opened for reading only")
         return try whileWriting { () throws(StoreError) in
             var outcomes: [Outcome] = []
             outcomes.reserveCapacity(changes.count)
+            let side = SideFreeing(
+                byteCountMax: freedByteCountMax, bootMilliseconds: bootMilliseconds)
             var index = 0
             while index < changes.count {
                 if changes[index].isStaged {
@@ -25,7 +34,7 @@ extension BlobStore {
                     continue
                 }
                 let batch = batch(of: changes, from: index)
-                outcomes += try applyTogether(changes, batch, asOf: now)
+                outcomes += try applyTogether(changes, batch, asOf: now, side)
                 index = batch.range.upperBound
             }
             return outcomes
@@ -64,6 +73,13 @@ extension BlobStore {
         var growth: Int
     }
 
+    /// What is freed beside changes.
+    private struct SideFreeing {
+        var byteCountMax: Int
+        var bootMilliseconds: Int64?
+        static let none = SideFreeing(byteCountMax: 0, bootMilliseconds: nil)
+    }
+
     /// The batch that begins at `start`: up to the limits of a transaction, or to a change that is
     /// written ahead. A blob that is stored, or comes twice, adds its bytes once or not at all.
     private func batch(
@@ -72,12 +88,14 @@ extension BlobStore {
         var puts = 0
         var bytes = 0
         var digests: Set<Digest> = []
+        // Nil when too many are open: everything then counts as new.
+        let snapshot = try? makeSnapshot()
         var index = start
         while index < changes.count, index - start < countMax, !changes[index].isStaged {
             var cost = changes[index].bookkeepingCost
             if case .publish(let publication) = changes[index],
                 digests.insert(publication.payload.digest).inserted,
-                (try? contains(publication.payload.digest)) != true
+                (try? snapshot?.blobEntry(publication.payload.digest)) == nil
             {
                 cost.puts += publication.payload.checksums.count
                 cost.bytes += publication.payload.chunkCost
@@ -98,17 +116,27 @@ extension BlobStore {
     /// Does a batch in one transaction; when that fails, one by one, so that only those that cannot
     /// be done are refused.
     private func applyTogether(
-        _ changes: [Change], _ batch: Batch, asOf now: Timestamp
+        _ changes: [Change], _ batch: Batch, asOf now: Timestamp, _ side: SideFreeing
     ) throws(StoreError) -> [Outcome] {
         let together = changes[batch.range]
+        var place = freeing.withLock { $0 }
         do throws(StoreError) {
-            return try inTransaction(
+            let rule =
+                side.byteCountMax > 0
+                ? freeingRule(bootMilliseconds: side.bootMilliseconds) : nil
+            let outcomes = try inTransaction(
                 growth: batch.growth, asOf: now, isPublishing: together.contains { $0.isPublish }
             ) { (transaction) throws(StoreError) in
                 var outcomes: [Outcome] = []
+                outcomes.reserveCapacity(together.count)
                 for change in together { outcomes.append(try transaction.apply(change)) }
+                if let rule {
+                    try transaction.freeBeside(rule, byteCountMax: side.byteCountMax, &place)
+                }
                 return outcomes
             }
+            freeing.withLock { $0 = place }
+            return outcomes
         } catch {
             if case .outcomeUnknown = error { throw error }
             if together.count == 1 { return [.refused(error)] }
@@ -116,7 +144,7 @@ extension BlobStore {
         var outcomes: [Outcome] = []
         for index in batch.range {
             let alone = self.batch(of: changes, from: index, countMax: 1)
-            outcomes += try applyTogether(changes, alone, asOf: now)
+            outcomes += try applyTogether(changes, alone, asOf: now, .none)
         }
         return outcomes
     }

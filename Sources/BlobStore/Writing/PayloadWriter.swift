@@ -13,9 +13,19 @@ public struct PayloadWriter: ~Copyable, Sendable {
     /// How many bytes were appended.
     public var byteCount: Int { content.byteCount }
 
-    init(_ store: BlobStore) {
+    init(_ store: BlobStore, expecting byteCount: Int) {
         self.store = store
-        content = .memory([])
+        var held: [UInt8] = []
+        // What will not stay in memory is not expected there.
+        if byteCount <= StoreLimits.payloadInMemoryByteCountMax { held.reserveCapacity(byteCount) }
+        content = .memory(held)
+    }
+
+    /// Whether ``finish(mediaType:)`` only reads bytes that are in memory, once: no compression, and
+    /// no file.
+    public func finishesAtOnce(mediaType: String) -> Bool {
+        guard case .memory(let bytes) = content else { return false }
+        return !Compression.isWorthTrying(mediaType, byteCount: bytes.count)
     }
 
     /// Takes in some more bytes, hashing them as they come.
@@ -102,8 +112,13 @@ extension Digest {
 }
 
 extension BlobStore {
-    /// A writer for a new payload. Costs nothing until bytes are appended.
-    public func makePayloadWriter() -> PayloadWriter { PayloadWriter(self) }
+    /// A writer for a new payload.
+    ///
+    /// - Parameter byteCount: how many bytes are to come, where that is known: memory for them is had
+    ///   at once, and they are not moved while they come. It is no promise.
+    public func makePayloadWriter(expecting byteCount: Int = 0) -> PayloadWriter {
+        PayloadWriter(self, expecting: byteCount)
+    }
 
     /// Whether a blob of that digest is stored. One B-tree lookup.
     func contains(_ digest: Digest) throws(StoreError) -> Bool {

@@ -82,9 +82,21 @@ struct ServeCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "How long payloads that an earlier run may have sent are not freed after its end.",
+            valueName: "time", visibility: .hidden))
+    var lendingGrace: DurationText = DurationText(seconds: 60)
+
+    @Option(
+        help: ArgumentHelp(
             "The shortest payload sent by sendfile, uncopied. 0: none, for clients that splice.",
             valueName: "size"))
     var sendfileMin: ByteCountText = ByteCountText(DaemonLimits().linkedByteCountMin)
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a worker looks for the next request before it sleeps. 0: not at all.",
+            valueName: "microseconds"))
+    var spin: Int = DaemonLimits().spinMicroseconds
 
     @Option(help: ArgumentHelp("The most the store's file may grow to.", valueName: "size"))
     var mapSize: ByteCountText = ByteCountText(StoreLimits.mapByteCountDefault)
@@ -158,8 +170,11 @@ struct ServeCommand: ParsableCommand {
             "--drain-timeout", drainTimeout.milliseconds, 0...day)
         limits.sweepMilliseconds = try Self.check(
             "--sweep-interval", sweepInterval.milliseconds, 1...day)
+        limits.lendingGraceMilliseconds = try Self.check(
+            "--lending-grace", lendingGrace.milliseconds, 0...day)
         limits.linkedByteCountMin = try Self.check(
             "--sendfile-min", sendfileMin.byteCount, 0...1 << 40)
+        limits.spinMicroseconds = try Self.check("--spin", spin, 0...1_000)
         return limits
     }
 

@@ -33,6 +33,7 @@ enum Daemon {
             let signals = try OwnedDescriptor(
                 taking: clinux_stop_signals(), from: "signalfd")
             let store = try open(options)
+            try beginLending(store, options, log)
             let socket = try SocketFile(
                 path: options.socketPath, mode: options.socketMode, group: options.socketGroup)
             let end: End
@@ -54,6 +55,18 @@ enum Daemon {
             throw error
         } catch {
             throw Failure(description: "\(error)")
+        }
+    }
+
+    /// Large payloads leave by `sendfile`, which lends their pages to whoever reads them.
+    private static func beginLending(
+        _ store: BlobStore, _ options: DaemonOptions, _ log: Logger
+    ) throws {
+        do {
+            try store.beginLending(
+                at: .now, graceMilliseconds: Int64(options.limits.lendingGraceMilliseconds))
+        } catch StoreError.full {
+            log.warning("No space to note this start: payloads are copied, not sent from the file")
         }
     }
 
@@ -106,8 +119,9 @@ private struct RunningDaemon {
             store, limits: options.limits, counters: counters, log: log,
             onOutcomeUnknown: { failure.signal.give() })
         let publishers = try PublisherPool()
-        let pages = options.limits.linkedByteCountMin > 0 ? store.dataPages() : nil
-        if pages == nil, options.limits.linkedByteCountMin > 0 {
+        let lends = options.limits.linkedByteCountMin > 0 && store.mayLend
+        let pages = lends ? store.dataPages() : nil
+        if pages == nil, lends {
             log.warning("data.mdb is not found in /proc/self/maps: all payloads are copied")
         }
         environment = WorkerEnvironment(

@@ -25,9 +25,15 @@ struct DaemonLimits: Sendable {
     /// How often the writer looks for what has expired.
     var sweepMilliseconds = 1_000
 
+    /// How long what an earlier run may have lent to its peers is not freed after its end.
+    var lendingGraceMilliseconds = 60_000
     /// Payloads of at least so many bytes leave by `sendfile`, straight from the page cache; what
     /// is shorter is cheaper to copy. 0: none do.
     var linkedByteCountMin = 16 << 10
+
+    /// How long a worker that has just answered looks for the next request before it sleeps, in
+    /// microseconds; 0: not at all. See ``IdleSpin``.
+    var spinMicroseconds = 50
 
     // Fixed ones.
 
@@ -61,6 +67,8 @@ struct DaemonLimits: Sendable {
     static let changeBatchCountMax = 1_024
     /// Expired notifications one sweep removes.
     static let sweepCountMax = 1_024
+    /// Orphaned bytes that are freed in one transaction with changes.
+    static let freedWithChangesByteCountMax = 8 << 20
     /// Orphaned bytes one step frees.
     static let freedByteCountMax = 32 << 20
     /// How often readers that died without a word are looked for (`mdb_reader_check`).
@@ -68,6 +76,7 @@ struct DaemonLimits: Sendable {
     /// How often deadlines are checked.
     static let tickMilliseconds = 250
     /// Payloads up to this size are finished on the worker; longer ones, which may take long to
-    /// compress, elsewhere.
+    /// compress, elsewhere. What is in memory and is not compressed at all is finished on the worker,
+    /// too: it takes less than it does to wake another thread.
     static let inlineFinishByteCountMax = 4 << 10
 }

@@ -78,6 +78,8 @@ final class BlobStream {
     let isLinked: Bool
     /// Set for a gzip-coded blob that the client wants as it was given.
     let inflater: Inflater?
+    /// Bytes as given, before the first wanted one, that are still to be inflated and left out.
+    private(set) var unwantedByteCount = 0
     /// Inflated bytes that the socket has not taken yet, and how many of them it has.
     var inflated: [UInt8] = []
     var inflatedSent = 0
@@ -102,13 +104,23 @@ final class BlobStream {
         position = from
         end = upTo
         isLinked = false
-        let inflater = try Inflater(blob)
-        if from > 0 { try inflater.skip(from, from: snapshot) }
-        self.inflater = inflater
+        inflater = try Inflater(blob)
+        unwantedByteCount = from
         lease = snapshot.lease(blob)
     }
 
     var isAtEnd: Bool { position >= end }
+
+    /// Inflates some of what is not wanted.
+    ///
+    /// - Returns: how many bytes that was; 0 when the next byte is a wanted one.
+    func skip(in snapshot: borrowing Snapshot) throws(StoreError) -> Int {
+        guard unwantedByteCount > 0, let inflater else { return 0 }
+        let count = min(unwantedByteCount, Inflater.pieceByteCount)
+        try inflater.skip(count, from: snapshot)
+        unwantedByteCount -= count
+        return count
+    }
 
     /// So many bytes have been sent.
     func advance(_ count: Int) {

@@ -52,6 +52,8 @@ final class ResponseSender {
         }
         let sent = connection.sentByteCount - before
         budget -= sent
+        // Mostly everything went, and nothing of it was lent.
+        if sent == batch.byteCount, !batch.isLinked { return }
         queueRest(of: batch, after: sent, to: connection, in: snapshot)
     }
 
@@ -85,6 +87,12 @@ final class ResponseSender {
                 budget -= count
             case .blob(let stream):
                 do throws(StoreError) {
+                    // Inflating takes its share of the turn, whether it is sent or not.
+                    let skipped = try stream.skip(in: snapshot)
+                    if skipped > 0 {
+                        budget -= skipped
+                        continue
+                    }
                     let sent =
                         stream.inflater == nil
                         ? try sendStored(stream, to: connection, in: snapshot)

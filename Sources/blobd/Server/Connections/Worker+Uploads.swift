@@ -31,7 +31,9 @@ extension Worker {
     private func begin(
         _ upload: Upload, _ reservation: BodyReservation, _ connection: Connection
     ) {
-        upload.begin(environment.store.makePayloadWriter(), reservation)
+        let writer = environment.store.makePayloadWriter(
+            expecting: Int(clamping: upload.missingByteCount ?? 0))
+        upload.begin(writer, reservation)
         connection.phase = .body(upload)
         // Everything in the head has been checked, and there is room: the client may send.
         guard upload.expectsContinue else { return }
@@ -96,11 +98,14 @@ extension Worker {
             return
         }
         guard let writer = upload.takeWriter() else { return }
+        let isShort =
+            upload.byteCount <= DaemonLimits.inlineFinishByteCountMax
+            || writer.finishesAtOnce(mediaType: upload.draft.mediaType)
         let job = PublishJob(
             upload.draft, writer: writer, connection: connection.address,
             reservation: upload.reservation)
         upload.reservation = nil
-        if upload.byteCount <= DaemonLimits.inlineFinishByteCountMax {
+        if isShort {
             job.run(environment.writer)
         } else {
             environment.publishers.submit(job)

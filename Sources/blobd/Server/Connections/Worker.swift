@@ -1,5 +1,7 @@
 import BlobProtocol
 import BlobStore
+import CLinux
+import Glibc
 import Logging
 
 /// What all workers share.
@@ -42,6 +44,9 @@ final class Worker {
     private var line: [ConnectionToken] = []
     private var nextTick = Instant.now
     private(set) var isStopping = false
+    private var spin: IdleSpin
+    /// Whether the last turns answered requests by themselves, and none waits for another thread.
+    private var hasAnswered = false
     private var stopsAt: Instant?
 
     init(
@@ -55,6 +60,7 @@ final class Worker {
             statistics: environment.statistics, log: environment.log)
         sender = ResponseSender(
             counters: counters, pages: environment.pages, log: environment.log)
+        spin = IdleSpin(microseconds: environment.limits.spinMicroseconds)
         poller = try Poller()
         try poller.add(inbox.signalNumber, token: ConnectionToken.worker.rawValue, .input)
     }
@@ -64,9 +70,10 @@ final class Worker {
         var input = InputBuffer()
         var batch = AnswerBatch(linkedByteCountMin: environment.linkedByteCountMin)
         while true {
-            let count = poller.wait(milliseconds: pause)
+            let count = wait()
             now = .now
             handler.beginTurn()
+            hasAnswered = count > 0
             for index in 0..<count {
                 let event = poller.event(index)
                 let token = ConnectionToken(rawValue: event.token)
@@ -80,6 +87,25 @@ final class Worker {
             if now >= nextTick { checkDeadlines(&batch) }
             if isStopping, shouldEnd() { return }
         }
+    }
+
+    /// Waits for events: for a moment awake, if that has been worth while, then asleep.
+    private func wait() -> Int {
+        // Nobody waits awake for what other threads do.
+        if line.isEmpty, hasAnswered, spin.begins() {
+            let end = spin.end(from: clinux_monotonic_ns())
+            repeat {
+                let count = poller.wait(milliseconds: 0)
+                if count > 0 {
+                    spin.succeeded()
+                    return count
+                }
+                // Whoever else wants this core has it first.
+                sched_yield()
+            } while clinux_monotonic_ns() < end
+            spin.failed()
+        }
+        return poller.wait(milliseconds: pause)
     }
 
     /// How long to wait for events at the most.
@@ -148,6 +174,7 @@ final class Worker {
                 connection.socket.number, token: connection.token.rawValue, interest)
         }
         let awaited = connection.awaited
+        if awaited == .ours { hasAnswered = false }
         if awaited != connection.deadline.kind {
             connection.deadline.wait(for: awaited, now: now, progress: connection.progress)
         }

@@ -1,4 +1,5 @@
 import BlobStore
+import CLinux
 import Logging
 import Synchronization
 
@@ -65,9 +66,6 @@ final class WriterThread: Sendable {
         private var nextSweep = Instant.now
         private var nextReaderCheck = Instant.now
         private var isFull = false
-        /// Stored bytes published since the last look at what can be freed. What replaces others
-        /// leaves about as many bytes behind, which must not pile up until the clock says so.
-        private var publishedByteCount = 0
         private var failure: StoreError?
         private var trouble: TroubleLog
 
@@ -85,9 +83,7 @@ final class WriterThread: Sendable {
                     return
                 }
                 let now = Instant.now
-                if now >= nextSweep || publishedByteCount >= DaemonLimits.freedByteCountMax {
-                    keep(asOf: now)
-                }
+                if now >= nextSweep { keep(asOf: now) }
                 if batch.isEmpty {
                     let pause = max(0, nextSweep.milliseconds(since: now) + 1)
                     writer.signal.wait(milliseconds: pause)
@@ -116,7 +112,11 @@ final class WriterThread: Sendable {
             var outcomes: [Outcome] = []
             if !changes.isEmpty {
                 do throws(StoreError) {
-                    outcomes = try writer.store.apply(changes, asOf: .now)
+                    // What replaces others leaves about as many bytes behind, which must not pile up
+                    // until the clock says so: they are freed in the same commits.
+                    outcomes = try writer.store.apply(
+                        changes, asOf: .now, freeing: DaemonLimits.freedWithChangesByteCountMax,
+                        bootMilliseconds: .bootMilliseconds)
                     writer.counters.batches.add()
                 } catch {
                     fail(error)
@@ -140,7 +140,6 @@ final class WriterThread: Sendable {
             switch outcome {
             case .published(let record, let created):
                 writer.counters.publishes.add()
-                publishedByteCount += record.parts.reduce(0) { $0 + $1.storedByteCount }
                 noteFull(false)
                 return .published(record, created: created)
             case .deleted:
@@ -185,7 +184,6 @@ final class WriterThread: Sendable {
         /// Removes what has expired and frees what nobody refers to, each in bounded steps.
         private mutating func keep(asOf now: Instant) {
             nextSweep = now.after(milliseconds: writer.limits.sweepMilliseconds)
-            publishedByteCount = 0
             guard failure == nil else { return }
             var hasMore = false
             do throws(StoreError) {
@@ -202,8 +200,10 @@ final class WriterThread: Sendable {
                     }
                 }
                 let freed = try writer.store.freeOrphans(
-                    byteCountMax: DaemonLimits.freedByteCountMax)
+                    byteCountMax: DaemonLimits.freedByteCountMax,
+                    bootMilliseconds: .bootMilliseconds)
                 hasMore = hasMore || freed.more
+                try writer.store.trimFile()
                 if now >= nextReaderCheck {
                     nextReaderCheck = now.after(milliseconds: DaemonLimits.readerCheckMilliseconds)
                     let dead = try writer.store.checkReaders()

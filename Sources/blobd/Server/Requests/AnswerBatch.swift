@@ -63,11 +63,15 @@ struct AnswerBatch: ~Copyable {
     /// was given to ``map(_:in:)``: a batch is filled and sent inside one `withSnapshot`, and reset
     /// before the next.
     private(set) var mapped: [UnsafeRawBufferPointer] = []
-    /// How many bytes there are to be sent from ``heads`` and ``mapped``.
-    private(set) var mappedByteCount = 0
+    private var mappedByteCount = 0
     private var mappedByteCountBefore = 0
     /// Whether the last answer is a long one, of which only the beginning is here.
     private var isOpen = false
+    /// Whether one of the answers has a linked body.
+    private(set) var isLinked = false
+    /// How many bytes there are to be sent from ``heads`` and ``mapped``; more will follow where
+    /// the last answer is a long one.
+    var byteCount: Int { isOpen ? .max : heads.count + mappedByteCount }
     /// From how many bytes on a body is linked and not copied.
     private let linkedByteCountMin: Int
 
@@ -100,6 +104,7 @@ struct AnswerBatch: ~Copyable {
         mappedByteCount = 0
         mappedByteCountBefore = 0
         isOpen = false
+        isLinked = false
     }
 
     /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. It
@@ -138,6 +143,7 @@ struct AnswerBatch: ~Copyable {
         case .stored(let range):
             isWhole = mappedByteCount - mappedByteCountBefore == range.byteCount
             isLinked = range.byteCount >= linkedByteCountMin
+            if isLinked { self.isLinked = true }
         case .inflated: isWhole = false
         }
         mappedByteCountBefore = mappedByteCount

@@ -70,12 +70,10 @@ extension RequestHandler {
             if choice.coding == .gzip {
                 HTTPResponseHead.field("Content-Encoding", "gzip", into: &batch.heads)
             }
-            HTTPResponseHead.field("Accept-Ranges", "bytes", into: &batch.heads)
             appendValidators(payload, choice.coding, into: &batch)
-            HTTPResponseHead.field("X-Content-Type-Options", "nosniff", into: &batch.heads)
-            HTTPResponseHead.field(
-                "Content-Security-Policy", "sandbox; default-src 'none'", into: &batch.heads)
-            HTTPResponseHead.end(into: &batch.heads)
+            HTTPResponseHead.prepared(
+                "Accept-Ranges: bytes\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: sandbox; default-src 'none'\r\n\r\n",
+                into: &batch.heads)
             batch.endAnswer(form.isHead ? .none : choice.body)
         }
     }

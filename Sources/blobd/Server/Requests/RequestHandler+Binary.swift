@@ -169,15 +169,6 @@ extension RequestHandler {
             if !options.isHeadOnly {
                 try map(choice.body, into: &batch, in: snapshot)
             }
-            let isDefault = payload.mediaType.byteCount == 0
-            let headByteCount =
-                Get.Response.fixedByteCount
-                + (isDefault
-                    ? Wire.defaultMediaType.utf8CodeUnitCount : payload.mediaType.byteCount)
-            ResponseFrame(
-                answering: frame, status: status, headByteCount: UInt32(headByteCount),
-                bodyByteCount: options.isHeadOnly ? 0 : UInt64(choice.byteCount)
-            ).compose(into: &batch.heads)
             let response = Get.Response(
                 byteCount: UInt64(blob.byteCount), first: UInt64(first),
                 // A blob has no expiry of its own: it stays as long as a notification has it.
@@ -186,21 +177,20 @@ extension RequestHandler {
                 revision: payload.revision,
                 createdMilliseconds: payload.createdAt.milliseconds,
                 coding: choice.coding == .gzip ? .gzip : .identity)
-            batch.scratch.tag.removeAll(keepingCapacity: true)
-            blob.digest.append(to: &batch.scratch.tag)
-            // A second reference to the array, so that the head can be changed while its bytes are
-            // lent.
-            let digest = batch.scratch.tag
-            if isDefault {
+            let digest = blob.digest.rawBytes
+            let bodyByteCount = options.isHeadOnly ? 0 : UInt64(choice.byteCount)
+            if payload.mediaType.byteCount > 0 {
+                response.compose(
+                    answering: frame, status: status, bodyByteCount: bodyByteCount,
+                    digest: digest.span.bytes, mediaType: payload.mediaType,
+                    into: &batch.heads)
+            } else {
                 Wire.defaultMediaType.withUTF8Buffer {
                     response.compose(
+                        answering: frame, status: status, bodyByteCount: bodyByteCount,
                         digest: digest.span.bytes, mediaType: RawSpan(_unsafeBytes: .init($0)),
                         into: &batch.heads)
                 }
-            } else {
-                response.compose(
-                    digest: digest.span.bytes, mediaType: payload.mediaType,
-                    into: &batch.heads)
             }
             batch.endAnswer(options.isHeadOnly ? .none : choice.body)
         }

@@ -1,5 +1,6 @@
 import BlobStore
 import CLinux
+import Glibc
 
 /// A moment of the monotonic clock (`CLOCK_MONOTONIC`), for deadlines. Read once per turn of a
 /// loop.
@@ -19,6 +20,26 @@ struct Instant: Hashable, Comparable {
     /// The milliseconds from an earlier moment to this one, rounded down.
     func milliseconds(since earlier: Instant) -> Int {
         Int((nanoseconds - earlier.nanoseconds) / 1_000_000)
+    }
+}
+
+extension Int64 {
+    /// The boot clock in milliseconds (`CLOCK_BOOTTIME`).
+    static var bootMilliseconds: Int64 { clinux_boot_ns() / 1_000_000 }
+}
+
+extension BootTime {
+    /// The boot clock, and which boot it is (`/proc/sys/kernel/random/boot_id`).
+    static var now: BootTime {
+        var text = [UInt8](repeating: 0, count: 64)
+        let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        var count = 0
+        if descriptor >= 0 {
+            count = max(0, read(descriptor, &text, text.count))
+            close(descriptor)
+        }
+        let digits = String(decoding: text[..<count].prefix { $0 > 0x20 }, as: UTF8.self)
+        return BootTime(bootID: BootID(digits) ?? .unknown, milliseconds: .bootMilliseconds)
     }
 }
 

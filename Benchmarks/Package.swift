@@ -1,0 +1,67 @@
+// swift-tools-version:6.2
+
+import PackageDescription
+
+/// As in the package above: the Swift 6 language mode, explicit imports and existentials, and no
+/// warning left standing.
+let common: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+/// For the targets that declare borrowed values: `@_lifetime` and `_overrideLifetime`.
+let borrowing: [SwiftSetting] = common + [.enableExperimentalFeature("Lifetimes")]
+
+/// As a C programmer would compile what is to be the mark.
+let optimised: [CSetting] = [.unsafeFlags(["-O3", "-Wall", "-Wextra", "-Werror"])]
+
+// The dependencies of benchmarks stay here, so that a user of the package never builds them.
+let package = Package(
+    name: "Benchmarks",
+    dependencies: [
+        .package(name: "blobd", path: ".."),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    ],
+    targets: [
+        // blobd beside its peers: see compare and README.md.
+        .target(
+            name: "BaselineStore", cSettings: optimised, linkerSettings: [.linkedLibrary("lmdb")]),
+        .executableTarget(
+            name: "baseline", dependencies: ["BaselineStore"], path: "Sources/BaselineServer",
+            cSettings: optimised),
+        .executableTarget(
+            name: "baseline-reads", dependencies: ["BaselineStore"], path: "Sources/BaselineReads",
+            cSettings: optimised),
+        .target(
+            name: "PeerDialects", dependencies: [.product(name: "LoadGenerator", package: "blobd")],
+            swiftSettings: common),
+        .target(name: "CCores", cSettings: optimised),
+        .target(name: "Comparison", swiftSettings: common),
+        .executableTarget(
+            name: "Compare",
+            dependencies: [
+                "CCores", "Comparison", "PeerDialects",
+                .product(name: "LoadGenerator", package: "blobd"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: borrowing),
+        .executableTarget(
+            name: "blobd-reads",
+            dependencies: [
+                .product(name: "BlobStore", package: "blobd"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/BlobReads", swiftSettings: borrowing),
+        .testTarget(
+            name: "ComparisonTests", dependencies: ["Comparison"], swiftSettings: common),
+        .testTarget(
+            name: "PeerDialectsTests",
+            dependencies: [
+                "PeerDialects", .product(name: "LoadGenerator", package: "blobd"),
+            ],
+            swiftSettings: common),
+    ]
+)

@@ -1,0 +1,201 @@
+import ArgumentParser
+import Comparison
+import Glibc
+import LoadGenerator
+
+/// `compare run`: measures, and writes the report.
+struct RunCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Measure, and write the report.",
+        discussion: """
+            Writes report.json with every round, report.html and report.md. Nothing else should run \
+            on the machine meanwhile.
+
+              Benchmarks/compare                       everything, about a quarter of an hour
+              Benchmarks/compare --quick               a look at everything, in about two minutes
+              Benchmarks/compare --parts publishes     one part
+            """)
+
+    /// The parts of a comparison.
+    enum Part: String, CaseIterable, ExpressibleByArgument {
+        case fetches, publishes, reads, workers
+    }
+
+    @Option(help: "Turns of each server in each cell, 1…1000.")
+    var rounds: Int?
+
+    @Option(help: "Seconds of a turn that count, 0.01…60.")
+    var seconds: Double?
+
+    @Option(help: "Seconds of a turn before they count, 0…60.")
+    var warmUp: Double?
+
+    @Flag(help: "Three rounds of short turns: to see that all works, not to quote.")
+    var quick = false
+
+    @Option(parsing: .upToNextOption, help: "Which parts: fetches, publishes, reads, workers.")
+    var parts: [Part] = Part.allCases
+
+    @Option(parsing: .upToNextOption, help: "Payload sizes in bytes.")
+    var sizes: [Int] = [1 << 10, 16 << 10, 128 << 10, 1 << 20]
+
+    @Option(parsing: .upToNextOption, help: "Loads, as connections x in flight.")
+    var loads: [LoadText] = [
+        LoadText(load: Load(connections: 1, inFlight: 1)),
+        LoadText(load: Load(connections: 16, inFlight: 1)),
+        LoadText(load: Load(connections: 16, inFlight: 16)),
+    ]
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            "Who is asked in the part fetches, of \(names). Without it: all.", valueName: "name"),
+        transform: { name in
+            guard let server = Server(rawValue: name) else {
+                throw ValidationError("no server is called \(name); they are \(names)")
+            }
+            return server
+        })
+    var servers: [Server] = Server.allCases
+
+    private static let names = Server.allCases.map(\.rawValue).joined(separator: ", ")
+
+    @Option(parsing: .upToNextOption, help: "The servers' cores. Without it: the first half.")
+    var serverCores: [Int] = []
+
+    @Option(help: "The load generator's core. Without it: the last.")
+    var generatorCore: Int?
+
+    @Option(help: ArgumentHelp("A folder for sockets and data, on a disk.", valueName: "folder"))
+    var folder: String
+
+    @Option(help: ArgumentHelp("Where the report goes.", valueName: "folder"))
+    var output: String = "."
+
+    @Option(help: ArgumentHelp("blobd's executable.", valueName: "path"))
+    var blobd: String
+
+    @Option(help: ArgumentHelp("Where it was built from.", valueName: "folder"))
+    var repository: String
+
+    mutating func run() throws {
+        let cores = Machine.cores
+        guard cores.count > 1 || (!serverCores.isEmpty && generatorCore != nil) else {
+            throw CompareFailure("one core is too few: server and load need one each")
+        }
+        let plan = try makePlan(cores)
+        let place = Place(
+            folder: folder, cores: serverCores.isEmpty ? Self.serverCores(cores) : serverCores,
+            blobd: blobd, programs: Self.programFolder)
+        var report = Report(
+            machine: try Machine.facts(folder: folder, repository: repository), servers: [],
+            method: Method(
+                rounds: plan.rounds, seconds: plan.seconds, warmUpSeconds: plan.warmUpSeconds,
+                serverCores: place.cores, generatorCore: plan.generatorCore,
+                payloadCounts: try plan.sizes.reduce(into: [:]) {
+                    $0[$1] = try Plan.payloads($1).count
+                }))
+        let expected = secondsExpected(plan)
+        let progress = Progress(secondsExpected: expected)
+        progress.part("about \(Int(expected / 60) + 1) minutes")
+        try measure(Rounds(plan: plan, place: place, progress: progress), cores, &report)
+        try ReportFiles(folder: output).write(report)
+        progress.finish()
+        print(Markdown(report).text)
+    }
+
+    private func measure(_ rounds: Rounds, _ cores: [Int], _ report: inout Report) throws {
+        let plan = rounds.plan
+        if !Set(parts).isDisjoint(with: [.fetches, .reads, .workers]) {
+            rounds.progress.part(
+                "storing \(plan.sizes.map(NumberText.bytes).joined(separator: ", "))")
+            let asked = parts.contains(.fetches) ? plan.servers : [.baselineWritev]
+            let fleet = try Fleet(
+                asked, in: rounds.place, payloads: try plan.sizes.map(Plan.payloads)
+            ) { rounds.progress.turn("storing in \($0)") }
+            defer { fleet.stop() }
+            if parts.contains(.fetches) {
+                report.servers = fleet.contenders.map(\.facts).filter {
+                    plan.servers.contains($0.server)
+                }
+                report.fetches = try rounds.fetches(fleet)
+            }
+            fleet.stop()
+            if parts.contains(.reads), plan.sizes.contains(Plan.readByteCount) {
+                report.readByteCount = Plan.readByteCount
+                report.reads = try rounds.reads(store: Fleet.copy)
+                report.instructionsPerRead = try rounds.instructions(store: Fleet.copy)
+            }
+        }
+        if parts.contains(.publishes) { report.publishes = try rounds.publishes() }
+        // The last, since it lets the load generator leave its core.
+        if parts.contains(.workers) {
+            report.workers = try rounds.workers(store: Fleet.store, cores: cores)
+        }
+    }
+
+    private func makePlan(_ cores: [Int]) throws -> Plan {
+        let plan = Plan(
+            rounds: rounds ?? (quick ? 3 : 5), seconds: seconds ?? (quick ? 0.2 : 1),
+            warmUpSeconds: warmUp ?? (quick ? 0.1 : 0.2), sizes: sizes.sorted(),
+            loads: loads.map(\.load), servers: Server.allCases.filter { servers.contains($0) },
+            generatorCore: generatorCore ?? cores[cores.count - 1])
+        func check<Value: Comparable>(
+            _ name: String, _ value: Value, _ bounds: ClosedRange<Value>
+        ) throws {
+            guard bounds.contains(value) else {
+                throw ValidationError(
+                    "\(name) is \(value); it is \(bounds.lowerBound)…\(bounds.upperBound)")
+            }
+        }
+        try check("--rounds", plan.rounds, 1...1_000)
+        try check("--seconds", plan.seconds, 0.01...60)
+        try check("--warm-up", plan.warmUpSeconds, 0...60)
+        for size in plan.sizes { try check("--sizes", size, LoadLimits.payloadByteCount) }
+        return plan
+    }
+
+    /// What the turns take together.
+    private func secondsExpected(_ plan: Plan) -> Double {
+        let turn = plan.seconds + plan.warmUpSeconds + Rounds.secondsAround
+        var turns = 0
+        var others = 0.0
+        if parts.contains(.fetches) {
+            turns += plan.sizes.count * plan.loads.count * plan.servers.count
+            others += Double(plan.sizes.count * plan.servers.count) * Plan.checkSeconds
+        }
+        if parts.contains(.publishes) {
+            turns += Plan.publishSizes.count * Plan.publishers.count * 3
+        }
+        if parts.contains(.reads) { turns += Reader.allCases.count }
+        if parts.contains(.workers) { turns += Plan.workerCells.count * 2 }
+        return Double(turns * plan.rounds) * turn + others
+    }
+
+    private static func serverCores(_ cores: [Int]) -> [Int] {
+        Array(cores.prefix(max(cores.count / 2, 1)))
+    }
+
+    /// Where this executable is, and the others of this package.
+    private static var programFolder: String {
+        let path = Shell.output("readlink /proc/\(getpid())/exe")
+        return path.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" }
+    }
+}
+
+/// A load as it is typed: `16x1`.
+struct LoadText: ExpressibleByArgument {
+    var load: Load
+
+    init(load: Load) { self.load = load }
+
+    init?(argument: String) {
+        let parts = argument.split(separator: "x").compactMap { Int($0) }
+        guard parts.count == 2, LoadLimits.connections.contains(parts[0]),
+            LoadLimits.depth.contains(parts[1])
+        else { return nil }
+        load = Load(connections: parts[0], inFlight: parts[1])
+    }
+
+    var defaultValueDescription: String { "\(load.connections)x\(load.inFlight)" }
+}

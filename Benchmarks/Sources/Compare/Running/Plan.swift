@@ -1,0 +1,87 @@
+import Comparison
+import LoadGenerator
+
+/// What is measured, and for how long.
+struct Plan {
+    var rounds: Int
+    var seconds: Double
+    var warmUpSeconds: Double
+    var sizes: [Int]
+    var loads: [Load]
+    var servers: [Server]
+    var generatorCore: Int
+
+    /// Publishes: sizes and publishers.
+    static let publishSizes = [1 << 10, 16 << 10, 128 << 10]
+    static let publishers = [1, 64]
+    /// Workers: a small payload asked for as fast as can be, and a picture.
+    static let workerCells = [
+        Cell(byteCount: 1 << 10, load: Load(connections: 16, inFlight: 16)),
+        Cell(byteCount: 128 << 10, load: Load(connections: 16, inFlight: 1)),
+    ]
+    /// The size that is read in process.
+    static let readByteCount = 1 << 10
+    /// Seconds in which a server's answers are compared byte by byte, before the rounds.
+    static let checkSeconds = 0.5
+    /// The payloads are the same in every run.
+    static let seed: UInt64 = 7
+
+    /// The payloads of one size.
+    static func payloads(_ byteCount: Int) throws -> LoadPayloads {
+        try LoadPayloads(.fixed(byteCount), seed: seed)
+    }
+
+    /// Who has the `position`-th turn of a round: the order moves on by one from round to round.
+    static func rotated<Element>(_ all: [Element], round: Int) -> [Element] {
+        guard !all.isEmpty else { return [] }
+        let start = round % all.count
+        return Array(all[start...] + all[..<start])
+    }
+
+    /// One turn of a contender.
+    func turn(
+        _ contender: Contender, _ cell: Cell, _ payloads: LoadPayloads, round: Int,
+        readPercent: Int = 100, core: Int?
+    ) throws -> Turn {
+        var options = LoadOptions(socketPath: contender.socketPath)
+        options.connections = cell.load.connections
+        options.depth = cell.load.inFlight
+        options.seconds = seconds
+        options.warmUpSeconds = warmUpSeconds
+        options.readPercent = readPercent
+        options.check = .sample
+        options.seed = UInt64(round + 1)
+        options.serverProcesses = contender.processes
+        options.core = core
+        let figures = try Self.measure(contender, cell, payloads, options)
+        return Turn(
+            server: contender.server, cell: cell, round: round,
+            requestsPerSecond: figures.requestsPerSecond,
+            p50Microseconds: figures.latency.p50Microseconds,
+            p99Microseconds: figures.latency.p99Microseconds,
+            serverMicroseconds: figures.server?.cpuMicrosecondsPerRequest,
+            generatorShare: figures.generator.cpuShare)
+    }
+
+    /// Compares every byte of what a contender answers; also warms it.
+    func check(_ contender: Contender, _ payloads: LoadPayloads, byteCount: Int) throws {
+        var options = LoadOptions(socketPath: contender.socketPath)
+        options.connections = 16
+        options.seconds = Self.checkSeconds
+        options.warmUpSeconds = 0
+        options.serverProcesses = contender.processes
+        options.core = generatorCore
+        let cell = Cell(byteCount: byteCount, load: Load(connections: 16, inFlight: 1))
+        _ = try Self.measure(contender, cell, payloads, options)
+    }
+
+    private static func measure(
+        _ contender: Contender, _ cell: Cell, _ payloads: LoadPayloads, _ options: LoadOptions
+    ) throws -> LoadFigures {
+        do {
+            return try LoadRun(contender.dialect, payloads, options).measure()
+        } catch {
+            throw CompareFailure("\(contender.server.label), \(cell.label): \(error)")
+        }
+    }
+}

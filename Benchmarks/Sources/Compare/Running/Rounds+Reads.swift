@@ -1,0 +1,98 @@
+import Comparison
+import FoundationEssentials
+import LoadGenerator
+
+extension Rounds {
+    /// Reads in process: a program in C and one in Swift, over the same store, in turn.
+    func reads(store: String) throws -> [ReadTurn] {
+        progress.part("reads in process, \(NumberText.bytes(Plan.readByteCount))")
+        let programs = try ReadPrograms(place, store: store)
+        var turns: [ReadTurn] = []
+        for round in 0..<plan.rounds {
+            for reader in Plan.rotated(Reader.allCases, round: round) {
+                progress.turn("reads, round \(round + 1), \(reader.label)")
+                let rate = try programs.rate(reader, seconds: plan.seconds)
+                turns.append(ReadTurn(reader: reader, round: round, readsPerSecond: rate))
+                progress.advance(turnSeconds)
+            }
+        }
+        return turns
+    }
+
+    /// Instructions for one read of each kind; empty without valgrind.
+    func instructions(store: String) throws -> [Reader: Double] {
+        guard !Shell.output("command -v valgrind").isEmpty else { return [:] }
+        progress.part("reads in process, counting instructions")
+        let programs = try ReadPrograms(place, store: store)
+        return Reader.allCases.reduce(into: [:]) { counts, reader in
+            progress.turn("counting instructions, \(reader.label)")
+            counts[reader] = programs.instructions(reader)
+        }
+    }
+}
+
+/// The two programs that read in their own process.
+private struct ReadPrograms {
+    private let place: Place
+    private let store: String
+    private let list: String
+
+    /// Reads that are made once and twice, so that what comes before them cancels out.
+    private static let countedReads = 20_000
+
+    init(_ place: Place, store: String) throws {
+        self.place = place
+        self.store = place.path(store)
+        list = place.path("ids")
+        let payloads = try Plan.payloads(Plan.readByteCount)
+        let ids = (0..<payloads.count).map { "\(payloads.item($0).id)\n" }
+        try Files.write(ids.joined(), to: list)
+    }
+
+    private func command(_ reader: Reader) -> (program: String, way: String) {
+        switch reader {
+        case .c: ("baseline-reads", "renew")
+        case .cHeld: ("baseline-reads", "held")
+        case .withPayload: ("blobd-reads", "renew")
+        case .withSnapshot: ("blobd-reads", "held")
+        }
+    }
+
+    /// What the programs print.
+    private struct Line: Decodable {
+        var readsPerSecond: Double
+    }
+
+    func rate(_ reader: Reader, seconds: Double) throws -> Double {
+        let (program, way) = command(reader)
+        let cores = place.cores.map(String.init).joined(separator: ",")
+        let line = Shell.output(
+            "taskset -c \(cores) '\(place.programs)/\(program)' '\(store)' '\(list)' \(seconds) \(way)"
+        )
+        guard let figure = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)) else {
+            throw CompareFailure("\(program) printed \"\(line)\"")
+        }
+        return figure.readsPerSecond
+    }
+
+    /// - Returns: nil when valgrind could not count.
+    func instructions(_ reader: Reader) -> Double? {
+        let (program, way) = command(reader)
+        // valgrind gives up on the debugging information of some linkers.
+        let stripped = place.path(program)
+        _ = Shell.output("strip -o '\(stripped)' '\(place.programs)/\(program)'")
+        func total(_ reads: Int) -> Double? {
+            Double(
+                Shell.output(
+                    """
+                    valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+                    '\(stripped)' '\(store)' '\(list)' 0 \(way) \(reads) 2>&1 \
+                    | sed -n 's/.*Collected : //p'
+                    """))
+        }
+        guard let once = total(Self.countedReads), let twice = total(2 * Self.countedReads) else {
+            return nil
+        }
+        return (twice - once) / Double(Self.countedReads)
+    }
+}

@@ -1,0 +1,78 @@
+import Comparison
+import LoadGenerator
+import PeerDialects
+
+/// memcached, with one thread and room for everything.
+enum Memcached {
+    static func start(in place: Place) throws -> Contender {
+        let socket = place.path("memcached.sock")
+        // -R: requests a connection may have answered in one turn; the usual 20 would cut pipelines.
+        let process = try place.start(
+            "memcached",
+            [
+                "memcached", "-t", "1", "-U", "0", "-m", "4096", "-I", "8m", "-c", "2048", "-R",
+                "256", "-u", "root", "-s", socket,
+            ])
+        return try Contender(
+            .memcached, process, dialect: MemcachedDialect(), socketPath: socket,
+            version: Shell.output("memcached -V | cut -d' ' -f2"), request: "mg ID v",
+            hiding: place.folder)
+    }
+}
+
+/// redis, without persistence for fetches, with a log synced before each answer for publishes.
+enum Redis {
+    static func start(in place: Place, isDurable: Bool) throws -> Contender {
+        let name = isDurable ? "redis-durable" : "redis"
+        let socket = place.path("\(name).sock")
+        let folder = place.path(name)
+        _ = Shell.output("mkdir -p '\(folder)'")
+        // The log is never rewritten meanwhile: that would cost redis time.
+        let persistence =
+            isDurable
+            ? [
+                "--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage",
+                "0",
+            ]
+            : ["--appendonly", "no"]
+        let process = try place.start(
+            name,
+            ["redis-server", "--port", "0", "--unixsocket", socket, "--dir", folder, "--save", ""]
+                + persistence)
+        return try Contender(
+            .redis, process, dialect: RedisDialect(), socketPath: socket,
+            version: Shell.output("redis-server -v | sed 's/.*v=\\([^ ]*\\).*/\\1/'"),
+            request: isDurable ? "SET ID BODY" : "GET ID", hiding: place.folder)
+    }
+}
+
+/// varnish, with everything in memory, before nginx.
+enum Varnish {
+    static func start(in place: Place, before nginx: Contender) throws -> Contender {
+        let socket = place.path("varnish.sock")
+        let configuration = place.path("varnish.vcl")
+        try Files.write(
+            """
+            vcl 4.1;
+            backend files { .path = "\(nginx.socketPath)"; }
+            sub vcl_recv { return (hash); }
+            sub vcl_backend_response { set beresp.ttl = 1d; set beresp.grace = 1d; }
+
+            """, to: configuration)
+        let process = try place.start(
+            "varnish",
+            [
+                "varnishd", "-F", "-n", place.path("varnish"), "-j", "none", "-a",
+                "unix=\(socket),mode=0666", "-f", configuration, "-s", "malloc,4g", "-p",
+                "thread_pools=1", "-p", "thread_pool_min=50", "-p", "thread_pool_max=200", "-p",
+                "timeout_idle=3600",
+            ])
+        return try Contender(
+            .varnish, process,
+            dialect: HTTPDialect(name: "varnish", fetchPath: HTTPDialect.PathTemplate("/")),
+            socketPath: socket,
+            version: Shell.output(
+                "varnishd -V 2>&1 | sed -n 's/.*varnish-\\([0-9.]*\\).*/\\1/p' | head -1"),
+            request: "GET /ID HTTP/1.1", hiding: place.folder)
+    }
+}

@@ -1,0 +1,38 @@
+import Comparison
+import LoadGenerator
+
+/// A server that runs, and how to speak to it.
+struct Contender {
+    var facts: ServerFacts
+    var dialect: any LoadDialect
+    var socketPath: String
+    /// Nil when it is another contender's process, spoken to in another dialect.
+    var process: ServerProcess?
+    /// Whose processor time its answers cost.
+    var processes: [Int32]
+
+    var server: Server { facts.server }
+
+    /// One that has just been started; waits until it listens.
+    init(
+        _ server: Server, _ process: ServerProcess, dialect: any LoadDialect, socketPath: String,
+        version: String, request: String, hiding folder: String
+    ) throws {
+        try process.waitForSocket(socketPath)
+        self.dialect = dialect
+        self.socketPath = socketPath
+        self.process = process
+        processes = process.processes
+        let command = process.command.split(separator: "\(folder)/").joined()
+        facts = ServerFacts(server: server, version: version, command: command, request: request)
+    }
+
+    /// The same process under another name and in another dialect.
+    init(_ server: Server, sharing other: Contender, dialect: any LoadDialect, request: String) {
+        self = other
+        self.dialect = dialect
+        process = nil
+        facts.server = server
+        facts.request = request
+    }
+}

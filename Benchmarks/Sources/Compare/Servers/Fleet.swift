@@ -1,0 +1,76 @@
+import Comparison
+import LoadGenerator
+
+/// The servers of a comparison, all running, all with the same payloads. Only one is asked at a
+/// time; the others wait.
+final class Fleet {
+    private(set) var contenders: [Contender] = []
+    private let place: Place
+
+    /// The folder of the daemon's store.
+    static let store = "blobd"
+    /// A copy of it, which nobody changes.
+    static let copy = "copy"
+
+    /// Starts `servers` and puts all `payloads` into each.
+    ///
+    /// - Parameter progress: what is being done, in words.
+    init(
+        _ servers: [Server], in place: Place, payloads: [LoadPayloads],
+        progress: (String) -> Void
+    ) throws {
+        self.place = place
+        let wanted = Set(servers)
+        // The daemon is needed for the C program's copy as well as for itself.
+        progress("blobd")
+        var blobd = try Blobd.start(in: place, store: Self.store)
+        try Self.store(payloads, in: blobd)
+        if wanted.contains(where: { $0.role == .baseline }) {
+            // The files of a daemon that has stopped are whole and at rest.
+            blobd.process?.stop()
+            _ = Shell.output("cp -r '\(place.path(Self.store))' '\(place.path(Self.copy))'")
+            blobd = try Blobd.start(in: place, store: Self.store)
+        }
+        contenders.append(blobd)
+        contenders.append(Blobd.http(blobd))
+        if wanted.contains(.memcached) {
+            progress("memcached")
+            contenders.append(try Memcached.start(in: place))
+            try Self.store(payloads, in: contenders[contenders.count - 1])
+        }
+        if wanted.contains(.redis) {
+            progress("redis")
+            contenders.append(try Redis.start(in: place, isDurable: false))
+            try Self.store(payloads, in: contenders[contenders.count - 1])
+        }
+        if wanted.contains(.nginx) || wanted.contains(.varnish) {
+            progress("nginx")
+            let nginx = try Nginx.start(in: place)
+            for some in payloads { try Nginx.store(some, in: place) }
+            contenders.append(nginx)
+            if wanted.contains(.varnish) {
+                progress("varnish")
+                contenders.append(try Varnish.start(in: place, before: nginx))
+            }
+        }
+        for server in Server.those(.baseline) where wanted.contains(server) {
+            progress(server.label)
+            contenders.append(try Baseline.start(server, in: place, store: Self.copy))
+        }
+        _ = Shell.output("sync")
+    }
+
+    private static func store(_ payloads: [LoadPayloads], in contender: Contender) throws {
+        for some in payloads {
+            try LoadRun(
+                contender.dialect, some, LoadOptions(socketPath: contender.socketPath)
+            ).store()
+        }
+    }
+
+    /// Ends all of them.
+    func stop() {
+        // Those that ask others first.
+        for contender in contenders.reversed() { contender.process?.stop() }
+    }
+}

@@ -1,0 +1,54 @@
+/// What one server did in one round of one cell.
+public struct Turn: Codable, Sendable {
+    /// Who.
+    public var server: Server
+    /// What was asked.
+    public var cell: Cell
+    /// Which round, from 0.
+    public var round: Int
+    /// Answers a second that were whole and right.
+    public var requestsPerSecond: Double
+    /// Half of the answers took at most this long.
+    public var p50Microseconds: Double
+    /// 99 of 100 answers took at most this long.
+    public var p99Microseconds: Double
+    /// Processor time of the server's processes for one answer; nil where it could not be read.
+    public var serverMicroseconds: Double?
+    /// The share of its core that the load generator was busy, 0…1: near 1, it was the limit.
+    public var generatorShare: Double
+
+    /// One turn's figures.
+    public init(
+        server: Server, cell: Cell, round: Int, requestsPerSecond: Double,
+        p50Microseconds: Double, p99Microseconds: Double, serverMicroseconds: Double?,
+        generatorShare: Double
+    ) {
+        self.server = server
+        self.cell = cell
+        self.round = round
+        self.requestsPerSecond = requestsPerSecond
+        self.p50Microseconds = p50Microseconds
+        self.p99Microseconds = p99Microseconds
+        self.serverMicroseconds = serverMicroseconds
+        self.generatorShare = generatorShare
+    }
+}
+
+/// A turn of blobd with a number of workers, on all of the machine's cores.
+public struct WorkersTurn: Codable, Sendable {
+    /// Threads that serve connections.
+    public var workers: Int
+    /// What it did. ``Turn/generatorShare`` is in cores, and may be more than 1.
+    public var turn: Turn
+
+    /// A turn with so many workers.
+    public init(workers: Int, turn: Turn) {
+        self.workers = workers
+        self.turn = turn
+    }
+
+    /// Cores that the server kept busy.
+    public var serverCores: Double {
+        turn.requestsPerSecond * (turn.serverMicroseconds ?? 0) / 1e6
+    }
+}

@@ -1,0 +1,37 @@
+import Comparison
+import Testing
+
+@Suite struct MarkdownTests {
+    @Test func tablesHaveEveryCell() {
+        let lines = Markdown(Sample.report).text.split(separator: "\n")
+        #expect(
+            lines.contains(
+                "| 1 KiB | 16 × 16 | **1.20 k** | 900 | 1.00 k | 800 | 600 | 300 | 1.25 k | 1.50 k |"
+            ))
+        #expect(
+            lines.contains(
+                """
+                | 128 KiB | 1 × 1 | ✓ 1.20 × (memcached) | ✗ 0.80 × (C sendfile) | \
+                ✓ 1.50 × (nginx) | ✗ 0.90 × (memcached) | ✓ 1.00 × (memcached) |
+                """))
+        #expect(
+            lines.contains { $0.hasPrefix("| 1 KiB | 64 |") && $0.contains("✓ 1.50 × (redis)") })
+        #expect(lines.contains("| withPayload | 3.00 M | 1,234 | ✗ 0.75 × (C) |"))
+    }
+
+    /// A row with another number of cells than its header would break the table.
+    @Test func rowsAreAsWideAsTheirHeaders() {
+        var width: Int?
+        for line in Markdown(Sample.report).text.split(
+            separator: "\n", omittingEmptySubsequences: false)
+        {
+            guard line.hasPrefix("|") else {
+                width = nil
+                continue
+            }
+            let cells = line.split(separator: "|", omittingEmptySubsequences: false).count
+            #expect(cells == width ?? cells, "\(line)")
+            width = cells
+        }
+    }
+}

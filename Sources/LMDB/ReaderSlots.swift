@@ -1,0 +1,194 @@
+internal import CLMDB
+internal import Glibc
+internal import Synchronization
+
+/// The places of a ``ReaderPool``, which frees them: a plain value, so that taking one counts no
+/// reference.
+///
+/// A slot is taken by one compare-and-exchange of its mark and given back by one store. A thread
+/// begins with the slot it had last, so that threads do not write to each other's cache lines; one
+/// that finds its slot taken looks for another from the first on. So there are about as many
+/// transactions as views were ever open at once, which leaves LMDB's slots to other processes.
+@safe package struct ReaderSlots: @unchecked Sendable {
+    // Sendable: the pointers never change, what they point to is atomic, and a slot's transaction
+    // is touched only by whoever took the slot, on any thread, which MDB_NOTLS allows.
+    private let slots: UnsafeMutablePointer<ReaderSlot>
+    /// By thread, the number of the slot it had last.
+    private let hints: UnsafeMutablePointer<Atomic<Int>>
+    /// What is seldom needed; apart, so that this is three words and goes in registers.
+    private let rest: UnsafeMutablePointer<Rest>
+
+    @safe private struct Rest: ~Copyable {
+        let environment: OpaquePointer
+        let capacity: Int
+        /// Slots up to here have been tried, at least.
+        let triedCount = Atomic(0)
+    }
+
+    /// How many views may be open at once.
+    var capacity: Int { unsafe rest.pointee.capacity }
+
+    /// Threads are told apart by eight bits: two that fall together only change slots more often.
+    private static let hintBits = 8
+
+    init(environment: OpaquePointer, capacity: Int) {
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: capacity * MemoryLayout<ReaderSlot>.stride,
+            alignment: ReaderSlot.cacheLineByteCount)
+        unsafe slots = memory.bindMemory(to: ReaderSlot.self, capacity: capacity)
+        for slot in 0..<capacity { unsafe (slots + slot).initialize(to: ReaderSlot()) }
+        unsafe hints = .allocate(capacity: 1 << Self.hintBits)
+        for hint in 0..<1 << Self.hintBits { unsafe (hints + hint).initialize(to: Atomic(0)) }
+        unsafe rest = .allocate(capacity: 1)
+        unsafe rest.initialize(to: Rest(environment: environment, capacity: capacity))
+    }
+
+    /// Aborts the transactions and frees the memory. Nothing of this may be used after it, so only
+    /// the pool calls it, at its end.
+    @unsafe func free() {
+        let capacity = self.capacity
+        for slot in 0..<capacity {
+            if let handle = unsafe slots[slot].transaction { unsafe mdb_txn_abort(handle) }
+        }
+        unsafe slots.deinitialize(count: capacity)
+        unsafe UnsafeMutableRawPointer(slots).deallocate()
+        unsafe hints.deinitialize(count: 1 << Self.hintBits)
+        unsafe hints.deallocate()
+        unsafe rest.deinitialize(count: 1)
+        unsafe rest.deallocate()
+    }
+
+    /// Opens a view of the last commit that keeps `keeper` until it ends.
+    ///
+    /// - Parameter keeper: what keeps the pool.
+    /// - Throws: `MDB_READERS_FULL` when ``capacity`` views are open at once.
+    package func begin(keeping keeper: AnyObject) throws(LMDBError) -> ReadTransaction {
+        let slot = unsafe try open()
+        return unsafe ReadTransaction(slot, keeper: Unmanaged.passRetained(keeper))
+    }
+
+    /// Opens a view of the last commit that counts no reference: the caller keeps the pool until
+    /// it has ended.
+    ///
+    /// - Throws: `MDB_READERS_FULL` when ``capacity`` views are open at once.
+    package func beginUnkept() throws(LMDBError) -> ReadTransaction {
+        unsafe ReadTransaction(try open(), keeper: nil)
+    }
+
+    /// A slot with a transaction that is renewed.
+    @inline(__always)
+    private func open() throws(LMDBError) -> UnsafeMutablePointer<ReaderSlot> {
+        let slot = unsafe try takeSlot()
+        if let idle = unsafe slot.pointee.transaction, unsafe mdb_txn_renew(idle) == MDB_SUCCESS {
+            // Which commit it sees is known now. Nothing hangs on when others learn of it: until
+            // they do they wait, as for a view that is being opened.
+            unsafe slot.pointee.mark.store(
+                UInt64(truncatingIfNeeded: mdb_txn_id(idle)), ordering: .relaxed)
+        } else {
+            unsafe try beginAnew(slot)
+        }
+        return unsafe slot
+    }
+
+    /// A transaction for a slot that has none, or one that could not be renewed.
+    @inline(never)
+    private func beginAnew(_ slot: UnsafeMutablePointer<ReaderSlot>) throws(LMDBError) {
+        if let broken = unsafe slot.pointee.transaction { unsafe mdb_txn_abort(broken) }
+        unsafe slot.pointee.transaction = nil
+        let code = unsafe mdb_txn_begin(
+            rest.pointee.environment, nil, UInt32(MDB_RDONLY), &slot.pointee.transaction)
+        guard code == MDB_SUCCESS, let handle = unsafe slot.pointee.transaction else {
+            unsafe slot.pointee.giveBack()
+            throw LMDBError(code: code, call: "mdb_txn_begin")
+        }
+        unsafe slot.pointee.mark.store(UInt64(mdb_txn_id(handle)), ordering: .relaxed)
+    }
+
+    /// A slot, marked as one in which a view is being opened. It is marked before the view exists:
+    /// whoever asks for the oldest one meanwhile is told to wait.
+    @inline(__always)
+    private func takeSlot() throws(LMDBError) -> UnsafeMutablePointer<ReaderSlot> {
+        // glibc's thread handles are addresses at even distances; the multiplication (Fibonacci
+        // hashing) spreads them over the upper bits.
+        let spread = UInt64(pthread_self()) &* 0x9E37_79B9_7F4A_7C15
+        let hint = unsafe hints + Int(truncatingIfNeeded: spread >> UInt64(64 - Self.hintBits))
+        // A hint is the number of a slot, always.
+        let last = unsafe slots + hint.pointee.load(ordering: .relaxed)
+        if unsafe last.pointee.take() { return unsafe last }
+        return unsafe try takeAnotherSlot(hint)
+    }
+
+    @inline(never)
+    private func takeAnotherSlot(
+        _ hint: UnsafeMutablePointer<Atomic<Int>>
+    ) throws(LMDBError) -> UnsafeMutablePointer<ReaderSlot> {
+        for number in 0..<capacity {
+            // Before the mark, so that whoever does not see this comes before the view as well.
+            if unsafe rest.pointee.triedCount.load(ordering: .relaxed) <= number {
+                unsafe rest.pointee.triedCount.max(number + 1, ordering: .sequentiallyConsistent)
+            }
+            let slot = unsafe slots + number
+            if unsafe slot.pointee.take() {
+                unsafe hint.pointee.store(number, ordering: .relaxed)
+                return unsafe slot
+            }
+        }
+        throw LMDBError(code: MDB_READERS_FULL, call: "mdb_txn_begin")
+    }
+
+    /// The oldest commit a view of this process may still be seeing; `UInt64.max` when none is
+    /// open, 0 while one is being opened. Costs a look at every slot that was ever tried.
+    ///
+    /// A view whose mark is not seen here sees at least what was committed before this was asked:
+    /// on both sides a full barrier stands between what is written and what is looked at (the mark,
+    /// then LMDB's last commit; that commit, then the marks), so one of the two sees the other.
+    package var oldestViewed: UInt64 {
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        var oldest = UInt64.max
+        // Slot 0 is every thread's first hint.
+        for slot
+            in 0..<max(1, unsafe rest.pointee.triedCount.load(ordering: .sequentiallyConsistent))
+        {
+            // Acquiring: what a view did before it ended, such as taking a lease, is seen after.
+            oldest = min(oldest, unsafe slots[slot].mark.load(ordering: .acquiring))
+        }
+        return oldest
+    }
+}
+
+/// A place for one view, with a cache line of its own, so that threads do not slow each other.
+@safe struct ReaderSlot: ~Copyable {
+    /// The commit that is viewed, ``opening`` or ``idle``.
+    let mark = Atomic<UInt64>(ReaderSlot.idle)
+    /// Begun, and reset while idle; nil until it is first used.
+    var transaction: OpaquePointer?
+    private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
+
+    /// No view is open.
+    static let idle = UInt64.max
+    /// A view is being opened: which commit it will see is not known yet.
+    static let opening: UInt64 = 0
+    static let cacheLineByteCount = 64
+
+    /// Marks an idle slot as one that opens a view; false when it is not idle.
+    @inline(__always)
+    borrowing func take() -> Bool {
+        guard
+            mark.compareExchange(
+                expected: Self.idle, desired: Self.opening, ordering: .sequentiallyConsistent
+            ).exchanged
+        else { return false }
+        #if !arch(x86_64)
+        // LMDB reads the last commit with plain loads, which must not come before the mark. On
+        // x86-64 the exchange is a barrier already.
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        #endif
+        return true
+    }
+
+    /// The view is over. Releasing: what it did is seen by whoever sees this.
+    @inline(__always)
+    borrowing func giveBack() {
+        mark.store(Self.idle, ordering: .releasing)
+    }
+}

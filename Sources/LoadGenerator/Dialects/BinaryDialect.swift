@@ -1,0 +1,93 @@
+internal import BlobProtocol
+
+/// The binary protocol of `blobd` (`docs/PROTOCOL.md`).
+public struct BinaryDialect: LoadDialect {
+    /// `binary`.
+    public let name = "binary"
+    /// A hello in this version of the protocol.
+    public let opening: [UInt8]
+
+    /// The dialect.
+    public init() {
+        var bytes: [UInt8] = []
+        // A head of four bytes is within every limit; composing it cannot fail.
+        try? RequestFrame.compose(.hello, requestID: 0, into: &bytes) {
+            (head: inout [UInt8]) throws(ProtocolError) in
+            Hello.Request().compose(into: &head)
+        }
+        opening = bytes
+    }
+
+    /// A get. See ``LoadDialect/appendFetch(of:to:)``.
+    public func appendFetch(of item: LoadItem, to bytes: inout [UInt8]) throws(LoadFailure) {
+        do throws(ProtocolError) {
+            try RequestFrame.compose(.get, requestID: Self.requestID(of: item), into: &bytes) {
+                (head: inout [UInt8]) throws(ProtocolError) in
+                try Get.Request.compose(id: item.id, into: &head)
+            }
+        } catch {
+            throw LoadFailure(.options, error.detail)
+        }
+    }
+
+    /// A put that is kept for two hours. See ``LoadDialect/appendPublish(of:to:)``.
+    public func appendPublish(of item: LoadItem, to bytes: inout [UInt8]) throws(LoadFailure) {
+        do throws(ProtocolError) {
+            try RequestFrame.compose(
+                .put, flags: .ttlGiven, requestID: Self.requestID(of: item),
+                bodyByteCount: UInt64(item.byteCount), into: &bytes
+            ) { (head: inout [UInt8]) throws(ProtocolError) in
+                try Put.Draft(id: item.id, ttlSeconds: HTTPDialect.ttlSeconds)
+                    .compose(into: &head)
+            }
+        } catch {
+            throw LoadFailure(.options, error.detail)
+        }
+    }
+
+    private static func requestID(of item: LoadItem) -> UInt32 {
+        UInt32(truncatingIfNeeded: item.index)
+    }
+
+    /// Reads a frame's header, and waits for the head behind it. See
+    /// ``LoadDialect/answerHead(in:to:)``.
+    public func answerHead(
+        in bytes: RawSpan, to kind: RequestKind
+    ) throws(LoadFailure) -> AnswerHead? {
+        let opcode =
+            switch kind {
+            case .opening: Opcode.hello
+            case .fetch: Opcode.get
+            case .publish: Opcode.put
+            }
+        // The usual answer, recognised by its fixed bytes: magic, opcode and status. What is
+        // anything else, or out of bounds, is looked at closely below.
+        let usual = UInt32(Wire.responseMagic) | UInt32(opcode.rawValue) << 8 | 200 << 16
+        if bytes.byteCount >= Wire.frameHeaderByteCount,
+            bytes.integer(0, as: UInt32.self) == usual
+        {
+            let head = bytes.integer(8, as: UInt64.self)
+            let body = bytes.integer(16, as: UInt64.self)
+            if head <= UInt64(bytes.byteCount - Wire.frameHeaderByteCount), body <= 1 << 62 {
+                return AnswerHead(
+                    headByteCount: Wire.frameHeaderByteCount + Int(head), bodyByteCount: Int(body))
+            }
+        }
+        let frame: ResponseFrame
+        do throws(FrameError) {
+            guard let parsed = try ResponseFrame.parse(bytes) else { return nil }
+            frame = parsed
+        } catch {
+            throw LoadFailure(.server, error.problem.detail)
+        }
+        guard frame.status == 200 || frame.status == 201, frame.opcode == opcode.rawValue else {
+            throw LoadFailure(
+                .server, "the server answered \(frame.status) to operation \(frame.opcode)")
+        }
+        // The head is within its limit, or parsing had failed.
+        let headByteCount = Wire.frameHeaderByteCount + Int(frame.headByteCount)
+        guard bytes.byteCount >= headByteCount else { return nil }
+        return AnswerHead(
+            headByteCount: headByteCount, bodyByteCount: Int(clamping: frame.bodyByteCount))
+    }
+}

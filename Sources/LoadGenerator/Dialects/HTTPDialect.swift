@@ -1,0 +1,144 @@
+internal import BlobProtocol
+
+/// HTTP/1.1 on connections that stay open, with paths to choose: `blobd`'s own by default, and
+/// those of any other server that answers a GET with a `Content-Length`.
+public struct HTTPDialect: LoadDialect {
+    /// A path with the payload's id in it: what stands before the id and what stands behind it.
+    public struct PathTemplate: Sendable, Hashable {
+        /// Before the id; begins with `/`.
+        public var prefix: String
+        /// Behind the id: more of the path, and the query.
+        public var suffix: String
+
+        /// A path of these two pieces.
+        public init(_ prefix: String, _ suffix: String = "") {
+            self.prefix = prefix
+            self.suffix = suffix
+        }
+
+        func path(for id: String) -> String { prefix + id + suffix }
+    }
+
+    /// `http`, or what it was given.
+    public let name: String
+    private let fetchPath: PathTemplate
+    private let publishPath: PathTemplate
+
+    /// How long what a run stores is kept, in seconds.
+    static let ttlSeconds: Int64 = 7_200
+
+    /// The dialect with `blobd`'s paths unless others are given. A publish is a PUT.
+    public init(
+        name: String = "http",
+        fetchPath: PathTemplate = PathTemplate("/v1/notifications/", "/payload"),
+        publishPath: PathTemplate = PathTemplate("/v1/notifications/", "/payload?ttl=7200")
+    ) {
+        self.name = name
+        self.fetchPath = fetchPath
+        self.publishPath = publishPath
+    }
+
+    /// A GET. See ``LoadDialect/appendFetch(of:to:)``.
+    public func appendFetch(of item: LoadItem, to bytes: inout [UInt8]) {
+        bytes += "GET \(fetchPath.path(for: item.id)) HTTP/1.1\r\nHost: b\r\n\r\n".utf8
+    }
+
+    /// A PUT with a `Content-Length`. See ``LoadDialect/appendPublish(of:to:)``.
+    public func appendPublish(of item: LoadItem, to bytes: inout [UInt8]) {
+        let path = publishPath.path(for: item.id)
+        bytes +=
+            "PUT \(path) HTTP/1.1\r\nHost: b\r\nContent-Length: \(item.byteCount)\r\n\r\n".utf8
+    }
+
+    /// Reads a status line and the field lines behind it (RFC 9112, sections 4 and 5).
+    ///
+    /// Only `Content-Length` is looked at. An answer without one, such as a chunked one, is a
+    /// failure: its end cannot be told without reading all of it.
+    public func answerHead(
+        in bytes: RawSpan, to kind: RequestKind
+    ) throws(LoadFailure) -> AnswerHead? {
+        guard bytes.byteCount >= 12 else {
+            guard bytes.byteCount == 0 || bytes.has("H") else {
+                throw LoadFailure(.server, "an answer does not begin with a status line")
+            }
+            return nil
+        }
+        var length = -1
+        if !Self.isUsual(bytes) {
+            length = try Self.lengthByStatus(bytes, to: kind)
+        }
+        guard var line = bytes.lineFeed(from: 12) else { return nil }
+        while true {
+            let start = line + 1
+            guard start < bytes.byteCount else { return nil }
+            switch bytes.unsafeLoad(fromByteOffset: start, as: UInt8.self) {
+            case 0x0D where bytes.has("\r\n", at: start):
+                return try Self.head(byteCount: start + 2, length: length)
+            case 0x0A:
+                return try Self.head(byteCount: start + 1, length: length)
+            default:
+                guard let end = bytes.lineFeed(from: start) else { return nil }
+                if Self.isContentLength(bytes, at: start) {
+                    length = try Self.length(bytes, from: start + 15)
+                }
+                line = end
+            }
+        }
+    }
+
+    // Texts as numbers, as they lie in memory on a little-endian machine.
+    private static let httpVersion: UInt64 = 0x312E_312F_5054_5448  // HTTP/1.1
+    private static let statusOK: UInt32 = 0x3030_3220  // " 200"
+    private static let contentDash: UInt64 = 0x2D74_6E65_746E_6F63  // content-
+    private static let dashLength: UInt64 = 0x3A68_7467_6E65_6C2D  // -length:
+    private static let lowerCase: UInt64 = 0x2020_2020_2020_2020
+
+    /// Whether an answer begins with `HTTP/1.1 200`.
+    private static func isUsual(_ bytes: RawSpan) -> Bool {
+        bytes.integer(0, as: UInt64.self) == httpVersion
+            && bytes.integer(8, as: UInt32.self) == statusOK
+    }
+
+    /// Whether a field line is `Content-Length`, in letters of either case.
+    private static func isContentLength(_ bytes: RawSpan, at start: Int) -> Bool {
+        // The two pieces overlap in the dash. The colon and the dash are as they are in lower case.
+        bytes.byteCount - start >= 15
+            && bytes.integer(start, as: UInt64.self) | lowerCase == contentDash
+            && bytes.integer(start + 7, as: UInt64.self) | lowerCase == dashLength
+    }
+
+    /// Looks closely at a status line that is not the usual one.
+    ///
+    /// - Returns: the body's length as far as the status tells it: 0 for 204, and -1.
+    private static func lengthByStatus(
+        _ bytes: RawSpan, to kind: RequestKind
+    ) throws(LoadFailure) -> Int {
+        guard bytes.has("HTTP/1."), let status = bytes.decimal(at: 9) else {
+            throw LoadFailure(
+                .server, "an answer begins with \"\(bytes.excerpt())\" and not a status line")
+        }
+        guard status.value == 200 || (kind == .publish && (201...204).contains(status.value))
+        else {
+            throw LoadFailure(.server, "the server answered \(bytes.excerpt(from: 9))")
+        }
+        return status.value == 204 ? 0 : -1
+    }
+
+    private static func head(byteCount: Int, length: Int) throws(LoadFailure) -> AnswerHead {
+        guard length >= 0 else {
+            throw LoadFailure(.server, "an answer has no Content-Length")
+        }
+        return AnswerHead(headByteCount: byteCount, bodyByteCount: length)
+    }
+
+    private static func length(_ bytes: RawSpan, from offset: Int) throws(LoadFailure) -> Int {
+        // One space is usual; any number of spaces and tabs may stand there.
+        var offset = offset
+        while bytes.has(" ", at: offset) || bytes.has("\t", at: offset) { offset += 1 }
+        guard let length = bytes.decimal(at: offset) else {
+            throw LoadFailure(
+                .server, "an answer's Content-Length is \"\(bytes.excerpt(from: offset))\"")
+        }
+        return length.value
+    }
+}

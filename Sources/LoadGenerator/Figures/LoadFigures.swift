@@ -1,0 +1,115 @@
+/// What a run found. Encoded with ``JSONEncoder`` in snake case it is what `blobd bench --json`
+/// prints.
+public struct LoadFigures: Codable, Sendable, Hashable {
+    /// The dialect's name.
+    public var dialect: String
+    /// Connections.
+    public var connections: Int
+    /// Requests in flight on each.
+    public var depth: Int
+    /// The size of the payloads in bytes, or `mix`.
+    public var payload: String
+    /// Distinct payloads.
+    public var payloadCount: Int
+    /// Their mean size in bytes.
+    public var payloadByteCountMean: Double
+    /// How many of a hundred requests were to fetch.
+    public var readPercent: Int
+    /// Which bytes were compared: all the bytes that were, were right.
+    public var check: LoadCheck
+    /// What the payloads and their order were made from.
+    public var seed: UInt64
+
+    /// Seconds that count, as they were measured.
+    public var seconds: Double
+    /// Answers in these seconds.
+    public var requests: Int
+    /// Answers a second.
+    public var requestsPerSecond: Double
+    /// Bytes of bodies a second, fetched and published, in units of 10⁶.
+    public var megabytesPerSecond: Double
+    /// Of all requests.
+    public var latency: LatencyFigures
+    /// Of the fetches, when there were any.
+    public var fetches: KindFigures?
+    /// Of the publishes, when there were any.
+    public var publishes: KindFigures?
+    /// How a fixed rate was kept; nil in a closed loop.
+    public var rate: RateFigures?
+    /// What the generator itself cost.
+    public var generator: GeneratorFigures
+    /// What the server cost; nil when its processor time could not be read.
+    public var server: ServerFigures?
+}
+
+/// The requests of one kind.
+public struct KindFigures: Codable, Sendable, Hashable {
+    /// Answers.
+    public var requests: Int
+    /// Answers a second.
+    public var requestsPerSecond: Double
+    /// Bytes of bodies a second, in units of 10⁶.
+    public var megabytesPerSecond: Double
+    /// From sending, or in a run of fixed rate from when sending was due, to the whole answer.
+    public var latency: LatencyFigures
+}
+
+/// Latencies in microseconds. Percentiles are exact to three digits, the others to the nanosecond.
+public struct LatencyFigures: Codable, Sendable, Hashable {
+    /// The shortest.
+    public var minMicroseconds: Double
+    /// The arithmetic mean.
+    public var meanMicroseconds: Double
+    /// Half are not above: the median.
+    public var p50Microseconds: Double
+    /// 90 percent are not above.
+    public var p90Microseconds: Double
+    /// 99 percent are not above.
+    public var p99Microseconds: Double
+    /// 99.9 percent are not above.
+    public var p999Microseconds: Double
+    /// 99.99 percent are not above.
+    public var p9999Microseconds: Double
+    /// The longest.
+    public var maxMicroseconds: Double
+}
+
+/// How a fixed rate was kept.
+public struct RateFigures: Codable, Sendable, Hashable {
+    /// Requests a second that were asked for.
+    public var askedPerSecond: Double
+    /// Requests a second that were answered.
+    public var achievedPerSecond: Double
+    /// Whether at most one in a hundred was missing. When it is false, server or generator could
+    /// not keep up, and the latencies grow with the length of the run.
+    public var isReached: Bool
+    /// Requests that were due and had no answer when the run ended; the time they had waited by
+    /// then is among the latencies.
+    public var unanswered: Int
+}
+
+/// What the generator's thread cost. A share near 1 in a closed loop means that the generator, and
+/// not the server, was the limit.
+public struct GeneratorFigures: Codable, Sendable, Hashable {
+    /// Processor time in the seconds that count.
+    public var cpuSeconds: Double
+    /// The part of it outside the kernel.
+    public var userSeconds: Double
+    /// Processor time by elapsed time: 1 is a whole core. In a run of fixed rate it is near 1
+    /// always, since the generator watches the clock.
+    public var cpuShare: Double
+    /// Processor time by answers.
+    public var cpuMicrosecondsPerRequest: Double
+}
+
+/// What the server's processes cost in the seconds that count.
+public struct ServerFigures: Codable, Sendable, Hashable {
+    /// Whose time it is.
+    public var processes: [Int32]
+    /// Processor time of all their threads.
+    public var cpuSeconds: Double
+    /// Processor time by elapsed time: 1 is a whole core.
+    public var cpuShare: Double
+    /// Processor time by answers.
+    public var cpuMicrosecondsPerRequest: Double
+}

@@ -1,0 +1,165 @@
+internal import CLinux
+internal import CLoad
+
+/// A run of the load generator: connections, all in the calling thread, that ask and check for a
+/// time.
+///
+/// ```swift
+/// let payloads = try LoadPayloads(.fixed(1_024), seed: 1)
+/// var options = LoadOptions(socketPath: "blobd.sock")
+/// options.connections = 16
+/// let run = try LoadRun(BinaryDialect(), payloads, options)
+/// try run.store()
+/// let figures = try run.measure()
+/// ```
+public struct LoadRun: Sendable {
+    private let dialect: any LoadDialect
+    private let payloads: LoadPayloads
+    private let options: LoadOptions
+
+    /// A run with these options. Throws a failure when one is out of its bounds.
+    public init(
+        _ dialect: any LoadDialect, _ payloads: LoadPayloads, _ options: LoadOptions
+    ) throws(LoadFailure) {
+        try options.validate()
+        self.dialect = dialect
+        self.payloads = payloads
+        self.options = options
+    }
+
+    /// How far a run has come, told twice a second. Making one costs up to a millisecond, for the
+    /// percentile: ask for it only when somebody looks.
+    public struct Progress: Sendable {
+        /// Whether answers count yet.
+        public var isCounting: Bool
+        /// Seconds since the beginning of warm-up, or of storing.
+        public var seconds: Double
+        /// Answers that count so far; while storing, payloads that are stored.
+        public var requests: Int
+        /// These by the seconds that count so far; 0 before.
+        public var requestsPerSecond: Double
+        /// The 99th percentile of latency so far, of fetches where there are any, in microseconds.
+        public var p99Microseconds: Double
+    }
+
+    /// Stores every payload once under its id, as they are, so that they can be fetched; through
+    /// the dialect's publish. Payloads that are there already are replaced.
+    ///
+    /// Uses up to 16 connections, with one in flight on each, whatever the options say.
+    ///
+    /// - Throws: also when no answer comes for a minute.
+    public func store(
+        progress: ((Progress) -> Void)? = nil
+    ) throws(LoadFailure) {
+        try prepareThread()
+        let workload = try Workload(dialect, payloads, for: .storing)
+        let begin = Engine.now()
+        var engine = try Engine(
+            workload,
+            RequestPlan(
+                payloadCount: payloads.count, purpose: .storing, readPercent: 0,
+                seed: options.seed, runStamp: 0),
+            path: options.socketPath, connections: min(payloads.count, 16), depth: 1,
+            check: options.check, receiveByteCount: options.receiveByteCount)
+        engine.beginCounting()
+        try engine.start()
+        var now = begin
+        var pace = Pace(progress)
+        var lastAnswer = begin
+        while engine.record.answerCount < payloads.count {
+            let before = engine.record.answerCount
+            now = try engine.turn(until: now + 50_000_000, now: now)
+            if engine.record.answerCount > before { lastAnswer = now }
+            guard now - lastAnswer < LoadLimits.storeNanosecondsWithoutAnswerMax else {
+                throw LoadFailure(.server, "no answer to a publish came for a minute")
+            }
+            pace.tell(now, begin: begin, counted: begin, engine.record)
+        }
+    }
+
+    /// Asks for as long as the options say, checking what comes, and returns what was found.
+    ///
+    /// The payloads that are fetched must be there (``store(progress:)``). Publishes go to other
+    /// ids, as many as there are payloads, again and again, each with a body unlike any before.
+    ///
+    /// - Parameter progress: called in the loop, so it must be quick.
+    /// - Throws: a failure for the first answer that is not the right one, and when no answer came
+    ///   at all. There are no figures then.
+    public func measure(
+        progress: ((Progress) -> Void)? = nil
+    ) throws(LoadFailure) -> LoadFigures {
+        try prepareThread()
+        let workload = try Workload(
+            dialect, payloads, for: .measuring, fetches: options.readPercent > 0,
+            publishes: options.readPercent < 100)
+        let begin = Engine.now()
+        let counted = begin + Int64(options.warmUpSeconds * 1e9)
+        let end = counted + Int64(options.seconds * 1e9)
+        var engine = try Engine(
+            workload,
+            RequestPlan(
+                payloadCount: payloads.count, purpose: .measuring,
+                readPercent: options.readPercent, seed: options.seed,
+                runStamp: .random(in: 1...(.max)),
+                schedule: options.rate.map { RateSchedule(rate: $0, start: begin) }),
+            path: options.socketPath, connections: options.connections, depth: options.depth,
+            check: options.check, receiveByteCount: options.receiveByteCount)
+        let processes =
+            options.serverProcesses.isEmpty
+            ? engine.peerProcess.map { [$0] } ?? [] : options.serverProcesses
+        try engine.start()
+        var now = begin
+        var pace = Pace(progress)
+        while now < counted {
+            now = try engine.turn(until: counted, now: now)
+            pace.tell(now, begin: begin, counted: nil, engine.record)
+        }
+        engine.beginCounting()
+        let before = ProcessorTimes.now(of: processes)
+        let first = Engine.now()
+        while now < end {
+            now = try engine.turn(until: end, now: now)
+            pace.tell(now, begin: begin, counted: first, engine.record)
+        }
+        let after = ProcessorTimes.now(of: processes)
+        let seconds = Double(now - first) / 1e9
+        guard engine.record.requestCount > 0 else {
+            throw LoadFailure(
+                .server,
+                "no answer came within \(options.seconds) seconds; no figure is given")
+        }
+        let unanswered = options.rate == nil ? 0 : engine.countUnanswered(at: now)
+        return LoadFigures(
+            dialect, payloads, options, engine.record, seconds: seconds, unanswered: unanswered,
+            processes: processes, from: before, to: after)
+    }
+
+    /// Readies the calling thread, and lets the process have as many descriptors as it may.
+    private func prepareThread() throws(LoadFailure) {
+        cload_exact_timers()
+        _ = clinux_raise_descriptor_limit()
+        if let core = options.core, cload_pin_thread(Int32(core)) != 0 {
+            throw LoadFailure(.options, "there is no core \(core) to run on")
+        }
+    }
+}
+
+/// Tells how far a run has come, but not more often than twice a second.
+private struct Pace {
+    private let progress: ((LoadRun.Progress) -> Void)?
+    private var next: Int64 = 0
+
+    init(_ progress: ((LoadRun.Progress) -> Void)?) { self.progress = progress }
+
+    mutating func tell(_ now: Int64, begin: Int64, counted: Int64?, _ record: LoadRecord) {
+        guard let progress, now >= next else { return }
+        next = now + 500_000_000
+        let elapsed = counted.map { Double(now - $0) / 1e9 } ?? 0
+        progress(
+            LoadRun.Progress(
+                isCounting: counted != nil, seconds: Double(now - begin) / 1e9,
+                requests: record.requestCount,
+                requestsPerSecond: elapsed > 0 ? Double(record.requestCount) / elapsed : 0,
+                p99Microseconds: Double(record.p99Nanoseconds) / 1e3))
+    }
+}

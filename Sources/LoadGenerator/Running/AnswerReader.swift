@@ -1,0 +1,167 @@
+internal import Glibc
+
+/// Reads the answers of one connection, wherever they are cut, and compares the bodies of fetches
+/// with what they should be while they come.
+struct AnswerReader: ~Copyable {
+    /// What is left of the answer whose head was read; in the order of the bytes.
+    private var bodyLeft = 0
+    private var trailerLeft = 0
+    /// How much of the body has come.
+    private var bodyOffset = 0
+    private var isInAnswer = false
+    private var comparesAll = true
+    private var fetchCount = 0
+    /// Where the payload that the body should be lies.
+    private var slice = PayloadSlice(start: 0, byteCount: 0)
+    /// The beginning of a head that is not whole. Empty most of the time.
+    private(set) var carry: [UInt8] = []
+
+    private let check: LoadCheck
+
+    /// A reader at the beginning of an answer.
+    init(check: LoadCheck) { self.check = check }
+
+    /// Takes bytes of `input` from `offset` on, up to the end of the answer to `request`.
+    ///
+    /// False when the answer is not whole. All of `input` is taken then; of a head that is not
+    /// whole ``carry`` is what must stand before the next input.
+    ///
+    /// - Throws: what the dialect says, or which byte is wrong.
+    mutating func take(
+        _ input: RawSpan, from offset: inout Int, to request: PlannedRequest,
+        of workload: borrowing Workload
+    ) throws(LoadFailure) -> Bool {
+        if !isInAnswer {
+            guard try takeHead(input, from: &offset, to: request, of: workload) else {
+                return false
+            }
+        }
+        if bodyLeft > 0 {
+            let count = min(bodyLeft, input.byteCount - offset)
+            if request.kind == .fetch {
+                let piece = input.extracting(offset..<offset + count)
+                try compare(piece, with: request.index, of: workload)
+            }
+            offset += count
+            bodyOffset += count
+            bodyLeft -= count
+        }
+        if trailerLeft > 0 && bodyLeft == 0 {
+            let count = min(trailerLeft, input.byteCount - offset)
+            offset += count
+            trailerLeft -= count
+        }
+        guard bodyLeft == 0 && trailerLeft == 0 else { return false }
+        isInAnswer = false
+        return true
+    }
+
+    private mutating func takeHead(
+        _ input: RawSpan, from offset: inout Int, to request: PlannedRequest,
+        of workload: borrowing Workload
+    ) throws(LoadFailure) -> Bool {
+        if !carry.isEmpty { carry.removeAll(keepingCapacity: true) }
+        let rest = input.extracting(offset..<input.byteCount)
+        guard rest.byteCount > 0 else { return false }
+        guard let head = try workload.dialect.answerHead(in: rest, to: request.kind) else {
+            guard rest.byteCount < LoadLimits.answerHeadByteCountMax else {
+                throw LoadFailure(
+                    .server,
+                    "the head of an answer is longer than \(LoadLimits.answerHeadByteCountMax) bytes"
+                )
+            }
+            rest.withUnsafeBytes { carry.append(contentsOf: $0) }
+            offset = input.byteCount
+            return false
+        }
+        guard head.headByteCount >= 0, head.headByteCount <= rest.byteCount,
+            head.bodyByteCount >= 0, head.trailerByteCount >= 0
+        else {
+            throw LoadFailure(.server, "the dialect \(workload.dialect.name) read \(head)")
+        }
+        if request.kind == .fetch {
+            slice = workload.slice(request.index)
+            guard head.bodyByteCount == slice.byteCount else {
+                let id = workload.payloads.item(request.index).id
+                throw LoadFailure(
+                    .wrongBytes,
+                    "\(id) came with \(head.bodyByteCount) bytes instead of \(slice.byteCount)")
+            }
+            comparesAll = check == .all || fetchCount % LoadCheck.sampleInterval == 0
+            fetchCount &+= 1
+        }
+        offset += head.headByteCount
+        bodyLeft = head.bodyByteCount
+        trailerLeft = head.trailerByteCount
+        bodyOffset = 0
+        isInAnswer = true
+        return true
+    }
+
+    /// Compares a piece of a body, which begins at `bodyOffset`, or the ends of the body that lie
+    /// in it.
+    private func compare(
+        _ piece: RawSpan, with index: Int, of workload: borrowing Workload
+    ) throws(LoadFailure) {
+        let start = slice.start + bodyOffset
+        let right = workload.pool.extracting(start..<start + piece.byteCount)
+        if comparesAll {
+            guard piece.hasSameBytes(as: right) else {
+                throw wrongByte(piece, right, 0, index, workload)
+            }
+            return
+        }
+        let edge = LoadCheck.sampledEdgeByteCount
+        let pieceEnd = bodyOffset + piece.byteCount
+        let headCount = min(edge, pieceEnd) - bodyOffset
+        if headCount > 0 {
+            guard
+                piece.extracting(first: headCount).hasSameBytes(
+                    as: right.extracting(first: headCount))
+            else { throw wrongByte(piece, right, 0, index, workload) }
+        }
+        let tailCount = min(pieceEnd - (slice.byteCount - edge), piece.byteCount)
+        if tailCount > 0 {
+            guard
+                piece.extracting(last: tailCount).hasSameBytes(
+                    as: right.extracting(last: tailCount))
+            else {
+                throw wrongByte(piece, right, piece.byteCount - tailCount, index, workload)
+            }
+        }
+    }
+
+    /// Finds the first wrong byte at or behind `start`.
+    private func wrongByte(
+        _ piece: RawSpan, _ right: RawSpan, _ start: Int, _ index: Int,
+        _ workload: borrowing Workload
+    ) -> LoadFailure {
+        var at = start
+        while at < piece.byteCount - 1,
+            piece.unsafeLoad(fromByteOffset: at, as: UInt8.self)
+                == right.unsafeLoad(fromByteOffset: at, as: UInt8.self)
+        { at += 1 }
+        let item = workload.payloads.item(index)
+        let came = piece.unsafeLoad(fromByteOffset: at, as: UInt8.self)
+        let wanted = right.unsafeLoad(fromByteOffset: at, as: UInt8.self)
+        return LoadFailure(
+            .wrongBytes,
+            "\(item.id): byte \(bodyOffset + at) of \(item.byteCount) came as \(came) instead of "
+                + "\(wanted); no figure is given")
+    }
+}
+
+extension RawSpan {
+    /// Compares with `memcmp`.
+    fileprivate func hasSameBytes(as other: RawSpan) -> Bool {
+        // Both spans keep their memory alive during the call.
+        withUnsafeBytes { left in
+            other.withUnsafeBytes { right in
+                guard left.count == right.count, let first = left.baseAddress,
+                    let second = right.baseAddress
+                else { return left.count == right.count }
+                return memcmp(first, second, left.count) == 0
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+internal import CLinux
+
+/// The loop: all connections of a run in one thread.
+///
+/// A turn of a connection is one `recv` and one `send`: every whole answer that came is checked, and
+/// as many new requests leave together. What is borrowed or changed in the loop lies in fixed
+/// memory; nothing is allocated there and no reference is counted.
+struct Engine: ~Copyable {
+    private let workload: Workload
+    private var lanes: FixedArray<Lane>
+    private let events: EventSet
+    private var plan: RequestPlan
+    private(set) var record = LoadRecord()
+    private var input: ByteBuffer
+    private var output: ByteBuffer
+    /// The lane that a request of a fixed rate goes to first.
+    private var nextLane = 0
+
+    /// The longest wait for events, in nanoseconds, so that the loop looks at the clock.
+    private static let waitNanosecondsMax: Int64 = 50_000_000
+    /// How long before a request is due the loop stops sleeping: waking up takes about as long.
+    private static let watchNanoseconds: Int64 = 80_000
+
+    /// Connects `connections` times.
+    init(
+        _ workload: consuming Workload, _ plan: RequestPlan, path: String, connections: Int,
+        depth: Int, check: LoadCheck, receiveByteCount: Int
+    ) throws(LoadFailure) {
+        let opening = workload.opening
+        let events = try EventSet()
+        let lanes = try FixedArray(count: connections) { (_) throws(LoadFailure) in
+            Lane(try LaneSocket.connect(to: path), depth: depth, check: check, opening: opening)
+        }
+        for index in 0..<connections {
+            try events.add(lanes[index].socket.descriptor, index: index)
+        }
+        self.lanes = lanes
+        self.events = events
+        self.workload = workload
+        self.plan = plan
+        input = ByteBuffer(
+            capacity: LoadLimits.answerHeadByteCountMax + receiveByteCount)
+        output = ByteBuffer(capacity: Lane.sendByteCount)
+    }
+
+    /// The process that listens at the other end, as far as the kernel says.
+    var peerProcess: Int32? { lanes[0].socket.peerProcess }
+
+    private var isClosedLoop: Bool { plan.schedule == nil }
+
+    /// Nanoseconds of the monotonic clock.
+    static func now() -> Int64 { clinux_monotonic_ns() }
+
+    /// From now on answers count.
+    mutating func beginCounting() { record.isCounting = true }
+
+    /// Sends openings, and in a closed loop the first requests.
+    mutating func start() throws(LoadFailure) {
+        let now = Self.now()
+        // In a run of fixed rate requests leave by `dispatch` alone.
+        let limit = isClosedLoop ? Int.max : 0
+        for index in 0..<lanes.count { try send(index, limit: limit, now: now) }
+    }
+
+    /// Waits for what comes and answers it with new requests. Returns the time afterwards.
+    ///
+    /// - Parameter end: no wait is longer than until then.
+    mutating func turn(until end: Int64, now: Int64) throws(LoadFailure) -> Int64 {
+        var now = now
+        if lanes.count == 1 && isClosedLoop && !lanes[0].awaitsRoom {
+            // With one connection the answer itself can be waited for: a system call less.
+            return try serve(0, waiting: true)
+        }
+        let count = try events.wait(nanoseconds: waitNanoseconds(until: end, now: now))
+        if count == 0 { now = Self.now() }
+        for number in 0..<count {
+            now = try serve(events.index(number), waiting: false)
+        }
+        if !isClosedLoop {
+            now = Self.now()
+            try dispatch(now: now)
+        }
+        return now
+    }
+
+    private func waitNanoseconds(until end: Int64, now: Int64) -> Int64 {
+        let longest = min(Self.waitNanosecondsMax, end - now)
+        guard let schedule = plan.schedule else { return longest }
+        let untilDue = schedule.nextDue - now
+        // What is overdue waits for a connection, which only an event can free.
+        return untilDue <= 0 ? longest : min(longest, untilDue - Self.watchNanoseconds)
+    }
+
+    /// Takes what a connection has brought; returns when that was.
+    private mutating func serve(_ index: Int, waiting: Bool) throws(LoadFailure) -> Int64 {
+        let range = try lanes[index].receive(into: &input, waiting: waiting)
+        let now = Self.now()
+        if !range.isEmpty {
+            try lanes[index].take(input, in: range, now: now, workload, &record)
+        }
+        try send(index, limit: isClosedLoop ? .max : 0, now: now)
+        return now
+    }
+
+    private mutating func send(_ index: Int, limit: Int, now: Int64) throws(LoadFailure) {
+        try lanes[index].send(limit: limit, now: now, workload, &plan, through: &output)
+        let awaitsRoom = lanes[index].awaitsRoom
+        if awaitsRoom != lanes[index].isPolledForRoom {
+            lanes[index].isPolledForRoom = awaitsRoom
+            events.change(
+                lanes[index].socket.descriptor, index: index, awaitsRoom: awaitsRoom)
+        }
+    }
+
+    /// Sends the requests that are due, on one connection after the other as they have room.
+    private mutating func dispatch(now: Int64) throws(LoadFailure) {
+        guard let schedule = plan.schedule, schedule.nextDue <= now else { return }
+        // When many are due at once each connection takes its part of them in one call.
+        let share = max(1, schedule.overdueCount(at: now) / lanes.count)
+        var tried = 0
+        while tried < lanes.count {
+            let index = nextLane
+            nextLane = index + 1 == lanes.count ? 0 : index + 1
+            guard lanes[index].hasRoom else {
+                tried += 1
+                continue
+            }
+            try send(index, limit: share, now: now)
+            guard let due = plan.schedule?.nextDue, due <= now else { return }
+            tried = 0
+        }
+    }
+
+    /// Counts the wait of every request that was due before `end` and has no answer. Returns how
+    /// many there are.
+    mutating func countUnanswered(at end: Int64) -> Int {
+        var count = 0
+        for index in 0..<lanes.count {
+            for position in 0..<lanes[index].inFlight.count {
+                let request = lanes[index].inFlight.request(position)
+                guard request.intendedAt < end else { continue }
+                record.addUnanswered(request.kind, nanoseconds: end - request.intendedAt)
+                count += 1
+            }
+        }
+        // Bounded like everything: what is beyond is counted, and not recorded.
+        let overdue = plan.schedule?.overdueCount(at: end) ?? 0
+        for _ in 0..<min(overdue, LoadLimits.overdueRecordedMax) {
+            guard let request = plan.next(now: end) else { break }
+            record.addUnanswered(request.kind, nanoseconds: end - request.intendedAt)
+        }
+        return count + overdue
+    }
+}

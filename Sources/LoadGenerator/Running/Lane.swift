@@ -1,0 +1,206 @@
+/// One connection of a run: what it has in flight, what it has not sent yet, and the answer that is
+/// coming.
+struct Lane: ~Copyable {
+    let socket: LaneSocket
+    private(set) var inFlight: InFlightRing
+    private var reader: AnswerReader
+    private var unsent = Unsent()
+    /// Whether requests may be sent: the opening, if there is one, was answered.
+    private(set) var isOpen: Bool
+    /// Whether the event set waits for room to send on this connection.
+    var isPolledForRoom = false
+
+    /// The largest body that is copied behind its head, so that several leave in one call; larger
+    /// ones leave straight from the pool.
+    static let copiedBodyByteCountMax = 16 << 10
+    /// Room for one request with a copied body, in bytes.
+    static let requestRoom =
+        LoadLimits.requestByteCountMax + copiedBodyByteCountMax
+        + LoadLimits.publishTrailerByteCountMax
+    /// Room for what one call sends, apart from a large body.
+    static let sendByteCount = 64 << 10
+
+    /// A lane that has nothing in flight. The opening, if there is one, leaves with the first
+    /// ``send(limit:now:_:_:through:)``.
+    init(_ socket: consuming LaneSocket, depth: Int, check: LoadCheck, opening: [UInt8]) {
+        self.socket = socket
+        inFlight = InFlightRing(capacity: depth)
+        reader = AnswerReader(check: check)
+        isOpen = opening.isEmpty
+        unsent.bytes = opening
+    }
+
+    /// Whether something waits until the socket has room for it.
+    var awaitsRoom: Bool { !unsent.isEmpty }
+
+    /// Whether another request could be sent at once.
+    var hasRoom: Bool { isOpen && unsent.isEmpty && !inFlight.isFull }
+
+    /// Receives once, in front of what the last input left over.
+    ///
+    /// - Returns: the bytes of `buffer` that ``take(_:in:now:_:_:)`` is to see; empty when nothing
+    ///   came.
+    mutating func receive(
+        into buffer: inout ByteBuffer, waiting: Bool
+    ) throws(LoadFailure) -> Range<Int> {
+        let headroom = LoadLimits.answerHeadByteCountMax
+        let count = try socket.receive(into: &buffer, from: headroom, waiting: waiting)
+        guard count > 0 else { return 0..<0 }
+        let carried = reader.carry.count
+        if carried > 0 { buffer.copy(reader.carry.span.bytes, to: headroom - carried) }
+        return headroom - carried..<headroom + count
+    }
+
+    /// Takes the bytes of `buffer` that came at `now`: every answer that is whole is counted.
+    mutating func take(
+        _ buffer: borrowing ByteBuffer, in range: Range<Int>, now: Int64,
+        _ workload: borrowing Workload, _ record: inout LoadRecord
+    ) throws(LoadFailure) {
+        let input = buffer.bytes(in: range)
+        var offset = 0
+        while offset < input.byteCount {
+            guard isOpen else {
+                let opening = PlannedRequest(kind: .opening, index: 0, intendedAt: 0, stamp: 0)
+                guard try reader.take(input, from: &offset, to: opening, of: workload) else {
+                    return
+                }
+                isOpen = true
+                continue
+            }
+            guard inFlight.count > 0 else {
+                throw LoadFailure(.server, "an answer came that nobody asked for")
+            }
+            let request = inFlight.first
+            guard try reader.take(input, from: &offset, to: request, of: workload) else {
+                return
+            }
+            inFlight.removeFirst()
+            record.add(
+                request.kind, nanoseconds: now - request.intendedAt,
+                byteCount: workload.slice(request.index).byteCount)
+        }
+    }
+
+    /// Sends what waits and then up to `limit` new requests, as far as the depth, the plan and the
+    /// socket allow, in as few calls as there are large bodies and full buffers.
+    ///
+    /// - Parameter buffer: empty before and after; where requests are composed.
+    mutating func send(
+        limit: Int, now: Int64, _ workload: borrowing Workload, _ plan: inout RequestPlan,
+        through buffer: inout ByteBuffer
+    ) throws(LoadFailure) {
+        var limit = limit
+        while true {
+            if !unsent.isEmpty {
+                guard try sendUnsent(workload) else { return }
+            }
+            guard isOpen else { return }
+            compose(&limit, now: now, workload, &plan, into: &buffer)
+            let total = buffer.count + unsent.byteCountBehind(workload)
+            guard total > 0 else { return }
+            let sent = try socket.send(
+                buffer.bytes, body: unsent.body(workload), trailer: unsent.trailer(workload))
+            if sent < buffer.count {
+                unsent.keep(buffer.bytes.extracting(sent..<buffer.count))
+            } else {
+                unsent.skipBody(sent - buffer.count, workload)
+            }
+            buffer.removeAll()
+            if sent < total { return }
+        }
+    }
+
+    /// Sends what an earlier call could not; whether that was all of it.
+    private mutating func sendUnsent(_ workload: borrowing Workload) throws(LoadFailure) -> Bool {
+        while !unsent.isEmpty {
+            let sent = try socket.send(
+                unsent.bytes.span.bytes, body: unsent.body(workload),
+                trailer: unsent.trailer(workload))
+            guard sent > 0 else { return false }
+            unsent.skip(sent, workload)
+        }
+        return true
+    }
+
+    /// Composes requests until the limit, the depth, the plan or the buffer ends, or one has a body
+    /// that is not copied.
+    private mutating func compose(
+        _ limit: inout Int, now: Int64, _ workload: borrowing Workload, _ plan: inout RequestPlan,
+        into buffer: inout ByteBuffer
+    ) {
+        while limit > 0, !inFlight.isFull, buffer.room >= Self.requestRoom,
+            let request = plan.next(now: now)
+        {
+            limit -= 1
+            inFlight.append(request)
+            guard request.kind == .publish else {
+                buffer.append(workload.fetch(request.index))
+                continue
+            }
+            buffer.append(workload.publishHead(request.index))
+            let slice = workload.slice(request.index)
+            let stampByteCount = workload.stampByteCount(of: slice)
+            buffer.append(request.stamp, byteCount: stampByteCount)
+            let start = slice.start + stampByteCount
+            let count = slice.byteCount - stampByteCount
+            guard count <= Self.copiedBodyByteCountMax else {
+                unsent.bodyStart = start
+                unsent.bodyLeft = count
+                return
+            }
+            buffer.append(workload.pool.extracting(start..<start + count))
+            buffer.append(workload.trailer)
+        }
+    }
+}
+
+/// What a connection has not sent yet: bytes, then the rest of a body in the pool, then what the
+/// dialect puts behind a body.
+private struct Unsent: ~Copyable {
+    var bytes: [UInt8] = []
+    var bodyStart = 0
+    var bodyLeft = 0
+
+    var isEmpty: Bool { bodyLeft == 0 && bytes.isEmpty }
+
+    /// The rest of the body; empty when there is none.
+    @_lifetime(borrow workload)
+    borrowing func body(_ workload: borrowing Workload) -> RawSpan {
+        workload.pool.extracting(bodyStart..<bodyStart + bodyLeft)
+    }
+
+    /// What is due behind the rest of the body; empty when there is none.
+    @_lifetime(borrow workload)
+    borrowing func trailer(_ workload: borrowing Workload) -> RawSpan {
+        workload.trailer.extracting(first: bodyLeft > 0 ? workload.trailer.byteCount : 0)
+    }
+
+    /// The sizes of both.
+    borrowing func byteCountBehind(_ workload: borrowing Workload) -> Int {
+        bodyLeft > 0 ? bodyLeft + workload.trailer.byteCount : 0
+    }
+
+    /// Keeps bytes that the socket had no room for. They stand before the body.
+    mutating func keep(_ rest: RawSpan) {
+        rest.withUnsafeBytes { bytes.append(contentsOf: $0) }
+    }
+
+    /// Takes away what was sent.
+    mutating func skip(_ count: Int, _ workload: borrowing Workload) {
+        let first = min(count, bytes.count)
+        bytes.removeFirst(first)
+        skipBody(count - first, workload)
+    }
+
+    /// The same when the bytes before the body were sent. Of a trailer that was cut the rest is
+    /// kept.
+    mutating func skipBody(_ count: Int, _ workload: borrowing Workload) {
+        guard bodyLeft > 0 else { return }
+        let ofBody = min(count, bodyLeft)
+        bodyStart += ofBody
+        bodyLeft -= ofBody
+        if bodyLeft == 0 {
+            keep(workload.trailer.extracting(droppingFirst: count - ofBody))
+        }
+    }
+}

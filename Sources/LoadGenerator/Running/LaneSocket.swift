@@ -1,0 +1,114 @@
+internal import CLinux
+internal import CLoad
+internal import Glibc
+
+/// A connection to the server under load: the only place of the generator that makes system calls
+/// on sockets.
+struct LaneSocket: ~Copyable {
+    /// Its descriptor, for an epoll set. It leaves the set when the socket is closed.
+    let descriptor: Int32
+
+    /// How long one waiting receive may last, so that the loop looks at the clock.
+    static let receiveMillisecondsMax: Int64 = 50
+
+    /// Connects to the socket file at `path`.
+    static func connect(to path: String) throws(LoadFailure) -> LaneSocket {
+        let bytes = Array(path.utf8)
+        guard !bytes.isEmpty, bytes.count < Int(CLINUX_PATH_MAX), !bytes.contains(0) else {
+            throw LoadFailure(
+                .options,
+                "the socket's path \"\(path)\" is \(bytes.count) bytes long; it must be within "
+                    + "1…\(Int(CLINUX_PATH_MAX) - 1), without a zero")
+        }
+        let descriptor = clinux_unix_socket()
+        guard descriptor >= 0 else { throw LoadFailure(systemCall: "socket") }
+        let socket = LaneSocket(adopting: descriptor)
+        var result: Int32
+        repeat {
+            // connect reads the path during the call and keeps no pointer to it.
+            result = bytes.withUnsafeBytes {
+                clinux_connect(descriptor, $0.baseAddress, $0.count)
+            }
+        } while result != 0 && errno == EINTR
+        guard result == 0 else {
+            throw LoadFailure(.noServer, "\(path): \(String(cString: strerror(errno)))")
+        }
+        _ = cload_receive_timeout(descriptor, receiveMillisecondsMax)
+        return socket
+    }
+
+    /// Takes over a connected socket, and closes it in the end.
+    init(adopting descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    /// The process at the other end, as far as the kernel says (`SO_PEERCRED`): the one that called
+    /// `listen`.
+    var peerProcess: Int32? {
+        let process = cload_peer_process(descriptor)
+        return process > 0 ? process : nil
+    }
+
+    /// Sends what can be sent now of bytes, a body behind them and a trailer behind that; returns
+    /// how many bytes that was, 0 when the socket is full. Any of them may be empty.
+    borrowing func send(
+        _ bytes: RawSpan, body: RawSpan, trailer: RawSpan
+    ) throws(LoadFailure) -> Int {
+        let descriptor = descriptor
+        // The spans keep their memory alive during the calls, which copy out of it.
+        let count = bytes.withUnsafeBytes { bytes in
+            if body.byteCount == 0 {
+                return clinux_send(descriptor, bytes.baseAddress, bytes.count)
+            }
+            return body.withUnsafeBytes { body in
+                trailer.withUnsafeBytes { trailer in
+                    withUnsafeTemporaryAllocation(of: clinux_piece.self, capacity: 3) { pieces in
+                        pieces.initializeElement(
+                            at: 0, to: clinux_piece(bytes: bytes.baseAddress, count: bytes.count))
+                        pieces.initializeElement(
+                            at: 1, to: clinux_piece(bytes: body.baseAddress, count: body.count))
+                        pieces.initializeElement(
+                            at: 2,
+                            to: clinux_piece(bytes: trailer.baseAddress, count: trailer.count))
+                        return clinux_send_pieces(descriptor, pieces.baseAddress, 3)
+                    }
+                }
+            }
+        }
+        if count >= 0 { return count }
+        switch errno {
+        case EAGAIN, EINTR: return 0
+        case EPIPE, ECONNRESET: throw LoadFailure.closed
+        default: throw LoadFailure(systemCall: "send")
+        }
+    }
+
+    /// Receives into `buffer` from `offset` on. Returns how many bytes came; 0 when nothing did.
+    borrowing func receive(
+        into buffer: inout ByteBuffer, from offset: Int, waiting: Bool
+    ) throws(LoadFailure) -> Int {
+        let descriptor = descriptor
+        // recv writes at most the bytes that are there, and keeps no pointer.
+        let count = buffer.fill(from: offset) {
+            waiting
+                ? cload_receive_waiting(descriptor, $0, $1) : cload_receive(descriptor, $0, $1)
+        }
+        if count > 0 { return count }
+        if count == 0 { throw LoadFailure.closed }
+        switch errno {
+        case EAGAIN, EINTR: return 0
+        case ECONNRESET: throw LoadFailure.closed
+        default: throw LoadFailure(systemCall: "recv")
+        }
+    }
+}
+
+extension LoadFailure {
+    static let closed = LoadFailure(.server, "the server closed the connection")
+
+    /// The call that failed and `errno`, in words.
+    init(systemCall call: String) {
+        // strerror may use its buffer again in the next call; the text is copied at once.
+        self.init(.system, "\(call): \(String(cString: strerror(errno)))")
+    }
+}

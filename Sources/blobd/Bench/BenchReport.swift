@@ -1,0 +1,90 @@
+import LoadGenerator
+
+/// The figures of one or more runs, for people: a table of throughput, one of latencies, and a
+/// sentence on whatever a reader should not overlook.
+struct BenchReport {
+    private var throughput = TextTable([
+        ("dialect", .left), ("payload", .right), ("", .left), ("requests/s", .right),
+        ("MB/s", .right), ("server", .right), ("load", .right),
+    ])
+    private var latencies = TextTable([
+        ("latency, µs", .left), ("payload", .right), ("", .left), ("min", .right),
+        ("p50", .right), ("p90", .right), ("p99", .right), ("p99.9", .right), ("p99.99", .right),
+        ("max", .right), ("mean", .right),
+    ])
+    private var remarks: [String] = []
+
+    /// In a closed loop a generator that used more of its core than this may have been the limit.
+    private static let busyShare = 0.9
+
+    /// Adds a run.
+    mutating func append(_ figures: LoadFigures) {
+        let payload = Int(figures.payload).map { HumanText.count($0) } ?? figures.payload
+        let server =
+            figures.server.map { Self.number($0.cpuMicrosecondsPerRequest) + " µs" } ?? "?"
+        let load = "\(Int((figures.generator.cpuShare * 100).rounded())) %"
+        func row(_ kind: String, _ rate: Double, _ megabytes: Double, _ latency: LatencyFigures) {
+            let isFirst = kind == "fetch" || kind == "publish" || kind == "all"
+            throughput.append([
+                figures.dialect, payload, kind, HumanText.count(Int(rate.rounded())),
+                Self.number(megabytes), isFirst ? server : "", isFirst ? load : "",
+            ])
+            latencies.append(
+                [figures.dialect, payload, kind]
+                    + [
+                        latency.minMicroseconds, latency.p50Microseconds, latency.p90Microseconds,
+                        latency.p99Microseconds, latency.p999Microseconds,
+                        latency.p9999Microseconds, latency.maxMicroseconds,
+                        latency.meanMicroseconds,
+                    ].map(Self.number))
+        }
+        let kinds = [("fetch", figures.fetches), ("publish", figures.publishes)]
+        let isMixed = figures.fetches != nil && figures.publishes != nil
+        if isMixed {
+            row("all", figures.requestsPerSecond, figures.megabytesPerSecond, figures.latency)
+        }
+        for case (let kind, let figures?) in kinds {
+            row(
+                isMixed ? "· \(kind)" : kind, figures.requestsPerSecond,
+                figures.megabytesPerSecond, figures.latency)
+        }
+        remark(on: figures, payload)
+    }
+
+    private mutating func remark(on figures: LoadFigures, _ payload: String) {
+        let run = "\(figures.dialect), \(payload)"
+        if let rate = figures.rate {
+            guard !rate.isReached else { return }
+            let achieved = HumanText.count(Int(rate.achievedPerSecond.rounded()))
+            let asked = HumanText.count(Int(rate.askedPerSecond.rounded()))
+            remarks.append(
+                "\(run): the rate was not reached: \(achieved) of \(asked) requests a second, "
+                    + "\(HumanText.count(rate.unanswered)) unanswered at the end. The latencies grow with --seconds.\n"
+            )
+        } else if figures.generator.cpuShare > Self.busyShare {
+            remarks.append(
+                "\(run): the load used \(Int((figures.generator.cpuShare * 100).rounded())) % of its core, "
+                    + "and may have been the limit.\n")
+        }
+    }
+
+    /// Both tables and the remarks. Takes them out.
+    mutating func text() -> String {
+        var text = throughput.takeText(withTitles: true) + "\n"
+        text += latencies.takeText(withTitles: true)
+        if !remarks.isEmpty { text += "\n" + remarks.joined() }
+        return text
+    }
+
+    /// Three digits, and whole numbers from 100 on: `4.21`, `38.5`, `1,204`.
+    static func number(_ value: Double) -> String {
+        guard value.isFinite, value.magnitude < 1e15 else { return "?" }
+        if value >= 99.95 { return HumanText.count(Int(value.rounded())) }
+        let digits = value >= 9.995 ? 1 : 2
+        let scale = digits == 1 ? 10 : 100
+        let scaled = Int((value * Double(scale)).rounded())
+        let fraction = String(scaled % scale)
+        let zeros = String(repeating: "0", count: digits - fraction.count)
+        return "\(scaled / scale).\(zeros)\(fraction)"
+    }
+}

@@ -1,0 +1,182 @@
+import LMDB
+import Testing
+
+@testable import BlobStore
+
+/// What a daemon that has ended may have lent to its peers is not freed until they have had their
+/// time to read it; the boot clock is an argument.
+@Suite struct LendingTests {
+    static let boot = BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a01")!
+    static let otherBoot = BootID("11111111-2222-3333-4444-555555555555")!
+    static let grace: Int64 = 60_000
+
+    private static func at(_ seconds: Int64, _ bootID: BootID = boot) -> BootTime {
+        BootTime(bootID: bootID, milliseconds: seconds * 1_000)
+    }
+
+    private func run(
+        _ folder: TemporaryFolder, from start: BootTime, _ body: (BlobStore) throws -> Void
+    ) throws {
+        let store = try folder.open()
+        try store.beginLending(at: start, graceMilliseconds: Self.grace)
+        try body(store)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    /// Frees what may be freed so many seconds after the boot, and expects it to be so many blobs.
+    private func expectFreed(
+        _ count: Int, _ store: BlobStore, at seconds: Int64?,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let freed = try store.freeOrphans(
+            byteCountMax: 1 << 30, bootMilliseconds: seconds.map { $0 * 1_000 })
+        #expect(freed.blobs == count, sourceLocation: sourceLocation)
+    }
+
+    @Test("A store that never lent holds nothing back, and its own blobs never wait")
+    func firstRun() throws {
+        let folder = TemporaryFolder()
+        let plain = try folder.open()
+        #expect(!plain.mayLend)
+        try plain.put("old", [1])
+        try plain.delete("old", asOf: noon)
+        _ = consume plain
+        try run(folder, from: Self.at(1_000)) { store in
+            #expect(store.mayLend)
+            try expectFreed(1, store, at: 1_000)
+            try store.put("new", [2])
+            try store.delete("new", asOf: noon)
+            try expectFreed(1, store, at: nil)
+        }
+    }
+
+    @Test("A blob of an earlier run waits for a minute after this start; one of this run does not")
+    func earlierBlob() throws {
+        let folder = TemporaryFolder()
+        try run(folder, from: Self.at(1_000)) { store in try store.put("old", [1]) }
+        try run(folder, from: Self.at(2_000)) { store in
+            try store.delete("old", asOf: noon)
+            try store.put("new", [2])
+            try store.delete("new", asOf: noon)
+            try expectFreed(1, store, at: nil)
+            try expectFreed(0, store, at: 2_059)
+            // A clock that stands before the start, or at its very end, frees nothing.
+            try expectFreed(0, store, at: 1)
+            let early = try store.freeOrphans(byteCountMax: 1, bootMilliseconds: .min)
+            #expect(early.blobs == 0)
+            try expectFreed(1, store, at: 2_060)
+        }
+    }
+
+    @Test("An orphan that a run left waits for that run's end, not for the later starts")
+    func crashLoop() throws {
+        let folder = TemporaryFolder()
+        try run(folder, from: Self.at(1_000)) { store in
+            try store.put("old", [1])
+            try store.delete("old", asOf: noon)
+        }
+        for second in stride(from: Int64(1_001), to: 1_060, by: 1) {
+            try run(folder, from: Self.at(second)) { store in
+                try expectFreed(0, store, at: second)
+            }
+        }
+        // The run that lent it had ended by the start at 1,001; the daemon has started every second
+        // since.
+        try run(folder, from: Self.at(1_061)) { store in
+            try expectFreed(1, store, at: 1_061)
+        }
+    }
+
+    @Test("After a boot no peer is left")
+    func otherBoot() throws {
+        let folder = TemporaryFolder()
+        try run(folder, from: Self.at(1_000)) { store in
+            try store.put("old", [1])
+            try store.put("older", [2])
+            try store.delete("older", asOf: noon)
+        }
+        try run(folder, from: Self.at(5, Self.otherBoot)) { store in
+            try store.delete("old", asOf: noon)
+            try expectFreed(2, store, at: 5)
+            try store.put("next", [3])
+        }
+        // And from then on it counts as any run.
+        try run(folder, from: Self.at(6, Self.otherBoot)) { store in
+            try store.delete("next", asOf: noon)
+            try expectFreed(0, store, at: 6)
+            try expectFreed(1, store, at: 66)
+        }
+    }
+
+    @Test("A start in the future counts as one now")
+    func future() throws {
+        let folder = TemporaryFolder()
+        try run(folder, from: Self.at(1_000)) { _ in }
+        try run(folder, from: Self.at(9_000_000)) { store in
+            try store.put("old", [1])
+            try store.delete("old", asOf: noon)
+        }
+        try run(folder, from: Self.at(2_000)) { store in
+            try expectFreed(0, store, at: 2_000)
+            try expectFreed(1, store, at: 2_060)
+        }
+    }
+
+    @Test("A log of starts that is damaged makes everything wait, and is written anew")
+    func damaged() throws {
+        let folder = TemporaryFolder()
+        try run(folder, from: Self.at(1_000)) { store in
+            try store.put("old", [1])
+            try store.delete("old", asOf: noon)
+            let name = Array(StartLog.name.utf8)
+            let rubbish: [UInt8] = [1, 2, 3]
+            var transaction = try store.environment.beginWrite()
+            try transaction.put(
+                rubbish.span.bytes, forKey: name.span.bytes, in: store.tables.meta)
+            try transaction.commit()
+        }
+        try run(folder, from: Self.at(50_000)) { store in
+            try expectFreed(0, store, at: 50_059)
+            try expectFreed(1, store, at: 50_060)
+        }
+    }
+
+    @Test("What was written ahead by a run that broke off was lent to nobody")
+    func staged() throws {
+        let log = StartLog(bootID: Self.boot, starts: [.init(transaction: 9, moment: 1_000)])
+        let lending = PageLending(log: log, graceMilliseconds: Self.grace, firstOwnNumber: 5)
+        let digest = GoldenBytesTests.digest
+        let staged = OrphanEntry(
+            digest: digest, transaction: 3, storedByteCount: 9, state: .staged)
+        let released = OrphanEntry(
+            digest: digest, transaction: 3, storedByteCount: 9, state: .released)
+        #expect(lending.isReturned(1, staged, bootMilliseconds: nil))
+        #expect(!lending.isReturned(1, released, bootMilliseconds: nil))
+    }
+
+    @Test(
+        "The log stays short however often a daemon starts, and no start makes an orphan wait long")
+    func bounded() {
+        let seed: UInt64 = .random(in: 0 ... .max)
+        var generator = SeededGenerator(seed: seed)
+        var log = StartLog(bootID: Self.boot)
+        var exact: [StartLog.Start] = []
+        var now: Int64 = 1_000
+        for index in 1...5_000 {
+            now += .random(in: 0...(index % 1_000 < 900 ? 900 : 30_000), using: &generator)
+            let start = StartLog.Start(transaction: UInt64(index) * 3, moment: now)
+            log.add(start, graceMilliseconds: Self.grace)
+            exact.append(start)
+            #expect(log.starts.count <= 43, "seed \(seed)")
+            #expect((try? StartLog(log.bytes.span.bytes)) == log, "seed \(seed)")
+            let transaction = UInt64.random(in: 1...(UInt64(index) * 3), using: &generator)
+            let said = log.end(of: transaction)!.moment
+            let truth = exact.first { $0.transaction >= transaction }!.moment
+            #expect(said >= truth, "seed \(seed)")
+            let late = Self.grace / StartLog.graceParts
+            // Either it is over, or it ends no later than it has to and a little.
+            #expect(now - said >= Self.grace || said - truth <= late, "seed \(seed) \(index)")
+        }
+    }
+}

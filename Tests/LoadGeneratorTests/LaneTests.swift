@@ -1,0 +1,136 @@
+import Testing
+
+@testable import LoadGenerator
+
+/// What a connection sends, and when, over a pair of sockets.
+@Suite struct LaneTests {
+    private let payloads: LoadPayloads
+
+    init() throws { payloads = try LoadPayloads(.fixed(100), count: 20, seed: 5) }
+
+    /// The payloads that lines ask for, in their order.
+    private func asked(_ bytes: [UInt8]) -> [Int] {
+        String(decoding: bytes, as: UTF8.self).split(separator: "\r\n").map {
+            Int($0.split(separator: "-").last ?? "") ?? -1
+        }
+    }
+
+    @Test("As many requests as may be in flight leave together, and one for each answer after")
+    func depth() throws {
+        let wire = Wire()
+        var driven = try DrivenLane(
+            LineDialect(), payloads, RequestPlan(payloads), on: wire, depth: 4)
+        try driven.send(now: 10)
+        let first = asked(wire.received())
+        #expect(first.count == 4)
+        wire.send(lineAnswer(bytes(payloads, first[0])) + lineAnswer(bytes(payloads, first[1])))
+        try driven.receive(now: 35)
+        #expect(driven.record.requestCount == 2)
+        #expect(driven.record.latencies.minimum == 25 && driven.record.latencies.maximum == 25)
+        #expect(driven.record.fetches.byteCount == 200)
+        try driven.send(now: 35)
+        #expect(asked(wire.received()).count == 2)
+        try driven.send(now: 36)
+        #expect(wire.received().isEmpty)
+    }
+
+    @Test("Answers in the wrong order, and answers to nothing, end the run")
+    func order() throws {
+        let wire = Wire()
+        var driven = try DrivenLane(
+            LineDialect(), payloads, RequestPlan(payloads), on: wire, depth: 2)
+        try driven.send(now: 0)
+        let first = asked(wire.received())
+        try #require(first[0] != first[1])
+        wire.send(lineAnswer(bytes(payloads, first[1])))
+        var failure: LoadFailure?
+        do throws(LoadFailure) { try driven.receive(now: 1) } catch { failure = error }
+        #expect(failure?.reason == .wrongBytes)
+
+        let silent = Wire()
+        var idle = try DrivenLane(
+            LineDialect(), payloads, RequestPlan(payloads), on: silent, depth: 2)
+        silent.send(lineAnswer(bytes(payloads, 0)))
+        var unasked: LoadFailure?
+        do throws(LoadFailure) { try idle.receive(now: 1) } catch { unasked = error }
+        #expect(unasked?.description == "an answer came that nobody asked for")
+    }
+
+    @Test("Nothing is asked before the opening was answered")
+    func opening() throws {
+        let wire = Wire()
+        var driven = try DrivenLane(
+            LineDialect(opening: Array("HELLO\r\n".utf8)), payloads, RequestPlan(payloads),
+            on: wire, depth: 2)
+        try driven.send(now: 0)
+        #expect(wire.received() == Array("HELLO\r\n".utf8))
+        wire.send(Array("+O".utf8))
+        try driven.receive(now: 1)
+        try driven.send(now: 1)
+        #expect(wire.received().isEmpty)
+        wire.send(Array("K\r\n".utf8))
+        try driven.receive(now: 2)
+        try driven.send(now: 2)
+        #expect(asked(wire.received()).count == 2)
+        #expect(driven.record.answerCount == 0)
+    }
+
+    @Test(
+        "Publishes are head, body and trailer, each body unlike any other, whatever the socket takes",
+        arguments: [3, 100, 16_384, 40_000, 300_000], [nil, 4_608] as [Int32?])
+    func publishes(size: Int, sendByteCount: Int32?) throws {
+        let payloads = try LoadPayloads(.fixed(size), count: 16, seed: 5)
+        let wire = Wire(sendByteCount: sendByteCount)
+        var driven = try DrivenLane(
+            LineDialect(), payloads, RequestPlan(payloads, readPercent: 0), on: wire, depth: 5)
+        var sent: [UInt8] = []
+        repeat {
+            try driven.send(now: 0)
+            sent += wire.received()
+        } while driven.lane.awaitsRoom
+        var expected: [UInt8] = []
+        var bodies: Set<[UInt8]> = []
+        for number in 0..<5 {
+            var body = bytes(payloads, number)
+            let stamp = withUnsafeBytes(
+                of: UInt64(number + 1) ^ 0x0102_0304_0506_0708
+            ) { Array($0) }
+            body.replaceSubrange(0..<min(8, size), with: stamp.prefix(size))
+            bodies.insert(body)
+            expected += "PUT bench-publish-\(size)-5-\(number) \(size)\r\n".utf8
+            expected += body + Array("\r\n".utf8)
+        }
+        #expect(sent == expected)
+        #expect(bodies.count == 5)
+        wire.send(Array("+OK\r\n+OK\r\n".utf8))
+        try driven.receive(now: 7)
+        #expect(driven.record.publishes.requestCount == 2)
+        #expect(driven.record.publishes.byteCount == 2 * size)
+    }
+
+    @Test("Storing sends each payload once, as it is")
+    func storing() throws {
+        let wire = Wire()
+        var driven = try DrivenLane(
+            LineDialect(), payloads, RequestPlan(payloads, purpose: .storing), on: wire,
+            depth: 100, for: .storing)
+        try driven.send(now: 0)
+        var expected: [UInt8] = []
+        for index in 0..<20 {
+            expected += "PUT bench-100-5-\(index) 100\r\n".utf8
+            expected += bytes(payloads, index) + Array("\r\n".utf8)
+        }
+        #expect(wire.received() == expected)
+    }
+
+    @Test("Reads and publishes come in the share that was asked for", arguments: [0, 25, 90, 100])
+    func shares(percent: Int) {
+        var plan = RequestPlan(payloads, readPercent: percent)
+        var fetches = 0
+        for _ in 0..<10_000 {
+            if plan.next(now: 0)?.kind == .fetch { fetches += 1 }
+        }
+        #expect(abs(fetches - percent * 100) < 200, "\(fetches) of 10,000")
+        if percent == 0 || percent == 100 { #expect(fetches == percent * 100) }
+    }
+}
