@@ -10,6 +10,10 @@ import Testing
     static let otherBoot = BootID("11111111-2222-3333-4444-555555555555")!
     static let grace: Int64 = 60_000
 
+    private static func bytes(_ number: UInt8) -> [UInt8] {
+        [UInt8](repeating: number, count: DataPages.byteCountMin)
+    }
+
     private static func at(_ seconds: Int64, _ bootID: BootID = boot) -> BootTime {
         BootTime(bootID: bootID, milliseconds: seconds * 1_000)
     }
@@ -39,13 +43,13 @@ import Testing
         let folder = TemporaryFolder()
         let plain = try folder.open()
         #expect(!plain.mayLend)
-        try plain.put("old", [1])
+        try plain.put("old", Self.bytes(1))
         try plain.delete("old", asOf: noon)
         _ = consume plain
         try run(folder, from: Self.at(1_000)) { store in
             #expect(store.mayLend)
             try expectFreed(1, store, at: 1_000)
-            try store.put("new", [2])
+            try store.put("new", Self.bytes(2))
             try store.delete("new", asOf: noon)
             try expectFreed(1, store, at: nil)
         }
@@ -54,10 +58,10 @@ import Testing
     @Test("A blob of an earlier run waits for a minute after this start; one of this run does not")
     func earlierBlob() throws {
         let folder = TemporaryFolder()
-        try run(folder, from: Self.at(1_000)) { store in try store.put("old", [1]) }
+        try run(folder, from: Self.at(1_000)) { store in try store.put("old", Self.bytes(1)) }
         try run(folder, from: Self.at(2_000)) { store in
             try store.delete("old", asOf: noon)
-            try store.put("new", [2])
+            try store.put("new", Self.bytes(2))
             try store.delete("new", asOf: noon)
             try expectFreed(1, store, at: nil)
             try expectFreed(0, store, at: 2_059)
@@ -73,7 +77,7 @@ import Testing
     func crashLoop() throws {
         let folder = TemporaryFolder()
         try run(folder, from: Self.at(1_000)) { store in
-            try store.put("old", [1])
+            try store.put("old", Self.bytes(1))
             try store.delete("old", asOf: noon)
         }
         for second in stride(from: Int64(1_001), to: 1_060, by: 1) {
@@ -92,14 +96,14 @@ import Testing
     func otherBoot() throws {
         let folder = TemporaryFolder()
         try run(folder, from: Self.at(1_000)) { store in
-            try store.put("old", [1])
-            try store.put("older", [2])
+            try store.put("old", Self.bytes(1))
+            try store.put("older", Self.bytes(2))
             try store.delete("older", asOf: noon)
         }
         try run(folder, from: Self.at(5, Self.otherBoot)) { store in
             try store.delete("old", asOf: noon)
             try expectFreed(2, store, at: 5)
-            try store.put("next", [3])
+            try store.put("next", Self.bytes(3))
         }
         // And from then on it counts as any run.
         try run(folder, from: Self.at(6, Self.otherBoot)) { store in
@@ -114,7 +118,7 @@ import Testing
         let folder = TemporaryFolder()
         try run(folder, from: Self.at(1_000)) { _ in }
         try run(folder, from: Self.at(9_000_000)) { store in
-            try store.put("old", [1])
+            try store.put("old", Self.bytes(1))
             try store.delete("old", asOf: noon)
         }
         try run(folder, from: Self.at(2_000)) { store in
@@ -127,7 +131,7 @@ import Testing
     func damaged() throws {
         let folder = TemporaryFolder()
         try run(folder, from: Self.at(1_000)) { store in
-            try store.put("old", [1])
+            try store.put("old", Self.bytes(1))
             try store.delete("old", asOf: noon)
             let name = Array(StartLog.name.utf8)
             let rubbish: [UInt8] = [1, 2, 3]
@@ -142,17 +146,23 @@ import Testing
         }
     }
 
-    @Test("What was written ahead by a run that broke off was lent to nobody")
+    @Test(
+        "What was written ahead by a run that broke off was lent to nobody, and short ones never are"
+    )
     func staged() throws {
         let log = StartLog(bootID: Self.boot, starts: [.init(transaction: 9, moment: 1_000)])
         let lending = PageLending(log: log, graceMilliseconds: Self.grace, firstOwnNumber: 5)
         let digest = GoldenBytesTests.digest
         let staged = OrphanEntry(
-            digest: digest, transaction: 3, storedByteCount: 9, state: .staged)
+            digest: digest, transaction: 3, storedByteCount: 9_000, state: .staged)
         let released = OrphanEntry(
-            digest: digest, transaction: 3, storedByteCount: 9, state: .released)
+            digest: digest, transaction: 3, storedByteCount: 9_000, state: .released)
         #expect(lending.isReturned(1, staged, bootMilliseconds: nil))
         #expect(!lending.isReturned(1, released, bootMilliseconds: nil))
+        let short = OrphanEntry(
+            digest: digest, transaction: 3, storedByteCount: DataPages.byteCountMin - 1,
+            state: .released)
+        #expect(lending.isReturned(1, short, bootMilliseconds: nil))
     }
 
     @Test(

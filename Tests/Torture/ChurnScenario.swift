@@ -66,9 +66,13 @@ struct ChurnScenario: Scenario {
     /// have read their answers.
     static let idleMilliseconds = 1_500
 
-    /// The daemon frees as eagerly as it can, and cuts off who is slow or nobody.
+    /// The daemon frees as eagerly as it can, and cuts off who is slow or nobody. It stops in the
+    /// middle of most answers.
     private func arguments(cutsOffSlow: Bool) -> [String] {
-        [DaemonFlag.sweep, "10ms", DaemonFlag.idle, "\(Self.idleMilliseconds)ms"]
+        [
+            DaemonFlag.sweep, "10ms", DaemonFlag.drain, "500ms",
+            DaemonFlag.idle, "\(Self.idleMilliseconds)ms",
+        ]
             + (cutsOffSlow
                 ? [DaemonFlag.rate, "128KiB", DaemonFlag.rateWindow, "1s"]
                 : [DaemonFlag.rate, "0"])

@@ -25,6 +25,8 @@ struct PageLending {
     func isReturned(_ number: UInt64, _ entry: OrphanEntry, bootMilliseconds: Int64?) -> Bool {
         // Nothing ever referred to it, so nobody could ask for it.
         if entry.state == .staged || graceMilliseconds <= 0 { return true }
+        // Too short for any stretch of it to be lent.
+        if entry.storedByteCount < DataPages.byteCountMin { return true }
         let end: StartLog.Start?
         if let earlier = log.end(of: entry.transaction) {
             end = earlier

@@ -6,6 +6,8 @@ enum DaemonFlag {
     static let rate = "--min-rate"
     /// Over how long that rate is measured.
     static let rateWindow = "--rate-window"
+    /// How long a stop waits for answers under way.
+    static let drain = "--drain-timeout"
     /// How long a connection may be idle.
     static let idle = "--idle-timeout"
     /// How often what has expired is removed.

@@ -6,6 +6,9 @@ struct RawSocket: ~Copyable, Sendable {
     let descriptor: Int32
 
     /// Connects. Nil when the daemon's queue of waiting connections is full, or nobody listens.
+    ///
+    /// Once the descriptor is set, `deinit` closes it also when this returns nil. To close it here
+    /// as well would now and then close one that another thread has just been given.
     init?(connectingTo path: String) {
         descriptor = socket(
             AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0
@@ -15,10 +18,7 @@ struct RawSocket: ~Copyable, Sendable {
         address.sun_family = sa_family_t(AF_UNIX)
         let name = Array(path.utf8)
         // One byte stays zero behind the path.
-        guard name.count < MemoryLayout.size(ofValue: address.sun_path) else {
-            close(descriptor)
-            return nil
-        }
+        guard name.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
         let code = withUnsafePointer(to: &address) {
             // The kernel wants the common prefix of all addresses.
@@ -26,10 +26,7 @@ struct RawSocket: ~Copyable, Sendable {
                 Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        guard code == 0 else {
-            close(descriptor)
-            return nil
-        }
+        guard code == 0 else { return nil }
     }
 
     /// Connects, asking again while the daemon's queue is full.

@@ -23,6 +23,8 @@ struct Plan {
     static let readByteCount = 1 << 10
     /// Seconds in which a server's answers are compared byte by byte, before the rounds.
     static let checkSeconds = 0.5
+    /// How often a turn without answers is tried.
+    private static let attemptCountMax = 3
     /// The payloads are the same in every run.
     static let seed: UInt64 = 7
 
@@ -78,10 +80,24 @@ struct Plan {
     private static func measure(
         _ contender: Contender, _ cell: Cell, _ payloads: LoadPayloads, _ options: LoadOptions
     ) throws -> LoadFigures {
+        let run: LoadRun
         do {
-            return try LoadRun(contender.dialect, payloads, options).measure()
+            run = try LoadRun(contender.dialect, payloads, options)
         } catch {
             throw CompareFailure("\(contender.server.label), \(cell.label): \(error)")
+        }
+        var attempt = 1
+        while true {
+            do {
+                return try run.measure()
+            } catch {
+                // On a machine that is busy otherwise a short turn may pass without an answer. A
+                // wrong byte is never given a second try.
+                guard error.reason == .server, attempt < Self.attemptCountMax else {
+                    throw CompareFailure("\(contender.server.label), \(cell.label): \(error)")
+                }
+                attempt += 1
+            }
         }
     }
 }

@@ -58,6 +58,12 @@ final class Fleet {
             contenders.append(try Baseline.start(server, in: place, store: Self.copy))
         }
         _ = Shell.output("sync")
+        // Some listen before the processes that answer are there; by now they are.
+        for index in contenders.indices {
+            if let process = contenders[index].process {
+                contenders[index].processes = process.processes
+            }
+        }
     }
 
     private static func store(_ payloads: [LoadPayloads], in contender: Contender) throws {

@@ -41,7 +41,8 @@ enum Baseline {
             "c-\(mode)", ["\(place.programs)/baseline", place.path(store), socket, mode])
         var contender = try Contender(
             server, process, dialect: BinaryDialect(), socketPath: socket,
-            version: "LMDB 0.9", request: "get, ID", hiding: place.folder)
+            version: "LMDB \(Shell.output("pkg-config --modversion lmdb"))", request: "get, ID",
+            hiding: place.folder)
         contender.facts.command = "baseline \(store) c-\(mode).sock \(mode)"
         return contender
     }

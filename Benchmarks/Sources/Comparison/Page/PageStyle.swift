@@ -6,7 +6,7 @@ enum PageStyle {
     static let css = """
         :root {
           --page: #ffffff; --ink: #16191d; --quiet: #59616d; --line: #dde1e6; --card: #f5f6f8;
-          --blobd: #0068a8; --http: #58aee0; --peer: #98a0ab; --met: #00704a; --unmet: #b03a00;
+          --blobd: #0068a8; --http: #3d97d0; --peer: #868f9b; --met: #00704a; --unmet: #b03a00;
         }
         @media (prefers-color-scheme: dark) {
           :root {
@@ -44,11 +44,11 @@ enum PageStyle {
 
         .tiles {
           display: grid; gap: .75rem; margin: 1.5rem 0 0;
-          grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr));
+          grid-template-columns: repeat(auto-fit, minmax(min(100%, 10rem), 1fr));
         }
         .tiles div {
           display: flex; flex-direction: column-reverse; justify-content: flex-end;
-          background: var(--card); border-radius: .5rem; padding: .8rem 1rem .9rem;
+          background: var(--card); border-radius: .5rem; padding: .8rem .9rem .9rem;
         }
         .tiles dd { margin: 0; font-size: 1.7rem; line-height: 1.2; font-weight: 650; color: var(--blobd); }
         .tiles dt { font-size: .85rem; line-height: 1.4; color: var(--quiet); }
@@ -75,7 +75,7 @@ enum PageStyle {
         .panel col.name { width: 6.2rem; }
         .panel col.figure { width: 4.2rem; }
         .panels.wide col.name { width: 9.6rem; }
-        .times col.figure { width: 7.6rem; }
+        .times col.figure { width: 8.2rem; }
         .panel .value { text-align: right; white-space: nowrap; }
         .panel tr.s-blobd th, .panel tr.s-blobd .value { font-weight: 700; }
         .panel tr.s-http th, .panel tr.s-http .value { font-weight: 600; }
@@ -163,7 +163,7 @@ enum PageStyle {
         @media print {
           :root {
             --page: #ffffff; --ink: #000000; --quiet: #444444; --line: #cccccc; --card: #ffffff;
-            --blobd: #0068a8; --http: #58aee0; --peer: #98a0ab; --met: #00704a; --unmet: #b03a00;
+            --blobd: #0068a8; --http: #3d97d0; --peer: #868f9b; --met: #00704a; --unmet: #b03a00;
           }
           @page { size: A4; margin: 14mm; }
           html { font-size: 11px; }
@@ -172,7 +172,7 @@ enum PageStyle {
           * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
           section { margin-top: 1.6rem; }
           h2, h3, .finding, .note, .panel caption { break-after: avoid; }
-          .panel, .cards article, .tiles, tr { break-inside: avoid; }
+          .panel, .targets, .cards article, .tiles, tr, p { break-inside: avoid; }
           .panels { grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 1rem 1.25rem; }
           .panels.wide { grid-template-columns: minmax(0, 1fr); }
           .panels.four { grid-template-columns: repeat(2, minmax(0, 1fr)); }
