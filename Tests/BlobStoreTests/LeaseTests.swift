@@ -32,6 +32,23 @@ import Testing
         #expect(leases == 0)
     }
 
+    @Test("A blob whose lease ended after leases were kept is freed only when opened again")
+    func keptLeases() throws {
+        let folder = TemporaryFolder()
+        do {
+            let store = try folder.open()
+            let blob = try store.put("a", Self.bytes).parts[0].blob
+            let lease = try lease(blob, store)
+            store.keepLeases()
+            end(lease)
+            try store.delete("a", asOf: noon)
+            let held = try store.freeOrphans(byteCountMax: 1 << 20)
+            #expect(held == FreeResult())
+        }
+        let freed = try folder.open().freeOrphans(byteCountMax: 1 << 20)
+        #expect(freed.blobs == 1)
+    }
+
     @Test("A blob is not freed while a snapshot is open that can still find it")
     func olderSnapshot() throws {
         let folder = TemporaryFolder()

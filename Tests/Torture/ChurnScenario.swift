@@ -47,10 +47,13 @@ struct ChurnScenario: Scenario {
 
     @Flag(
         help: """
-            The daemon is one that is built without leases: pass as soon as wrong bytes are found, \
-            and fail when none are.
+            Pass as soon as wrong bytes are found, and fail when none are: for a daemon that is \
+            built without leases, and for --without-grace.
             """)
     var expectWrongBytes = false
+
+    @Flag(help: "Let daemons free at once what an earlier one may have sent, for --kills.")
+    var withoutGrace = false
 
     @Flag(help: "Change bytes after they were received, so that it must fail.")
     var spoil = false
@@ -73,6 +76,7 @@ struct ChurnScenario: Scenario {
             DaemonFlag.sweep, "10ms", DaemonFlag.drain, "500ms",
             DaemonFlag.idle, "\(Self.idleMilliseconds)ms",
         ]
+            + (withoutGrace ? [DaemonFlag.grace, "1ms"] : [])
             + (cutsOffSlow
                 ? [DaemonFlag.rate, "128KiB", DaemonFlag.rateWindow, "1s"]
                 : [DaemonFlag.rate, "0"])

@@ -24,17 +24,22 @@ public struct Lease: ~Copyable, Sendable {
 /// How many leases each blob has.
 final class LeaseTable: Sendable {
     private let counts = Mutex<[UInt64: Int]>([:])
+    private let neverEnds = Atomic<Bool>(false)
 
     func take(_ number: UInt64) {
         counts.withLock { $0[number, default: 0] += 1 }
     }
 
     func release(_ number: UInt64) {
+        guard !neverEnds.load(ordering: .acquiring) else { return }
         counts.withLock { counts in
             guard let count = counts[number] else { return }
             counts[number] = count > 1 ? count - 1 : nil
         }
     }
+
+    /// From now on no lease ends.
+    func keepAll() { neverEnds.store(true, ordering: .releasing) }
 
     func isHeld(_ number: UInt64) -> Bool {
         // Built with this condition, by `Scripts/torture churn --without-leases` and nothing else,
@@ -51,4 +56,14 @@ final class LeaseTable: Sendable {
     var count: Int {
         counts.withLock { $0.values.reduce(0, +) }
     }
+}
+
+extension BlobStore {
+    /// Lets no lease end any more, for as long as the store is open: to be called before whoever
+    /// has sent pages lets go of the sockets that tell when they have been read.
+    ///
+    /// A server that stops closes its connections while changes are still applied, and those free
+    /// and use again what nothing keeps. What is held in the end is freed by the next run, when it
+    /// may be.
+    public func keepLeases() { leases.keepAll() }
 }

@@ -174,6 +174,9 @@ private struct RunningDaemon {
     /// answers under way, then the payloads and changes in line.
     func serve(_ acceptor: inout Acceptor, _ socket: borrowing SocketFile) -> Daemon.End {
         let reason = acceptor.run(socket.listener)
+        // From here on workers close sockets whose peers may not have read everything, and the
+        // writer still writes.
+        environment.store.keepLeases()
         acceptor.close(socket.listener)
         socket.remove()
         switch reason {

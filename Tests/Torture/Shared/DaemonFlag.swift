@@ -10,6 +10,8 @@ enum DaemonFlag {
     static let drain = "--drain-timeout"
     /// How long a connection may be idle.
     static let idle = "--idle-timeout"
+    /// How long after a start nothing is freed that an earlier run may have sent.
+    static let grace = "--lending-grace"
     /// How often what has expired is removed.
     static let sweep = "--sweep-interval"
 }
