@@ -182,8 +182,10 @@ struct ChurnScenario: Scenario {
     ) throws -> [String] {
         try daemon.stop()
         try verify(bench, "after the churn")
+        let turnover = figures.writing.publishedBytes / max(1, sizes.fileByteCount)
         let words =
-            figures.words() + [sizes.figures(isKilled: kills)]
+            figures.words()
+            + [sizes.figures(isKilled: kills), "\(turnover) times the file's size was published"]
             + (kills ? ["\(killCount) kills and stops"] : [])
         let percent = kills ? sizes.keptPercentMax : sizes.percentMax
         // Within seconds nothing settles.
