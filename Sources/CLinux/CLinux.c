@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 _Static_assert(CLINUX_IN == EPOLLIN && CLINUX_OUT == EPOLLOUT, "epoll's numbers");
+_Static_assert(CLINUX_RDHUP == EPOLLRDHUP && (uint32_t)CLINUX_EDGE == EPOLLET, "epoll's numbers");
 _Static_assert(CLINUX_ERR == EPOLLERR && CLINUX_HUP == EPOLLHUP, "epoll's numbers");
 _Static_assert(CLINUX_PATH_MAX == sizeof(((struct sockaddr_un *)0)->sun_path), "unix(7)");
 _Static_assert(sizeof(struct clinux_piece) == sizeof(struct iovec), "a piece is an iovec");
@@ -115,6 +116,14 @@ int clinux_peer_uid(int fd, uint32_t *uid) {
 int clinux_unread_by_peer(int fd) {
     int count = 0;
     return ioctl(fd, SIOCOUTQ, &count) == 0 ? count : -1;
+}
+
+ssize_t clinux_receive(int fd, void *bytes, size_t count) {
+    return recv(fd, bytes, count, MSG_DONTWAIT);
+}
+
+void clinux_set_send_buffer(int fd, int byte_count) {
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &byte_count, sizeof byte_count);
 }
 
 ssize_t clinux_send(int fd, const void *bytes, size_t count) {

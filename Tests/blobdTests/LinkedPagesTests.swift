@@ -19,7 +19,8 @@ import Testing
     private mutating func useFreedPages() throws {
         for round in 0..<12 {
             for number in 0..<4 {
-                #expect(try daemon.put("other-\(number)", random.bytes(200_000 + round)).status < 300)
+                #expect(
+                    try daemon.put("other-\(number)", random.bytes(200_000 + round)).status < 300)
                 #expect(try daemon.put("short-\(number)", random.bytes(1_500)).status < 300)
             }
         }

@@ -13,7 +13,14 @@
 
 // epoll(7).
 
-enum { CLINUX_IN = 0x001, CLINUX_OUT = 0x004, CLINUX_ERR = 0x008, CLINUX_HUP = 0x010 };
+enum {
+    CLINUX_IN = 0x001,
+    CLINUX_OUT = 0x004,
+    CLINUX_ERR = 0x008,
+    CLINUX_HUP = 0x010,
+    CLINUX_RDHUP = 0x2000,
+    CLINUX_EDGE = 1 << 31
+};
 
 int clinux_epoll_create(void);
 int clinux_epoll_add(int set, int fd, uint32_t events, uint64_t token);
@@ -50,6 +57,9 @@ int clinux_peer_uid(int fd, uint32_t *uid);
 /// How much of what was sent the peer has not read yet, in whole kernel buffers (SIOCOUTQ); -1 when
 /// it is not known.
 int clinux_unread_by_peer(int fd);
+ssize_t clinux_receive(int fd, void *bytes, size_t count);
+/// Lets a socket hold more that its peer has not read (SO_SNDBUF, up to net.core.wmem_max).
+void clinux_set_send_buffer(int fd, int byte_count);
 ssize_t clinux_send(int fd, const void *bytes, size_t count);
 
 /// A struct iovec that is only read.

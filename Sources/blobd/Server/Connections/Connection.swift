@@ -23,12 +23,18 @@ final class Connection {
     var hasUnreadRequests = false
     /// The peer sends no more.
     var hasInputEnded = false
+    /// There may be input in the socket: the poller said so, and no read has found the end of it.
+    var mayRead = false
+    /// Behind what is in the socket is the end, so that a read must find that, too.
+    var isEndNear = false
 
     /// What the socket has not taken yet.
     var output = OutputQueue()
     /// Holds the pages that were linked into the socket until the peer has read them, as
     /// ``sentByteCount`` counts.
     var inFlight: LeaseQueue
+    /// Whether its socket was made to hold more, for payloads that are linked into it.
+    var isWidened = false
     /// The socket took no more when it was last written to.
     var isBlocked = false
     /// No further request is answered: close when the output is sent.

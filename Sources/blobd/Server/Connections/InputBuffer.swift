@@ -31,6 +31,9 @@ struct InputBuffer: ~Copyable {
     /// Whether nothing more can be read before something is used.
     var isFull: Bool { start == 0 && end == storage.count }
 
+    /// Whether the last byte of the buffer is in use, so that a read may have left some behind.
+    var isFilled: Bool { end == storage.count }
+
     /// Begins with what is left of an earlier turn, which must fit.
     mutating func load(_ rest: [UInt8]) {
         precondition(rest.count <= storage.count)

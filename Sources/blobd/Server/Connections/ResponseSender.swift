@@ -167,6 +167,10 @@ final class ResponseSender {
     /// - Returns: whether all of them went.
     private func link(_ bytes: UnsafeRawBufferPointer, to connection: Connection) -> Bool {
         guard let pages, let start = bytes.baseAddress else { return true }
+        if !connection.isWidened {
+            connection.isWidened = true
+            connection.socket.widen(to: DaemonLimits.linkedSendBufferByteCount)
+        }
         let transfer = connection.socket.send(
             from: pages.descriptor, at: pages.offset(of: start), byteCount: bytes.count)
         return note(transfer, connection, wanted: bytes.count) == bytes.count

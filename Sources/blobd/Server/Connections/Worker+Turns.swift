@@ -7,8 +7,7 @@ extension Worker {
     /// Gives a connection its turn, which ends when there is nothing more to do for it now or it
     /// has been sent its share.
     func takeTurn(
-        _ connection: Connection, readable: Bool, _ input: inout InputBuffer,
-        _ batch: inout AnswerBatch
+        _ connection: Connection, _ input: inout InputBuffer, _ batch: inout AnswerBatch
     ) {
         var budget = DaemonLimits.turnByteCountMax
         if !connection.output.isEmpty {
@@ -18,7 +17,7 @@ extension Worker {
         input.load(connection.rest)
         connection.rest = []
         connection.hasUnreadRequests = false
-        if readable, !input.isFull, connection.takesInput { read(connection, &input) }
+        if connection.mayRead, !input.isFull, connection.takesInput { read(connection, &input) }
         process(connection, &input, &batch, &budget)
         if !input.isEmpty, !connection.isBroken { connection.rest = input.rest() }
         input.consume(input.byteCount)
@@ -44,8 +43,12 @@ extension Worker {
         case .moved(let count):
             connection.receivedByteCount += count
             counters.bytesReceived.add(count)
-        case .blocked: break
-        case .ended: connection.hasInputEnded = true
+            // Fewer bytes than there was room for are all there are.
+            connection.mayRead = input.isFilled || connection.isEndNear
+        case .blocked: connection.mayRead = false
+        case .ended:
+            connection.mayRead = false
+            connection.hasInputEnded = true
         }
     }
 

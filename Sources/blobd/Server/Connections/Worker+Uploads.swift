@@ -25,7 +25,7 @@ extension Worker {
     ) {
         guard case .awaitingMemory(let upload) = connection.phase else { return }
         begin(upload, reservation, connection)
-        takeTurn(connection, readable: false, &input, &batch)
+        takeTurn(connection, &input, &batch)
     }
 
     private func begin(
@@ -139,7 +139,7 @@ extension Worker {
         }
         answer(connection, &batch) { handler.answer(reply, with: result, into: &$0) }
         if !connection.isBroken, connection.output.isEmpty, !connection.isEnding {
-            takeTurn(connection, readable: false, &input, &batch)
+            takeTurn(connection, &input, &batch)
         }
     }
 

@@ -125,8 +125,10 @@ final class Worker {
             connection.isBroken = true
             return settle(connection)
         }
+        if event.isReadable || event.isHangUp { connection.mayRead = true }
+        if event.isEnd || event.isHangUp { connection.isEndNear = true }
         guard !connection.isInLine else { return }
-        takeTurn(connection, readable: event.isReadable || event.isHangUp, &input, &batch)
+        takeTurn(connection, &input, &batch)
         settle(connection)
     }
 
@@ -138,7 +140,7 @@ final class Worker {
         for token in waiting {
             guard let connection = connection(token) else { continue }
             connection.isInLine = false
-            takeTurn(connection, readable: false, &input, &batch)
+            takeTurn(connection, &input, &batch)
             settle(connection)
         }
     }
@@ -160,6 +162,7 @@ final class Worker {
             switch connection.phase {
             case .head, .body, .skipping, .lingering:
                 if connection.hasUnreadRequests { hasMore = true }
+                if connection.mayRead, !connection.hasInputEnded { hasMore = true }
                 if !connection.hasInputEnded { interest = .input }
             case .awaitingMemory, .awaitingChange, .draining: break
             }
@@ -170,7 +173,7 @@ final class Worker {
         }
         if interest != connection.interest {
             connection.interest = interest
-            poller.change(
+            poller.changeConnection(
                 connection.socket.number, token: connection.token.rawValue, interest)
         }
         let awaited = connection.awaited
@@ -210,7 +213,7 @@ final class Worker {
             Socket(descriptor), address: ConnectionAddress(inbox: inbox, token: token),
             store: environment.store, now: now)
         do {
-            try poller.add(connection.socket.number, token: token.rawValue, .input)
+            try poller.addConnection(connection.socket.number, token: token.rawValue, .input)
         } catch {
             environment.log.error("A connection cannot be served: \(error)")
             counters.countConnection(-1)
@@ -345,7 +348,10 @@ final class Worker {
                 continue
             }
             // What was asked before the stop is still answered.
-            if connection.takesInput { takeTurn(connection, readable: true, &input, &batch) }
+            if connection.takesInput {
+                connection.mayRead = true
+                takeTurn(connection, &input, &batch)
+            }
             settle(connection)
         }
     }

@@ -1,10 +1,12 @@
 import CLinux
 import Glibc
 
-/// A set of descriptors to wait for (epoll(7)), level-triggered.
+/// A set of descriptors to wait for (epoll(7)). Connections are edge-triggered: each event is told
+/// once, when something has come or gone, or when the interest is changed and there is something
+/// already. So whoever is told that there is input remembers it until a read finds no more.
 ///
-/// Level-triggered, because interest in writing is set only while an answer is stuck: an edge for
-/// every buffer the peer has read would wake a worker once per answer for nothing.
+/// Interest in writing is set only while an answer is stuck: an edge for every buffer the peer has
+/// read would wake a worker once per answer for nothing.
 struct Poller: ~Copyable {
     private let descriptor: OwnedDescriptor
     private let events: UnsafeMutableRawPointer
@@ -28,6 +30,12 @@ struct Poller: ~Copyable {
         let rawValue: UInt32
         static let input = Interest(rawValue: UInt32(CLINUX_IN))
         static let output = Interest(rawValue: UInt32(CLINUX_OUT))
+
+        /// As epoll takes it: with the peer's end of sending, once per edge.
+        fileprivate var edges: UInt32 {
+            let end = contains(.input) ? UInt32(CLINUX_RDHUP) : 0
+            return rawValue | end | UInt32(bitPattern: Int32(CLINUX_EDGE))
+        }
     }
 
     /// What has come.
@@ -42,11 +50,13 @@ struct Poller: ~Copyable {
         }
 
         var isReadable: Bool { flags & UInt32(CLINUX_IN) != 0 }
+        /// The peer sends no more: behind what is there to be read is the end.
+        var isEnd: Bool { flags & UInt32(CLINUX_RDHUP) != 0 }
         /// Both directions are closed, or the socket failed. Reported whether asked for or not.
         var isHangUp: Bool { flags & UInt32(CLINUX_HUP | CLINUX_ERR) != 0 }
     }
 
-    /// Adds a descriptor (`EPOLL_CTL_ADD`). It leaves the set by itself when it is closed.
+    /// Adds a descriptor (`EPOLL_CTL_ADD`), level-triggered. It leaves the set by itself when it is closed.
     borrowing func add(
         _ number: Int32, token: UInt64, _ interest: Interest
     ) throws(SystemError) {
@@ -55,10 +65,25 @@ struct Poller: ~Copyable {
         }
     }
 
+    /// Adds a connection (`EPOLL_CTL_ADD`), edge-triggered.
+    borrowing func addConnection(
+        _ number: Int32, token: UInt64, _ interest: Interest
+    ) throws(SystemError) {
+        guard clinux_epoll_add(descriptor.number, number, interest.edges, token) == 0 else {
+            throw SystemError("epoll_ctl")
+        }
+    }
+
     /// Changes what a descriptor of the set is waited for (`EPOLL_CTL_MOD`). Cannot fail for one
     /// that is in it.
     borrowing func change(_ number: Int32, token: UInt64, _ interest: Interest) {
         _ = clinux_epoll_modify(descriptor.number, number, interest.rawValue, token)
+    }
+
+    /// Changes what a connection is waited for (`EPOLL_CTL_MOD`), and looks at once whether it is
+    /// there. Cannot fail for one that is in the set.
+    borrowing func changeConnection(_ number: Int32, token: UInt64, _ interest: Interest) {
+        _ = clinux_epoll_modify(descriptor.number, number, interest.edges, token)
     }
 
     /// Takes a descriptor out of the set (`EPOLL_CTL_DEL`).

@@ -28,10 +28,12 @@ struct Socket: ~Copyable, Sendable {
         case ended
     }
 
-    /// Reads into `buffer` (`read`), which must not be empty.
+    /// Reads into `buffer` (`recv`), which must not be empty. Fewer bytes than it has room for mean
+    /// that there are no more.
     borrowing func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
         while true {
-            let count = Glibc.read(descriptor.number, buffer.baseAddress, buffer.count)
+            let count = clinux_receive(
+                descriptor.number, buffer.baseAddress, buffer.count)
             if count > 0 { return .moved(count) }
             if count == 0 { return .ended }
             if errno == EINTR { continue }
@@ -58,6 +60,11 @@ struct Socket: ~Copyable, Sendable {
     /// the peer, so they must not change before ``unreadByPeer`` says that they have been read.
     borrowing func send(from file: Int32, at offset: Int, byteCount: Int) -> Transfer {
         Self.outcome { clinux_send_file(descriptor.number, file, Int64(offset), byteCount) }
+    }
+
+    /// Lets the socket hold more that its peer has not read (`SO_SNDBUF`).
+    borrowing func widen(to byteCount: Int32) {
+        clinux_set_send_buffer(descriptor.number, byteCount)
     }
 
     @inline(__always)
