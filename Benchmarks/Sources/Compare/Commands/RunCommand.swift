@@ -84,6 +84,7 @@ struct RunCommand: ParsableCommand {
             throw CompareFailure("one core is too few: server and load need one each")
         }
         let plan = try makePlan(cores)
+        let files = try ReportFiles(folder: output)
         let place = Place(
             folder: folder, cores: serverCores.isEmpty ? Self.serverCores(cores) : serverCores,
             blobd: blobd, programs: Self.programFolder)
@@ -99,7 +100,7 @@ struct RunCommand: ParsableCommand {
         let progress = Progress(secondsExpected: expected)
         progress.part("about \(Int(expected / 60) + 1) minutes")
         try measure(Rounds(plan: plan, place: place, progress: progress), cores, &report)
-        try ReportFiles(folder: output).write(report)
+        try files.write(report)
         progress.finish()
         print(Markdown(report).text)
     }

@@ -3,8 +3,15 @@ import FoundationEssentials
 
 /// `report.json`, `report.html` and `report.md` in a folder.
 struct ReportFiles {
-    /// The folder; it must be there.
-    var folder: String
+    /// The folder.
+    let folder: String
+
+    /// Makes the folder where it is missing: better before a quarter of an hour than after it.
+    init(folder: String) throws {
+        self.folder = folder
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+    }
 
     /// Reads a `report.json`.
     static func read(_ path: String) throws -> Report {
