@@ -28,11 +28,11 @@ struct Engine: ~Copyable {
     ) throws(LoadFailure) {
         let opening = workload.opening
         let events = try EventSet()
-        let lanes = try FixedArray(count: connections) { (_) throws(LoadFailure) in
-            Lane(try LaneSocket.connect(to: path), depth: depth, check: check, opening: opening)
-        }
-        for index in 0..<connections {
-            try events.add(lanes[index].socket.descriptor, index: index)
+        let lanes = try FixedArray(count: connections) { (index) throws(LoadFailure) in
+            let lane = Lane(
+                try LaneSocket.connect(to: path), depth: depth, check: check, opening: opening)
+            try events.add(lane.socket.descriptor, index: index)
+            return lane
         }
         self.lanes = lanes
         self.events = events

@@ -128,10 +128,12 @@ enum PageStyle {
         .figures details th { font-weight: 400; }
         .targets small { display: block; font-weight: 400; line-height: 1.2; }
         @media (max-width: 40rem) {
-          .targets { font-size: .76rem; }
-          .targets th, .targets td { padding: .3rem .15rem; }
-          .targets thead th { white-space: normal; }
+          .targets { font-size: .7rem; table-layout: fixed; }
+          .targets th, .targets td { padding: .3rem .1rem; }
+          .targets th:first-child { width: 5.9rem; }
+          .targets thead th { white-space: normal; overflow-wrap: anywhere; font-size: .64rem; }
           .targets td small { display: none; }
+          .targets thead small { font-size: inherit; }
         }
         .met { color: var(--met); font-weight: 700; }
         .unmet { color: var(--unmet); font-weight: 700; }
