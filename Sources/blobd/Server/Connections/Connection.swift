@@ -128,7 +128,9 @@ final class Connection {
 
     /// Forgets what has not been sent. What has been is kept until it is read.
     func abandonOutput() {
-        for blob in output.removeAll() { keepUntilRead(blob) }
+        // The new leases before the old ones end: in between the blobs could be freed.
+        for blob in output.linkedBlobs { keepUntilRead(blob) }
+        output.removeAll()
     }
 
     /// Bytes that have moved in the direction that is waited for. What the kernel still holds has

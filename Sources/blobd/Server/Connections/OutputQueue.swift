@@ -52,14 +52,16 @@ struct OutputQueue {
         if pieces.isEmpty { pieces = [] }
     }
 
-    /// Forgets everything.
-    ///
-    /// - Returns: blobs of which pages may still be with the peer.
-    mutating func removeAll() -> [BlobReference] {
+    /// The blobs of which pages may be with the peer.
+    var linkedBlobs: [BlobReference] {
         var linked: [BlobReference] = []
         for case .blob(let stream) in pieces where stream.isLinked { linked.append(stream.blob) }
-        pieces = []
         return linked
+    }
+
+    /// Forgets everything, and ends its leases.
+    mutating func removeAll() {
+        pieces = []
     }
 }
 
