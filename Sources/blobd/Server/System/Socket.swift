@@ -91,7 +91,9 @@ struct Socket: ~Copyable, Sendable {
     /// How many sent bytes the peer has not read (`SIOCOUTQ`). It counts whole kernel buffers of
     /// about 36 KiB with their overhead, so it falls in steps, and is 0 once everything is read.
     var unreadByPeer: Int {
-        max(0, Int(clinux_unread_by_peer(descriptor.number)))
+        let count = Int(clinux_unread_by_peer(descriptor.number))
+        // Where the kernel does not say, everything that was ever sent counts as unread.
+        return count >= 0 ? count : 1 << 60
     }
 
     /// The user at the other end when it connected (`SO_PEERCRED`), or nil when the kernel does not
