@@ -93,16 +93,20 @@ final class WriterThread: Sendable {
 
         private func take() -> (batch: [PendingChange], isClosed: Bool) {
             writer.state.withLock { state in
-                let count = min(state.waiting.count, DaemonLimits.changeBatchCountMax)
-                let batch = Array(state.waiting.prefix(count))
-                state.waiting.removeFirst(count)
+                var batch: [PendingChange] = []
+                if state.waiting.count <= DaemonLimits.changeBatchCountMax {
+                    swap(&batch, &state.waiting)
+                } else {
+                    batch = Array(state.waiting.prefix(DaemonLimits.changeBatchCountMax))
+                    state.waiting.removeFirst(batch.count)
+                }
                 return (batch, state.isClosed)
             }
         }
 
         private mutating func answer(_ batch: [PendingChange]) {
             if let failure {
-                for change in batch { change.connection.post(.changed(.failed(failure))) }
+                tell(batch) { _ in .failed(failure) }
                 return
             }
             var changes: [Change] = []
@@ -120,20 +124,34 @@ final class WriterThread: Sendable {
                     writer.counters.batches.add()
                 } catch {
                     fail(error)
-                    for change in batch { change.connection.post(.changed(.failed(error))) }
+                    tell(batch) { _ in .failed(error) }
                     return
                 }
             }
             var next = 0
-            for pending in batch {
-                switch pending.operation {
+            tell(batch) { operation in
+                switch operation {
                 case .apply:
-                    pending.connection.post(.changed(result(outcomes[next])))
                     next += 1
+                    return result(outcomes[next - 1])
                 case .checkWritable:
-                    pending.connection.post(.changed(check()))
+                    return check()
                 }
             }
+        }
+
+        /// Tells everyone in a batch what came of it, and wakes each worker once: one that woke for
+        /// the first answer would take the processor from this thread, and find one at a time.
+        private func tell(
+            _ batch: [PendingChange], _ result: (PendingChange.Operation) -> ChangeResult
+        ) {
+            var asleep: [WorkerInbox] = []
+            for pending in batch {
+                if pending.connection.leave(.changed(result(pending.operation))) {
+                    asleep.append(pending.connection.inbox)
+                }
+            }
+            for inbox in asleep { inbox.wake() }
         }
 
         private mutating func result(_ outcome: Outcome) -> ChangeResult {
