@@ -47,9 +47,8 @@ extension ChangeTransaction {
             try write(entry, blob.digest)
             return
         }
-        var key: [UInt8] = []
-        blob.digest.append(to: &key)
-        try transaction.remove(key, in: tables.blobs)
+        let key = blob.digest.rawWords
+        try transaction.remove(key.span.bytes, in: tables.blobs)
         counters.blobs = try counters.blobs.changed(by: -1, "blobs")
         counters.bytes = try counters.bytes.changed(by: -blob.byteCount, "bytes")
         counters.bytesStored = try counters.bytesStored.changed(
@@ -83,8 +82,7 @@ extension ChangeTransaction {
             let checksum = Chunk.checksum(
                 number: number, index: index, bytes: payload.checksums[index],
                 byteCount: bytes.byteCount)
-            var prefix: [UInt8] = []
-            prefix.appendLittleEndian(checksum)
+            let prefix: InlineArray<1, UInt32> = [checksum.littleEndian]
             try transaction.set(
                 Keys.chunk(number, index), to: prefix.span.bytes, bytes, in: table)
         }
@@ -97,8 +95,9 @@ extension ChangeTransaction {
         let entry = OrphanEntry(
             digest: blob.digest, transaction: transaction.id,
             storedByteCount: blob.storedByteCount, state: state)
-        try transaction.set(
-            Keys.orphan(blob.number), to: entry.bytes(number: blob.number), in: tables.orphans)
+        let key = Keys.orphan(blob.number)
+        let value = entry.words(number: blob.number)
+        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.orphans)
         counters.orphanBlobs += 1
         counters.orphanBytes = try counters.orphanBytes.changed(
             by: blob.storedByteCount, "orphan bytes")
@@ -113,7 +112,8 @@ extension ChangeTransaction {
     }
 
     mutating func removeOrphan(_ number: UInt64, _ entry: OrphanEntry) throws(StoreError) {
-        try transaction.remove(Keys.orphan(number), in: tables.orphans)
+        let key = Keys.orphan(number)
+        try transaction.remove(key.span.bytes, in: tables.orphans)
         counters.orphanBlobs = try counters.orphanBlobs.changed(by: -1, "orphans")
         counters.orphanBytes = try counters.orphanBytes.changed(
             by: -Int(entry.storedByteCount), "orphan bytes")
@@ -128,16 +128,15 @@ extension ChangeTransaction {
     }
 
     borrowing func blobEntry(_ digest: Digest) throws(StoreError) -> BlobEntry? {
-        var key: [UInt8] = []
-        digest.append(to: &key)
+        let key = digest.rawWords
         guard let value = try transaction.get(key.span.bytes, in: tables.blobs) else { return nil }
         return try BlobEntry(value, digest: digest)
     }
 
     private mutating func write(_ entry: BlobEntry, _ digest: Digest) throws(StoreError) {
-        var key: [UInt8] = []
-        digest.append(to: &key)
-        try transaction.set(key, to: entry.bytes(digest: digest), in: tables.blobs)
+        let key = digest.rawWords
+        let value = entry.words(digest: digest)
+        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.blobs)
     }
 }
 
