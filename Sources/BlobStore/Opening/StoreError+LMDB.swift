@@ -50,6 +50,17 @@ extension WriteTransaction {
         }
     }
 
+    /// - Returns: false when something is there already.
+    mutating func insert(
+        _ key: RawSpan, _ value: RawSpan, in table: Table
+    ) throws(StoreError) -> Bool {
+        do throws(LMDBError) {
+            return try insert(value, forKey: key, in: table)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
     mutating func set(
         _ key: ChunkKey, to first: RawSpan, _ second: RawSpan, in table: Table
     ) throws(StoreError) {

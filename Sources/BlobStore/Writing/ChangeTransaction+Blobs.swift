@@ -11,22 +11,25 @@ extension ChangeTransaction {
     ) throws(StoreError) -> BlobReference {
         counters.bytesReferenced = try counters.bytesReferenced.changed(
             by: payload.byteCount, "bytes referenced")
-        if var entry = try blobEntry(payload.digest) {
+        // Most blobs are new: its entry is put there, if there is none.
+        let number = staged ?? counters.nextBlobNumber
+        let reference = BlobReference(payload, number: number)
+        let new = BlobEntry(reference, referenceCount: 1, expiryBound: expiry)
+        guard try insert(new, payload.digest) else {
+            guard var entry = try blobEntry(payload.digest) else {
+                throw .corrupt("the blob entry of \(payload.digest) is there and is not")
+            }
             entry.referenceCount += 1
             entry.expiryBound = max(entry.expiryBound, expiry)
             try write(entry, payload.digest)
             return entry.reference(payload.digest)
         }
-        let reference: BlobReference
         if let staged {
-            reference = BlobReference(payload, number: staged)
             try adopt(staged)
         } else {
-            reference = BlobReference(payload, number: takeBlobNumber(payload))
-            try writeChunks(of: payload, number: reference.number)
+            _ = takeBlobNumber(payload)
+            try writeChunks(of: payload, number: number)
         }
-        try write(
-            BlobEntry(reference, referenceCount: 1, expiryBound: expiry), payload.digest)
         counters.blobs += 1
         counters.bytes = try counters.bytes.changed(by: reference.byteCount, "bytes")
         counters.bytesStored = try counters.bytesStored.changed(
@@ -131,6 +134,15 @@ extension ChangeTransaction {
         let key = digest.rawWords
         guard let value = try transaction.get(key.span.bytes, in: tables.blobs) else { return nil }
         return try BlobEntry(value, digest: digest)
+    }
+
+    /// - Returns: false when there is one already.
+    private mutating func insert(
+        _ entry: BlobEntry, _ digest: Digest
+    ) throws(StoreError) -> Bool {
+        let key = digest.rawWords
+        let value = entry.words(digest: digest)
+        return try transaction.insert(key.span.bytes, value.span.bytes, in: tables.blobs)
     }
 
     private mutating func write(_ entry: BlobEntry, _ digest: Digest) throws(StoreError) {
