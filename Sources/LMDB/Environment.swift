@@ -54,7 +54,9 @@ internal import Synchronization
         }
         isReadOnly = configuration.isReadOnly
         // LMDB shares its slots among processes; ours may take what the configuration says.
-        readers = ReaderPool(owner, capacity: configuration.readerCountMax)
+        readers = ReaderPool(
+            owner, capacity: configuration.readerCountMax,
+            remembersLookups: !configuration.isReadOnly)
         var raw = MDB_stat()
         _ = unsafe mdb_env_stat(owner.pointer, &raw)
         pageByteCount = Int(raw.ms_psize)

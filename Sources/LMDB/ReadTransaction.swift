@@ -32,6 +32,12 @@ internal import CLMDB
     /// The number of the last commit this view contains (`mdb_txn_id`).
     package var id: UInt64 { unsafe UInt64(mdb_txn_id(handle)) }
 
+    /// What earlier views of the same commit have found.
+    var cache: LookupCache? {
+        @inline(__always)
+        get { unsafe slot.pointee.cache }
+    }
+
     /// This transaction, lent.
     package var view: ReadView {
         @inline(__always)
@@ -67,11 +73,14 @@ extension TableStatistics {
 /// and ends with the transaction.
 @safe package struct ReadView: ~Escapable {
     private let handle: OpaquePointer
+    /// Nil in processes that only read.
+    private let cache: LookupCache?
 
     @inline(__always)
     @_lifetime(borrow transaction)
     package init(_ transaction: borrowing ReadTransaction) {
         unsafe handle = transaction.handle
+        cache = transaction.cache
     }
 
     /// The value of `key`, straight from the map, or nil. One B-tree lookup (`mdb_get`), no copy.
@@ -81,11 +90,26 @@ extension TableStatistics {
     @inline(__always)
     @_lifetime(copy self)
     package func value(forKey key: RawSpan, in table: Table) throws(LMDBError) -> RawSpan? {
+        // The map keeps the bytes until the transaction that this view borrows ends, whether it was
+        // this one that found them or an earlier one of the same commit.
+        guard let cache, let short = LookupKey(key, in: table.handle) else {
+            guard let found = unsafe try lookUp(key, in: table) else { return nil }
+            return unsafe _overrideLifetime(MappedValue.span(of: found), copying: self)
+        }
+        if let known = unsafe cache.value(for: short) {
+            return unsafe _overrideLifetime(MappedValue.span(of: known), copying: self)
+        }
+        guard let found = unsafe try lookUp(key, in: table) else { return nil }
+        unsafe cache.remember(found, for: short)
+        return unsafe _overrideLifetime(MappedValue.span(of: found), copying: self)
+    }
+
+    @inline(__always)
+    private func lookUp(_ key: RawSpan, in table: Table) throws(LMDBError) -> MDB_val? {
         var found = unsafe MDB_val()
         let code = unsafe key.withMDBValue { unsafe mdb_get(handle, table.handle, &$0, &found) }
         if code == MDB_NOTFOUND { return nil }
         try LMDBError.check(code, "mdb_get")
-        // The map keeps these bytes until the transaction that this view borrows ends.
-        return unsafe _overrideLifetime(MappedValue.span(of: found), copying: self)
+        return unsafe found
     }
 }

@@ -15,9 +15,11 @@ package final class ReaderPool: Sendable {
     /// How many views may be open at once.
     package var capacity: Int { slots.capacity }
 
-    init(_ environment: EnvironmentHandle, capacity: Int) {
+    init(_ environment: EnvironmentHandle, capacity: Int, remembersLookups: Bool) {
         self.environment = environment
-        slots = unsafe ReaderSlots(environment: environment.pointer, capacity: capacity)
+        slots = unsafe ReaderSlots(
+            environment: environment.pointer, capacity: capacity,
+            remembersLookups: remembersLookups)
     }
 
     deinit {

@@ -21,6 +21,7 @@ internal import Synchronization
     @safe private struct Rest: ~Copyable {
         let environment: OpaquePointer
         let capacity: Int
+        let remembersLookups: Bool
         /// Slots up to here have been tried, at least.
         let triedCount = Atomic(0)
     }
@@ -31,7 +32,7 @@ internal import Synchronization
     /// Threads are told apart by eight bits: two that fall together only change slots more often.
     private static let hintBits = 8
 
-    init(environment: OpaquePointer, capacity: Int) {
+    init(environment: OpaquePointer, capacity: Int, remembersLookups: Bool) {
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: capacity * MemoryLayout<ReaderSlot>.stride,
             alignment: ReaderSlot.cacheLineByteCount)
@@ -40,7 +41,9 @@ internal import Synchronization
         unsafe hints = .allocate(capacity: 1 << Self.hintBits)
         for hint in 0..<1 << Self.hintBits { unsafe (hints + hint).initialize(to: Atomic(0)) }
         unsafe rest = .allocate(capacity: 1)
-        unsafe rest.initialize(to: Rest(environment: environment, capacity: capacity))
+        unsafe rest.initialize(
+            to: Rest(
+                environment: environment, capacity: capacity, remembersLookups: remembersLookups))
     }
 
     /// Aborts the transactions and frees the memory. Nothing of this may be used after it, so only
@@ -49,6 +52,7 @@ internal import Synchronization
         let capacity = self.capacity
         for slot in 0..<capacity {
             if let handle = unsafe slots[slot].transaction { unsafe mdb_txn_abort(handle) }
+            if let cache = unsafe slots[slot].cache { unsafe cache.free() }
         }
         unsafe slots.deinitialize(count: capacity)
         unsafe UnsafeMutableRawPointer(slots).deallocate()
@@ -82,8 +86,9 @@ internal import Synchronization
         if let idle = unsafe slot.pointee.transaction, unsafe mdb_txn_renew(idle) == MDB_SUCCESS {
             // Which commit it sees is known now. Nothing hangs on when others learn of it: until
             // they do they wait, as for a view that is being opened.
-            unsafe slot.pointee.mark.store(
-                UInt64(truncatingIfNeeded: mdb_txn_id(idle)), ordering: .relaxed)
+            let commit = unsafe UInt64(truncatingIfNeeded: mdb_txn_id(idle))
+            unsafe slot.pointee.mark.store(commit, ordering: .relaxed)
+            if let cache = unsafe slot.pointee.cache { cache.commit = commit }
         } else {
             unsafe try beginAnew(slot)
         }
@@ -101,7 +106,12 @@ internal import Synchronization
             unsafe slot.pointee.giveBack()
             throw LMDBError(code: code, call: "mdb_txn_begin")
         }
-        unsafe slot.pointee.mark.store(UInt64(mdb_txn_id(handle)), ordering: .relaxed)
+        let commit = unsafe UInt64(mdb_txn_id(handle))
+        unsafe slot.pointee.mark.store(commit, ordering: .relaxed)
+        if unsafe rest.pointee.remembersLookups, unsafe slot.pointee.cache == nil {
+            unsafe slot.pointee.cache = LookupCache()
+        }
+        if let cache = unsafe slot.pointee.cache { cache.commit = commit }
     }
 
     /// A slot, marked as one in which a view is being opened. It is marked before the view exists:
@@ -162,7 +172,9 @@ internal import Synchronization
     let mark = Atomic<UInt64>(ReaderSlot.idle)
     /// Begun, and reset while idle; nil until it is first used.
     var transaction: OpaquePointer?
-    private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
+    /// What its views have found; nil until it is first used, and in processes that only read.
+    var cache: LookupCache?
+    private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
 
     /// No view is open.
     static let idle = UInt64.max

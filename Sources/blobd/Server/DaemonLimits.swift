@@ -47,6 +47,9 @@ struct DaemonLimits: Sendable {
 
     /// Input that a worker reads at once, in bytes; more than the largest head of either dialect.
     static let inputByteCountMax = 64 << 10
+    /// Connections whose requests are answered before any of them is sent its answers: enough to
+    /// spare their clients wake-ups, and few enough for them to have work meanwhile.
+    static let gatheredConnectionCountMax = 16
     /// Answers that one connection gets before the others have their turn, in bytes.
     static let turnByteCountMax = 1 << 20
     /// A body that comes with a refused request is skipped up to this size, in bytes; else the

@@ -33,28 +33,28 @@ final class ResponseSender {
         pieces.deallocate()
     }
 
-    /// Sends a batch, and queues what did not go.
+    /// Sends a connection's section of a batch, and queues what did not go.
     ///
     /// - Parameters:
     ///   - snapshot: the one whose bytes are in the batch; leases for what is queued are taken in
     ///     it.
     ///   - budget: is lowered by the bytes sent.
     func send(
-        _ batch: borrowing AnswerBatch, to connection: Connection,
-        in snapshot: borrowing Snapshot, budget: inout Int
+        _ section: AnswerBatch.Section, of batch: borrowing AnswerBatch,
+        to connection: Connection, in snapshot: borrowing Snapshot, budget: inout Int
     ) {
-        guard !batch.isEmpty else { return }
+        guard !section.isEmpty else { return }
         let before = connection.sentByteCount
         if connection.output.isEmpty, !connection.isBroken {
             // The pieces point into the batch's heads, which this call borrows, and into the map,
             // which `snapshot` keeps.
-            batch.heads.withUnsafeBytes { sendAnswers(of: batch, $0, to: connection) }
+            batch.heads.withUnsafeBytes { sendAnswers(section, of: batch, $0, to: connection) }
         }
         let sent = connection.sentByteCount - before
         budget -= sent
         // Mostly everything went, and nothing of it was lent.
-        if sent == batch.byteCount, !batch.isLinked { return }
-        queueRest(of: batch, after: sent, to: connection, in: snapshot)
+        if sent == section.byteCount, !section.isLinked { return }
+        queueRest(section, of: batch, after: sent, to: connection, in: snapshot)
     }
 
     /// Sends a batch without bytes of blobs: errors, outcomes, documents. It needs no snapshot.
@@ -118,11 +118,13 @@ final class ResponseSender {
     /// Sends the answers as far as the socket takes them: copied pieces are gathered, neighbouring
     /// heads as one, and go before each linked one.
     private func sendAnswers(
-        of batch: borrowing AnswerBatch, _ heads: UnsafeRawBufferPointer, to connection: Connection
+        _ section: AnswerBatch.Section, of batch: borrowing AnswerBatch,
+        _ heads: UnsafeRawBufferPointer, to connection: Connection
     ) {
-        var headStart = 0
-        var mapped = 0
-        for answer in batch.answers {
+        var headStart = section.headStart
+        var mapped = section.mappedStart
+        for index in section.firstAnswer..<section.answerEnd {
+            let answer = batch.answers[index]
             if mapped < answer.mappedEnd {
                 list(UnsafeRawBufferPointer(rebasing: heads[headStart..<answer.headEnd]))
                 headStart = answer.headEnd
@@ -137,8 +139,8 @@ final class ResponseSender {
                 }
             }
         }
-        if headStart < heads.count {
-            list(UnsafeRawBufferPointer(rebasing: heads[headStart...]))
+        if headStart < section.headEnd {
+            list(UnsafeRawBufferPointer(rebasing: heads[headStart..<section.headEnd]))
         }
         _ = sendListed(to: connection)
     }
@@ -176,14 +178,14 @@ final class ResponseSender {
         return note(transfer, connection, wanted: bytes.count) == bytes.count
     }
 
-    /// Queues what comes after the first `sent` bytes of a batch.
+    /// Queues what comes after the first `sent` bytes of a section.
     private func queueRest(
-        of batch: borrowing AnswerBatch, after sent: Int, to connection: Connection,
-        in snapshot: borrowing Snapshot
+        _ section: AnswerBatch.Section, of batch: borrowing AnswerBatch, after sent: Int,
+        to connection: Connection, in snapshot: borrowing Snapshot
     ) {
         var left = sent
-        var headStart = 0
-        for answer in batch.answers {
+        var headStart = section.headStart
+        for answer in batch.answers[section.firstAnswer..<section.answerEnd] {
             let headCount = answer.headEnd - headStart
             if left < headCount {
                 connection.output.append(batch.heads[(headStart + left)..<answer.headEnd])

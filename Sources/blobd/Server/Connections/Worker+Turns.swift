@@ -32,13 +32,13 @@ extension Worker {
         }
     }
 
-    private func noteSnapshotFailure(_ connection: Connection, _ error: StoreError) {
+    func noteSnapshotFailure(_ connection: Connection, _ error: StoreError) {
         // The handler logs it.
         counters.count(handler.problem(error).code)
         connection.isBroken = true
     }
 
-    private func read(_ connection: Connection, _ input: inout InputBuffer) {
+    func read(_ connection: Connection, _ input: inout InputBuffer) {
         switch input.read(from: connection.socket) {
         case .moved(let count):
             connection.receivedByteCount += count
@@ -118,7 +118,8 @@ extension Worker {
                     input.consume(consumed)
                 } while step.isAnswered && !batch.isFull
                 if !batch.isEmpty { connection.deadline.restart(now: now) }
-                sender.send(batch, to: connection, in: snapshot, budget: &budget)
+                sender.send(
+                    batch.section, of: batch, to: connection, in: snapshot, budget: &budget)
                 if !connection.output.isEmpty, !connection.isBlocked, !connection.isBroken {
                     sender.sendQueued(to: connection, in: snapshot, budget: &budget)
                 }
@@ -132,7 +133,7 @@ extension Worker {
     }
 
     /// Does what a request asks for besides an answer.
-    private func follow(_ step: RequestHandler.Step, _ connection: Connection) -> Bool {
+    func follow(_ step: RequestHandler.Step, _ connection: Connection) -> Bool {
         switch step {
         case .needsInput: return false
         case .answered: return true

@@ -44,6 +44,8 @@ final class Worker {
     private var line: [ConnectionToken] = []
     private var nextTick = Instant.now
     private(set) var isStopping = false
+    /// The connections whose answers are in the batch, until they are sent.
+    var gathered: [GatheredConnection] = []
     private var spin: IdleSpin
     /// Whether the last turns answered requests by themselves, and none waits for another thread.
     private var hasAnswered = false
@@ -74,15 +76,8 @@ final class Worker {
             now = .now
             handler.beginTurn()
             hasAnswered = count > 0
-            for index in 0..<count {
-                let event = poller.event(index)
-                let token = ConnectionToken(rawValue: event.token)
-                if token == .worker {
-                    for message in inbox.takeAll() { take(message, &input, &batch) }
-                } else if let connection = connection(token) {
-                    serve(connection, event, &input, &batch)
-                }
-            }
+            var next = 0
+            while next < count { serveRound(&next, count, &input, &batch) }
             continueLine(&input, &batch)
             if now >= nextTick { checkDeadlines(&batch) }
             if isStopping, shouldEnd() { return }
@@ -113,23 +108,6 @@ final class Worker {
         if !line.isEmpty { return 0 }
         guard connectionCount > 0 || isStopping else { return -1 }
         return max(0, nextTick.milliseconds(since: now)) + 1
-    }
-
-    private func serve(
-        _ connection: Connection, _ event: Poller.Event, _ input: inout InputBuffer,
-        _ batch: inout AnswerBatch
-    ) {
-        // Nothing is read from it now, and nobody is there to read what it is sent: its end would
-        // be reported for ever.
-        if event.isHangUp, !connection.interest.contains(.input) {
-            connection.isBroken = true
-            return settle(connection)
-        }
-        if event.isReadable || event.isHangUp { connection.mayRead = true }
-        if event.isEnd || event.isHangUp { connection.isEndNear = true }
-        guard !connection.isInLine else { return }
-        takeTurn(connection, &input, &batch)
-        settle(connection)
     }
 
     /// Gives those another turn that had more to do, once each.
@@ -189,7 +167,7 @@ final class Worker {
 
     // MARK: - Messages
 
-    private func take(
+    func take(
         _ message: WorkerMessage, _ input: inout InputBuffer, _ batch: inout AnswerBatch
     ) {
         switch message.content {
@@ -234,7 +212,7 @@ final class Worker {
         return connections.count - 1
     }
 
-    private func connection(_ token: ConnectionToken) -> Connection? {
+    func connection(_ token: ConnectionToken) -> Connection? {
         guard token.slot < connections.count, let connection = connections[token.slot],
             connection.token == token
         else { return nil }

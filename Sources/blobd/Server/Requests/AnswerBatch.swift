@@ -37,7 +37,7 @@ struct BatchedAnswer {
 }
 
 /// The answers to a batch of requests, in their order: what a ``RequestHandler`` fills and a
-/// ``ResponseSender`` sends.
+/// ``ResponseSender`` sends. Those of one connection are a ``Section``; there may be several.
 ///
 /// The same batch is filled again and again, so that answering allocates nothing once its arrays
 /// have grown.
@@ -67,11 +67,37 @@ struct AnswerBatch: ~Copyable {
     private var mappedByteCountBefore = 0
     /// Whether the last answer is a long one, of which only the beginning is here.
     private var isOpen = false
-    /// Whether one of the answers has a linked body.
-    private(set) var isLinked = false
-    /// How many bytes there are to be sent from ``heads`` and ``mapped``; more will follow where
-    /// the last answer is a long one.
-    var byteCount: Int { isOpen ? .max : heads.count + mappedByteCount }
+    private var sectionStart = Section()
+    private var mappedByteCountOfSections = 0
+
+    /// The answers of one connection, by where they lie in the batch.
+    struct Section {
+        var firstAnswer = 0
+        var answerEnd = 0
+        var headStart = 0
+        var headEnd = 0
+        var mappedStart = 0
+        /// How many bytes there are to be sent from ``heads`` and ``mapped``; more will follow,
+        /// and this is `Int.max`, where the last answer is a long one.
+        var byteCount = 0
+        /// Whether one of the answers has a linked body.
+        var isLinked = false
+
+        var isEmpty: Bool { firstAnswer == answerEnd }
+    }
+
+    /// The section that was begun last.
+    var section: Section {
+        var section = sectionStart
+        section.answerEnd = answers.count
+        section.headEnd = heads.count
+        section.byteCount =
+            isOpen
+            ? .max
+            : heads.count - section.headStart + mappedByteCount - mappedByteCountOfSections
+        return section
+    }
+
     /// From how many bytes on a body is linked and not copied.
     private let linkedByteCountMin: Int
 
@@ -83,7 +109,7 @@ struct AnswerBatch: ~Copyable {
     }
 
     /// How many answers a batch may have.
-    static let answerCountMax = 64
+    static let answerCountMax = 256
     /// From how many bytes on no further answer is added, and no further chunk looked up. It is
     /// more than a socket takes at once.
     static let gatheredByteCountMax = 256 << 10
@@ -96,7 +122,14 @@ struct AnswerBatch: ~Copyable {
 
     var isEmpty: Bool { answers.isEmpty }
 
-    /// Empties it, keeping its memory.
+    /// The next answer is another connection's. The batch must not be full.
+    mutating func beginSection() {
+        sectionStart = Section(
+            firstAnswer: answers.count, headStart: heads.count, mappedStart: mapped.count)
+        mappedByteCountOfSections = mappedByteCount
+    }
+
+    /// Empties it, keeping its memory, and begins a section.
     mutating func reset() {
         heads.removeAll(keepingCapacity: true)
         answers.removeAll(keepingCapacity: true)
@@ -104,7 +137,8 @@ struct AnswerBatch: ~Copyable {
         mappedByteCount = 0
         mappedByteCountBefore = 0
         isOpen = false
-        isLinked = false
+        sectionStart = Section()
+        mappedByteCountOfSections = 0
     }
 
     /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. It
@@ -143,7 +177,7 @@ struct AnswerBatch: ~Copyable {
         case .stored(let range):
             isWhole = mappedByteCount - mappedByteCountBefore == range.byteCount
             isLinked = range.byteCount >= linkedByteCountMin
-            if isLinked { self.isLinked = true }
+            if isLinked { sectionStart.isLinked = true }
         case .inflated: isWhole = false
         }
         mappedByteCountBefore = mappedByteCount

@@ -34,20 +34,21 @@ final class RequestHandler {
         troubles = TroubleLog(log)
     }
 
-    /// What becomes of the input after a request.
+    /// What becomes of the input after a request. What is seldom is kept elsewhere (`indirect`), so
+    /// that what is not costs nothing to hand on.
     enum Step {
         /// The bytes are not a whole request yet.
         case needsInput
         /// The answer is in the batch.
         case answered
         /// The answer is in the batch; a body of so many bytes follows, which is thrown away.
-        case answeredThenSkip(UInt64)
+        indirect case answeredThenSkip(UInt64)
         /// The answer is in the batch, and it is the connection's last.
         case answeredThenClose
         /// A payload follows.
-        case upload(Upload)
+        indirect case upload(Upload)
         /// The writer has to do something first.
-        case change(PendingChange.Operation, PendingReply)
+        indirect case change(PendingChange.Operation, PendingReply)
     }
 
     /// Takes the time for the requests of this turn.
