@@ -33,6 +33,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["libz-dev"])]),
+        .target(name: "CChecksum", dependencies: ["CZlib"]),
         .target(name: "CLinux"),
         .target(name: "CLoad"),
 
@@ -41,7 +42,9 @@ let package = Package(
             swiftSettings: borrowing + [.strictMemorySafety()]),
         .target(
             name: "BlobStore",
-            dependencies: ["LMDB", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "LMDB", "CChecksum", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: borrowing),
         .target(name: "BlobProtocol", swiftSettings: borrowing),
         .target(

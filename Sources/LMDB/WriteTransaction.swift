@@ -66,14 +66,39 @@ internal import CLMDB
         isDirty = true
     }
 
+    /// Stores `value` under `key` unless something is there (`mdb_put` with `MDB_NOOVERWRITE`). One
+    /// lookup, where asking first takes two.
+    ///
+    /// - Returns: false when something is there, which stays as it is.
+    package mutating func insert(
+        _ value: RawSpan, forKey key: RawSpan, in table: Table
+    ) throws(LMDBError) -> Bool {
+        let flags = UInt32(MDB_NOOVERWRITE)
+        let code = unsafe key.withMDBValue { key in
+            unsafe value.withMDBValue { unsafe mdb_put(handle, table.handle, &key, &$0, flags) }
+        }
+        if code == MDB_KEYEXIST { return false }
+        try LMDBError.check(code, "mdb_put")
+        isDirty = true
+        return true
+    }
+
     /// Stores `first` and `second`, one behind the other, under `key` (`mdb_put` with
     /// `MDB_RESERVE`). One copy of each.
+    ///
+    /// A key behind all others is appended (`MDB_APPEND`): pages are then filled to the end, where
+    /// a page that is split would keep some of its room for keys that never come.
     package mutating func put(
         _ first: RawSpan, _ second: RawSpan, forKey key: RawSpan, in table: Table
     ) throws(LMDBError) {
         var reserved = unsafe MDB_val(mv_size: first.byteCount + second.byteCount, mv_data: nil)
-        let code = unsafe key.withMDBValue {
-            unsafe mdb_put(handle, table.handle, &$0, &reserved, UInt32(MDB_RESERVE))
+        let code = unsafe key.withMDBValue { key in
+            let flags = UInt32(MDB_RESERVE)
+            let code = unsafe mdb_put(
+                handle, table.handle, &key, &reserved, flags | UInt32(MDB_APPEND))
+            // Not behind all others; nothing was changed.
+            guard code == MDB_KEYEXIST else { return code }
+            return unsafe mdb_put(handle, table.handle, &key, &reserved, flags)
         }
         try LMDBError.check(code, "mdb_put")
         isDirty = true

@@ -39,19 +39,17 @@ struct BlobEntry: Equatable {
         coding = reference.coding
     }
 
-    func bytes(digest: Digest) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.byteCount)
-        bytes.appendLittleEndian(number)
-        bytes.appendLittleEndian(referenceCount)
-        bytes.appendLittleEndian(byteCount)
-        bytes.appendLittleEndian(storedByteCount)
-        bytes.appendLittleEndian(expiryBound.milliseconds)
-        bytes.append(coding.rawValue)
-        bytes.append(contentsOf: repeatElement(0, count: 7))
-        bytes.appendLittleEndian(Self.checksum(digest, bytes.span.bytes))
-        bytes.appendLittleEndian(UInt32(0))
-        return bytes
+    /// The value's 56 bytes, as words in the order of their bytes.
+    func words(digest: Digest) -> InlineArray<7, UInt64> {
+        var words: InlineArray<7, UInt64> = [
+            number.littleEndian, referenceCount.littleEndian, byteCount.littleEndian,
+            storedByteCount.littleEndian, UInt64(bitPattern: expiryBound.milliseconds).littleEndian,
+            UInt64(coding.rawValue).littleEndian, 0,
+        ]
+        let checksum = Self.checksum(
+            digest, words.span.bytes.extracting(first: Self.checkedByteCount))
+        words[6] = UInt64(checksum).littleEndian
+        return words
     }
 
     func reference(_ digest: Digest) -> BlobReference {
@@ -61,8 +59,7 @@ struct BlobEntry: Equatable {
     }
 
     private static func checksum(_ digest: Digest, _ bytes: RawSpan) -> UInt32 {
-        var key: [UInt8] = []
-        digest.append(to: &key)
+        let key = digest.rawWords
         var checksum = Checksum(key.span.bytes)
         checksum.update(bytes)
         return checksum.value

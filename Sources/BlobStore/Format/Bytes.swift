@@ -67,6 +67,34 @@ extension RawSpan {
     var string: String { String(decoding: array, as: UTF8.self) }
 }
 
+extension MutableRawSpan {
+    /// Stores an integer, little-endian.
+    @inline(__always)
+    mutating func store<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int)
+    {
+        storeBytes(of: value.littleEndian, toByteOffset: offset, as: Value.self)
+    }
+
+    /// Copies `bytes` to `offset`, where there is room for them.
+    mutating func store(_ bytes: RawSpan, at offset: Int) {
+        precondition(offset >= 0 && bytes.byteCount <= byteCount - offset)
+        withUnsafeMutableBytes { target in
+            // Inside of both, by the line above.
+            let target = UnsafeMutableRawBufferPointer(rebasing: target[offset...])
+            bytes.withUnsafeBytes { target.copyMemory(from: $0) }
+        }
+    }
+
+    /// Copies a text's UTF-8 to `offset`.
+    ///
+    /// - Returns: where it ends.
+    mutating func store(_ text: String, at offset: Int) -> Int {
+        let bytes = text.utf8.span.bytes
+        store(bytes, at: offset)
+        return offset + bytes.byteCount
+    }
+}
+
 extension Array where Element == UInt8 {
     mutating func appendLittleEndian(_ value: some FixedWidthInteger) {
         Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }

@@ -1,3 +1,4 @@
+internal import CChecksum
 internal import CZlib
 
 /// CRC-32 as zlib computes it (`crc32`).
@@ -12,14 +13,7 @@ struct Checksum: Equatable {
     /// Continues with `bytes`.
     @inline(__always)
     mutating func update(_ bytes: RawSpan) {
-        bytes.withUnsafeBytes { pointer in
-            // zlib takes a null pointer for a wish to start over.
-            guard pointer.count > 0 else { return }
-            value = UInt32(
-                truncatingIfNeeded: crc32_z(
-                    UInt(value), pointer.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                    pointer.count))
-        }
+        bytes.withUnsafeBytes { value = cchecksum_crc32(value, $0.baseAddress, $0.count) }
     }
 
     /// The checksum of what this one covers followed by `byteCount` bytes that `other` covers

@@ -43,17 +43,16 @@ struct Counters: Equatable {
         revision = value.integer(at: 80)
     }
 
-    var encoded: [UInt8] {
-        var result: [UInt8] = []
-        result.reserveCapacity(Self.byteCount)
-        for value in [
-            notifications, parts, blobs, bytes, bytesStored, bytesReferenced, orphanBlobs,
-            orphanBytes, nextBlobNumber, nextNotificationNumber, revision,
-        ] {
-            result.appendLittleEndian(value)
-        }
-        result.appendLittleEndian(Checksum(result.span.bytes).value)
-        result.appendLittleEndian(UInt32(0))
-        return result
+    /// The value's 96 bytes, as words in the order of their bytes.
+    var words: InlineArray<12, UInt64> {
+        var words: InlineArray<12, UInt64> = [
+            notifications.littleEndian, parts.littleEndian, blobs.littleEndian, bytes.littleEndian,
+            bytesStored.littleEndian, bytesReferenced.littleEndian, orphanBlobs.littleEndian,
+            orphanBytes.littleEndian, nextBlobNumber.littleEndian,
+            nextNotificationNumber.littleEndian, revision.littleEndian, 0,
+        ]
+        let checksum = Checksum(words.span.bytes.extracting(first: Self.fieldCount * 8))
+        words[Self.fieldCount] = UInt64(checksum.value).littleEndian
+        return words
     }
 }

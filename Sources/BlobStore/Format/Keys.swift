@@ -9,16 +9,15 @@ enum Keys {
     /// `expiry`: milliseconds, then id.
     static func expiry(_ expiresAt: Timestamp, _ id: String) -> [UInt8] {
         var key: [UInt8] = []
+        key.reserveCapacity(ExpiryEntry.idOffset + id.utf8.count)
         key.appendBigEndian(expiresAt.milliseconds)
         key.append(contentsOf: id.utf8)
         return key
     }
 
     /// `orphans`: blob number.
-    static func orphan(_ number: UInt64) -> [UInt8] {
-        var key: [UInt8] = []
-        key.appendBigEndian(number)
-        return key
+    static func orphan(_ number: UInt64) -> InlineArray<1, UInt64> {
+        [number.bigEndian]
     }
 }
 

@@ -39,16 +39,18 @@ struct OrphanEntry: Equatable {
         self.state = state
     }
 
-    func bytes(number: UInt64) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.byteCount)
-        digest.append(to: &bytes)
-        bytes.appendLittleEndian(transaction)
-        bytes.appendLittleEndian(storedByteCount)
-        bytes.append(state.rawValue)
-        bytes.append(contentsOf: repeatElement(0, count: 3))
-        bytes.appendLittleEndian(Self.checksum(number, bytes.span.bytes))
-        return bytes
+    /// The value's 56 bytes, as words in the order of their bytes.
+    func words(number: UInt64) -> InlineArray<7, UInt64> {
+        let digest = digest.rawWords
+        var words: InlineArray<7, UInt64> = [
+            digest[0], digest[1], digest[2], digest[3], transaction.littleEndian,
+            storedByteCount.littleEndian, UInt64(state.rawValue).littleEndian,
+        ]
+        let checksum = Self.checksum(
+            number, words.span.bytes.extracting(first: Self.checkedByteCount))
+        // The upper half of the last word.
+        words[6] = (UInt64(state.rawValue) | UInt64(checksum) << 32).littleEndian
+        return words
     }
 
     private static func checksum(_ number: UInt64, _ bytes: RawSpan) -> UInt32 {

@@ -3,75 +3,76 @@ enum RecordEncoder {
     /// The part that is meant when none is named.
     static let defaultPartName = "payload"
 
-    /// The value for `record`. The default part comes first, the others by name.
+    /// The value for `record`. The default part comes first, the others by name. One allocation.
     static func bytes(_ record: Record) -> [UInt8] {
         let parts = sorted(record.parts)
-        let textOffset =
-            RecordView.headerByteCount + parts.count * RecordView.partByteCount
-        let textByteCount = parts.reduce(0) { $0 + $1.name.utf8.count + $1.mediaType.utf8.count }
-        let fields = fields(of: record)
-
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(textOffset + textByteCount + fields.count)
-        bytes.append(RecordView.version)
-        bytes.append(0)
-        bytes.appendLittleEndian(UInt16(parts.count))
-        bytes.appendLittleEndian(UInt32(0))
-        bytes.appendLittleEndian(record.expiresAt.milliseconds)
-        bytes.appendLittleEndian(record.createdAt.milliseconds)
-        bytes.appendLittleEndian(record.revision)
-        bytes.appendLittleEndian(UInt32(textOffset + textByteCount + fields.count))
-        bytes.appendLittleEndian(UInt32(textOffset + textByteCount))
-        var nameOffset = textOffset
-        for part in parts {
-            append(part, nameOffset: nameOffset, to: &bytes)
-            nameOffset += part.name.utf8.count + part.mediaType.utf8.count
+        let textsOffset = RecordView.headerByteCount + parts.count * RecordView.partByteCount
+        var fieldsOffset = textsOffset
+        for part in parts { fieldsOffset += part.name.utf8.count + part.mediaType.utf8.count }
+        let byteCount =
+            fieldsOffset + fieldByteCount(record.owner) + fieldByteCount(record.message)
+            + fieldByteCount(record.richType)
+        var bytes = [UInt8](repeating: 0, count: byteCount)
+        var span = bytes.mutableSpan
+        var target = span.mutableBytes
+        target.store(RecordView.version, at: 0)
+        target.store(UInt16(parts.count), at: 2)
+        target.store(record.expiresAt.milliseconds, at: 8)
+        target.store(record.createdAt.milliseconds, at: 16)
+        target.store(record.revision, at: 24)
+        target.store(UInt32(byteCount), at: 32)
+        target.store(UInt32(fieldsOffset), at: 36)
+        var textOffset = textsOffset
+        for (index, part) in parts.enumerated() {
+            let offset = RecordView.headerByteCount + index * RecordView.partByteCount
+            store(part, nameOffset: textOffset, in: &target, at: offset)
+            textOffset = target.store(part.name, at: textOffset)
+            textOffset = target.store(part.mediaType, at: textOffset)
         }
-        for part in parts {
-            bytes.append(contentsOf: part.name.utf8)
-            bytes.append(contentsOf: part.mediaType.utf8)
-        }
-        bytes.append(contentsOf: fields)
-
-        let id = Array(record.id.utf8)
-        var encoded: [UInt8] = []
-        encoded.appendLittleEndian(
-            RecordView.checksum(id: id.span.bytes, record: bytes.span.bytes))
-        bytes.replaceSubrange(RecordView.checksumOffset..<RecordView.checkedFrom, with: encoded)
+        var offset = store(.owner, record.owner, in: &target, at: fieldsOffset)
+        offset = store(.message, record.message, in: &target, at: offset)
+        _ = store(.richType, record.richType, in: &target, at: offset)
+        let checksum = RecordView.checksum(id: record.id.utf8.span.bytes, record: target.bytes)
+        target.store(checksum, at: RecordView.checksumOffset)
         return bytes
     }
 
     static func sorted(_ parts: [Part]) -> [Part] {
-        parts.sorted { left, right in
+        guard parts.count > 1 else { return parts }
+        return parts.sorted { left, right in
             if left.name == defaultPartName { return right.name != defaultPartName }
             if right.name == defaultPartName { return false }
             return left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
         }
     }
 
-    private static func append(_ part: Part, nameOffset: Int, to bytes: inout [UInt8]) {
-        part.digest.append(to: &bytes)
-        bytes.appendLittleEndian(part.blob.number)
-        bytes.appendLittleEndian(UInt64(part.byteCount))
-        bytes.appendLittleEndian(UInt64(part.storedByteCount))
-        bytes.append(part.coding.rawValue)
-        bytes.append(UInt8(part.name.utf8.count))
-        bytes.append(UInt8(part.mediaType.utf8.count))
-        bytes.append(part.name == defaultPartName ? PartView.defaultMark : 0)
-        bytes.appendLittleEndian(UInt32(nameOffset))
+    private static func store(
+        _ part: Part, nameOffset: Int, in target: inout MutableRawSpan, at offset: Int
+    ) {
+        let digest = part.digest.rawWords
+        target.store(digest.span.bytes, at: offset)
+        target.store(part.blob.number, at: offset + 32)
+        target.store(UInt64(part.byteCount), at: offset + 40)
+        target.store(UInt64(part.storedByteCount), at: offset + 48)
+        target.store(part.coding.rawValue, at: offset + 56)
+        target.store(UInt8(part.name.utf8.count), at: offset + 57)
+        target.store(UInt8(part.mediaType.utf8.count), at: offset + 58)
+        let isDefault = part.name == defaultPartName
+        target.store(isDefault ? PartView.defaultMark : 0, at: offset + 59)
+        target.store(UInt32(nameOffset), at: offset + 60)
     }
 
-    private static func fields(of record: Record) -> [UInt8] {
-        var bytes: [UInt8] = []
-        let texts: [(RecordField, String?)] = [
-            (.owner, record.owner), (.message, record.message), (.richType, record.richType),
-        ]
-        for case (let field, let text?) in texts {
-            bytes.appendLittleEndian(field.rawValue)
-            bytes.appendLittleEndian(UInt16(0))
-            bytes.appendLittleEndian(UInt32(text.utf8.count))
-            bytes.append(contentsOf: text.utf8)
-        }
-        return bytes
+    private static func fieldByteCount(_ text: String?) -> Int {
+        text.map { RecordField.headerByteCount + $0.utf8.count } ?? 0
+    }
+
+    /// - Returns: where the next field stands.
+    private static func store(
+        _ field: RecordField, _ text: String?, in target: inout MutableRawSpan, at offset: Int
+    ) -> Int {
+        guard let text else { return offset }
+        target.store(field.rawValue, at: offset)
+        target.store(UInt32(text.utf8.count), at: offset + 4)
+        return target.store(text, at: offset + RecordField.headerByteCount)
     }
 }

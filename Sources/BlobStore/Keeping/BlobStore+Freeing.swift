@@ -210,7 +210,7 @@ extension ChangeTransaction {
                     result.more = true
                     return result
                 }
-                try transaction.remove(key, in: tables.chunks)
+                try transaction.remove(key.span.bytes, in: tables.chunks)
                 result.bytes += byteCount
                 puts += 1
             }
@@ -232,7 +232,8 @@ extension ChangeTransaction {
         let size = UInt64(StoreLimits.chunkByteCountMax)
         let count = Int((entry.storedByteCount + size - 1) / size)
         for index in 0..<count {
-            try transaction.remove(Keys.chunk(number, index), in: tables.chunks)
+            let key = Keys.chunk(number, index)
+            try transaction.remove(key.bytes, in: tables.chunks)
         }
         return count
     }

@@ -116,6 +116,8 @@ extension Snapshot {
 
 extension ChangeTransaction {
     fileprivate mutating func write(_ log: StartLog) throws(StoreError) {
-        try transaction.set(Array(StartLog.name.utf8), to: log.bytes, in: tables.meta)
+        let name = Array(StartLog.name.utf8)
+        let value = log.bytes
+        try transaction.set(name.span.bytes, to: value.span.bytes, in: tables.meta)
     }
 }

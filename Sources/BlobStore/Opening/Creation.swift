@@ -55,7 +55,7 @@ enum Creation {
         try transaction.put(
             format.bytes.span.bytes, forKey: formatName.span.bytes, in: tables.meta)
         try transaction.put(
-            Counters().encoded.span.bytes, forKey: countersName.span.bytes, in: tables.meta)
+            Counters().words.span.bytes, forKey: countersName.span.bytes, in: tables.meta)
         try transaction.commit()
     }
 

@@ -42,9 +42,20 @@ extension WriteTransaction {
         }
     }
 
-    mutating func set(_ key: [UInt8], to value: [UInt8], in table: Table) throws(StoreError) {
+    mutating func set(_ key: RawSpan, to value: RawSpan, in table: Table) throws(StoreError) {
         do throws(LMDBError) {
-            try put(value.span.bytes, forKey: key.span.bytes, in: table)
+            try put(value, forKey: key, in: table)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// - Returns: false when something is there already.
+    mutating func insert(
+        _ key: RawSpan, _ value: RawSpan, in table: Table
+    ) throws(StoreError) -> Bool {
+        do throws(LMDBError) {
+            return try insert(value, forKey: key, in: table)
         } catch {
             throw StoreError(error)
         }
@@ -62,19 +73,9 @@ extension WriteTransaction {
 
     /// - Returns: false when it was not there.
     @discardableResult
-    mutating func remove(_ key: ChunkKey, in table: Table) throws(StoreError) -> Bool {
+    mutating func remove(_ key: RawSpan, in table: Table) throws(StoreError) -> Bool {
         do throws(LMDBError) {
-            return try delete(key.bytes, in: table)
-        } catch {
-            throw StoreError(error)
-        }
-    }
-
-    /// - Returns: false when it was not there.
-    @discardableResult
-    mutating func remove(_ key: [UInt8], in table: Table) throws(StoreError) -> Bool {
-        do throws(LMDBError) {
-            return try delete(key.span.bytes, in: table)
+            return try delete(key, in: table)
         } catch {
             throw StoreError(error)
         }

@@ -29,8 +29,7 @@ extension Snapshot {
     }
 
     borrowing func blobEntry(_ digest: Digest) throws(StoreError) -> BlobEntry? {
-        var key: [UInt8] = []
-        digest.append(to: &key)
+        let key = digest.rawWords
         guard let value = try transaction.view.get(key.span.bytes, in: store.tables.blobs) else {
             return nil
         }

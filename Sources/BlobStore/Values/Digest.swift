@@ -49,6 +49,11 @@ public struct Digest: Sendable, Hashable, CustomStringConvertible {
         self = digest
     }
 
+    /// The 32 raw bytes, as words in the order of their bytes: a key, without allocation.
+    var rawWords: InlineArray<4, UInt64> {
+        [words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian]
+    }
+
     /// The 32 raw bytes.
     public var rawBytes: InlineArray<32, UInt8> {
         var bytes = InlineArray<32, UInt8>(repeating: 0)
@@ -63,10 +68,7 @@ public struct Digest: Sendable, Hashable, CustomStringConvertible {
 
     /// Appends the 32 raw bytes.
     public func append(to bytes: inout [UInt8]) {
-        bytes.appendBigEndian(words.0)
-        bytes.appendBigEndian(words.1)
-        bytes.appendBigEndian(words.2)
-        bytes.appendBigEndian(words.3)
+        rawWords.span.bytes.withUnsafeBytes { bytes.append(contentsOf: $0) }
     }
 
     /// Appends 64 lower-case hexadecimal digits, without making a string.

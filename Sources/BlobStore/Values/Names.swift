@@ -1,4 +1,7 @@
 /// The rules for what publishers call things.
+///
+/// They look at bytes: every publish is checked, and walking a text scalar by scalar costs more
+/// than storing it.
 enum Names {
     /// An id, a part name: UTF-8 without control characters and `/`.
     static func check(
@@ -8,7 +11,8 @@ enum Names {
         guard !text.isEmpty else {
             throw refuse(field, "is empty; it has 1 to \(byteCountMax) bytes")
         }
-        guard !text.utf8.contains(0x2F) else {
+        let bytes = text.utf8.span
+        for index in bytes.indices where bytes[index] == 0x2F {
             throw refuse(field, "\"\(text)\" contains \"/\", which none may")
         }
     }
@@ -17,52 +21,86 @@ enum Names {
     static func checkText(
         _ text: String, _ field: InvalidInput.Field, byteCountMax: Int, allowsLineBreaks: Bool
     ) throws(StoreError) {
-        guard text.utf8.count <= byteCountMax else {
-            throw refuse(field, "has \(text.utf8.count) bytes; the limit is \(byteCountMax)")
+        let bytes = text.utf8.span
+        guard bytes.count <= byteCountMax else {
+            throw refuse(field, "has \(bytes.count) bytes; the limit is \(byteCountMax)")
         }
-        for scalar in text.unicodeScalars {
-            let value = scalar.value
-            let isControl = value < 0x20 || (value >= 0x7F && value <= 0x9F)
-            guard isControl else { continue }
-            if allowsLineBreaks && (value == 0x09 || value == 0x0A || value == 0x0D) { continue }
-            throw refuse(field, "contains the control character U+\(hex(value)), which none may")
+        for index in bytes.indices {
+            let byte = bytes[index]
+            if byte >= 0x20 && byte != 0x7F {
+                // U+0080 to U+009F are C2 80 to C2 9F; a text's UTF-8 is always whole.
+                guard byte == 0xC2, bytes[index + 1] < 0xA0 else { continue }
+                throw refuseControl(field, bytes[index + 1])
+            }
+            if allowsLineBreaks && (byte == 0x09 || byte == 0x0A || byte == 0x0D) { continue }
+            throw refuseControl(field, byte)
         }
     }
 
     /// A media type: `type/subtype` and parameters in visible ASCII and spaces (RFC 9110, section
     /// 8.3.1).
     static func checkMediaType(_ text: String) throws(StoreError) {
-        guard text.utf8.count <= StoreLimits.mediaTypeByteCountMax else {
+        let bytes = text.utf8.span
+        guard bytes.count <= StoreLimits.mediaTypeByteCountMax else {
             throw refuse(
                 .mediaType,
-                "has \(text.utf8.count) bytes; the limit is \(StoreLimits.mediaTypeByteCountMax)")
+                "has \(bytes.count) bytes; the limit is \(StoreLimits.mediaTypeByteCountMax)")
         }
-        // White space may stand before a parameter's semicolon, but not around the slash.
-        var essence = text.utf8.prefix { $0 != 0x3B }
-        while let last = essence.last, last == 0x20 || last == 0x09 { essence.removeLast() }
-        let halves = essence.split(separator: 0x2F, omittingEmptySubsequences: false)
-        let isVisible = text.utf8.allSatisfy { ($0 >= 0x20 && $0 < 0x7F) || $0 == 0x09 }
-        guard isVisible, halves.count == 2, halves.allSatisfy({ isToken($0) }) else {
+        let essence = MediaType.essence(bytes.bytes)
+        var slash: Int?
+        var isRight = true
+        for index in 0..<essence.byteCount {
+            let byte = essence.byte(at: index)
+            if byte == 0x2F, slash == nil {
+                slash = index
+            } else if !isToken(byte) {
+                isRight = false
+            }
+        }
+        for index in essence.byteCount..<bytes.count {
+            let byte = bytes[index]
+            if !(byte >= 0x20 && byte < 0x7F) && byte != 0x09 { isRight = false }
+        }
+        guard isRight, let slash, slash > 0, slash < essence.byteCount - 1 else {
             throw refuse(.mediaType, "\"\(text)\" is not of the form type/subtype")
         }
     }
 
-    private static func isToken(_ bytes: Substring.UTF8View) -> Bool {
-        !bytes.isEmpty
-            && bytes.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-                }
-            }
+    /// Whether a token may have it (RFC 9110, section 5.6.2).
+    private static func isToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        // ! # $ % & ' * + - . ^ _ ` | ~
+        case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60, 0x7C, 0x7E: true
+        default: false
+        }
+    }
+
+    private static func refuseControl(_ field: InvalidInput.Field, _ value: UInt8) -> StoreError {
+        refuse(field, "contains the control character U+\(hex(value)), which none may")
     }
 
     private static func refuse(_ field: InvalidInput.Field, _ reason: String) -> StoreError {
         .invalid(InvalidInput(field: field, reason: reason))
     }
 
-    private static func hex(_ value: UInt32) -> String {
+    private static func hex(_ value: UInt8) -> String {
         let digits = String(value, radix: 16, uppercase: true)
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}
+
+/// What the bytes of a media type say.
+enum MediaType {
+    /// `type/subtype`, without parameters and the white space that may stand before their
+    /// semicolon.
+    @_lifetime(copy text)
+    static func essence(_ text: RawSpan) -> RawSpan {
+        var count = 0
+        while count < text.byteCount, text.byte(at: count) != 0x3B { count += 1 }
+        while count > 0, text.byte(at: count - 1) == 0x20 || text.byte(at: count - 1) == 0x09 {
+            count -= 1
+        }
+        return text.extracting(first: count)
     }
 }

@@ -32,7 +32,9 @@ public struct Part: Sendable, Hashable {
     /// Which blob it is, and how that is stored.
     public var blob: BlobReference
 
-    func isNamed(_ name: String) -> Bool { self.name.utf8.elementsEqual(name.utf8) }
+    func isNamed(_ name: String) -> Bool {
+        self.name.utf8.span.bytes.isEqual(to: name.utf8.span.bytes)
+    }
 
     /// The SHA-256 of its bytes as given.
     public var digest: Digest { blob.digest }

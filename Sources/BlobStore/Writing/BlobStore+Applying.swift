@@ -88,17 +88,18 @@ extension BlobStore {
         var puts = 0
         var bytes = 0
         var digests: Set<Digest> = []
-        // Nil when too many are open: everything then counts as new.
-        let snapshot = try? makeSnapshot()
         var index = start
         while index < changes.count, index - start < countMax, !changes[index].isStaged {
             var cost = changes[index].bookkeepingCost
-            if case .publish(let publication) = changes[index],
-                digests.insert(publication.payload.digest).inserted,
-                (try? snapshot?.blobEntry(publication.payload.digest)) == nil
-            {
-                cost.puts += publication.payload.checksums.count
-                cost.bytes += publication.payload.chunkCost
+            if let payload = changes[index].payload {
+                let chunkCost = payload.chunkCost
+                // Short ones are not worth a lookup.
+                if chunkCost <= Change.bookkeepingByteCount
+                    || (digests.insert(payload.digest).inserted && !isStored(payload.digest))
+                {
+                    cost.puts += payload.checksums.count
+                    cost.bytes += chunkCost
+                }
             }
             if index > start,
                 puts + cost.puts > StoreLimits.transactionPutCountMax
@@ -113,23 +114,28 @@ extension BlobStore {
         return Batch(range: start..<index, growth: bytes)
     }
 
+    /// Whether a blob is stored, as far as can be said: no, when too many snapshots are open.
+    private func isStored(_ digest: Digest) -> Bool { (try? contains(digest)) == true }
+
     /// Does a batch in one transaction; when that fails, one by one, so that only those that cannot
     /// be done are refused.
     private func applyTogether(
         _ changes: [Change], _ batch: Batch, asOf now: Timestamp, _ side: SideFreeing
     ) throws(StoreError) -> [Outcome] {
-        let together = changes[batch.range]
         var place = freeing.withLock { $0 }
         do throws(StoreError) {
             let rule =
                 side.byteCountMax > 0
                 ? freeingRule(bootMilliseconds: side.bootMilliseconds) : nil
             let outcomes = try inTransaction(
-                growth: batch.growth, asOf: now, isPublishing: together.contains { $0.isPublish }
+                growth: batch.growth, asOf: now,
+                isPublishing: batch.range.contains { changes[$0].isPublish }
             ) { (transaction) throws(StoreError) in
                 var outcomes: [Outcome] = []
-                outcomes.reserveCapacity(together.count)
-                for change in together { outcomes.append(try transaction.apply(change)) }
+                outcomes.reserveCapacity(batch.range.count)
+                for index in batch.range {
+                    outcomes.append(try transaction.apply(changes[index]))
+                }
                 if let rule {
                     try transaction.freeBeside(rule, byteCountMax: side.byteCountMax, &place)
                 }
@@ -139,7 +145,7 @@ extension BlobStore {
             return outcomes
         } catch {
             if case .outcomeUnknown = error { throw error }
-            if together.count == 1 { return [.refused(error)] }
+            if batch.range.count == 1 { return [.refused(error)] }
         }
         var outcomes: [Outcome] = []
         for index in batch.range {
@@ -201,10 +207,16 @@ extension Change {
         if case .publish = self { true } else { false }
     }
 
+    /// What it stores; nil for one that stores nothing.
+    fileprivate var payload: PreparedPayload? {
+        guard case .publish(let publication) = self else { return nil }
+        return publication.payload
+    }
+
     /// Whether its blob is large enough to be written ahead.
     var isStaged: Bool {
-        guard case .publish(let publication) = self else { return false }
-        return publication.payload.storedByteCount > StoreLimits.stagedByteCountMin
+        guard let payload else { return false }
+        return payload.storedByteCount > StoreLimits.stagedByteCountMin
     }
 
     /// About what it puts into a transaction beside chunks.

@@ -11,22 +11,25 @@ extension ChangeTransaction {
     ) throws(StoreError) -> BlobReference {
         counters.bytesReferenced = try counters.bytesReferenced.changed(
             by: payload.byteCount, "bytes referenced")
-        if var entry = try blobEntry(payload.digest) {
+        // Most blobs are new: its entry is put there, if there is none.
+        let number = staged ?? counters.nextBlobNumber
+        let reference = BlobReference(payload, number: number)
+        let new = BlobEntry(reference, referenceCount: 1, expiryBound: expiry)
+        guard try insert(new, payload.digest) else {
+            guard var entry = try blobEntry(payload.digest) else {
+                throw .corrupt("the blob entry of \(payload.digest) is there and is not")
+            }
             entry.referenceCount += 1
             entry.expiryBound = max(entry.expiryBound, expiry)
             try write(entry, payload.digest)
             return entry.reference(payload.digest)
         }
-        let reference: BlobReference
         if let staged {
-            reference = BlobReference(payload, number: staged)
             try adopt(staged)
         } else {
-            reference = BlobReference(payload, number: takeBlobNumber(payload))
-            try writeChunks(of: payload, number: reference.number)
+            _ = takeBlobNumber(payload)
+            try writeChunks(of: payload, number: number)
         }
-        try write(
-            BlobEntry(reference, referenceCount: 1, expiryBound: expiry), payload.digest)
         counters.blobs += 1
         counters.bytes = try counters.bytes.changed(by: reference.byteCount, "bytes")
         counters.bytesStored = try counters.bytesStored.changed(
@@ -47,9 +50,8 @@ extension ChangeTransaction {
             try write(entry, blob.digest)
             return
         }
-        var key: [UInt8] = []
-        blob.digest.append(to: &key)
-        try transaction.remove(key, in: tables.blobs)
+        let key = blob.digest.rawWords
+        try transaction.remove(key.span.bytes, in: tables.blobs)
         counters.blobs = try counters.blobs.changed(by: -1, "blobs")
         counters.bytes = try counters.bytes.changed(by: -blob.byteCount, "bytes")
         counters.bytesStored = try counters.bytesStored.changed(
@@ -83,8 +85,7 @@ extension ChangeTransaction {
             let checksum = Chunk.checksum(
                 number: number, index: index, bytes: payload.checksums[index],
                 byteCount: bytes.byteCount)
-            var prefix: [UInt8] = []
-            prefix.appendLittleEndian(checksum)
+            let prefix: InlineArray<1, UInt32> = [checksum.littleEndian]
             try transaction.set(
                 Keys.chunk(number, index), to: prefix.span.bytes, bytes, in: table)
         }
@@ -97,8 +98,9 @@ extension ChangeTransaction {
         let entry = OrphanEntry(
             digest: blob.digest, transaction: transaction.id,
             storedByteCount: blob.storedByteCount, state: state)
-        try transaction.set(
-            Keys.orphan(blob.number), to: entry.bytes(number: blob.number), in: tables.orphans)
+        let key = Keys.orphan(blob.number)
+        let value = entry.words(number: blob.number)
+        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.orphans)
         counters.orphanBlobs += 1
         counters.orphanBytes = try counters.orphanBytes.changed(
             by: blob.storedByteCount, "orphan bytes")
@@ -113,7 +115,8 @@ extension ChangeTransaction {
     }
 
     mutating func removeOrphan(_ number: UInt64, _ entry: OrphanEntry) throws(StoreError) {
-        try transaction.remove(Keys.orphan(number), in: tables.orphans)
+        let key = Keys.orphan(number)
+        try transaction.remove(key.span.bytes, in: tables.orphans)
         counters.orphanBlobs = try counters.orphanBlobs.changed(by: -1, "orphans")
         counters.orphanBytes = try counters.orphanBytes.changed(
             by: -Int(entry.storedByteCount), "orphan bytes")
@@ -128,16 +131,24 @@ extension ChangeTransaction {
     }
 
     borrowing func blobEntry(_ digest: Digest) throws(StoreError) -> BlobEntry? {
-        var key: [UInt8] = []
-        digest.append(to: &key)
+        let key = digest.rawWords
         guard let value = try transaction.get(key.span.bytes, in: tables.blobs) else { return nil }
         return try BlobEntry(value, digest: digest)
     }
 
+    /// - Returns: false when there is one already.
+    private mutating func insert(
+        _ entry: BlobEntry, _ digest: Digest
+    ) throws(StoreError) -> Bool {
+        let key = digest.rawWords
+        let value = entry.words(digest: digest)
+        return try transaction.insert(key.span.bytes, value.span.bytes, in: tables.blobs)
+    }
+
     private mutating func write(_ entry: BlobEntry, _ digest: Digest) throws(StoreError) {
-        var key: [UInt8] = []
-        digest.append(to: &key)
-        try transaction.set(key, to: entry.bytes(digest: digest), in: tables.blobs)
+        let key = digest.rawWords
+        let value = entry.words(digest: digest)
+        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.blobs)
     }
 }
 

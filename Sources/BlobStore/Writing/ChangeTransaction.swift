@@ -42,19 +42,17 @@ struct ChangeTransaction: ~Copyable {
     /// Writes the counters, commits and syncs.
     consuming func commit() throws(LMDBError) {
         let name = Array(Counters.name.utf8)
-        let value = counters.encoded
+        let value = counters.words
         try transaction.put(value.span.bytes, forKey: name.span.bytes, in: tables.meta)
         try transaction.commit()
     }
 
     /// The record of `id` as it stands, expired or not; nil when there is none.
     borrowing func record(_ id: String) throws(StoreError) -> Record? {
-        let key = Array(id.utf8)
-        guard let value = try transaction.get(key.span.bytes, in: tables.notifications) else {
-            return nil
-        }
+        let key = id.utf8.span.bytes
+        guard let value = try transaction.get(key, in: tables.notifications) else { return nil }
         let view = try RecordView(value)
-        try view.check(id: key.span.bytes)
+        try view.check(id: key)
         return try view.record(id: id)
     }
 
@@ -64,14 +62,16 @@ struct ChangeTransaction: ~Copyable {
         record.revision = counters.revision
         record.parts = RecordEncoder.sorted(record.parts)
         if let old, old.expiresAt != record.expiresAt {
-            try transaction.remove(Keys.expiry(old.expiresAt, old.id), in: tables.expiry)
+            let key = Keys.expiry(old.expiresAt, old.id)
+            try transaction.remove(key.span.bytes, in: tables.expiry)
         }
         if old?.expiresAt != record.expiresAt {
-            try transaction.set(
-                Keys.expiry(record.expiresAt, record.id), to: [], in: tables.expiry)
+            let key = Keys.expiry(record.expiresAt, record.id)
+            try transaction.set(key.span.bytes, to: RawSpan(), in: tables.expiry)
         }
+        let value = RecordEncoder.bytes(record)
         try transaction.set(
-            Array(record.id.utf8), to: RecordEncoder.bytes(record), in: tables.notifications)
+            record.id.utf8.span.bytes, to: value.span.bytes, in: tables.notifications)
         if old == nil { counters.notifications += 1 }
         counters.parts = try counters.parts.changed(
             by: record.parts.count - (old?.parts.count ?? 0), "parts")
@@ -80,8 +80,9 @@ struct ChangeTransaction: ~Copyable {
     /// Removes a notification with everything it refers to.
     mutating func remove(_ record: Record) throws(StoreError) {
         for part in record.parts { try release(part.blob) }
-        try transaction.remove(Array(record.id.utf8), in: tables.notifications)
-        try transaction.remove(Keys.expiry(record.expiresAt, record.id), in: tables.expiry)
+        try transaction.remove(record.id.utf8.span.bytes, in: tables.notifications)
+        let key = Keys.expiry(record.expiresAt, record.id)
+        try transaction.remove(key.span.bytes, in: tables.expiry)
         counters.revision += 1
         counters.notifications = try counters.notifications.changed(by: -1, "notifications")
         counters.parts = try counters.parts.changed(by: -record.parts.count, "parts")

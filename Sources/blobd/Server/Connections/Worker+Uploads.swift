@@ -101,14 +101,15 @@ extension Worker {
         let isShort =
             upload.byteCount <= DaemonLimits.inlineFinishByteCountMax
             || writer.finishesAtOnce(mediaType: upload.draft.mediaType)
-        let job = PublishJob(
-            upload.draft, writer: writer, connection: connection.address,
-            reservation: upload.reservation)
-        upload.reservation = nil
+        let reservation = upload.reservation.take()
         if isShort {
-            job.run(environment.writer)
+            environment.writer.publish(
+                upload.draft, writer, for: connection.address, reservation)
         } else {
-            environment.publishers.submit(job)
+            environment.publishers.submit(
+                PublishJob(
+                    upload.draft, writer: writer, connection: connection.address,
+                    reservation: reservation))
         }
     }
 

@@ -142,7 +142,11 @@ final class Worker {
                 if connection.hasUnreadRequests { hasMore = true }
                 if connection.mayRead, !connection.hasInputEnded { hasMore = true }
                 if !connection.hasInputEnded { interest = .input }
-            case .awaitingMemory, .awaitingChange, .draining: break
+            case .awaitingChange:
+                // Nothing is read meanwhile. But an edge is noted (`mayRead`), so there is no need to
+                // tell the poller twice for each publish.
+                if !connection.hasInputEnded { interest = .input }
+            case .awaitingMemory, .draining: break
             }
         }
         if hasMore, !connection.isInLine {

@@ -36,11 +36,23 @@ final class WorkerInbox: Sendable {
     /// Leaves a message and wakes the worker. The queue needs no limit of its own: each connection
     /// waits for one thing at a time, and their number is limited.
     func post(_ message: WorkerMessage) {
-        let isFirst = messages.withLock { messages in
+        if leave(message) { wake() }
+    }
+
+    /// Leaves a message without waking the worker, for those who have several.
+    ///
+    /// - Returns: whether it is the first that waits: the caller must then ``wake()`` the worker
+    ///   when it has left the others.
+    func leave(_ message: WorkerMessage) -> Bool {
+        messages.withLock { messages in
             messages.append(message)
             return messages.count == 1
         }
-        if isFirst { signal.give() }
+    }
+
+    /// Wakes the worker.
+    func wake() {
+        signal.give()
     }
 
     /// Takes all messages.
@@ -82,6 +94,11 @@ struct ConnectionAddress: Sendable, Equatable {
     /// happens.
     func post(_ content: WorkerMessage.Content) {
         inbox.post(WorkerMessage(token: token, content: content))
+    }
+
+    /// The same without waking the worker (``WorkerInbox/leave(_:)``).
+    func leave(_ content: WorkerMessage.Content) -> Bool {
+        inbox.leave(WorkerMessage(token: token, content: content))
     }
 
     static func == (left: ConnectionAddress, right: ConnectionAddress) -> Bool {

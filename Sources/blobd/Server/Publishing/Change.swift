@@ -60,7 +60,26 @@ struct PublicationDraft: Sendable {
     }
 }
 
-/// A payload that is complete and is to be finished, which may mean compressing it, and published.
+extension WriterThread {
+    /// Finishes a payload that is complete, which may mean compressing it, and puts it in line; a
+    /// failure goes back to the connection.
+    func publish(
+        _ draft: PublicationDraft, _ payload: consuming PayloadWriter,
+        for connection: ConnectionAddress, _ reservation: BodyReservation?
+    ) {
+        do throws(StoreError) {
+            let payload = try payload.finish(mediaType: draft.mediaType)
+            submit(
+                PendingChange(
+                    operation: .apply(.publish(draft.publication(of: payload, asOf: .now))),
+                    connection: connection, reservation: reservation))
+        } catch {
+            connection.post(.changed(.failed(error)))
+        }
+    }
+}
+
+/// A payload that is to be finished on another thread than its connection's.
 final class PublishJob: Sendable {
     private let draft: PublicationDraft
     private let writer: Mutex<PayloadWriter?>
@@ -77,18 +96,9 @@ final class PublishJob: Sendable {
         self.reservation = reservation
     }
 
-    /// Finishes the payload and hands it to the writer; a failure goes back to the connection. Runs
-    /// once.
+    /// Finishes the payload and hands it to the writer. Runs once.
     func run(_ writerThread: WriterThread) {
-        do throws(StoreError) {
-            guard let writer = writer.withLock({ $0.take() }) else { return }
-            let payload = try writer.finish(mediaType: draft.mediaType)
-            writerThread.submit(
-                PendingChange(
-                    operation: .apply(.publish(draft.publication(of: payload, asOf: .now))),
-                    connection: connection, reservation: reservation))
-        } catch {
-            connection.post(.changed(.failed(error)))
-        }
+        guard let writer = writer.withLock({ $0.take() }) else { return }
+        writerThread.publish(draft, writer, for: connection, reservation)
     }
 }

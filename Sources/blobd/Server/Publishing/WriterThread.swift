@@ -1,13 +1,42 @@
 import BlobStore
 import CLinux
+import Glibc
 import Logging
 import Synchronization
 
 /// The one thread that changes the store: it takes everything that waits into one batch, commits it
 /// with one sync, tells everyone, and between batches removes what has expired.
 final class WriterThread: Sendable {
+    /// Changes, and who waits for them. Two arrays, so that the store is given the first as it is.
+    private struct Batch {
+        var changes: [Change] = []
+        /// Whoever waits, for the next change each or for an answer to a question.
+        var waiters: [Waiter] = []
+
+        struct Waiter {
+            let connection: ConnectionAddress
+            let isChange: Bool
+            /// Kept until the change is done.
+            let reservation: BodyReservation?
+        }
+
+        /// Takes the first `countMax`.
+        mutating func take(_ countMax: Int) -> Batch {
+            var taken = Batch()
+            guard waiters.count > countMax else {
+                swap(&taken, &self)
+                return taken
+            }
+            taken.waiters = Array(waiters.prefix(countMax))
+            taken.changes = Array(changes.prefix(taken.waiters.count { $0.isChange }))
+            waiters.removeFirst(taken.waiters.count)
+            changes.removeFirst(taken.changes.count)
+            return taken
+        }
+    }
+
     private struct State {
-        var waiting: [PendingChange] = []
+        var waiting = Batch()
         var isClosed = false
     }
 
@@ -46,8 +75,16 @@ final class WriterThread: Sendable {
     /// change at a time.
     func submit(_ change: PendingChange) {
         let isFirst = state.withLock { state in
-            state.waiting.append(change)
-            return state.waiting.count == 1
+            var isChange = false
+            if case .apply(let change) = change.operation {
+                state.waiting.changes.append(change)
+                isChange = true
+            }
+            state.waiting.waiters.append(
+                Batch.Waiter(
+                    connection: change.connection, isChange: isChange,
+                    reservation: change.reservation))
+            return state.waiting.waiters.count == 1
         }
         if isFirst { signal.give() }
     }
@@ -77,63 +114,66 @@ final class WriterThread: Sendable {
         mutating func run() {
             while true {
                 let (batch, isClosed) = take()
-                if !batch.isEmpty {
+                if !batch.waiters.isEmpty {
                     answer(batch)
+                    // Those who were answered and ask again at once come into the next batch, where
+                    // this thread shares a core with them: half as many syncs.
+                    sched_yield()
                 } else if isClosed {
                     return
                 }
                 let now = Instant.now
                 if now >= nextSweep { keep(asOf: now) }
-                if batch.isEmpty {
+                if batch.waiters.isEmpty {
                     let pause = max(0, nextSweep.milliseconds(since: now) + 1)
                     writer.signal.wait(milliseconds: pause)
                 }
             }
         }
 
-        private func take() -> (batch: [PendingChange], isClosed: Bool) {
+        private func take() -> (batch: Batch, isClosed: Bool) {
             writer.state.withLock { state in
-                let count = min(state.waiting.count, DaemonLimits.changeBatchCountMax)
-                let batch = Array(state.waiting.prefix(count))
-                state.waiting.removeFirst(count)
-                return (batch, state.isClosed)
+                (state.waiting.take(DaemonLimits.changeBatchCountMax), state.isClosed)
             }
         }
 
-        private mutating func answer(_ batch: [PendingChange]) {
-            if let failure {
-                for change in batch { change.connection.post(.changed(.failed(failure))) }
-                return
-            }
-            var changes: [Change] = []
-            for pending in batch {
-                if case .apply(let change) = pending.operation { changes.append(change) }
-            }
+        private mutating func answer(_ batch: Batch) {
+            if let failure { return tell(batch) { _ in .failed(failure) } }
             var outcomes: [Outcome] = []
-            if !changes.isEmpty {
+            if !batch.changes.isEmpty {
                 do throws(StoreError) {
                     // What replaces others leaves about as many bytes behind, which must not pile up
                     // until the clock says so: they are freed in the same commits.
                     outcomes = try writer.store.apply(
-                        changes, asOf: .now, freeing: DaemonLimits.freedWithChangesByteCountMax,
+                        batch.changes, asOf: .now,
+                        freeing: DaemonLimits.freedWithChangesByteCountMax,
                         bootMilliseconds: .bootMilliseconds)
                     writer.counters.batches.add()
                 } catch {
                     fail(error)
-                    for change in batch { change.connection.post(.changed(.failed(error))) }
-                    return
+                    return tell(batch) { _ in .failed(error) }
                 }
             }
             var next = 0
-            for pending in batch {
-                switch pending.operation {
-                case .apply:
-                    pending.connection.post(.changed(result(outcomes[next])))
-                    next += 1
-                case .checkWritable:
-                    pending.connection.post(.changed(check()))
+            tell(batch) { isChange in
+                guard isChange else { return check() }
+                next += 1
+                return result(outcomes[next - 1])
+            }
+        }
+
+        /// Tells everyone in a batch what came of it, and wakes each worker once: one that woke for
+        /// the first answer would take the processor from this thread, and find one at a time.
+        ///
+        /// - Parameter result: is asked for each, whether a change or a question, in their order.
+        private func tell(_ batch: Batch, _ result: (_ isChange: Bool) -> ChangeResult) {
+            var asleep: [WorkerInbox] = []
+            for waiter in batch.waiters {
+                if waiter.connection.leave(.changed(result(waiter.isChange))) {
+                    asleep.append(waiter.connection.inbox)
                 }
             }
+            for inbox in asleep { inbox.wake() }
         }
 
         private mutating func result(_ outcome: Outcome) -> ChangeResult {
