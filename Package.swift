@@ -18,6 +18,7 @@ let borrowing: [SwiftSetting] = common + [.enableExperimentalFeature("Lifetimes"
 let package = Package(
     name: "blobd",
     products: [
+        .library(name: "BlobJSON", targets: ["BlobJSON"]),
         .library(name: "BlobStore", targets: ["BlobStore"]),
         .library(name: "BlobProtocol", targets: ["BlobProtocol"]),
         .library(name: "BlobClient", targets: ["BlobClient"]),
@@ -40,10 +41,12 @@ let package = Package(
         .target(
             name: "LMDB", dependencies: ["CLMDB"],
             swiftSettings: borrowing + [.strictMemorySafety()]),
+        .target(name: "BlobJSON", swiftSettings: borrowing),
         .target(
             name: "BlobStore",
             dependencies: [
-                "LMDB", "CChecksum", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
+                "BlobJSON", "LMDB", "CChecksum", "CZlib",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: borrowing),
         .target(name: "BlobProtocol", swiftSettings: borrowing),
@@ -63,7 +66,7 @@ let package = Package(
         .executableTarget(
             name: "blobd",
             dependencies: [
-                "BlobStore", "BlobProtocol", "BlobClient", "LoadGenerator", "CLinux",
+                "BlobJSON", "BlobStore", "BlobProtocol", "BlobClient", "LoadGenerator", "CLinux",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -85,13 +88,15 @@ let package = Package(
             path: "Tests/Torture",
             swiftSettings: common),
 
+        .testTarget(name: "BlobJSONTests", dependencies: ["BlobJSON"], swiftSettings: borrowing),
         .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: borrowing),
         .testTarget(
             name: "BlobStoreTests",
             dependencies: [
-                "BlobStore", "LMDB", "store-torture",
+                "BlobJSON", "BlobStore", "LMDB", "store-torture",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
+            exclude: ["Fixtures"],
             swiftSettings: borrowing),
         .testTarget(
             name: "BlobProtocolTests", dependencies: ["BlobProtocol"], swiftSettings: borrowing),

@@ -25,6 +25,12 @@ public final class BlobStore: Sendable {
         /// Bytes of one payload.
         public var payloadByteCountMax = StoreLimits.payloadByteCountMaxDefault
 
+        /// How long a deletion is remembered for who was away, in milliseconds.
+        public var tombstoneRetentionMilliseconds =
+            StoreLimits.tombstoneRetentionMillisecondsDefault
+        /// Who may wait for changes at once.
+        public var watcherCountMax = StoreLimits.watcherCountMaxDefault
+
         /// The defaults.
         public init() {}
 
@@ -55,6 +61,9 @@ public final class BlobStore: Sendable {
 
     /// True when it was opened by ``openReadOnly(at:options:)``.
     public var isReadOnly: Bool { environment.isReadOnly }
+
+    /// Who waits for which owner's changes.
+    public let feedWatch: FeedWatch
 
     let environment: Environment
     /// The environment's read transactions: here as a plain value, so that a snapshot counts no
@@ -89,6 +98,7 @@ public final class BlobStore: Sendable {
         self.directory = directory
         self.options = options
         id = format.storeID
+        feedWatch = FeedWatch(watcherCountMax: options.watcherCountMax)
         space = SpaceReserve(environment, tables, options)
         directoryLock = consume lock
     }

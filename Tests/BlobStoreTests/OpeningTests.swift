@@ -211,6 +211,32 @@ import Testing
         try store.put("a", [1])
     }
 
+    /// A thread that starts a child has all descriptors twice until the child executes its program.
+    /// A store that was closed in this moment could not be opened again until then.
+    @Test("A second descriptor of the lock, such as a child's, does not hold it")
+    func lockInChild() throws {
+        let folder = TemporaryFolder()
+        var second: Int32 = -1
+        do {
+            let store = try folder.open()
+            try store.put("a", [1])
+            var lock = stat()
+            #expect(stat(folder.path + "/blobd.lock", &lock) == 0)
+            for number in 3..<1_024 as Range<Int32> {
+                var status = stat()
+                guard fstat(number, &status) == 0, status.st_ino == lock.st_ino,
+                    status.st_dev == lock.st_dev
+                else { continue }
+                second = dup(number)
+                break
+            }
+        }
+        #expect(second >= 0)
+        defer { close(second) }
+        let again = try folder.open()
+        #expect(try again.ownedPayload(for: "a", asOf: noon) == [1])
+    }
+
     @Test("Another process reads beside the writer, and sees each change")
     func readBeside() throws {
         let folder = TemporaryFolder()

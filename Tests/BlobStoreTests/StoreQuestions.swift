@@ -53,7 +53,7 @@ extension BlobStore {
 extension Outcome {
     var isDone: Bool {
         switch self {
-        case .published, .deleted: true
+        case .published, .deleted, .changed, .unchanged, .held, .categorySet: true
         case .notFound, .refused: false
         }
     }
@@ -63,7 +63,10 @@ extension Outcome {
     }
 
     var record: Record? {
-        if case .published(let record, _) = self { record } else { nil }
+        switch self {
+        case .published(let record, _), .changed(let record), .unchanged(let record): record
+        default: nil
+        }
     }
 }
 

@@ -88,7 +88,8 @@ enum OneShot {
             return
         }
         switch outcomes[0] {
-        case .published, .deleted: StoreTorture.say("ok \(what)")
+        case .published, .deleted, .changed, .unchanged, .held, .categorySet:
+            StoreTorture.say("ok \(what)")
         case .notFound: StoreTorture.say("missing \(what)")
         case .refused(let error): StoreTorture.say("refused \(what): \(error)")
         }

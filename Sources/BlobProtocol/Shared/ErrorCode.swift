@@ -16,6 +16,34 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case badQuery = "bad_query"
     case badDigest = "bad_digest"
     case bodyMismatch = "body_mismatch"
+    case badJSON = "bad_json"
+    case notUTF8 = "not_utf8"
+    case duplicateKey = "duplicate_key"
+    case tooDeep = "too_deep"
+    case badDocument = "bad_document"
+    case unknownMember = "unknown_member"
+    case immutableMember = "immutable_member"
+    case badActionState = "bad_action_state"
+    case badPriority = "bad_priority"
+    case badDisplayTTL = "bad_display_ttl"
+    case badCategory = "bad_category"
+    case badGroup = "bad_group"
+    case badDevice = "bad_device"
+    case badData = "bad_data"
+    case badResponse = "bad_response"
+    case badActions = "bad_actions"
+    case unknownCategory = "unknown_category"
+    case unknownAction = "unknown_action"
+    case unknownDigest = "unknown_digest"
+    case digestMismatch = "digest_mismatch"
+    case badMultipart = "bad_multipart"
+    case partMissing = "part_missing"
+    case partUnexpected = "part_unexpected"
+    case tooManyParts = "too_many_parts"
+    case badCursor = "bad_cursor"
+    case badLimit = "bad_limit"
+    case badWait = "bad_wait"
+    case badPlatform = "bad_platform"
     // 403 to 431: what it asks for.
     case forbidden
     case notFound = "not_found"
@@ -32,6 +60,12 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case expectationFailed = "expectation_failed"
     case tooManyRequests = "too_many_requests"
     case headersTooLarge = "headers_too_large"
+    case responseConflict = "response_conflict"
+    case resync
+    case recordTooLarge = "record_too_large"
+    case unsupportedMediaType = "unsupported_media_type"
+    case envelopeTooLarge = "envelope_too_large"
+    case noMessage = "no_message"
     // 5xx: the daemon.
     case internalError = "internal"
     case corrupt
@@ -46,19 +80,26 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     public var status: UInt16 {
         switch self {
         case .malformed, .reserved, .version, .badID, .badPart, .badTTL, .badExpiry, .badMediaType,
-            .badOwner, .badRichType, .badMessage, .badQuery, .badDigest, .bodyMismatch:
+            .badOwner, .badRichType, .badMessage, .badQuery, .badDigest, .bodyMismatch,
+            .badJSON, .notUTF8, .duplicateKey, .tooDeep, .badDocument, .unknownMember,
+            .immutableMember, .badActionState, .badPriority, .badDisplayTTL, .badCategory,
+            .badGroup, .badDevice, .badData, .badResponse, .badActions, .unknownCategory,
+            .unknownAction, .unknownDigest, .digestMismatch, .badMultipart, .partMissing,
+            .partUnexpected, .tooManyParts, .badCursor, .badLimit, .badWait, .badPlatform:
             400
         case .forbidden: 403
         case .notFound: 404
         case .methodNotAllowed: 405
         case .notAcceptable: 406
         case .timeout: 408
-        case .expired: 410
+        case .responseConflict: 409
+        case .expired, .resync: 410
         case .lengthRequired: 411
         case .preconditionFailed: 412
-        case .payloadTooLarge: 413
+        case .payloadTooLarge, .recordTooLarge: 413
         case .uriTooLong: 414
-        case .unsupportedContentCoding: 415
+        case .unsupportedContentCoding, .unsupportedMediaType: 415
+        case .envelopeTooLarge, .noMessage: 422
         case .badRange: 416
         case .expectationFailed: 417
         case .tooManyRequests: 429
@@ -111,6 +152,40 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .unavailable: "Unavailable"
         case .versionNotSupported: "HTTP version not supported"
         case .full: "No space left"
+        case .badJSON: "Not JSON"
+        case .notUTF8: "Not UTF-8"
+        case .duplicateKey: "Key given twice"
+        case .tooDeep: "Nested too deep"
+        case .badDocument: "Bad document"
+        case .unknownMember: "Unknown member"
+        case .immutableMember: "Member cannot be changed"
+        case .badActionState: "Bad action state"
+        case .badPriority: "Bad priority"
+        case .badDisplayTTL: "Bad display time"
+        case .badCategory: "Bad category"
+        case .badGroup: "Bad group"
+        case .badDevice: "Bad device"
+        case .badData: "Bad data"
+        case .badResponse: "Bad response"
+        case .badActions: "Bad actions"
+        case .unknownCategory: "Unknown category"
+        case .unknownAction: "Unknown action"
+        case .unknownDigest: "Unknown digest"
+        case .digestMismatch: "Digest mismatch"
+        case .badMultipart: "Bad multipart body"
+        case .partMissing: "Part missing"
+        case .partUnexpected: "Part not expected"
+        case .tooManyParts: "Too many parts"
+        case .badCursor: "Bad cursor"
+        case .badLimit: "Bad limit"
+        case .badWait: "Bad wait"
+        case .badPlatform: "Bad platform"
+        case .responseConflict: "Response conflict"
+        case .resync: "Read the history anew"
+        case .recordTooLarge: "Record too large"
+        case .unsupportedMediaType: "Unsupported media type"
+        case .envelopeTooLarge: "Envelope too large"
+        case .noMessage: "No message"
         }
     }
 }

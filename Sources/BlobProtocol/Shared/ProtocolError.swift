@@ -9,6 +9,8 @@ public struct ProtocolError: Error, Sendable, Hashable {
     public let detail: String
     /// The limit that was passed, where there is one.
     public let limit: UInt64?
+    /// What the problem document says besides.
+    public var members: [ProblemMember] = []
 
     /// The status of the answer: HTTP's number, in both dialects.
     public var status: UInt16 { code.status }

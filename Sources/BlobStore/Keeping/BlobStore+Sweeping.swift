@@ -73,7 +73,7 @@ extension Snapshot {
     borrowing func expiredEntries(
         asOf now: Timestamp, limit: Int
     ) throws(StoreError) -> [ExpiryEntry] {
-        var cursor = try transaction.cursor(in: store.tables.expiry)
+        var cursor = try transaction.cursor(in: store.tables.index)
         return try cursor.dueEntries(asOf: now, limit: limit)
     }
 }
@@ -122,7 +122,7 @@ extension ChangeTransaction {
     }
 
     private borrowing func dueEntries(limit: Int) throws(StoreError) -> [ExpiryEntry] {
-        var cursor = try transaction.cursor(in: tables.expiry)
+        var cursor = try transaction.cursor(in: tables.index)
         return try cursor.dueEntries(asOf: now, limit: limit)
     }
 }

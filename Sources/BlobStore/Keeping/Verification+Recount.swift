@@ -43,7 +43,7 @@ extension Snapshot {
     ) throws(StoreError) {
         var sum: UInt64 = 0
         var count = 0
-        try walk(store.tables.expiry, &report) { (cursor, _) throws(StoreError) in
+        try walk(store.tables.index, &report) { (cursor, _) throws(StoreError) in
             count += 1
             let entry = try ExpiryEntry(cursor.key)
             sum &+= Self.fingerprint(entry.id, entry.expiresAt)

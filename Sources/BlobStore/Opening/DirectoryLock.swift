@@ -10,7 +10,12 @@ struct DirectoryLock: Sendable {
     private final class Owner: Sendable {
         let descriptor: Int32
         init(_ descriptor: Int32) { self.descriptor = descriptor }
-        deinit { close(descriptor) }
+        deinit {
+            // A child that this process is starting has the descriptor until it executes its
+            // program, and would hold the lock for as long: it is let go of for both.
+            flock(descriptor, LOCK_UN)
+            close(descriptor)
+        }
     }
 
     init(_ directory: String) throws(StoreError) {

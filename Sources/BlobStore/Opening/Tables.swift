@@ -5,7 +5,8 @@ struct Tables: Sendable {
     let notifications: Table
     let blobs: Table
     let chunks: Table
-    let expiry: Table
+    /// What ends when, and what owners have; called `expiry` in the file.
+    let index: Table
     let orphans: Table
     let meta: Table
 
@@ -36,10 +37,10 @@ struct Tables: Sendable {
         notifications = tables[0]
         blobs = tables[1]
         chunks = tables[2]
-        expiry = tables[3]
+        index = tables[3]
         orphans = tables[4]
         meta = tables[5]
     }
 
-    var all: [Table] { [notifications, blobs, chunks, expiry, orphans, meta] }
+    var all: [Table] { [notifications, blobs, chunks, index, orphans, meta] }
 }

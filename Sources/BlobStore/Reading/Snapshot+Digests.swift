@@ -43,7 +43,7 @@ extension Snapshot {
     ) throws(StoreError) -> Bool {
         var expired: UInt64 = 0
         var entryCount = 0
-        var cursor = try transaction.cursor(in: store.tables.expiry)
+        var cursor = try transaction.cursor(in: store.tables.index)
         var isThere = try cursor.first()
         while isThere {
             let entry = try ExpiryEntry(cursor.key)

@@ -17,6 +17,8 @@ public struct Record: Sendable, Hashable {
     public var revision: UInt64
     /// Its payloads; the one called `payload` first, the others by name.
     public var parts: [Part]
+    /// ``details``, where there are any.
+    var box: DetailsBox?
 
     /// The part of that name, or nil. Names are compared as bytes, not as Swift compares texts: é
     /// as one scalar and as two are two names.

@@ -19,6 +19,26 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
     case io(operation: String, errno: Int32)
     /// As many snapshots are open as there may be.
     case readersFull
+    /// The notification is not as the condition wants it; nothing was changed. Its present
+    /// revision; nil: there is none.
+    case preconditionFailed(revision: UInt64?)
+    /// No category has that name.
+    case unknownCategory(String)
+    /// No blob with that digest is stored.
+    case unknownDigest(Digest)
+    /// The bytes are not those of the digest that was said.
+    case digestMismatch(expected: Digest, actual: Digest)
+    /// The notification has no such action.
+    case unknownAction(String)
+    /// The key was used for another response.
+    case responseConflict(key: String)
+    /// The place in the feed is too old, or of another time of the store: read the history anew.
+    case resync
+    /// As many wait as may.
+    case tooManyWatchers(limit: Int)
+
+    /// For what is declared and not built yet.
+    static var notBuilt: StoreError { .io(operation: "what is not built yet", errno: 38) }
 
     /// What went wrong, in words for a person.
     public var description: String {
@@ -30,6 +50,16 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
         case .cannotOpen(let path, let reason): "cannot open the store at \(path): \(reason)"
         case .io(let operation, let number): "\(operation) failed: \(systemMessage(number))"
         case .readersFull: "as many snapshots are open as there may be"
+        case .preconditionFailed(let revision?): "the notification has the revision \(revision)"
+        case .preconditionFailed(nil): "there is no such notification"
+        case .unknownCategory(let name): "there is no category \(name)"
+        case .unknownDigest(let digest): "no blob \(digest) is stored"
+        case .digestMismatch(let expected, let actual):
+            "the bytes are those of \(actual), not of \(expected)"
+        case .unknownAction(let action): "the notification has no action \(action)"
+        case .responseConflict(let key): "the key \(key) was used for another response"
+        case .resync: "the place in the feed is too old: read the history anew"
+        case .tooManyWatchers(let limit): "\(limit) wait for changes, and no more may"
         }
     }
 }
@@ -47,6 +77,9 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
         case expiry
         case partCount = "part count"
         case payload
+        case category, group, actions, data, device, record, response, parts, limit
+        case displayTTL = "display ttl"
+        case responseKey = "response key"
     }
 
     /// Which input it is.

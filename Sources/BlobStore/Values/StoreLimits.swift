@@ -14,6 +14,44 @@ public enum StoreLimits {
     public static let messageByteCountMax = 4_096
     /// Parts of one notification.
     public static let partCountMax = 32
+    /// Bytes of UTF-8 in a category's name.
+    public static let categoryByteCountMax = 64
+    /// Categories of a store.
+    public static let categoryCountMax = 1_000
+    /// Bytes of UTF-8 in a group's name.
+    public static let groupByteCountMax = 128
+    /// Actions of a notification or a category.
+    public static let actionCountMax = 10
+    /// Bytes of UTF-8 in an action's identifier.
+    public static let actionIdentifierByteCountMax = 64
+    /// Bytes of UTF-8 in an action's title.
+    public static let actionTitleByteCountMax = 256
+    /// Bytes of a notification's JSON data, minified.
+    public static let dataByteCountMax = 16_384
+    /// Bytes of UTF-8 in a device's name.
+    public static let deviceByteCountMax = 64
+    /// Bytes of UTF-8 in a response's key.
+    public static let responseKeyByteCountMax = 64
+    /// Responses a notification keeps, the latest ones.
+    public static let responseCountMax = 32
+    /// Seconds a notification should be shown at the most.
+    public static let displayTTLSecondsMax: UInt32 = 2_592_000
+    /// Bytes of a record, without its parts' bytes.
+    public static let recordByteCountMax = 65_536
+    /// Changes or records in one page.
+    public static let feedPageLimitMax = 1_000
+    /// Bytes of records in one page, about.
+    public static let pageByteCountMax = 1 << 20
+    /// Entries that one page of a feed looks at.
+    public static let feedEntriesLookedAtMax = 8_192
+    /// Entries that one page of a history looks at.
+    public static let historyEntriesLookedAtMax = 4_096
+    /// Notifications that one step of a long change looks at.
+    public static let longChangeStepCountMax = 256
+    /// How long a tombstone is kept, unless the store is opened with another time, in milliseconds.
+    public static let tombstoneRetentionMillisecondsDefault: Int64 = 30 * 86_400_000
+    /// Who may wait for changes at once, unless the store is opened with another limit.
+    public static let watcherCountMaxDefault = 4_096
     /// The latest expiry: 9999-12-31T23:59:59.999Z, the last moment RFC 3339 can write.
     public static let expiryMillisecondsMax: Int64 = 253_402_300_799_999
 

@@ -51,7 +51,7 @@ extension BlobStore {
         switch try apply([.publish(publication)], asOf: now)[0] {
         case .published(let record, _): return record
         case .refused(let error): throw error
-        case .deleted, .notFound: preconditionFailure("a publish is published or refused")
+        default: preconditionFailure("a publish is published or refused")
         }
     }
 
@@ -63,7 +63,7 @@ extension BlobStore {
         switch try apply([.delete(id: id)], asOf: now)[0] {
         case .deleted: return true
         case .refused(let error): throw error
-        case .notFound, .published: return false
+        default: return false
         }
     }
 

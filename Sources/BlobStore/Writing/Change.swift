@@ -4,6 +4,20 @@ public enum Change: Sendable {
     case publish(Publication)
     /// Remove a notification with all its parts.
     case delete(id: String)
+    /// Store a whole notification.
+    case publishNotification(NotificationDraft)
+    /// Change some fields of one.
+    case patch(NotificationPatch)
+    /// Remove one, as `delete` does, under a condition.
+    case remove(Removal)
+    /// Record what its owner chose.
+    case respond(ActionResponse)
+    /// Keep a blob for a while.
+    case hold(BlobHold)
+    /// Store a category.
+    case setCategory(Category)
+    /// Remove a category. Notifications that name it keep the name.
+    case removeCategory(name: String)
 }
 
 /// A part of a notification, to be stored.
@@ -59,6 +73,14 @@ public enum Outcome: Sendable {
     case published(Record, created: Bool)
     /// It is removed, and that is on disk.
     case deleted
+    /// It is changed, and that is on disk.
+    case changed(Record)
+    /// It was like that already; nothing was written.
+    case unchanged(Record)
+    /// The blob is kept. `created`: it was not stored before.
+    case held(HeldBlob, created: Bool)
+    /// The category is stored. `created`: there was none of that name.
+    case categorySet(Category, created: Bool)
     /// There was nothing to delete.
     case notFound
     /// It was not done, and changed nothing.

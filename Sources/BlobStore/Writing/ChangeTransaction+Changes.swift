@@ -6,6 +6,13 @@ extension ChangeTransaction {
         switch change {
         case .publish(let publication): try publish(publication, staged: staged)
         case .delete(let id): try delete(id)
+        case .publishNotification(let draft): try publish(draft, staged: [:])
+        case .patch(let patch): try self.patch(patch)
+        case .remove(let removal): try remove(removal)
+        case .respond(let response): try respond(response)
+        case .hold(let hold): try self.hold(hold, staged: staged)
+        case .setCategory(let category): try setCategory(category)
+        case .removeCategory(let name): try removeCategory(name)
         }
     }
 

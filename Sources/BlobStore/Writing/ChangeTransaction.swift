@@ -63,11 +63,11 @@ struct ChangeTransaction: ~Copyable {
         record.parts = RecordEncoder.sorted(record.parts)
         if let old, old.expiresAt != record.expiresAt {
             let key = Keys.expiry(old.expiresAt, old.id)
-            try transaction.remove(key.span.bytes, in: tables.expiry)
+            try transaction.remove(key.span.bytes, in: tables.index)
         }
         if old?.expiresAt != record.expiresAt {
             let key = Keys.expiry(record.expiresAt, record.id)
-            try transaction.set(key.span.bytes, to: RawSpan(), in: tables.expiry)
+            try transaction.set(key.span.bytes, to: RawSpan(), in: tables.index)
         }
         let value = RecordEncoder.bytes(record)
         try transaction.set(
@@ -82,7 +82,7 @@ struct ChangeTransaction: ~Copyable {
         for part in record.parts { try release(part.blob) }
         try transaction.remove(record.id.utf8.span.bytes, in: tables.notifications)
         let key = Keys.expiry(record.expiresAt, record.id)
-        try transaction.remove(key.span.bytes, in: tables.expiry)
+        try transaction.remove(key.span.bytes, in: tables.index)
         counters.revision += 1
         counters.notifications = try counters.notifications.changed(by: -1, "notifications")
         counters.parts = try counters.parts.changed(by: -record.parts.count, "parts")

@@ -33,7 +33,7 @@ struct TroubleLog {
     mutating func note(_ error: StoreError) {
         switch error {
         case .corrupt, .io, .readersFull, .cannotOpen: note(.error, "\(error)")
-        case .invalid, .full, .outcomeUnknown: break
+        default: break
         }
     }
 }

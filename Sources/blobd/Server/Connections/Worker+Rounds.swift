@@ -25,7 +25,9 @@ extension Worker {
         var isForWorker = false
         do throws(StoreError) {
             let snapshot = try environment.store.makeSnapshot()
-            while next < count, gathered.count < DaemonLimits.gatheredConnectionCountMax, !batch.isFull {
+            while next < count, gathered.count < DaemonLimits.gatheredConnectionCountMax,
+                !batch.isFull
+            {
                 let event = poller.event(next)
                 next += 1
                 let token = ConnectionToken(rawValue: event.token)

@@ -6,6 +6,13 @@ enum ChangeResult: Sendable {
     case published(Record, created: Bool)
     case deleted
     case notFound
+    case changed(Record)
+    case unchanged(Record)
+    case held(HeldBlob, created: Bool)
+    case categorySet(Category, created: Bool)
+    /// The results of several changes, in their order.
+    case many([ChangeResult])
+    case long(LongChange)
     /// The store can commit.
     case writable
     case failed(StoreError)
@@ -16,6 +23,8 @@ struct PendingChange: Sendable {
     /// What to do.
     enum Operation: Sendable {
         case apply(Change)
+        case applyAll([Change])
+        case long(LongChange)
         /// Find out whether the store can commit.
         case checkWritable
     }

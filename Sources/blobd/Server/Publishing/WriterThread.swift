@@ -187,6 +187,11 @@ final class WriterThread: Sendable {
                 return .deleted
             case .notFound:
                 return .notFound
+            case .changed(let record): return .changed(record)
+            case .unchanged(let record): return .unchanged(record)
+            case .held(let blob, let created): return .held(blob, created: created)
+            case .categorySet(let category, let created):
+                return .categorySet(category, created: created)
             case .refused(let error):
                 if case .full = error { noteFull(true) }
                 return .failed(error)

@@ -183,7 +183,7 @@ extension RequestHandler {
             end("text/plain", form, into: &batch)
         case (.failed(let error), _):
             appendProblem(problem(error), form, into: &batch)
-        case (.published, _):
+        default:
             appendProblem(
                 ProtocolError(.internalError, "the outcome does not fit the request"), form,
                 into: &batch)

@@ -9,6 +9,7 @@ struct PendingReply: Sendable {
         case delete
         /// A ping or a health check; a ping's body comes back.
         case check(echo: [UInt8])
+        case resource(ResourceReply)
     }
 
     /// The dialect, and what its answer repeats.

@@ -21,6 +21,22 @@ extension ProtocolError {
             )
         case .readersFull:
             self.init(.unavailable, "too many readers are at work; try again")
+        case .preconditionFailed(let revision):
+            self.init(.preconditionFailed, error.description)
+            members = [ProblemMember("revision", revision.map { .number($0) } ?? .null)]
+        case .unknownCategory: self.init(.unknownCategory, error.description)
+        case .unknownDigest: self.init(.unknownDigest, error.description)
+        case .digestMismatch(let expected, let actual):
+            self.init(.digestMismatch, error.description)
+            members = [
+                ProblemMember("expected", .text("\(expected)")),
+                ProblemMember("actual", .text("\(actual)")),
+            ]
+        case .unknownAction: self.init(.unknownAction, error.description)
+        case .responseConflict: self.init(.responseConflict, error.description)
+        case .resync: self.init(.resync, error.description)
+        case .tooManyWatchers(let limit):
+            self.init(.tooManyRequests, error.description, limit: limit)
         case .cannotOpen, .io:
             self.init(.internalError, "the store could not do it: \(error)")
         }
@@ -36,6 +52,16 @@ extension ProtocolError {
         case .message: .badMessage
         case .expiry: .badExpiry
         case .payload: .payloadTooLarge
+        case .category: .badCategory
+        case .group: .badGroup
+        case .actions: .badActions
+        case .data: .badData
+        case .device: .badDevice
+        case .displayTTL: .badDisplayTTL
+        case .record: .recordTooLarge
+        case .response, .responseKey: .badResponse
+        case .parts: .tooManyParts
+        case .limit: .badLimit
         }
     }
 

@@ -1,0 +1,41 @@
+/// Whose push service.
+public enum PushPlatform: String, Sendable, CaseIterable {
+    /// Apple's.
+    case apns
+    /// Google's.
+    case fcm
+    /// Microsoft's.
+    case wns
+
+    /// The most bytes of a push.
+    public var byteCountMax: Int { self == .wns ? 5_000 : 4_096 }
+}
+
+/// How a push shows itself.
+public enum PushStyle: String, Sendable, CaseIterable {
+    /// Not at all: it wakes the app, which fetches and shows.
+    case silent
+    /// As a text, which the app may complete before it is shown.
+    case alert
+}
+
+/// Why there is no push for a notification.
+public enum EnvelopeError: Error, Sendable, Hashable {
+    /// It would be longer than the provider takes.
+    case tooLarge(byteCount: Int, limit: Int)
+    /// An alert needs a message, and there is none.
+    case noMessage
+}
+
+/// The push that tells a device of a notification: its id, never its payload.
+public struct Envelope: Sendable, Hashable {
+    /// `application/json` or `text/xml`.
+    public let mediaType: String
+    /// What to send.
+    public let bytes: [UInt8]
+
+    /// Renders it. Looks nothing up.
+    public static func render(
+        _ record: Record, for platform: PushPlatform, style: PushStyle = .silent
+    ) throws(EnvelopeError) -> Envelope { throw .noMessage }
+}

@@ -1,0 +1,169 @@
+public import BlobJSON
+
+/// What a notification says and what became of it, beside owner, texts and parts.
+public struct NotificationDetails: Sendable, Hashable {
+    /// The category whose actions it has unless it has its own, 1…64 bytes; nil: none.
+    public var category: String?
+    /// What it belongs to, so that it can be changed together with others of its owner, 1…128
+    /// bytes; nil: nothing.
+    public var group: String?
+    /// Its buttons, at most 10; nil: those of its category. Empty: none.
+    public var actions: [NotificationAction]?
+    /// How urgent it is.
+    public var priority = NotificationPriority.high
+    /// How long it should be shown, in seconds, at most 2,592,000; 0: not said.
+    public var displayTTLSeconds: UInt32 = 0
+    /// Anything else, at most 16,384 bytes of JSON; nil: nothing.
+    public var data: JSONFragment?
+    /// Whether its owner has read it.
+    public var isRead = false
+    /// What its owner did with it.
+    public var actionState = ActionState.none
+    /// The device that made the latest change, 1…64 bytes; nil: not said. The store sets it.
+    public internal(set) var device: String?
+    /// What its owner chose, oldest first, the 32 latest. The store keeps them.
+    public internal(set) var responses: [RecordedResponse] = []
+    /// The revision at which it came to its owner; 0: the record's own.
+    var sequence: UInt64 = 0
+
+    /// Nothing said.
+    public init() {}
+}
+
+/// A button.
+public struct NotificationAction: Sendable, Hashable {
+    /// What a response names it by, 1…64 bytes; not `default` or `dismiss`.
+    public var identifier: String
+    /// What it says, at most 256 bytes.
+    public var title: String
+    /// Whether it opens the app.
+    public var isForeground: Bool
+    /// Whether it destroys something.
+    public var isDestructive: Bool
+    /// Whether the device must be unlocked for it.
+    public var requiresAuthentication: Bool
+
+    /// A button.
+    public init(
+        identifier: String, title: String, isForeground: Bool = false, isDestructive: Bool = false,
+        requiresAuthentication: Bool = false
+    ) {
+        self.identifier = identifier
+        self.title = title
+        self.isForeground = isForeground
+        self.isDestructive = isDestructive
+        self.requiresAuthentication = requiresAuthentication
+    }
+}
+
+/// How urgent a notification is.
+public enum NotificationPriority: UInt8, Sendable, Hashable, CaseIterable {
+    /// At once.
+    case high = 0
+    /// When it suits the device.
+    case low = 1
+
+    /// `high` or `low`.
+    public var name: String { self == .high ? "high" : "low" }
+
+    /// The priority of that name; nil for any other text.
+    public init?(name: String) {
+        guard let found = Self.allCases.first(where: { $0.name.utf8.elementsEqual(name.utf8) })
+        else { return nil }
+        self = found
+    }
+}
+
+/// What an owner did with a notification.
+public enum ActionState: UInt8, Sendable, Hashable, CaseIterable {
+    /// Nothing yet.
+    case none = 0
+    /// Opened it, or chose one of its actions.
+    case activated = 1
+    /// Put it away.
+    case dismissed = 2
+    /// Put it off.
+    case snoozed = 3
+
+    /// `none`, `activated`, `dismissed` or `snoozed`.
+    public var name: String {
+        switch self {
+        case .none: "none"
+        case .activated: "activated"
+        case .dismissed: "dismissed"
+        case .snoozed: "snoozed"
+        }
+    }
+
+    /// The state of that name; nil for any other text.
+    public init?(name: String) {
+        guard let found = Self.allCases.first(where: { $0.name.utf8.elementsEqual(name.utf8) })
+        else { return nil }
+        self = found
+    }
+}
+
+/// What an owner chose.
+public struct RecordedResponse: Sendable, Hashable {
+    /// `default`, `dismiss`, or an action's identifier.
+    public var action: String
+    /// What made it the same when it came again, 1…64 bytes; nil: nothing did.
+    public var key: String?
+    /// The device it came from.
+    public var device: String?
+    /// When it came.
+    public var at: Timestamp
+    /// The change that recorded it.
+    public var revision: UInt64
+    /// Whether the notification stayed on screen.
+    public var staysOnScreen: Bool
+}
+
+/// Default actions for the notifications that name it.
+public struct Category: Sendable, Hashable {
+    /// 1…64 bytes, as ids.
+    public var name: String
+    /// At most 10.
+    public var actions: [NotificationAction]
+
+    /// A category.
+    public init(name: String, actions: [NotificationAction]) {
+        self.name = name
+        self.actions = actions
+    }
+}
+
+/// What must hold of the notification that is there; judged in the transaction that changes it. One
+/// that has expired is not there.
+public enum Condition: Sendable, Hashable {
+    /// Nothing.
+    case none
+    /// There is none.
+    case absent
+    /// There is one.
+    case exists
+    /// There is one, with one of these revisions.
+    case revisions([UInt64])
+}
+
+/// Keeps what most records have nothing of apart from them, so that copying a record stays cheap.
+final class DetailsBox: Sendable, Hashable {
+    let value: NotificationDetails
+    init(_ value: NotificationDetails) { self.value = value }
+    static func == (left: DetailsBox, right: DetailsBox) -> Bool { left.value == right.value }
+    func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
+
+extension Record {
+    /// What it says and what became of it, beside its parts.
+    public var details: NotificationDetails {
+        get { box?.value ?? NotificationDetails() }
+        set { box = newValue == NotificationDetails() ? nil : DetailsBox(newValue) }
+    }
+
+    /// The revision at which it came to its owner: its place in the history.
+    public var sequence: UInt64 {
+        guard let sequence = box?.value.sequence, sequence > 0 else { return revision }
+        return sequence
+    }
+}
