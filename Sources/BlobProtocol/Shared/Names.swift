@@ -16,6 +16,12 @@ public enum Names {
         try checkName(bytes, "the part name", .badPart, byteCountMax: WireLimits.partByteCountMax)
     }
 
+    /// Checks a device: 1…64 bytes, otherwise as an id. Throws `bad_device`.
+    public static func checkDevice(_ bytes: RawSpan) throws(ProtocolError) {
+        try checkName(
+            bytes, "the device", .badDevice, byteCountMax: WireLimits.deviceByteCountMax)
+    }
+
     /// Checks an owner: 1…255 bytes of UTF-8 without control characters. Throws `bad_owner`.
     public static func checkOwner(_ bytes: RawSpan) throws(ProtocolError) {
         try checkText(

@@ -118,6 +118,8 @@ extension RequestHandler {
             let request = try List.Request.parse(head)
             try composePage(after: request.after.of(head), limit: request.limit, in: snapshot)
             append(frame, status: 200, body: document, into: &batch)
+        case .call, .watch:
+            throw ProtocolError(.methodNotAllowed, "the operation \(operation) is not served")
         }
         return .answered
     }
