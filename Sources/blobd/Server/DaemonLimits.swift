@@ -86,4 +86,11 @@ struct DaemonLimits: Sendable {
     /// compress, elsewhere. What is in memory and is not compressed at all is finished on the worker,
     /// too: it takes less than it does to wake another thread.
     static let inlineFinishByteCountMax = 4 << 10
+    /// What a notification with its files may hold in memory on its way: a document, and of each
+    /// file what is not spooled.
+    static let multipartMemoryByteCountMax = 4 << 20
+    /// For how many bodies one with files counts.
+    static let multipartBodyCount = 16
+    /// How long a blob is kept that nothing refers to, when its publisher does not say, in seconds.
+    static let holdSeconds = 3_600
 }

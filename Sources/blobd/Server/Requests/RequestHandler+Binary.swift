@@ -232,7 +232,8 @@ extension RequestHandler {
                 ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds,
                 isPayloadPart: part == Wire.defaultPart.description))
         return Upload(
-            draft, framing: .counted(frame.bodyByteCount),
+            .payload(draft), framing: .counted(frame.bodyByteCount),
+            byteCountMax: limits.payloadByteCountMax,
             reply: PendingReply(
                 request: .publish(part: part, isIDAssigned: request.isIDAssigned),
                 form: .binary(frame)))
