@@ -83,7 +83,7 @@ public enum WireLimits {
     public static let multipartExtraByteCountMax = 256 << 10
     /// The longest boundary of a multipart body, in bytes. Longer: 400.
     public static let boundaryByteCountMax = 70
-    /// The largest head of a part, in bytes, with the empty line at its end. Larger: 400.
+    /// The field lines of a part's head, in bytes, with their line ends. Larger: 400.
     public static let multipartHeadByteCountMax = 4_096
     /// The most field lines in the head of a part. More: 400.
     public static let multipartHeadLineCountMax = 16

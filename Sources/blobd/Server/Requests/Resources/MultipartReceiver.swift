@@ -12,9 +12,6 @@ final class MultipartReceiver {
     private var parser: MultipartParser
     /// What the parser wants to see again, with more behind it.
     private var rest: [UInt8] = []
-    private var isEnded = false
-    /// Bytes behind the closing delimiter.
-    private var epilogueByteCount = 0
     private var document: [UInt8]?
     private var files: [IncomingFile] = []
     private var isInDocument = false
@@ -48,7 +45,7 @@ final class MultipartReceiver {
 
     /// Hands out what was received. Throws `bad_multipart` when the end is missing.
     func finish() throws(ProtocolError) -> Received {
-        guard isEnded else {
+        guard parser.isComplete else {
             throw ProtocolError(.badMultipart, "the body ends without a closing delimiter")
         }
         return Received(document: document, files: files)
@@ -57,7 +54,7 @@ final class MultipartReceiver {
     /// - Returns: how many bytes were used.
     private func take(_ bytes: RawSpan) throws(BodyFailure) -> Int {
         var used = 0
-        while !isEnded {
+        while used < bytes.byteCount {
             let rest = bytes.extracting(droppingFirst: used)
             let step: MultipartParser.Step
             do throws(ProtocolError) {
@@ -70,20 +67,12 @@ final class MultipartReceiver {
             }
             switch step {
             case .needsMore: return used
-            case .part: break
+            case .part, .end: break
             case .bytes(let slice): try append(content: slice.of(rest))
             case .partEnd: isInDocument = false
-            case .end: isEnded = true
             }
         }
-        epilogueByteCount += bytes.byteCount - used
-        guard epilogueByteCount <= WireLimits.multipartHeadByteCountMax else {
-            throw .wire(
-                ProtocolError(
-                    .badMultipart, "there is more behind the closing delimiter than there may be",
-                    limit: WireLimits.multipartHeadByteCountMax))
-        }
-        return bytes.byteCount
+        return used
     }
 
     private func begin(_ head: MultipartHead) throws(ProtocolError) {
