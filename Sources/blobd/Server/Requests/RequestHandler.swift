@@ -49,6 +49,10 @@ final class RequestHandler {
         indirect case upload(Upload)
         /// The writer has to do something first.
         indirect case change(PendingChange.Operation, PendingReply)
+        /// An owner's changes are asked for, and waited for if there are none.
+        indirect case wait(FeedQuery, PendingReply.Form)
+        /// An owner's changes are asked for as they come.
+        indirect case stream(FeedQuery, PendingReply.Form)
     }
 
     /// Takes the time for the requests of this turn.
@@ -120,7 +124,14 @@ final class RequestHandler {
 
     /// Answers a request that was found wrong after its head.
     func refuse(_ reply: PendingReply, _ error: ProtocolError, into batch: inout AnswerBatch) {
-        switch reply.form {
+        refuse(reply.form, error, into: &batch)
+    }
+
+    /// The same, where nothing else about it matters.
+    func refuse(
+        _ form: PendingReply.Form, _ error: ProtocolError, into batch: inout AnswerBatch
+    ) {
+        switch form {
         case .binary(let frame): appendProblem(error, frame, into: &batch)
         case .http(let form): appendProblem(error, form, into: &batch)
         }
