@@ -161,12 +161,12 @@ extension RequestHandler {
             try checkNoBody(head)
             return .change(
                 operation, PendingReply(request: .resource(reply), form: .http(form)))
-        case .wait(let query), .stream(let query):
-            let page = try changes(query, in: snapshot)
-            document.removeAll(keepingCapacity: true)
-            ChangesDocument.append(page, owner: query.owner, store: store.id, to: &document)
-            appendDocument(200, form, into: &batch)
-            return .answered
+        case .wait(let query):
+            try checkNoBody(head)
+            return .wait(query, .http(form))
+        case .stream(let query):
+            try checkNoBody(head)
+            return .stream(query, .http(form))
         }
     }
 
