@@ -50,6 +50,8 @@ public enum StoreLimits {
     public static let longChangeStepCountMax = 256
     /// How long a tombstone is kept, unless the store is opened with another time, in milliseconds.
     public static let tombstoneRetentionMillisecondsDefault: Int64 = 30 * 86_400_000
+    /// Notifications that one step of an upgrade looks at.
+    static let upgradeStepCountMax = 1_024
     /// Who may wait for changes at once, unless the store is opened with another limit.
     public static let watcherCountMaxDefault = 4_096
     /// The latest expiry: 9999-12-31T23:59:59.999Z, the last moment RFC 3339 can write.
