@@ -75,6 +75,8 @@ public enum StoreLimits {
     public static let transactionByteCountMax = 64 << 20
     /// A blob with more stored bytes than this is written ahead, in several transactions.
     public static let stagedByteCountMin = 16 << 20
+    /// Of several blobs that are, together, only those with more stored bytes than this.
+    static let stagedPartByteCountMin = 1 << 20
     /// Stored bytes that one such transaction writes.
     static let stagedBatchByteCount = 8 << 20
 
