@@ -221,7 +221,7 @@ public struct BlobConnection: ~Copyable, Sendable {
             case .stat, .stats, .list:
                 return .document(
                     try receiveDocument(header, byteCountMax: Self.documentByteCountMax))
-            case .ping, .delete, .hello:
+            case .ping, .delete, .hello, .call, .watch:
                 _ = try receiveDocument(header, byteCountMax: WireLimits.pingBodyByteCountMax)
                 return .done
             }

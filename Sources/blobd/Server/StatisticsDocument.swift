@@ -40,6 +40,8 @@ struct StatisticsDocument: Sendable {
         document.add("requests", counters.sum { $0.requests.total })
         document.add("publishes", counters.publishes.total)
         document.add("deletes", counters.deletes.total)
+        document.add("patches", counters.patches.total)
+        document.add("responses", counters.responses.total)
         document.add("expired", counters.expired.total)
         document.add("syncs", counters.batches.total)
         document.add("bytes_sent", counters.sum { $0.bytesSent.total })

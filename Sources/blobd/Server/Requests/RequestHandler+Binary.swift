@@ -118,6 +118,8 @@ extension RequestHandler {
             let request = try List.Request.parse(head)
             try composePage(after: request.after.of(head), limit: request.limit, in: snapshot)
             append(frame, status: 200, body: document, into: &batch)
+        case .call, .watch:
+            throw ProtocolError(.methodNotAllowed, "the operation \(operation) is not served")
         }
         return .answered
     }
@@ -230,7 +232,8 @@ extension RequestHandler {
                 ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds,
                 isPayloadPart: part == Wire.defaultPart.description))
         return Upload(
-            draft, framing: .counted(frame.bodyByteCount),
+            .payload(draft), framing: .counted(frame.bodyByteCount),
+            byteCountMax: limits.payloadByteCountMax,
             reply: PendingReply(
                 request: .publish(part: part, isIDAssigned: request.isIDAssigned),
                 form: .binary(frame)))
