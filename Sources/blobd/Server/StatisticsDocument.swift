@@ -43,8 +43,6 @@ struct StatisticsDocument: Sendable {
         document.add("requests", counters.sum { $0.requests.total })
         document.add("publishes", counters.publishes.total)
         document.add("deletes", counters.deletes.total)
-        document.add("watchers", store.feedWatch.count)
-        document.add("feed_wakes", store.feedWatch.wakeCount)
         document.add("patches", counters.patches.total)
         document.add("responses", counters.responses.total)
         document.add("expired", counters.expired.total)
