@@ -8,16 +8,15 @@ extension RequestHandler {
     /// Looks behind a reader's place, in a snapshot of its own, and moves the place behind what was
     /// found. One seek, and one lookup for each notification that is there.
     func look(_ reader: FeedReader) throws(ProtocolError) -> FeedPage {
+        let snapshot: Snapshot
         do throws(StoreError) {
-            let snapshot = try store.makeSnapshot()
-            let page = try snapshot.changes(
-                of: reader.query.owner.utf8.span.bytes, from: reader.query.start,
-                limit: reader.query.limit)
-            reader.query.start = .after(page.next)
-            return page
+            snapshot = try store.makeSnapshot()
         } catch {
             throw problem(error)
         }
+        let page = try changes(reader.query, in: snapshot)
+        reader.query.start = .after(page.next)
+        return page
     }
 
     // MARK: - Waits
