@@ -26,7 +26,7 @@ import Testing
             #expect(second.words == "published 2")
             #expect(second.notification?["id"]?.text == "2")
             try daemon.waitUntil("watchers") { $0 == 1 }
-            try daemon.put("of another", [3], query: "?owner=bert")
+            try daemon.put("of-another", [3], query: "?owner=bert")
             #expect(try daemon.request("DELETE", "/v1/notifications/1").status == 204)
             let gone = try stream.change()
             #expect(gone.words == "deleted 1" && gone.notification == nil)
@@ -48,7 +48,7 @@ import Testing
         _ = try stream.beginEvents(of: "anna", since: "latest")
         let first = try stream.event()
         #expect(first.name == nil && first.data == nil)
-        try daemon.put("of another", [1], query: "?owner=bert")
+        try daemon.put("of-another", [1], query: "?owner=bert")
         // What concerned others moves the place, too.
         var later = first
         let patience = Patience()
