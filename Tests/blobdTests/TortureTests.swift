@@ -33,6 +33,11 @@ struct TortureTests {
         try torture("slow")
     }
 
+    @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
+    func manyWaiters() throws {
+        try torture("waiters")
+    }
+
     @Test func bytesUnderChurn() throws {
         try torture("churn")
     }
