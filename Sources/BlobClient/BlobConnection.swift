@@ -67,10 +67,10 @@ public struct BlobConnection: ~Copyable, Sendable {
 
     /// Takes over a connected socket, which is closed in the end, and says hello on it.
     package static func adopt(
-        _ descriptor: CInt, options: Options = Options()
+        _ descriptor: CInt, options: Options = Options(), stop: SocketStop? = nil
     ) throws(ClientError) -> BlobConnection {
         let socket = UnixSocket(
-            adopting: descriptor, timeoutMilliseconds: options.timeoutMilliseconds)
+            adopting: descriptor, timeoutMilliseconds: options.timeoutMilliseconds, stop: stop)
         var connection = BlobConnection(socket, options)
         try connection.sayHello()
         return connection
