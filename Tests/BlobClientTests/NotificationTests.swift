@@ -15,7 +15,7 @@ import Testing
         upload.data = .object([JSONMember("n", .number(JSONNumber(1)))])
         upload.isRead = false
         upload.lifetime = .until(milliseconds: 1_796_083_200_000)
-        let digest = PayloadDigest(of: [1, 2, 3].span.bytes)
+        let digest = Self.digest([1, 2, 3])
         upload.parts = [.init(name: "p", mediaType: "image/png", .stored(digest))]
         let called = try Self.call(answering: 201, Self.record) { connection in
             let receipt = try connection.publish(upload, device: "phone", condition: .absent)
@@ -41,7 +41,7 @@ import Testing
         var upload = NotificationUpload(owner: "ann")
         upload.parts = [
             .init(name: "a \"b\"", mediaType: "image/png", .bytes([1, 13, 10, 45, 45])),
-            .init(name: "c", .stored(PayloadDigest(of: [9].span.bytes))),
+            .init(name: "c", .stored(Self.digest([9]))),
         ]
         let called = try Self.call(answering: 201, Self.record) { connection in
             _ = try connection.publish(upload)
@@ -54,7 +54,7 @@ import Testing
         #expect(boundary.count == 38)
         let document = """
             {"owner":"ann","parts":[{"name":"a \\"b\\"","media_type":"image/png"},\
-            {"name":"c","digest":"\(PayloadDigest(of: [9].span.bytes))"}]}
+            {"name":"c","digest":"\(Self.digest([9]))"}]}
             """
         #expect(
             called.body
@@ -142,7 +142,7 @@ import Testing
             let category = try connection.category("c")
             #expect(category.actions == [])
         }
-        let digest = PayloadDigest(of: [1].span.bytes)
+        let digest = Self.digest([1])
         try note(
             """
             {"digest":"\(digest)","byte_count":1,"stored_byte_count":1,"coding":"identity",
@@ -268,6 +268,10 @@ import Testing
 
     private static let record =
         "{\"id\":\"42\",\"created_at\":\"a\",\"expires_at\":\"b\",\"revision\":1,\"parts\":[]}"
+
+    private static func digest(_ bytes: [UInt8]) -> PayloadDigest {
+        PayloadDigest(of: bytes.span.bytes)
+    }
 
     /// A call as it came.
     private struct Called: Sendable {
