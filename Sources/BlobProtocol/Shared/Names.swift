@@ -36,6 +36,19 @@ public enum Names {
             refusing: .controls)
     }
 
+    /// Checks a category's name: 1…64 bytes, otherwise as an id. Throws `bad_category`.
+    public static func checkCategory(_ bytes: RawSpan) throws(ProtocolError) {
+        try checkName(
+            bytes, "the category", .badCategory, byteCountMax: WireLimits.categoryByteCountMax)
+    }
+
+    /// Checks a group's name: 1…128 bytes, otherwise as an owner. Throws `bad_group`.
+    public static func checkGroup(_ bytes: RawSpan) throws(ProtocolError) {
+        try checkText(
+            bytes, "the group", .badGroup, byteCountMax: WireLimits.groupByteCountMax,
+            refusing: .controls)
+    }
+
     /// Checks a message: 1…4,096 bytes of UTF-8 without U+0000. Throws `bad_message`.
     public static func checkMessage(_ bytes: RawSpan) throws(ProtocolError) {
         try checkText(

@@ -1,10 +1,10 @@
+import BlobJSON
 import BlobProtocol
 import BlobStore
 
-// The JSON documents of both dialects, written byte by byte: there are four of them, and they are
-// flat.
-
-/// A notification's record, as `GET /v1/notifications/{id}` and `stat` answer it.
+/// A notification's record, as `GET /v1/notifications/{id}` and `stat` answer it, and as pages,
+/// histories and changes contain it. Written byte by byte: its members and their order are always
+/// the same.
 enum RecordDocument {
     /// Appends the document. Optional members that are absent are left out.
     static func append(_ record: Record, to out: inout [UInt8]) {
@@ -24,7 +24,9 @@ enum RecordDocument {
             if index > 0 { out.append(",") }
             append(part, to: &out)
         }
-        out.append("]}")
+        out.append("]")
+        append(record.details, to: &out)
+        out.append("}")
     }
 
     private static func append(_ part: Part, to out: inout [UInt8]) {
@@ -43,65 +45,52 @@ enum RecordDocument {
         out.append("}")
     }
 
+    /// What it says and what became of it. Priority, `read` and `action_state` are always there.
+    private static func append(_ details: NotificationDetails, to out: inout [UInt8]) {
+        append("category", details.category, to: &out)
+        if let actions = details.actions {
+            out.append(",\"actions\":")
+            ActionsDocument.append(actions, to: &out)
+        }
+        append("group", details.group, to: &out)
+        append("priority", details.priority.name, to: &out)
+        if details.displayTTLSeconds > 0 {
+            out.append(",\"display_ttl\":")
+            Decimal.append(UInt64(details.displayTTLSeconds), to: &out)
+        }
+        if let data = details.data {
+            out.append(",\"data\":")
+            out.append(contentsOf: data.bytes)
+        }
+        out.append(details.isRead ? ",\"read\":true" : ",\"read\":false")
+        append("action_state", details.actionState.name, to: &out)
+        append("device", details.device, to: &out)
+        guard !details.responses.isEmpty else { return }
+        out.append(",\"responses\":[")
+        for (index, response) in details.responses.enumerated() {
+            if index > 0 { out.append(",") }
+            append(response, to: &out)
+        }
+        out.append("]")
+    }
+
+    private static func append(_ response: RecordedResponse, to out: inout [UInt8]) {
+        out.append("{\"action\":")
+        JSONText.append(response.action, to: &out)
+        append("key", response.key, to: &out)
+        append("device", response.device, to: &out)
+        out.append(",\"at\":\"")
+        RFC3339.append(response.at.milliseconds, to: &out)
+        out.append("\",\"revision\":")
+        Decimal.append(response.revision, to: &out)
+        out.append(response.staysOnScreen ? ",\"dismissed\":false}" : ",\"dismissed\":true}")
+    }
+
     private static func append(_ name: StaticString, _ value: String?, to out: inout [UInt8]) {
         guard let value else { return }
         out.append(",\"")
         out.append(name)
         out.append("\":")
         JSONText.append(value, to: &out)
-    }
-}
-
-/// A page of records, as `list` answers it.
-enum PageDocument {
-    /// Appends the document: the records, and the id to go on after when there may be more.
-    static func append(_ records: [Record], limit: Int, to out: inout [UInt8]) {
-        out.append("{\"notifications\":[")
-        for (index, record) in records.enumerated() {
-            if index > 0 { out.append(",") }
-            RecordDocument.append(record, to: &out)
-        }
-        out.append("],\"next\":")
-        if records.count == limit, let last = records.last {
-            JSONText.append(last.id, to: &out)
-        } else {
-            out.append("null")
-        }
-        out.append("}")
-    }
-}
-
-/// A flat object of numbers, as `stats` answers it.
-struct NumbersDocument {
-    private var bytes: [UInt8] = Array("{".utf8)
-    private var isFirst = true
-
-    /// Adds a number.
-    mutating func add(_ name: String, _ value: Int) {
-        begin(name)
-        if value < 0 { bytes.append("-") }
-        Decimal.append(UInt64(value.magnitude), to: &bytes)
-    }
-
-    /// Adds a text.
-    mutating func add(_ name: String, _ value: String) {
-        begin(name)
-        JSONText.append(value, to: &bytes)
-    }
-
-    /// Adds an object.
-    mutating func add(_ name: String, _ value: consuming NumbersDocument) {
-        begin(name)
-        bytes.append(contentsOf: value.finished())
-    }
-
-    /// The document.
-    func finished() -> [UInt8] { bytes + [UInt8(ascii: "}")] }
-
-    private mutating func begin(_ name: String) {
-        if !isFirst { bytes.append(",") }
-        isFirst = false
-        JSONText.append(name, to: &bytes)
-        bytes.append(":")
     }
 }
