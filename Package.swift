@@ -53,7 +53,8 @@ let package = Package(
         .target(
             name: "BlobClient",
             dependencies: [
-                "BlobProtocol", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
+                "BlobJSON", "BlobProtocol", "CZlib",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: common),
         .target(
@@ -101,7 +102,7 @@ let package = Package(
         .testTarget(
             name: "BlobProtocolTests", dependencies: ["BlobProtocol"], swiftSettings: borrowing),
         .testTarget(
-            name: "BlobClientTests", dependencies: ["BlobClient", "BlobProtocol"],
+            name: "BlobClientTests", dependencies: ["BlobClient", "BlobJSON", "BlobProtocol"],
             swiftSettings: common),
         .testTarget(
             name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "BlobProtocol"],
