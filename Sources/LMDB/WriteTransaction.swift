@@ -8,6 +8,7 @@ internal import CLMDB
     let handle: OpaquePointer
     private let environment: Environment
     private var isOver = false
+    private let cursors: WriteCursors
     /// Whether anything was put or deleted. A transaction that changed nothing need not be committed.
     package private(set) var isDirty = false
 
@@ -19,10 +20,12 @@ internal import CLMDB
         }
         unsafe self.handle = begun
         self.environment = environment
+        cursors = WriteCursors()
     }
 
     deinit {
         if !isOver { unsafe mdb_txn_abort(handle) }
+        cursors.deallocate()
     }
 
     /// The number this change will have once committed (`mdb_txn_id`).
@@ -42,49 +45,52 @@ internal import CLMDB
 
     /// The value of `key` as this transaction has it, or nil. It is good until the next change:
     /// puts are `mutating`, so that the compiler refuses a change while it is held. One B-tree
-    /// lookup (`mdb_get`).
+    /// lookup (`mdb_cursor_get`).
     @_lifetime(borrow self)
     package borrowing func value(
         forKey key: RawSpan, in table: Table
     ) throws(LMDBError) -> RawSpan? {
         var found = unsafe MDB_val()
-        let code = unsafe key.withMDBValue { unsafe mdb_get(handle, table.handle, &$0, &found) }
+        let cursor = try unsafe cursors.cursor(in: table, of: handle)
+        let code = unsafe key.withMDBValue { unsafe mdb_cursor_get(cursor, &$0, &found, MDB_SET) }
         if code == MDB_NOTFOUND { return nil }
-        try LMDBError.check(code, "mdb_get")
+        try LMDBError.check(code, "mdb_cursor_get")
         // The page keeps these bytes until this transaction changes or ends.
         return unsafe _overrideLifetime(MappedValue.span(of: found), borrowing: self)
     }
 
-    /// Stores `value` under `key`, replacing what is there (`mdb_put`). One copy, into the page.
+    /// Stores `value` under `key`, replacing what is there (`mdb_cursor_put`). One copy, into the page.
     package mutating func put(
         _ value: RawSpan, forKey key: RawSpan, in table: Table
     ) throws(LMDBError) {
+        let cursor = try unsafe cursors.cursor(in: table, of: handle)
         let code = unsafe key.withMDBValue { key in
-            unsafe value.withMDBValue { unsafe mdb_put(handle, table.handle, &key, &$0, 0) }
+            unsafe value.withMDBValue { unsafe mdb_cursor_put(cursor, &key, &$0, 0) }
         }
-        try LMDBError.check(code, "mdb_put")
+        try LMDBError.check(code, "mdb_cursor_put")
         isDirty = true
     }
 
-    /// Stores `value` under `key` unless something is there (`mdb_put` with `MDB_NOOVERWRITE`). One
-    /// lookup, where asking first takes two.
+    /// Stores `value` under `key` unless something is there (`mdb_cursor_put` with
+    /// `MDB_NOOVERWRITE`). One lookup, where asking first takes two.
     ///
     /// - Returns: false when something is there, which stays as it is.
     package mutating func insert(
         _ value: RawSpan, forKey key: RawSpan, in table: Table
     ) throws(LMDBError) -> Bool {
+        let cursor = try unsafe cursors.cursor(in: table, of: handle)
         let flags = UInt32(MDB_NOOVERWRITE)
         let code = unsafe key.withMDBValue { key in
-            unsafe value.withMDBValue { unsafe mdb_put(handle, table.handle, &key, &$0, flags) }
+            unsafe value.withMDBValue { unsafe mdb_cursor_put(cursor, &key, &$0, flags) }
         }
         if code == MDB_KEYEXIST { return false }
-        try LMDBError.check(code, "mdb_put")
+        try LMDBError.check(code, "mdb_cursor_put")
         isDirty = true
         return true
     }
 
-    /// Stores `first` and `second`, one behind the other, under `key` (`mdb_put` with
-    /// `MDB_RESERVE`). One copy of each.
+    /// Stores `first` and `second`, one behind the other, under `key` (`mdb_cursor_put`
+    /// with `MDB_RESERVE`). One copy of each.
     ///
     /// A key behind all others is appended (`MDB_APPEND`): pages are then filled to the end, where
     /// a page that is split would keep some of its room for keys that never come.
@@ -92,27 +98,32 @@ internal import CLMDB
         _ first: RawSpan, _ second: RawSpan, forKey key: RawSpan, in table: Table
     ) throws(LMDBError) {
         var reserved = unsafe MDB_val(mv_size: first.byteCount + second.byteCount, mv_data: nil)
+        let cursor = try unsafe cursors.cursor(in: table, of: handle)
         let code = unsafe key.withMDBValue { key in
             let flags = UInt32(MDB_RESERVE)
-            let code = unsafe mdb_put(
-                handle, table.handle, &key, &reserved, flags | UInt32(MDB_APPEND))
+            let code = unsafe mdb_cursor_put(cursor, &key, &reserved, flags | UInt32(MDB_APPEND))
             // Not behind all others; nothing was changed.
             guard code == MDB_KEYEXIST else { return code }
-            return unsafe mdb_put(handle, table.handle, &key, &reserved, flags)
+            return unsafe mdb_cursor_put(cursor, &key, &reserved, flags)
         }
-        try LMDBError.check(code, "mdb_put")
+        try LMDBError.check(code, "mdb_cursor_put")
         isDirty = true
         unsafe MappedValue.fill(reserved, with: first, second)
     }
 
-    /// Removes `key` (`mdb_del`).
+    /// Removes `key` (`mdb_cursor_del`).
     ///
     /// - Returns: false when it was not there.
     @discardableResult
     package mutating func delete(_ key: RawSpan, in table: Table) throws(LMDBError) -> Bool {
-        let code = unsafe key.withMDBValue { unsafe mdb_del(handle, table.handle, &$0, nil) }
+        let cursor = try unsafe cursors.cursor(in: table, of: handle)
+        let code = unsafe key.withMDBValue { key in
+            var found = unsafe MDB_val()
+            let code = unsafe mdb_cursor_get(cursor, &key, &found, MDB_SET)
+            return code == MDB_SUCCESS ? unsafe mdb_cursor_del(cursor, 0) : code
+        }
         if code == MDB_NOTFOUND { return false }
-        try LMDBError.check(code, "mdb_del")
+        try LMDBError.check(code, "mdb_cursor_del")
         isDirty = true
         return true
     }
@@ -123,6 +134,45 @@ internal import CLMDB
         _ name: StaticString, creating: Bool
     ) throws(LMDBError) -> Table {
         unsafe try Table(transaction: handle, name: name, flags: creating ? UInt32(MDB_CREATE) : 0)
+    }
+}
+
+/// One cursor for each table that a transaction uses: where the next key is in the same page, as
+/// those of one change or of neighbours often are, liblmdb finds it without descending from the
+/// root again.
+///
+/// liblmdb keeps the cursors of a write transaction in step with all its changes, and frees them
+/// when it ends.
+@safe private struct WriteCursors {
+    // By the tables' handles: two of liblmdb's own, then the named ones. The transaction that made
+    // this gives the memory back when it ends, and uses none of it afterwards.
+    private let all: UnsafeMutablePointer<OpaquePointer?>
+    private static let countMax = 40
+
+    init() {
+        unsafe all = .allocate(capacity: Self.countMax)
+        unsafe all.initialize(repeating: nil, count: Self.countMax)
+    }
+
+    func deallocate() {
+        unsafe all.deallocate()
+    }
+
+    /// The table's cursor, which is opened the first time (`mdb_cursor_open`).
+    @inline(__always)
+    func cursor(
+        in table: Table, of transaction: OpaquePointer
+    ) throws(LMDBError) -> OpaquePointer {
+        let index = Int(table.handle)
+        precondition(index < Self.countMax, "an environment has fewer tables")
+        if let cursor = unsafe all[index] { return unsafe cursor }
+        var cursor: OpaquePointer?
+        let code = unsafe mdb_cursor_open(transaction, table.handle, &cursor)
+        guard code == MDB_SUCCESS, let opened = unsafe cursor else {
+            throw LMDBError(code: code, call: "mdb_cursor_open")
+        }
+        unsafe all[index] = opened
+        return unsafe opened
     }
 }
 

@@ -1,0 +1,124 @@
+import LMDB
+import Testing
+
+/// Changes and lookups in random order, in tables of several levels, against dictionaries. A
+/// transaction keeps a cursor in each table, which must stay right whatever is split, merged or
+/// emptied around it.
+@Suite struct ChangeModelTests {
+    private typealias Model = [[UInt8]: [UInt8]]
+
+    @Test("Every answer is the model's, and so is what is stored", arguments: UInt64(1)...6)
+    func random(seed: UInt64) throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open(mapByteCount: 256 << 20)
+        let tables = [try environment.makeTable("one"), try environment.makeTable("two")]
+        var models: [Model] = [[:], [:]]
+        var generator = Numbers(state: seed)
+        var largest: UInt64 = 0
+        for round in 0..<60 {
+            let isKept = generator.next(below: 8) > 0
+            // Rounds in which a table grows, shrinks, or is emptied in key order.
+            let deletes = [1, 4, 7][Int(generator.next(below: 3))]
+            let before = models
+            var transaction = try environment.beginWrite()
+            for _ in 0..<Int(generator.next(below: 200)) {
+                let index = Int(generator.next(below: 2))
+                let table = tables[index]
+                var key = generator.key()
+                if generator.next(below: 10) < deletes {
+                    if generator.next(below: 2) == 0,
+                        let some = models[index].keys.min(
+                            by: { $0.lexicographicallyPrecedes($1) })
+                    {
+                        key = some
+                    }
+                    let isDeleted = try transaction.delete(key.span.bytes, in: table)
+                    #expect(
+                        isDeleted == (models[index].removeValue(forKey: key) != nil),
+                        "seed \(seed), round \(round)")
+                    continue
+                }
+                let value = generator.value()
+                switch generator.next(below: 4) {
+                case 0:
+                    let isNew = try transaction.insert(
+                        value.span.bytes, forKey: key.span.bytes, in: table)
+                    #expect(isNew == (models[index][key] == nil), "seed \(seed), round \(round)")
+                    if isNew { models[index][key] = value }
+                case 1:
+                    // Behind all others, most of the time.
+                    if generator.next(below: 5) > 0 {
+                        largest += 1
+                        key = [0xFF] + withUnsafeBytes(of: largest.bigEndian) { Array($0) }
+                    }
+                    let cut = Int(generator.next(below: UInt64(value.count + 1)))
+                    try transaction.put(
+                        value.span.bytes.extracting(0..<cut),
+                        value.span.bytes.extracting(cut..<value.count), forKey: key.span.bytes,
+                        in: table)
+                    models[index][key] = value
+                case 2:
+                    try transaction.put(value.span.bytes, forKey: key.span.bytes, in: table)
+                    models[index][key] = value
+                default:
+                    var found: [UInt8]?
+                    if let value = try transaction.value(forKey: key.span.bytes, in: table) {
+                        found = copied(value)
+                    }
+                    #expect(found == models[index][key], "seed \(seed), round \(round)")
+                }
+            }
+            if isKept { try transaction.commit() } else { models = before }
+            for index in 0..<2 {
+                try Self.compare(environment, tables[index], models[index], "seed \(seed)")
+            }
+        }
+        #expect(models[0].count > 20 && models[1].count > 20)
+    }
+
+    private static func compare(
+        _ environment: Environment, _ table: Table, _ model: Model, _ note: String
+    ) throws {
+        let transaction = try environment.readers.begin()
+        var cursor = try Cursor(transaction, in: table)
+        var isThere = try cursor.moveToFirst()
+        var count = 0
+        var last: [UInt8] = []
+        while isThere {
+            let key = copied(cursor.key)
+            #expect(last.lexicographicallyPrecedes(key), "\(note)")
+            #expect(model[key] == copied(cursor.value), "\(note)")
+            last = key
+            count += 1
+            isThere = try cursor.moveToNext()
+        }
+        #expect(count == model.count, "\(note)")
+    }
+}
+
+/// Numbers from a seed (SplitMix64), and keys and values of them.
+private struct Numbers {
+    var state: UInt64
+
+    mutating func next(below bound: UInt64) -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return (mixed ^ (mixed >> 31)) % bound
+    }
+
+    /// One of 600, few enough to be met again.
+    mutating func key() -> [UInt8] {
+        let number = next(below: 600)
+        return Array("\(number)".utf8) + Array(repeating: 0x78, count: Int(number % 40))
+    }
+
+    /// Short ones, ones of which few fit a page, and ones with pages of their own.
+    mutating func value() -> [UInt8] {
+        let bounds: [UInt64] = [80, 1_200, 2_100, 12_000]
+        let count = Int(next(below: bounds[Int(next(below: 4))]))
+        let first = UInt8(truncatingIfNeeded: next(below: 256))
+        return (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0) }
+    }
+}
