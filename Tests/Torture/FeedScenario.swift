@@ -86,7 +86,7 @@ struct FeedScenario: Scenario {
                 folder, "\(seed)", "\(count)",
             ], log: log)
         let milliseconds = generator.logarithmic(30...3_000)
-        Clock.pause(microseconds: UInt32(milliseconds) * 1_000)
+        Clock.pause(microseconds: milliseconds * 1_000)
         Glibc.kill(pid, SIGKILL)
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}
