@@ -1,6 +1,6 @@
 /// A JSON value (RFC 8259) as it was written: numbers keep their text, objects the order of their
 /// members.
-public indirect enum JSONValue: Sendable {
+public enum JSONValue: Sendable {
     /// `null`
     case null
     /// `true` or `false`
@@ -32,11 +32,18 @@ public struct JSONMember: Sendable, Hashable {
     public static func == (left: JSONMember, right: JSONMember) -> Bool {
         left.name.utf8.elementsEqual(right.name.utf8) && left.value == right.value
     }
+
+    /// Feeds the bytes of the name, and the value.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(Array(name.utf8))
+        hasher.combine(value)
+    }
 }
 
 /// A number, as its text: what a double cannot hold stays as it is.
 public struct JSONNumber: Sendable, Hashable {
-    /// The text, which keeps to the grammar of RFC 8259, section 6.
+    /// The text, which keeps to the grammar of RFC 8259, section 6. It is what numbers are compared
+    /// by: `1` and `1.0` are two.
     public let text: String
 
     /// A number whose text has been checked.
@@ -49,60 +56,46 @@ public struct JSONNumber: Sendable, Hashable {
     public var integer: Int64? { Int64(text) }
 }
 
-/// Why a text is not taken.
-public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong.
-    public enum Kind: Sendable, Hashable {
-        /// It is not JSON.
-        case syntax
-        /// It is not UTF-8.
-        case notUTF8
-        /// An object has two members of one name.
-        case duplicateKey
-        /// Arrays and objects are within each other deeper than the limit.
-        case tooDeep
-        /// It has more bytes than the limit.
-        case tooLong
-        /// It has more members and elements than the limit.
-        case tooMany
+extension JSONValue {
+    /// The member of that name, by bytes; nil when there is none, or it is no object. Looks at one
+    /// member after another.
+    public subscript(_ name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
-
-    /// What is wrong.
-    public let kind: Kind
-    /// Where, in bytes from the start.
-    public let offset: Int
-    /// One sentence for people: names the thing and the limit.
-    public let description: String
 }
 
-/// What a parser takes at the most.
-public struct JSONLimits: Sendable, Hashable {
-    /// Bytes of the text.
-    public var byteCountMax = 65_536
-    /// Arrays and objects within each other.
-    public var depthMax = 64
-    /// Members of all objects and elements of all arrays together.
-    public var memberCountMax = 8_192
-
-    /// The defaults.
-    public init() {}
-}
-
-/// One minified JSON value that has been checked, as bytes.
-public struct JSONFragment: Sendable, Hashable {
-    /// Its UTF-8.
-    public let bytes: [UInt8]
-
-    /// A value, minified.
-    public init(_ value: JSONValue) {
-        var bytes: [UInt8] = []
-        value.append(to: &bytes)
-        self.bytes = bytes
+extension JSONValue: Hashable {
+    /// By bytes: members and elements in their order, numbers by their texts.
+    public static func == (left: JSONValue, right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        default: false
+        }
     }
 
-    /// Bytes that were a fragment's before.
-    public init(checked bytes: [UInt8]) { self.bytes = bytes }
-
-    /// The value. Throws only when the bytes were never a fragment's.
-    public func value() throws(JSONError) -> JSONValue { try .parse(bytes.span.bytes) }
+    /// Feeds what `==` compares.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .bool(let value): hasher.combine(value ? 2 : 1)
+        case .number(let number):
+            hasher.combine(3)
+            hasher.combine(number)
+        case .string(let text):
+            hasher.combine(4)
+            hasher.combine(Array(text.utf8))
+        case .array(let elements):
+            hasher.combine(5)
+            hasher.combine(elements)
+        case .object(let members):
+            hasher.combine(6)
+            hasher.combine(members)
+        }
+    }
 }

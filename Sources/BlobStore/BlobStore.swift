@@ -31,6 +31,12 @@ public final class BlobStore: Sendable {
         /// Who may wait for changes at once.
         public var watcherCountMax = StoreLimits.watcherCountMaxDefault
 
+        /// Called while a store of an older format is brought to this one, before it is handed out:
+        /// once before the first step, and after each. On the opening thread.
+        public var onUpgrade: (@Sendable (UpgradeProgress) -> Void)?
+        /// Notifications that one step of it looks at.
+        var upgradeStepCountMax = StoreLimits.upgradeStepCountMax
+
         /// The defaults.
         public init() {}
 
@@ -65,6 +71,10 @@ public final class BlobStore: Sendable {
     /// Who waits for which owner's changes.
     public let feedWatch: FeedWatch
 
+    /// Whether the index has what owners have: not in a store of an older format that was opened for
+    /// reading only.
+    let hasFeeds: Bool
+
     let environment: Environment
     /// The environment's read transactions: here as a plain value, so that a snapshot counts no
     /// reference on its way to them.
@@ -89,12 +99,13 @@ public final class BlobStore: Sendable {
     private let directoryLock: DirectoryLock?
 
     init(
-        _ environment: Environment, tables: Tables, format: FormatRecord, directory: String,
-        options: Options, lock: DirectoryLock?
+        _ environment: Environment, tables: Tables, format: FormatRecord, hasFeeds: Bool,
+        directory: String, options: Options, lock: DirectoryLock?
     ) {
         self.environment = environment
         readers = environment.readers.slots
         self.tables = tables
+        self.hasFeeds = hasFeeds
         self.directory = directory
         self.options = options
         id = format.storeID

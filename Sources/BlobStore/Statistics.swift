@@ -6,7 +6,7 @@ public struct Statistics: Sendable, Hashable {
     public var notifications: Int
     /// Parts of all of them.
     public var parts: Int
-    /// Distinct blobs that parts refer to.
+    /// Distinct blobs that parts refer to, or that are held.
     public var blobs: Int
     /// Bytes as given, each blob once.
     public var bytes: Int
@@ -18,6 +18,12 @@ public struct Statistics: Sendable, Hashable {
     public var orphanBlobs: Int
     /// Their stored bytes.
     public var orphanBytes: Int
+    /// Removals that are remembered for who was away.
+    public var tombstones: Int
+    /// Blobs that are kept for a while whether parts refer to them or not.
+    public var heldBlobs: Int
+    /// Categories.
+    public var categories: Int
     /// Leases held in this process.
     public var leases: Int
     /// The size of `data.mdb`.
@@ -42,7 +48,10 @@ extension BlobStore {
             bytes: Int(clamping: counters.bytes), bytesStored: Int(clamping: counters.bytesStored),
             bytesReferenced: Int(clamping: counters.bytesReferenced),
             orphanBlobs: Int(clamping: counters.orphanBlobs),
-            orphanBytes: Int(clamping: counters.orphanBytes), leases: leases.count,
+            orphanBytes: Int(clamping: counters.orphanBytes),
+            tombstones: Int(clamping: counters.tombstones),
+            heldBlobs: Int(clamping: counters.heldBlobs),
+            categories: Int(clamping: counters.categories), leases: leases.count,
             fileByteCount: fileByteCount,
             freeByteCount: try environment.freeByteCount(tables) + max(0, fileByteCount - used),
             revision: counters.revision)

@@ -48,6 +48,22 @@ internal import CLMDB
         try move(MDB_FIRST)
     }
 
+    /// Moves to the last entry (`MDB_LAST`).
+    ///
+    /// - Returns: false when the table is empty.
+    @_lifetime(self: copy self)
+    package mutating func moveToLast() throws(LMDBError) -> Bool {
+        try move(MDB_LAST)
+    }
+
+    /// Moves to the entry before (`MDB_PREV`); to the last one where it stands nowhere yet.
+    ///
+    /// - Returns: false before the first entry.
+    @_lifetime(self: copy self)
+    package mutating func moveToPrevious() throws(LMDBError) -> Bool {
+        try move(MDB_PREV)
+    }
+
     /// Moves to the entry behind the current one (`MDB_NEXT`).
     ///
     /// - Returns: false when there is none.

@@ -53,4 +53,30 @@ public enum WireLimits {
     public static let trailerSectionByteCountMax = 4_096
     /// The most parameters in a query. More: 400.
     public static let queryParameterCountMax = 16
+
+    // Documents, both dialects.
+
+    /// The longest name of a category, in bytes of UTF-8.
+    public static let categoryByteCountMax = 64
+    /// The longest name of a group, in bytes of UTF-8.
+    public static let groupByteCountMax = 128
+    /// The largest JSON document, in bytes. Larger: 413.
+    public static let documentByteCountMax = 65_536
+    /// The largest batch, in bytes. Larger: 413.
+    public static let batchByteCountMax = 8 << 20
+    /// The most lines of a batch. More: 413.
+    public static let batchLineCountMax = 1_000
+    /// What a multipart body may have beside the bytes of its files, in bytes: heads, delimiters and
+    /// the document.
+    public static let multipartExtraByteCountMax = 256 << 10
+    /// The longest boundary of a multipart body, in bytes. Longer: 400.
+    public static let boundaryByteCountMax = 70
+    /// The field lines of a part's head, in bytes, with their line ends. Larger: 400.
+    public static let multipartHeadByteCountMax = 4_096
+    /// The most field lines in the head of a part. More: 400.
+    public static let multipartHeadLineCountMax = 16
+    /// The most blanks behind a boundary, in bytes. More: 400.
+    public static let multipartBlankByteCountMax = 64
+    /// The most bytes before the first delimiter, and the most behind the last one. More: 400.
+    public static let multipartPreambleByteCountMax = 4_096
 }

@@ -31,11 +31,30 @@ public enum EnvelopeError: Error, Sendable, Hashable {
 public struct Envelope: Sendable, Hashable {
     /// `application/json` or `text/xml`.
     public let mediaType: String
-    /// What to send.
+    /// What to send. Whom to is the sender's to add: a token or a topic.
     public let bytes: [UInt8]
 
-    /// Renders it. Looks nothing up.
+    /// Renders it. Looks nothing up; members without a value are left out.
+    ///
+    /// - Throws: ``EnvelopeError/noMessage`` for an alert without a text, and
+    ///   ``EnvelopeError/tooLarge(byteCount:limit:)`` when the whole is over the provider's limit.
     public static func render(
         _ record: Record, for platform: PushPlatform, style: PushStyle = .silent
-    ) throws(EnvelopeError) -> Envelope { throw .noMessage }
+    ) throws(EnvelopeError) -> Envelope {
+        let message = style == .alert ? record.message : nil
+        if style == .alert, message == nil { throw .noMessage }
+        let envelope =
+            switch platform {
+            case .apns: Envelope(json: .apns(record, alert: message))
+            case .fcm: Envelope(json: .fcm(record, alert: message))
+            case .wns:
+                message.map { Envelope(toast: $0, id: record.id) }
+                    ?? Envelope(json: .references(record))
+            }
+        let limit = platform.byteCountMax
+        guard envelope.bytes.count <= limit else {
+            throw .tooLarge(byteCount: envelope.bytes.count, limit: limit)
+        }
+        return envelope
+    }
 }

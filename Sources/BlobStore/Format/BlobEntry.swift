@@ -8,8 +8,14 @@ struct BlobEntry: Equatable {
     /// lower it.
     var expiryBound: Timestamp
     var coding: Coding
+    /// Until when the blob is kept without a reference; nil: no longer than it has one. The
+    /// reference count may be 0 only where there is such a time.
+    var heldUntil: Timestamp?
 
     static let byteCount = 56
+    /// The hold has the upper six bytes of the word that the coding is in.
+    private static let holdShift: UInt64 = 16
+    private static let holdMax: UInt64 = 1 << 48 - 1
     private static let checkedByteCount = 48
 
     /// Reads and checks a value.
@@ -25,26 +31,33 @@ struct BlobEntry: Equatable {
         storedByteCount = value.integer(at: 24)
         expiryBound = Timestamp(milliseconds: value.integer(at: 32))
         self.coding = coding
+        let hold = value.integer(at: 40, as: UInt64.self) >> Self.holdShift
+        if hold > 0 { heldUntil = Timestamp(milliseconds: Int64(hold)) }
         guard byteCount <= StoreLimits.payloadByteCountMax,
             storedByteCount <= StoreLimits.payloadByteCountMax
         else { throw .corrupt("the byte counts of \(digest)") }
     }
 
-    init(_ reference: BlobReference, referenceCount: UInt64, expiryBound: Timestamp) {
+    init(
+        _ reference: BlobReference, referenceCount: UInt64, expiryBound: Timestamp,
+        heldUntil: Timestamp? = nil
+    ) {
         number = reference.number
         self.referenceCount = referenceCount
         byteCount = UInt64(reference.byteCount)
         storedByteCount = UInt64(reference.storedByteCount)
         self.expiryBound = expiryBound
         coding = reference.coding
+        self.heldUntil = heldUntil
     }
 
     /// The value's 56 bytes, as words in the order of their bytes.
     func words(digest: Digest) -> InlineArray<7, UInt64> {
+        let hold = min(UInt64(clamping: heldUntil?.milliseconds ?? 0), Self.holdMax)
         var words: InlineArray<7, UInt64> = [
             number.littleEndian, referenceCount.littleEndian, byteCount.littleEndian,
             storedByteCount.littleEndian, UInt64(bitPattern: expiryBound.milliseconds).littleEndian,
-            UInt64(coding.rawValue).littleEndian, 0,
+            (UInt64(coding.rawValue) | hold << Self.holdShift).littleEndian, 0,
         ]
         let checksum = Self.checksum(
             digest, words.span.bytes.extracting(first: Self.checkedByteCount))

@@ -17,16 +17,27 @@ struct Counters: Equatable {
     var nextNotificationNumber: UInt64 = 0
     /// The last change's number.
     var revision: UInt64 = 0
+    /// What is remembered of notifications that left their owners.
+    var tombstones: UInt64 = 0
+    /// Blobs with a hold, whether parts refer to them or not.
+    var heldBlobs: UInt64 = 0
+    var categories: UInt64 = 0
+    /// The highest revision of a tombstone or an account mark that was forgotten: places in a feed
+    /// before it are too old.
+    var horizon: UInt64 = 0
 
     static let name = "counters"
-    private static let fieldCount = 11
+    private static let fieldCount = 15
     static let byteCount = fieldCount * 8 + 8
+    /// In format version 1 there was nothing behind the revision.
+    private static let version1FieldCount = 11
 
     init() {}
 
     init(_ value: RawSpan) throws(StoreError) {
-        let checked = Self.fieldCount * 8
-        guard value.byteCount == Self.byteCount,
+        let isVersion1 = value.byteCount == Self.version1FieldCount * 8 + 8
+        let checked = 8 * (isVersion1 ? Self.version1FieldCount : Self.fieldCount)
+        guard value.byteCount == checked + 8,
             value.integer(at: checked, as: UInt32.self)
                 == Checksum(value.extracting(first: checked)).value
         else { throw .corrupt("the counters") }
@@ -41,15 +52,21 @@ struct Counters: Equatable {
         nextBlobNumber = value.integer(at: 64)
         nextNotificationNumber = value.integer(at: 72)
         revision = value.integer(at: 80)
+        guard !isVersion1 else { return }
+        tombstones = value.integer(at: 88)
+        heldBlobs = value.integer(at: 96)
+        categories = value.integer(at: 104)
+        horizon = value.integer(at: 112)
     }
 
-    /// The value's 96 bytes, as words in the order of their bytes.
-    var words: InlineArray<12, UInt64> {
-        var words: InlineArray<12, UInt64> = [
+    /// The value's 128 bytes, as words in the order of their bytes.
+    var words: InlineArray<16, UInt64> {
+        var words: InlineArray<16, UInt64> = [
             notifications.littleEndian, parts.littleEndian, blobs.littleEndian, bytes.littleEndian,
             bytesStored.littleEndian, bytesReferenced.littleEndian, orphanBlobs.littleEndian,
             orphanBytes.littleEndian, nextBlobNumber.littleEndian,
-            nextNotificationNumber.littleEndian, revision.littleEndian, 0,
+            nextNotificationNumber.littleEndian, revision.littleEndian, tombstones.littleEndian,
+            heldBlobs.littleEndian, categories.littleEndian, horizon.littleEndian, 0,
         ]
         let checksum = Checksum(words.span.bytes.extracting(first: Self.fieldCount * 8))
         words[Self.fieldCount] = UInt64(checksum.value).littleEndian

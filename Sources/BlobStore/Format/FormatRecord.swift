@@ -2,7 +2,10 @@
 /// it follows.
 struct FormatRecord: Equatable {
     /// The version this program writes.
-    static let version: UInt32 = 1
+    static let version: UInt32 = 2
+    /// The oldest version whose programs can read what this one writes. One of version 1 would take
+    /// the owners' keys in the index for damaged times.
+    static let readableFrom: UInt32 = 2
 
     static let name = "format"
     static let byteCount = 48
@@ -19,7 +22,7 @@ struct FormatRecord: Equatable {
 
     init(storeID: StoreID, createdAt: Timestamp) {
         version = Self.version
-        readableFrom = Self.version
+        readableFrom = Self.readableFrom
         self.storeID = storeID
         self.createdAt = createdAt
     }

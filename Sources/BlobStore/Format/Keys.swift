@@ -6,10 +6,10 @@ enum Keys {
         ChunkKey(number: number, index: UInt32(truncatingIfNeeded: index))
     }
 
-    /// `expiry`: milliseconds, then id.
+    /// `expiry`: milliseconds, then id. The other keys of that table are ``IndexKeys``.
     static func expiry(_ expiresAt: Timestamp, _ id: String) -> [UInt8] {
         var key: [UInt8] = []
-        key.reserveCapacity(ExpiryEntry.idOffset + id.utf8.count)
+        key.reserveCapacity(IndexKeys.timeByteCount + id.utf8.count)
         key.appendBigEndian(expiresAt.milliseconds)
         key.append(contentsOf: id.utf8)
         return key

@@ -3,15 +3,18 @@ enum RecordEncoder {
     /// The part that is meant when none is named.
     static let defaultPartName = "payload"
 
-    /// The value for `record`. The default part comes first, the others by name. One allocation.
+    /// The value for `record`. The default part comes first, the others by name. One allocation,
+    /// more where there are details.
     static func bytes(_ record: Record) -> [UInt8] {
         let parts = sorted(record.parts)
         let textsOffset = RecordView.headerByteCount + parts.count * RecordView.partByteCount
         var fieldsOffset = textsOffset
         for part in parts { fieldsOffset += part.name.utf8.count + part.mediaType.utf8.count }
+        let details =
+            record.box.map { DetailsFields.bytes($0.value, revision: record.revision) } ?? []
         let byteCount =
             fieldsOffset + fieldByteCount(record.owner) + fieldByteCount(record.message)
-            + fieldByteCount(record.richType)
+            + fieldByteCount(record.richType) + details.count
         var bytes = [UInt8](repeating: 0, count: byteCount)
         var span = bytes.mutableSpan
         var target = span.mutableBytes
@@ -31,7 +34,8 @@ enum RecordEncoder {
         }
         var offset = store(.owner, record.owner, in: &target, at: fieldsOffset)
         offset = store(.message, record.message, in: &target, at: offset)
-        _ = store(.richType, record.richType, in: &target, at: offset)
+        offset = store(.richType, record.richType, in: &target, at: offset)
+        if !details.isEmpty { target.store(details.span.bytes, at: offset) }
         let checksum = RecordView.checksum(id: record.id.utf8.span.bytes, record: target.bytes)
         target.store(checksum, at: RecordView.checksumOffset)
         return bytes

@@ -82,6 +82,8 @@ struct RecordView: ~Escapable {
                     name: part.name.string, mediaType: part.mediaType.string,
                     blob: try part.blob()))
         }
+        var details: NotificationDetails?
+        var lastTag: UInt16 = 0
         var offset = fieldsOffset
         while offset < bytes.byteCount {
             guard bytes.byteCount - offset >= RecordField.headerByteCount else {
@@ -90,14 +92,21 @@ struct RecordView: ~Escapable {
             let tag = bytes.integer(at: offset, as: UInt16.self)
             let count = Int(bytes.integer(at: offset + 4, as: UInt32.self))
             offset += RecordField.headerByteCount
-            guard count <= bytes.byteCount - offset else {
+            guard count <= bytes.byteCount - offset, tag > lastTag else {
                 throw .corrupt("a field of notification \(id)")
             }
-            let text = bytes.extracting(offset..<offset + count).string
+            lastTag = tag
+            let value = bytes.extracting(offset..<offset + count)
             switch RecordField(rawValue: tag) {
-            case .owner: record.owner = text
-            case .message: record.message = text
-            case .richType: record.richType = text
+            case .owner: record.owner = value.string
+            case .message: record.message = value.string
+            case .richType: record.richType = value.string
+            case let field?:
+                var found = details ?? NotificationDetails()
+                guard DetailsFields.read(field, value, revision: revision, into: &found) else {
+                    throw .corrupt("field \(tag) of notification \(id)")
+                }
+                details = found
             case nil:
                 // A later version's field. One that must be understood has the high bit.
                 guard tag & RecordField.mandatory == 0 else {
@@ -106,15 +115,26 @@ struct RecordView: ~Escapable {
             }
             offset += count
         }
+        if let details { record.details = details }
         return record
     }
 }
 
-/// What follows the part entries: tag, two reserved bytes, byte count, bytes.
+/// What follows the part entries, in the order of the tags: tag, two reserved bytes, byte count,
+/// bytes.
 enum RecordField: UInt16 {
     case owner = 1
     case message = 2
     case richType = 3
+    // What follows is in a record's details; see ``DetailsFields``.
+    case category = 4
+    case group = 5
+    case state = 6
+    case actions = 7
+    case data = 8
+    case device = 9
+    case sequence = 10
+    case responses = 11
 
     static let headerByteCount = 8
     /// Readers that do not know a tag with this bit must refuse the record.

@@ -4,77 +4,85 @@ internal import LMDB
 public struct SweepResult: Sendable, Hashable {
     /// Notifications removed.
     public var expired = 0
+    /// Removals that are not remembered any longer.
+    public var forgotten = 0
+    /// Blobs that are not kept any longer without a reference.
+    public var holdsEnded = 0
     /// Whether there are more whose time is over.
     public var more = false
-    /// Notifications that were left, because what the store says of them does not agree with
-    /// itself. They stay unreadable; `verify` names them.
+    /// Notifications, and other things, that were left, because what the store says of them does
+    /// not agree with itself. They stay unreadable; `verify` names them.
     public var damaged = 0
+
+    /// What was done in all.
+    var count: Int { expired + forgotten + holdsEnded }
 }
 
 extension BlobStore {
     /// Removes notifications whose time is over at `now`, oldest expiry first, in one transaction
-    /// and with one sync. Reads never return them, swept or not; this gives their space back.
+    /// and with one sync. Reads never return them, swept or not; this gives their space back, and
+    /// tells their owners. Ends what else ends by then: holds of blobs, and the memory of earlier
+    /// removals.
     ///
     /// - Parameter limit: how many at the most; fewer where their parts would not fit the limits of
-    ///   a transaction.
+    ///   a transaction, or the store is full and there is not the room to do many at once.
     /// - Returns: how many were removed; nothing is written or synced when there are none. Damaged
     ///   ones are stepped over, so that one bad record does not keep the others' space for ever.
     /// - Throws: ``StoreError/corrupt(_:)`` when the tables themselves cannot be walked,
+    ///   ``StoreError/full`` when there is not even room to remove one,
     ///   ``StoreError/outcomeUnknown(_:)``.
     public func sweepExpired(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
-        let due = try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.expiredEntries(asOf: now, limit: 1)
-        }
-        guard !due.isEmpty else { return SweepResult() }
+        guard try hasDueEntry(asOf: now) else { return SweepResult() }
         return try whileWriting { () throws(StoreError) in
-            try inTransaction(
-                growth: 0, asOf: now, isPublishing: false
-            ) { (transaction) throws(StoreError) in
-                try transaction.sweep(limit: limit)
+            try inShrinkingSteps(of: limit) { (limit) throws(StoreError) in
+                try inTransaction(
+                    growth: 0, asOf: now, isPublishing: false
+                ) { (transaction) throws(StoreError) in
+                    try transaction.sweep(limit: limit)
+                }
             }
         }
     }
-}
 
-/// An entry of the table `expiry`.
-struct ExpiryEntry {
-    var expiresAt: Timestamp
-    var id: String
+    /// Does `body` with `count`, and with ever less while there is no room for as many at once: each
+    /// copies pages before any are given back.
+    func inShrinkingSteps<Result>(
+        of count: Int, _ body: (Int) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        var count = count
+        while true {
+            do throws(StoreError) {
+                return try body(count)
+            } catch {
+                guard case .full = error, count > 1 else { throw error }
+                count = max(1, count / 16)
+            }
+        }
+    }
 
-    static let idOffset = 8
-
-    init(_ key: RawSpan) throws(StoreError) {
-        guard key.byteCount > Self.idOffset else { throw .corrupt("an entry of the expiry table") }
-        let milliseconds = UInt64(bigEndian: key.word(at: 0))
-        expiresAt = Timestamp(milliseconds: Int64(truncatingIfNeeded: milliseconds))
-        id = key.extracting(Self.idOffset..<key.byteCount).string
+    private func hasDueEntry(asOf now: Timestamp) throws(StoreError) -> Bool {
+        try withSnapshot { (snapshot) throws(StoreError) in
+            var cursor = try snapshot.transaction.cursor(in: tables.index)
+            return try !cursor.dueEntries(asOf: now, limit: 1).isEmpty
+        }
     }
 }
 
 extension Cursor {
-    /// Entries from the start of the table `expiry` that are due at `now`, at most `limit`.
+    /// Entries from the start of the index that are due at `now`, at most `limit`.
     @_lifetime(self: copy self)
     fileprivate mutating func dueEntries(
         asOf now: Timestamp, limit: Int
-    ) throws(StoreError) -> [ExpiryEntry] {
-        var entries: [ExpiryEntry] = []
+    ) throws(StoreError) -> [TimeEntry] {
+        var entries: [TimeEntry] = []
         var isThere = try first()
         while isThere, entries.count < limit {
-            let entry = try ExpiryEntry(key)
-            guard entry.expiresAt <= now else { break }
+            // Owners' keys stand behind all times.
+            guard let entry = try TimeEntry(key), entry.time <= now else { break }
             entries.append(entry)
             isThere = try next()
         }
         return entries
-    }
-}
-
-extension Snapshot {
-    borrowing func expiredEntries(
-        asOf now: Timestamp, limit: Int
-    ) throws(StoreError) -> [ExpiryEntry] {
-        var cursor = try transaction.cursor(in: store.tables.index)
-        return try cursor.dueEntries(asOf: now, limit: limit)
     }
 }
 
@@ -86,34 +94,59 @@ extension ChangeTransaction {
         var result = SweepResult()
         var puts = 0
         for entry in entries {
-            guard result.expired < limit, puts < StoreLimits.transactionPutCountMax else {
+            guard result.count < limit, puts < StoreLimits.transactionPutCountMax else {
                 result.more = true
                 break
             }
-            guard let record = try removableRecord(entry) else {
-                result.damaged += 1
-                continue
-            }
-            try remove(record)
-            result.expired += 1
-            // The record, its expiry, and for each part a count or an orphan.
-            puts += 2 + 2 * record.parts.count
+            puts += try end(entry, &result)
         }
         return result
     }
 
+    /// Does what is to be done at the time of `entry`, unless something is damaged.
+    ///
+    /// - Returns: how many puts and deletes it took, about.
+    private mutating func end(
+        _ entry: TimeEntry, _ result: inout SweepResult
+    ) throws(StoreError) -> Int {
+        guard try isSound(entry) else {
+            result.damaged += 1
+            return 0
+        }
+        switch entry {
+        case .notification(let time, let id):
+            guard let record = try removableRecord(id, expiresAt: time) else {
+                result.damaged += 1
+                return 0
+            }
+            try remove(record, .expired, device: nil)
+            result.expired += 1
+            // The record, its expiry, and for each part a count or an orphan; the owner's entries.
+            return 2 + 2 * record.parts.count + (record.owner == nil ? 0 : 6)
+        case .tombstone(_, let owner, let revision):
+            try forgetTombstone(owner: owner, revision: revision)
+            result.forgotten += 1
+            return 3
+        case .hold(let time, let digest):
+            try endHold(digest, at: time)
+            result.holdsEnded += 1
+            return 3
+        case .mark(_, let owner):
+            try forgetMark(owner: owner)
+            result.forgotten += 1
+            return 2
+        }
+    }
+
     /// The record an entry names, with everything it refers to there; nil when something is
     /// damaged.
-    private borrowing func removableRecord(_ entry: ExpiryEntry) throws(StoreError) -> Record? {
+    private borrowing func removableRecord(
+        _ id: String, expiresAt time: Timestamp
+    ) throws(StoreError) -> Record? {
         do throws(StoreError) {
-            guard let record = try record(entry.id), record.expiresAt == entry.expiresAt else {
-                return nil
-            }
-            for part in record.parts {
-                guard let blob = try blobEntry(part.digest), blob.number == part.blob.number,
-                    blob.referenceCount > 0
-                else { return nil }
-            }
+            guard let record = try record(id), record.expiresAt == time,
+                try isRemovable(record)
+            else { return nil }
             return record
         } catch {
             if case .corrupt = error { return nil }
@@ -121,7 +154,36 @@ extension ChangeTransaction {
         }
     }
 
-    private borrowing func dueEntries(limit: Int) throws(StoreError) -> [ExpiryEntry] {
+    /// Whether everything that a record refers to is there.
+    borrowing func isRemovable(_ record: Record) throws(StoreError) -> Bool {
+        for part in record.parts {
+            guard let blob = try blobEntry(part.digest), blob.number == part.blob.number,
+                blob.referenceCount > 0
+            else { return false }
+        }
+        return true
+    }
+
+    /// Whether what an entry names is there and whole. A notification is read once, when it is
+    /// removed.
+    private borrowing func isSound(_ entry: TimeEntry) throws(StoreError) -> Bool {
+        do throws(StoreError) {
+            switch entry {
+            case .notification: return true
+            case .tombstone(let time, let owner, let revision):
+                guard let tombstone = try tombstone(owner, revision) else { return false }
+                _ = try tombstoneRevision(of: tombstone.id, owner)
+                return tombstone.end == time
+            case .hold(let time, let digest): return try blobEntry(digest)?.heldUntil == time
+            case .mark(let time, let owner): return try accountMark(owner)?.end == time
+            }
+        } catch {
+            if case .corrupt = error { return false }
+            throw error
+        }
+    }
+
+    private borrowing func dueEntries(limit: Int) throws(StoreError) -> [TimeEntry] {
         var cursor = try transaction.cursor(in: tables.index)
         return try cursor.dueEntries(asOf: now, limit: limit)
     }

@@ -6,13 +6,14 @@ struct Recount {
     var counters = Counters()
     /// How often parts refer to each digest, and where they say it is.
     var references: [Digest: (count: UInt64, blob: BlobReference)] = [:]
-    /// The sum of what each notification's expiry entry must say; the expiry table is held against
-    /// it.
+    /// The sum of what each notification's expiry entry must say; the index is held against it.
     var expirySum: UInt64 = 0
     var storedBlobs: [BlobReference] = []
     /// Blob number: stored bytes, for blobs and orphans alike.
     var numbers: [UInt64: Int] = [:]
     var partlyFreed: Set<UInt64> = []
+    /// The highest revision that anything has.
+    var revisionMax: UInt64 = 0
 }
 
 extension Snapshot {
@@ -23,6 +24,7 @@ extension Snapshot {
             report.notifications += 1
             let record = try cursor.record()
             recount.counters.notifications += 1
+            recount.revisionMax = max(recount.revisionMax, record.revision)
             recount.expirySum &+= Self.fingerprint(record.id, record.expiresAt)
             for part in record.parts {
                 recount.counters.parts += 1
@@ -35,29 +37,13 @@ extension Snapshot {
                 recount.references[part.digest] = ((known?.count ?? 0) + 1, part.blob)
             }
             report.parts += record.parts.count
-        }
-    }
-
-    borrowing func recountExpiry(
-        _ recount: inout Recount, _ report: inout VerifyReport
-    ) throws(StoreError) {
-        var sum: UInt64 = 0
-        var count = 0
-        try walk(store.tables.index, &report) { (cursor, _) throws(StoreError) in
-            count += 1
-            let entry = try ExpiryEntry(cursor.key)
-            sum &+= Self.fingerprint(entry.id, entry.expiresAt)
-        }
-        if count != report.notifications || sum != recount.expirySum {
-            report.add(
-                "the expiry table has \(count) entries that do not match the \(report.notifications) notifications"
-            )
+            try checkPlaces(of: record, &report)
         }
     }
 
     /// A number for a pair of id and expiry, so that two sets of them can be compared by their
     /// sums.
-    private static func fingerprint(_ id: String, _ expiresAt: Timestamp) -> UInt64 {
+    static func fingerprint(_ id: String, _ expiresAt: Timestamp) -> UInt64 {
         var hash = SHA256()
         hash.update(data: Keys.expiry(expiresAt, id))
         return hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
@@ -74,7 +60,7 @@ extension Snapshot {
             let entry = try BlobEntry(cursor.value, digest: digest)
             let blob = entry.reference(digest)
             let referenced = recount.references.removeValue(forKey: digest)
-            if referenced?.count != entry.referenceCount {
+            if (referenced?.count ?? 0) != entry.referenceCount {
                 report.add(
                     "\(digest) has a reference count of \(entry.referenceCount); \(referenced?.count ?? 0) parts refer to it"
                 )
@@ -82,6 +68,7 @@ extension Snapshot {
             if let referenced, referenced.blob != blob {
                 report.add("\(digest) is not where the parts that refer to it say")
             }
+            try checkHold(entry, digest, &recount, &report)
             recount.counters.blobs += 1
             recount.counters.bytes += UInt64(blob.byteCount)
             recount.counters.bytesStored += UInt64(blob.storedByteCount)
@@ -136,7 +123,7 @@ extension Snapshot {
 
     /// Calls `body` at each entry of a table, in key order. What it throws goes into the report,
     /// and the walk goes on.
-    private borrowing func walk(
+    borrowing func walk(
         _ table: Table, _ report: inout VerifyReport,
         _ body: (borrowing Cursor, inout VerifyReport) throws(StoreError) -> Void
     ) throws(StoreError) {
@@ -165,6 +152,9 @@ extension Snapshot {
             ("bytes referenced", said.bytesReferenced, counted.bytesReferenced),
             ("orphans", said.orphanBlobs, counted.orphanBlobs),
             ("orphan bytes", said.orphanBytes, counted.orphanBytes),
+            ("tombstones", said.tombstones, counted.tombstones),
+            ("held blobs", said.heldBlobs, counted.heldBlobs),
+            ("categories", said.categories, counted.categories),
         ]
         for (name, said, counted) in pairs where said != counted {
             report.add("the counter of \(name) says \(said); counted: \(counted)")
@@ -172,6 +162,13 @@ extension Snapshot {
         let highest = recount.numbers.keys.max() ?? 0
         if said.nextBlobNumber <= highest {
             report.add("the next blob number, \(said.nextBlobNumber), is in use already")
+        }
+        if said.revision < recount.revisionMax {
+            report.add("revision \(recount.revisionMax) is behind the last one, \(said.revision)")
+        }
+        if said.revision < said.horizon {
+            report.add(
+                "the horizon, \(said.horizon), is behind the last revision, \(said.revision)")
         }
     }
 

@@ -40,8 +40,8 @@ public struct VerifyReport: Sendable, Hashable {
 }
 
 extension BlobStore {
-    /// Recounts everything and reads every byte: records, references, expiry entries, counters, and
-    /// each blob's chunks against their checksums and its digest.
+    /// Recounts everything and reads every byte: records, references, the index, counters, and each
+    /// blob's chunks against their checksums and its digest.
     ///
     /// The counting sees one snapshot. Blobs are read in a snapshot each, so that a verification
     /// beside a daemon does not make the file grow; one that is deleted meanwhile is left out.
@@ -57,7 +57,7 @@ extension BlobStore {
         let blobs = try withSnapshot { (snapshot) throws(StoreError) in
             var recount = Recount()
             try snapshot.recountNotifications(&recount, &report)
-            try snapshot.recountExpiry(&recount, &report)
+            try snapshot.recountIndex(&recount, &report)
             try snapshot.recountBlobs(&recount, &report)
             try snapshot.recountOrphans(&recount, &report)
             try snapshot.recountChunks(&recount, &report)

@@ -8,7 +8,8 @@ extension BlobStore {
     ///
     /// The folder is locked before anything else; a second process is refused. A store that is
     /// damaged, of a newer format, or not one at all is refused untouched. Reader slots of dead
-    /// processes are freed.
+    /// processes are freed. A store of an older format is brought to this one first, which takes
+    /// about a second for 100,000 notifications; see ``Options/onUpgrade``.
     ///
     /// - Throws: ``StoreError/cannotOpen(path:reason:)``, or ``StoreError/full`` when the disk has
     ///   no room for what opening needs.
@@ -35,8 +36,9 @@ extension BlobStore {
         _ = try DataFile(data, directory: directory)
         try LockFile.allocate(
             "\(directory)/\(DataFile.lockName)", readerCountMax: options.readerCountMax)
-        let store = try open(directory, options, isReadOnly: false, lock: lock)
+        let (store, format) = try open(directory, options, isReadOnly: false, lock: lock)
         _ = try store.checkReaders()
+        if let format { try Upgrade(store, format).run(asOf: currentTime()) }
         return store
     }
 
@@ -44,6 +46,7 @@ extension BlobStore {
     ///
     /// LMDB's readers write themselves into `lock.mdb`. On a read-only mount it would leave that
     /// out without a word, and snapshots would change under the reader, so such a store is refused.
+    /// One of an older format is read as it is: it has no feeds, histories or categories.
     ///
     /// - Throws: ``StoreError/cannotOpen(path:reason:)``, also when this process has the store open
     ///   already.
@@ -74,7 +77,7 @@ extension BlobStore {
                 reason: "\(lockPath) cannot be written (\(systemMessage(errno))); readers need to")
         }
         _ = try DataFile(data, directory: directory)
-        return try open(directory, options, isReadOnly: true, lock: nil)
+        return try open(directory, options, isReadOnly: true, lock: nil).store
     }
 
     /// One store is opened at a time in a process, so that nobody opens the same one between the
@@ -103,9 +106,10 @@ extension BlobStore {
         }
     }
 
+    /// - Returns: the store, and the format it has when that is in need of an upgrade.
     private static func open(
         _ directory: String, _ options: Options, isReadOnly: Bool, lock: DirectoryLock?
-    ) throws(StoreError) -> BlobStore {
+    ) throws(StoreError) -> (store: BlobStore, outdated: FormatRecord?) {
         let environment: Environment
         do throws(LMDBError) {
             environment = try Environment(
@@ -123,15 +127,18 @@ extension BlobStore {
         // The format first: a later version may have other tables.
         let format = try format(of: environment, directory)
         let tables: Tables
+        let isOutdated: Bool
         do throws(LMDBError) {
             tables = try Tables(opening: environment)
+            isOutdated = try Upgrade.isNeeded(format, environment, tables)
         } catch {
             throw .cannotOpen(
                 path: directory, reason: "\(DataFile.name) lacks a table: \(error.description)")
         }
-        return BlobStore(
-            environment, tables: tables, format: format, directory: directory, options: options,
-            lock: lock)
+        let store = BlobStore(
+            environment, tables: tables, format: format, hasFeeds: !isReadOnly || !isOutdated,
+            directory: directory, options: options, lock: lock)
+        return (store, isOutdated ? format : nil)
     }
 
     /// The format record, once it is clear that this program can work with what follows it.

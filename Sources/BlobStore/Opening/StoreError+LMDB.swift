@@ -95,6 +95,18 @@ extension Cursor {
         do throws(LMDBError) { return try moveToNext() } catch { throw StoreError(error) }
     }
 
+    /// - Returns: false when the table is empty.
+    @_lifetime(self: copy self)
+    mutating func last() throws(StoreError) -> Bool {
+        do throws(LMDBError) { return try moveToLast() } catch { throw StoreError(error) }
+    }
+
+    /// - Returns: false before the first entry.
+    @_lifetime(self: copy self)
+    mutating func previous() throws(StoreError) -> Bool {
+        do throws(LMDBError) { return try moveToPrevious() } catch { throw StoreError(error) }
+    }
+
     /// - Returns: false when there is nothing at or behind `key`.
     @_lifetime(self: copy self)
     mutating func seek(_ key: RawSpan) throws(StoreError) -> Bool {

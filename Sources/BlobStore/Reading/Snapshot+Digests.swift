@@ -10,22 +10,29 @@ extension Snapshot {
     /// swept yet are looked at, up to ``StoreLimits/dueEntryCountMax``: each may be one of those
     /// that refer to the blob.
     ///
+    /// A blob that is held is found until its hold ends, whoever refers to it.
+    ///
     /// - Returns: its bytes without a media type, and as expiry the latest that a part which refers
-    ///   to it was ever given; missing when nothing refers to it; expired when everything that does
-    ///   has expired, or is too far behind to tell.
+    ///   to it was ever given, or the end of its hold where that is later; missing when nothing
+    ///   refers to it and it was not held; expired when everything that does has expired, or is too
+    ///   far behind to tell.
     @_lifetime(borrow self)
     public borrowing func blob(
         _ digest: Digest, asOf now: Timestamp
     ) throws(StoreError) -> PayloadLookup {
         guard let entry = try blobEntry(digest) else { return .missing }
-        // The bound is not lowered when the part that had it goes, so it alone does not say that
-        // one is left.
-        guard entry.expiryBound > now,
-            try hasLiveReference(digest, among: entry.referenceCount, asOf: now)
-        else { return .expired }
+        var expiresAt = entry.expiryBound
+        if let held = entry.heldUntil, held > now {
+            expiresAt = max(expiresAt, held)
+        } else {
+            // The bound is not lowered when the part that had it goes, so it alone does not say
+            // that one is left.
+            guard expiresAt > now, entry.referenceCount > 0,
+                try hasLiveReference(digest, among: entry.referenceCount, asOf: now)
+            else { return .expired }
+        }
         return .found(
-            Payload(
-                ChunkReader(self), blob: entry.reference(digest), expiresAt: entry.expiryBound))
+            Payload(ChunkReader(self), blob: entry.reference(digest), expiresAt: expiresAt))
     }
 
     borrowing func blobEntry(_ digest: Digest) throws(StoreError) -> BlobEntry? {
@@ -37,7 +44,8 @@ extension Snapshot {
     }
 
     /// Whether not all of the `count` parts that refer to a blob belong to notifications that have
-    /// expired. Those stand at the head of the expiry table until they are swept.
+    /// expired. Those stand at the head of the index until they are swept, among other things whose
+    /// time is over.
     private borrowing func hasLiveReference(
         _ digest: Digest, among count: UInt64, asOf now: Timestamp
     ) throws(StoreError) -> Bool {
@@ -46,11 +54,12 @@ extension Snapshot {
         var cursor = try transaction.cursor(in: store.tables.index)
         var isThere = try cursor.first()
         while isThere {
-            let entry = try ExpiryEntry(cursor.key)
-            guard entry.expiresAt <= now else { break }
+            guard let entry = try TimeEntry(cursor.key), entry.time <= now else { break }
             entryCount += 1
             guard entryCount <= StoreLimits.dueEntryCountMax else { return false }
-            expired += try referenceCount(of: entry.id, to: digest)
+            if case .notification(_, let id) = entry {
+                expired += try referenceCount(of: id, to: digest)
+            }
             guard expired < count else { return false }
             isThere = try cursor.next()
         }

@@ -50,6 +50,8 @@ public enum StoreLimits {
     public static let longChangeStepCountMax = 256
     /// How long a tombstone is kept, unless the store is opened with another time, in milliseconds.
     public static let tombstoneRetentionMillisecondsDefault: Int64 = 30 * 86_400_000
+    /// Notifications that one step of an upgrade looks at.
+    static let upgradeStepCountMax = 1_024
     /// Who may wait for changes at once, unless the store is opened with another limit.
     public static let watcherCountMaxDefault = 4_096
     /// The latest expiry: 9999-12-31T23:59:59.999Z, the last moment RFC 3339 can write.
@@ -73,6 +75,8 @@ public enum StoreLimits {
     public static let transactionByteCountMax = 64 << 20
     /// A blob with more stored bytes than this is written ahead, in several transactions.
     public static let stagedByteCountMin = 16 << 20
+    /// Of several blobs that are, together, only those with more stored bytes than this.
+    static let stagedPartByteCountMin = 1 << 20
     /// Stored bytes that one such transaction writes.
     static let stagedBatchByteCount = 8 << 20
 

@@ -91,7 +91,7 @@ extension BlobStore {
         var index = start
         while index < changes.count, index - start < countMax, !changes[index].isStaged {
             var cost = changes[index].bookkeepingCost
-            if let payload = changes[index].payload {
+            changes[index].forEachPayload { payload in
                 let chunkCost = payload.chunkCost
                 // Short ones are not worth a lookup.
                 if chunkCost <= Change.bookkeepingByteCount
@@ -129,7 +129,7 @@ extension BlobStore {
                 ? freeingRule(bootMilliseconds: side.bootMilliseconds) : nil
             let outcomes = try inTransaction(
                 growth: batch.growth, asOf: now,
-                isPublishing: batch.range.contains { changes[$0].isPublish }
+                isPublishing: batch.range.contains { changes[$0].needsRoom }
             ) { (transaction) throws(StoreError) in
                 var outcomes: [Outcome] = []
                 outcomes.reserveCapacity(batch.range.count)
@@ -154,82 +154,4 @@ extension BlobStore {
         }
         return outcomes
     }
-
-    /// Publishes a large blob: its chunks are written ahead, in several transactions under a number
-    /// that nothing refers to yet, and the last one makes them the notification's. What a crash
-    /// leaves of it is an orphan.
-    private func applyStaged(_ change: Change, asOf now: Timestamp) throws(StoreError) -> Outcome {
-        guard case .publish(let publication) = change else { return .notFound }
-        do throws(StoreError) {
-            try publication.check(asOf: now)
-            let payload = publication.payload
-            let number = try contains(payload.digest) ? nil : stage(payload, asOf: now)
-            let growth = Change.bookkeepingByteCount
-            return try inTransaction(growth: growth, asOf: now, isPublishing: true) {
-                (transaction) throws(StoreError) in
-                try transaction.apply(change, staged: number)
-            }
-        } catch {
-            if case .outcomeUnknown = error { throw error }
-            return .refused(error)
-        }
-    }
-
-    private func stage(_ payload: PreparedPayload, asOf now: Timestamp) throws(StoreError) -> UInt64
-    {
-        let batch = StoreLimits.stagedBatchByteCount / StoreLimits.chunkByteCountMax
-        var number: UInt64 = 0
-        var index = 0
-        while index < payload.checksums.count {
-            let growth = StoreLimits.stagedBatchByteCount + Change.bookkeepingByteCount
-            try inTransaction(growth: growth, asOf: now, isPublishing: true) {
-                (transaction) throws(StoreError) in
-                if index == 0 {
-                    number = transaction.takeBlobNumber(payload)
-                    try transaction.addOrphan(
-                        BlobReference(payload, number: number), state: .staged)
-                }
-                try transaction.writeChunks(
-                    of: payload, number: number, from: index, count: batch)
-            }
-            index += batch
-        }
-        return number
-    }
-}
-
-extension Change {
-    /// Pages of records, entries and branches that a change may copy, beside its chunks.
-    static let bookkeepingByteCount = 32 << 10
-    private static let bookkeepingPutCount = 8
-
-    var isPublish: Bool {
-        if case .publish = self { true } else { false }
-    }
-
-    /// What it stores; nil for one that stores nothing.
-    fileprivate var payload: PreparedPayload? {
-        guard case .publish(let publication) = self else { return nil }
-        return publication.payload
-    }
-
-    /// Whether its blob is large enough to be written ahead.
-    var isStaged: Bool {
-        guard let payload else { return false }
-        return payload.storedByteCount > StoreLimits.stagedByteCountMin
-    }
-
-    /// About what it puts into a transaction beside chunks.
-    fileprivate var bookkeepingCost: (puts: Int, bytes: Int) {
-        (
-            isPublish ? Self.bookkeepingPutCount : StoreLimits.partCountMax * 2,
-            Self.bookkeepingByteCount
-        )
-    }
-}
-
-extension PreparedPayload {
-    /// Bytes of pages that its chunks take, about: each fills its last one in part.
-    fileprivate var chunkCost: Int { storedByteCount + checksums.count * Self.pageByteCount }
-    private static let pageByteCount = 4_096
 }

@@ -1,8 +1,80 @@
 extension BlobStore {
-    /// Does one step of a long change, in one transaction; returns once it is on disk.
+    /// Does one step of a long change, in one transaction; returns once it is on disk. A step that
+    /// finds nothing to do writes and syncs nothing.
     ///
     /// - Returns: whether that was the last one.
+    /// - Throws: why it was refused, with what earlier steps did done: ``StoreError/invalid(_:)``,
+    ///   ``StoreError/unknownCategory(_:)``, ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
     public func advance(
         _ change: inout LongChange, asOf now: Timestamp
-    ) throws(StoreError) -> Bool { throw .notBuilt }
+    ) throws(StoreError) -> Bool {
+        precondition(!isReadOnly, "the store was opened for reading only")
+        let before = change
+        let (after, isDone) = try whileWriting { () throws(StoreError) in
+            try inShrinkingSteps(of: StoreLimits.longChangeStepCountMax) {
+                (countMax) throws(StoreError) in
+                var change = before
+                let growth = try growth(of: change, countMax: countMax)
+                let isDone = try inTransaction(
+                    growth: growth, asOf: now,
+                    isPublishing: change.needsRoom
+                ) { (transaction) throws(StoreError) in
+                    try transaction.advance(&change, countMax: countMax)
+                }
+                return (change, isDone)
+            }
+        }
+        change = after
+        return isDone
+    }
+
+    /// Applies one patch to all of an owner's notifications of a group, in as many transactions as
+    /// it takes (``advance(_:asOf:)``).
+    ///
+    /// - Returns: how many there are, and how many the patch changed.
+    @discardableResult
+    public func patchGroup(
+        _ group: String, of owner: String, _ patch: NotificationPatch, asOf now: Timestamp
+    ) throws(StoreError) -> LongChange {
+        try finish(.patchGroup(owner: owner, group: group, patch), asOf: now)
+    }
+
+    /// Removes all of an owner's notifications, in as many transactions as it takes
+    /// (``advance(_:asOf:)``). Who follows the owner's feed must read the history anew.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func deleteOwner(
+        _ owner: String, asOf now: Timestamp
+    ) throws(StoreError) -> LongChange {
+        try finish(.deleteOwner(owner), asOf: now)
+    }
+
+    /// Bytes that a step of at most `countMax` notifications may add to the file.
+    private func growth(of change: LongChange, countMax: Int) throws(StoreError) -> Int {
+        guard case .patchGroup(let owner, let group, let patch) = change.kind else { return 0 }
+        let count = try withSnapshot { (snapshot) throws(StoreError) in
+            var cursor = try snapshot.transaction.cursor(in: tables.index)
+            return try cursor.places(
+                from: IndexKeys.group(owner, group, change.position &+ 1),
+                upTo: IndexKeys.group(owner, group, .max), countMax: countMax
+            ).count
+        }
+        return count * Change.patch(patch).bookkeepingCost.bytes
+    }
+
+    private func finish(
+        _ change: LongChange, asOf now: Timestamp
+    ) throws(StoreError) -> LongChange {
+        var change = change
+        while try !advance(&change, asOf: now) {}
+        return change
+    }
+}
+
+extension LongChange {
+    /// Whether it is refused when there is no room.
+    fileprivate var needsRoom: Bool {
+        if case .patchGroup = kind { true } else { false }
+    }
 }

@@ -51,12 +51,15 @@ extension BlobStore {
         let result = try body(&transaction)
         // What changed nothing costs no sync: a delete of what is not there, a refused publish.
         guard transaction.isDirty else { return result }
+        let (owners, revision) = (transaction.touchedOwners, transaction.counters.revision)
         do throws(LMDBError) {
             try transaction.commit()
         } catch {
             throw failure(of: error, growth: growth)
         }
         space.coverLastPage()
+        // Not before: who is woken looks at once, and must find it.
+        if !owners.isEmpty { feedWatch.notify(owners, at: revision) }
         return result
     }
 

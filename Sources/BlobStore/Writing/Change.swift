@@ -22,9 +22,10 @@ public enum Change: Sendable {
 
 /// A part of a notification, to be stored.
 ///
-/// Publishing the part `payload` sets owner, message, rich type and expiry of the notification
-/// anew; named parts that are there stay. Publishing a named part to a notification that is there
-/// sets what is given and keeps the rest.
+/// Publishing the part `payload` sets message, rich type and expiry of the notification anew;
+/// named parts that are there stay, and so does everything else it says. Publishing a named part
+/// to a notification that is there sets what is given and keeps the rest. An owner stays where none
+/// is given, so that nothing falls out of a history by the way.
 public struct Publication: Sendable {
     /// The notification's id; nil to have the store assign the next decimal number that is free.
     public var id: String?
@@ -34,7 +35,8 @@ public struct Publication: Sendable {
     public var payload: PreparedPayload
     /// Its media type.
     public var mediaType: String
-    /// The user it is for.
+    /// The user it is for, 1…255 bytes; nil: who it is for already. Another one than that takes it
+    /// out of the one's history and into the other's.
     public var owner: String?
     /// A line of text to show.
     public var message: String?

@@ -24,21 +24,58 @@ extension ChangeTransaction {
             try write(entry, payload.digest)
             return entry.reference(payload.digest)
         }
+        try enter(payload, reference, staged: staged)
+        return reference
+    }
+
+    /// Counts one more reference to a blob that is stored.
+    ///
+    /// - Throws: ``StoreError/corrupt(_:)`` when it is not; ask first.
+    mutating func reference(
+        _ digest: Digest, until expiry: Timestamp
+    ) throws(StoreError) -> BlobReference {
+        guard var entry = try blobEntry(digest) else {
+            throw .corrupt("the blob entry of \(digest) is not there any more")
+        }
+        let blob = entry.reference(digest)
+        counters.bytesReferenced = try counters.bytesReferenced.changed(
+            by: blob.byteCount, "bytes referenced")
+        entry.referenceCount += 1
+        entry.expiryBound = max(entry.expiryBound, expiry)
+        try write(entry, digest)
+        return blob
+    }
+
+    /// Stores a blob that is not there and that nothing refers to yet.
+    mutating func store(
+        _ payload: PreparedPayload, heldUntil end: Timestamp, staged: UInt64?
+    ) throws(StoreError) -> BlobReference {
+        let blob = BlobReference(payload, number: staged ?? counters.nextBlobNumber)
+        let never = Timestamp(milliseconds: 0)
+        try write(
+            BlobEntry(blob, referenceCount: 0, expiryBound: never, heldUntil: end), blob.digest)
+        try enter(payload, blob, staged: staged)
+        return blob
+    }
+
+    /// Stores the chunks of a blob whose entry is new, and counts it.
+    private mutating func enter(
+        _ payload: PreparedPayload, _ blob: BlobReference, staged: UInt64?
+    ) throws(StoreError) {
         if let staged {
             try adopt(staged)
         } else {
             _ = takeBlobNumber(payload)
-            try writeChunks(of: payload, number: number)
+            try writeChunks(of: payload, number: blob.number)
         }
         counters.blobs += 1
-        counters.bytes = try counters.bytes.changed(by: reference.byteCount, "bytes")
+        counters.bytes = try counters.bytes.changed(by: blob.byteCount, "bytes")
         counters.bytesStored = try counters.bytesStored.changed(
-            by: reference.storedByteCount, "bytes stored")
-        return reference
+            by: blob.storedByteCount, "bytes stored")
     }
 
-    /// Counts one reference to `blob` less. The last one moves the blob to the orphans; its chunks
-    /// stay until nobody can be reading them.
+    /// Counts one reference to `blob` less. The last one moves the blob to the orphans, unless it
+    /// is held; its chunks stay until nobody can be reading them.
     mutating func release(_ blob: BlobReference) throws(StoreError) {
         guard var entry = try blobEntry(blob.digest), entry.number == blob.number,
             entry.referenceCount > 0
@@ -46,10 +83,15 @@ extension ChangeTransaction {
         counters.bytesReferenced = try counters.bytesReferenced.changed(
             by: -blob.byteCount, "bytes referenced")
         entry.referenceCount -= 1
-        if entry.referenceCount > 0 {
+        if entry.referenceCount > 0 || entry.heldUntil != nil {
             try write(entry, blob.digest)
-            return
+        } else {
+            try abandon(blob)
         }
+    }
+
+    /// Moves a blob that nothing keeps any more to the orphans.
+    mutating func abandon(_ blob: BlobReference) throws(StoreError) {
         let key = blob.digest.rawWords
         try transaction.remove(key.span.bytes, in: tables.blobs)
         counters.blobs = try counters.blobs.changed(by: -1, "blobs")
@@ -145,7 +187,7 @@ extension ChangeTransaction {
         return try transaction.insert(key.span.bytes, value.span.bytes, in: tables.blobs)
     }
 
-    private mutating func write(_ entry: BlobEntry, _ digest: Digest) throws(StoreError) {
+    mutating func write(_ entry: BlobEntry, _ digest: Digest) throws(StoreError) {
         let key = digest.rawWords
         let value = entry.words(digest: digest)
         try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.blobs)

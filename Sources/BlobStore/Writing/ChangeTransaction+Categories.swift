@@ -1,9 +1,54 @@
+internal import LMDB
+
 extension ChangeTransaction {
     mutating func setCategory(_ category: Category) throws(StoreError) -> Outcome {
-        throw .notBuilt
+        do throws(StoreError) {
+            try Rules.check(category: category.name)
+            try Rules.check(category.actions)
+        } catch {
+            return try Self.refused(error)
+        }
+        let key = IndexKeys.category(category.name)
+        let value = CategoryEntry.bytes(category, key: key)
+        let isThere = try transaction.get(key.span.bytes, in: tables.index) != nil
+        guard isThere || counters.categories < UInt64(StoreLimits.categoryCountMax) else {
+            return .refused(
+                Rules.refuse(
+                    .category,
+                    "\"\(category.name)\" would be one more than \(StoreLimits.categoryCountMax), which is the limit"
+                ))
+        }
+        if try !isStored(value, at: key) {
+            try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
+        }
+        if !isThere { counters.categories += 1 }
+        return .categorySet(category, created: !isThere)
     }
 
     mutating func removeCategory(_ name: String) throws(StoreError) -> Outcome {
-        throw .notBuilt
+        guard name.utf8.count <= StoreLimits.categoryByteCountMax else { return .notFound }
+        let key = IndexKeys.category(name)
+        guard try transaction.remove(key.span.bytes, in: tables.index) else { return .notFound }
+        counters.categories = try counters.categories.changed(by: -1, "categories")
+        return .deleted
+    }
+
+    /// A category; nil when there is none of that name. One lookup.
+    borrowing func category(_ name: String) throws(StoreError) -> Category? {
+        guard name.utf8.count <= StoreLimits.categoryByteCountMax else { return nil }
+        let key = IndexKeys.category(name)
+        guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
+            return nil
+        }
+        return try CategoryEntry.category(value, key: key.span.bytes)
+    }
+
+    private borrowing func isStored(
+        _ value: [UInt8], at key: [UInt8]
+    ) throws(StoreError) -> Bool {
+        guard let there = try transaction.get(key.span.bytes, in: tables.index) else {
+            return false
+        }
+        return there.isEqual(to: value.span.bytes)
     }
 }

@@ -1,5 +1,59 @@
+internal import LMDB
+
+// Blobs that are kept for a while without a reference, so that they can be stored before the
+// notifications that refer to them.
+
 extension ChangeTransaction {
-    mutating func hold(_ hold: BlobHold, staged: UInt64?) throws(StoreError) -> Outcome {
-        throw .notBuilt
+    mutating func hold(
+        _ hold: BlobHold, staged: [Digest: UInt64]
+    ) throws(StoreError) -> Outcome {
+        do throws(StoreError) {
+            try hold.check(asOf: now)
+        } catch {
+            return try Self.refused(error)
+        }
+        let digest = hold.payload.digest
+        guard var entry = try blobEntry(digest) else {
+            let blob = try store(hold.payload, heldUntil: hold.until, staged: staged[digest])
+            try noteHold(digest, from: nil, to: hold.until)
+            return .held(HeldBlob(blob: blob, until: hold.until), created: true)
+        }
+        let old = entry.heldUntil
+        let until = max(hold.until, old ?? hold.until)
+        if until != old {
+            entry.heldUntil = until
+            try write(entry, digest)
+            try noteHold(digest, from: old, to: until)
+        }
+        return .held(HeldBlob(blob: entry.reference(digest), until: until), created: false)
+    }
+
+    /// The hold that ends at `end` is over. A blob that nothing refers to is an orphan then.
+    mutating func endHold(_ digest: Digest, at end: Timestamp) throws(StoreError) {
+        guard var entry = try blobEntry(digest) else { return }
+        entry.heldUntil = nil
+        try noteHold(digest, from: end, to: nil)
+        if entry.referenceCount > 0 {
+            try write(entry, digest)
+        } else {
+            try abandon(entry.reference(digest))
+        }
+    }
+
+    /// Keeps the hold's end in the index, and the counter, in step with a blob's entry.
+    private mutating func noteHold(
+        _ digest: Digest, from old: Timestamp?, to new: Timestamp?
+    ) throws(StoreError) {
+        if let old {
+            let key = IndexKeys.holdEnd(old, digest)
+            try transaction.remove(key.span.bytes, in: tables.index)
+        }
+        if let new {
+            let key = IndexKeys.holdEnd(new, digest)
+            try transaction.set(key.span.bytes, to: RawSpan(), in: tables.index)
+        }
+        let difference = (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
+        guard difference != 0 else { return }
+        counters.heldBlobs = try counters.heldBlobs.changed(by: difference, "held blobs")
     }
 }

@@ -1,21 +1,213 @@
-// The only code that writes owners' keys.
+internal import LMDB
+
+// The only code that writes owners' keys. Whoever changes a record comes in by one of five
+// entrances, and the owner's history, feed and groups are in step with it at the commit.
 
 extension ChangeTransaction {
-    /// A record has come to its owner with its revision set: its place in history and feed, its
-    /// group's entry; the tombstone of an earlier one of its id goes.
-    mutating func noteArrival(_ record: Record) throws(StoreError) {}
+    /// A record has come to its owner, with its revision set: it gets its place in history and
+    /// feed, and in its group; the tombstone of an earlier one of its id goes.
+    ///
+    /// - Parameter expired: what it takes the place of, which nobody has swept: its places go
+    ///   without a tombstone.
+    mutating func noteArrival(
+        _ record: Record, after expired: Record? = nil
+    ) throws(StoreError) {
+        guard let owner = record.owner else { return }
+        if let expired {
+            try removePlaces(of: expired, owner)
+        } else {
+            try removeTombstone(of: record.id, owner)
+        }
+        try put(SequenceEntry([.history, .feed], id: record.id), owner, record.revision)
+        try putGroup(of: record, owner)
+        touch(owner)
+    }
 
-    /// A record of the same owner was changed: its place in the feed moves to the new revision.
-    mutating func noteChange(_ old: Record, to new: Record) throws(StoreError) {}
+    /// A record of the same owner was changed: its place in the feed moves to the new revision, its
+    /// place in the history stays.
+    mutating func noteChange(_ old: Record, to new: Record) throws(StoreError) {
+        guard let owner = new.owner else { return }
+        if old.sequence == old.revision {
+            try put(SequenceEntry(.history, id: old.id), owner, old.revision)
+        } else {
+            try removeSequence(owner, old.revision)
+        }
+        try put(SequenceEntry(.feed, id: new.id), owner, new.revision)
+        if !old.group.isSame(as: new.group) {
+            try removeGroup(of: old, owner)
+            try putGroup(of: new, owner)
+        }
+        touch(owner)
+    }
 
-    /// A record has left its owner with the present revision: a tombstone takes its place.
+    /// A record has left its owner with the present revision: a tombstone takes its place in the
+    /// feed.
+    ///
+    /// - Parameter device: who removed it.
     mutating func noteDeparture(
         _ record: Record, _ kind: SequenceEntry.Kind, device: String?
-    ) throws(StoreError) {}
+    ) throws(StoreError) {
+        guard let owner = record.owner else { return }
+        try removePlaces(of: record, owner)
+        let end = endOfRetention
+        let revision = counters.revision
+        try put(
+            SequenceEntry(kind, id: record.id, device: device, end: end), owner, revision)
+        let finder = IndexKeys.finder(owner, id: record.id)
+        try set(finder, to: FinderEntry(revision: revision).bytes(key: finder))
+        try set(IndexKeys.tombstoneEnd(end, owner, revision), to: [])
+        counters.tombstones += 1
+        touch(owner)
+    }
 
-    /// A tombstone's retention is over.
-    mutating func dropTombstone(owner: String, revision: UInt64) throws(StoreError) {}
+    /// A tombstone is not needed any more. Nobody is woken: who waits has read it.
+    mutating func dropTombstone(owner: String, revision: UInt64) throws(StoreError) {
+        guard let tombstone = try tombstone(owner, revision) else { return }
+        // A damaged store may have two tombstones of an id; the finder is of the later one.
+        if try tombstoneRevision(of: tombstone.id, owner) == revision {
+            try remove(IndexKeys.finder(owner, id: tombstone.id))
+        }
+        try remove(tombstone, owner, revision)
+    }
 
-    /// Everything of an owner up to the present revision is gone.
-    mutating func markAccount(_ owner: String) throws(StoreError) {}
+    /// Everything of an owner up to the present revision is gone, without tombstones: who read its
+    /// feed before must read the history anew.
+    mutating func markAccount(_ owner: String) throws(StoreError) {
+        let key = IndexKeys.mark(owner)
+        if let old = try accountMark(owner) { try remove(IndexKeys.markEnd(old.end, owner)) }
+        let mark = AccountMark(revision: counters.revision, end: endOfRetention)
+        try set(key, to: mark.bytes(key: key))
+        try set(IndexKeys.markEnd(mark.end, owner), to: [])
+        touch(owner)
+    }
+}
+
+// What is forgotten: tombstones and marks at the end of their retention, and all that an account
+// had.
+
+extension ChangeTransaction {
+    /// The retention of a tombstone is over: places in the feed before it are too old from now on.
+    mutating func forgetTombstone(owner: String, revision: UInt64) throws(StoreError) {
+        try dropTombstone(owner: owner, revision: revision)
+        counters.horizon = max(counters.horizon, revision)
+    }
+
+    /// The same for an account mark.
+    mutating func forgetMark(owner: String) throws(StoreError) {
+        guard let mark = try accountMark(owner) else { return }
+        try remove(IndexKeys.mark(owner))
+        try remove(IndexKeys.markEnd(mark.end, owner))
+        counters.horizon = max(counters.horizon, mark.revision)
+    }
+
+    /// An owner's account mark; nil when there is none.
+    borrowing func accountMark(_ owner: String) throws(StoreError) -> AccountMark? {
+        let key = IndexKeys.mark(owner)
+        guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
+            return nil
+        }
+        return try AccountMark(value, key: key.span.bytes)
+    }
+
+    /// The tombstone at a revision of an owner; nil when there is none.
+    borrowing func tombstone(
+        _ owner: String, _ revision: UInt64
+    ) throws(StoreError) -> SequenceEntry? {
+        guard let entry = try sequenceEntry(owner, revision), entry.kind != .live else {
+            return nil
+        }
+        return entry
+    }
+
+    /// Where the tombstone of an id stands; nil when there is none.
+    borrowing func tombstoneRevision(
+        of id: String, _ owner: String
+    ) throws(StoreError) -> UInt64? {
+        let key = IndexKeys.finder(owner, id: id)
+        guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
+            return nil
+        }
+        return try FinderEntry(value, key: key.span.bytes).revision
+    }
+
+    /// Takes a record out of its owner's history and feed, as if it had never been there.
+    mutating func removePlaces(of record: Record, _ owner: String) throws(StoreError) {
+        try removeSequence(owner, record.sequence)
+        if record.revision != record.sequence { try removeSequence(owner, record.revision) }
+        try removeGroup(of: record, owner)
+    }
+
+    /// What stands at a revision of an owner; nil when there is nothing.
+    borrowing func sequenceEntry(
+        _ owner: String, _ revision: UInt64
+    ) throws(StoreError) -> SequenceEntry? {
+        let key = IndexKeys.sequence(owner, revision)
+        guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
+            return nil
+        }
+        return try SequenceEntry(value, key: key.span.bytes)
+    }
+
+    private var endOfRetention: Timestamp {
+        let (end, isTooLate) = now.milliseconds.addingReportingOverflow(retentionMilliseconds)
+        let latest = StoreLimits.expiryMillisecondsMax
+        return Timestamp(milliseconds: isTooLate ? latest : min(max(0, end), latest))
+    }
+
+    private mutating func removeTombstone(of id: String, _ owner: String) throws(StoreError) {
+        guard let revision = try tombstoneRevision(of: id, owner) else { return }
+        try remove(IndexKeys.finder(owner, id: id))
+        guard let tombstone = try tombstone(owner, revision) else { return }
+        try remove(tombstone, owner, revision)
+    }
+
+    private mutating func remove(
+        _ tombstone: SequenceEntry, _ owner: String, _ revision: UInt64
+    ) throws(StoreError) {
+        try removeSequence(owner, revision)
+        if let end = tombstone.end { try remove(IndexKeys.tombstoneEnd(end, owner, revision)) }
+        counters.tombstones = try counters.tombstones.changed(by: -1, "tombstones")
+    }
+
+    private mutating func put(
+        _ entry: SequenceEntry, _ owner: String, _ revision: UInt64
+    ) throws(StoreError) {
+        let key = IndexKeys.sequence(owner, revision)
+        try set(key, to: entry.bytes(key: key))
+    }
+
+    private mutating func removeSequence(
+        _ owner: String, _ revision: UInt64
+    ) throws(StoreError) {
+        try remove(IndexKeys.sequence(owner, revision))
+    }
+
+    private mutating func putGroup(of record: Record, _ owner: String) throws(StoreError) {
+        guard let group = record.group else { return }
+        try set(IndexKeys.group(owner, group, record.sequence), to: [])
+    }
+
+    private mutating func removeGroup(of record: Record, _ owner: String) throws(StoreError) {
+        guard let group = record.group else { return }
+        try remove(IndexKeys.group(owner, group, record.sequence))
+    }
+
+    private mutating func set(_ key: [UInt8], to value: [UInt8]) throws(StoreError) {
+        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
+    }
+
+    private mutating func remove(_ key: [UInt8]) throws(StoreError) {
+        try transaction.remove(key.span.bytes, in: tables.index)
+    }
+
+    private mutating func touch(_ owner: String) {
+        // Many changes of one owner come one behind the other.
+        if let last = touchedOwners.last, last.isSame(as: owner) { return }
+        touchedOwners.append(owner)
+    }
+}
+
+extension Record {
+    /// The group of ``details``, without a copy of all of them.
+    fileprivate var group: String? { box?.value.group }
 }

@@ -3,11 +3,156 @@
 extension ChangeTransaction {
     mutating func publish(
         _ draft: NotificationDraft, staged: [Digest: UInt64]
-    ) throws(StoreError) -> Outcome { throw .notBuilt }
-
-    mutating func patch(_ patch: NotificationPatch) throws(StoreError) -> Outcome {
-        throw .notBuilt
+    ) throws(StoreError) -> Outcome {
+        let old = try existing(draft.id)
+        let live = live(old)
+        do throws(StoreError) {
+            try check(draft, live)
+        } catch {
+            return try Self.refused(error)
+        }
+        let id: String
+        if let given = draft.id { id = given } else { id = try takeNotificationID() }
+        var record = draft.record(id: id, asOf: now, replacing: live)
+        // References are made before those of the old one are dropped: it may be what keeps a blob.
+        for part in draft.parts {
+            let blob =
+                switch part.content {
+                case .payload(let payload):
+                    try reference(payload, until: record.expiresAt, staged: staged[payload.digest])
+                case .stored(let digest): try reference(digest, until: record.expiresAt)
+                }
+            record.parts.append(Part(name: part.name, mediaType: part.mediaType, blob: blob))
+        }
+        if let old {
+            for part in old.parts { try release(part.blob) }
+        }
+        try replace(old, by: &record)
+        return .published(record, created: live == nil)
     }
 
-    mutating func remove(_ removal: Removal) throws(StoreError) -> Outcome { throw .notBuilt }
+    /// Throws what a draft is refused for, with nothing changed.
+    borrowing func check(_ draft: NotificationDraft) throws(StoreError) {
+        try check(draft, live(try existing(draft.id)))
+    }
+
+    private borrowing func check(
+        _ draft: NotificationDraft, _ live: Record?
+    ) throws(StoreError) {
+        try draft.check(asOf: now)
+        try draft.condition.check(live)
+        if let category = draft.details.category { try checkStored(category) }
+        for part in draft.parts {
+            guard case .stored(let digest) = part.content else { continue }
+            guard try blobEntry(digest) != nil else { throw .unknownDigest(digest) }
+        }
+    }
+
+    mutating func patch(_ patch: NotificationPatch) throws(StoreError) -> Outcome {
+        let live = live(try existing(patch.id))
+        let record: Record
+        do throws(StoreError) {
+            try check(patch)
+            try patch.condition.check(live)
+            guard let live else { return .notFound }
+            record = try patch.applied(to: live)
+        } catch {
+            return try Self.refused(error)
+        }
+        guard let live else { return .notFound }
+        return try change(live, to: record, device: patch.device)
+    }
+
+    /// Throws what a patch is refused for, whatever it is of.
+    borrowing func check(_ patch: NotificationPatch) throws(StoreError) {
+        try patch.check(asOf: now)
+        if let category = patch.category.given { try checkStored(category) }
+    }
+
+    /// Stores what a patch made of `live`; nothing where that is the same.
+    mutating func change(
+        _ live: Record, to patched: Record, device: String?
+    ) throws(StoreError) -> Outcome {
+        guard !RecordEncoder.isSame(patched, live) else { return .unchanged(live) }
+        if patched.expiresAt > live.expiresAt {
+            for part in patched.parts { try extend(part.blob, until: patched.expiresAt) }
+        }
+        var record = patched
+        record.setDevice(device)
+        try replace(live, by: &record)
+        return .changed(record)
+    }
+
+    mutating func remove(_ removal: Removal) throws(StoreError) -> Outcome {
+        let live = live(try existing(removal.id))
+        do throws(StoreError) {
+            try Rules.check(device: removal.device)
+            try removal.condition.check(live)
+        } catch {
+            return try Self.refused(error)
+        }
+        guard let live else { return .notFound }
+        try remove(live, .deleted, device: removal.device)
+        return .deleted
+    }
+
+    /// The record of an id that may be none that any could have.
+    borrowing func existing(_ id: String?) throws(StoreError) -> Record? {
+        guard let id, !id.isEmpty, id.utf8.count <= StoreLimits.idByteCountMax else { return nil }
+        return try record(id)
+    }
+
+    /// One that has expired counts as not there.
+    borrowing func live(_ record: Record?) -> Record? {
+        guard let record, record.expiresAt > now else { return nil }
+        return record
+    }
+
+    borrowing func checkStored(_ category: String) throws(StoreError) {
+        guard try self.category(category) != nil else { throw .unknownCategory(category) }
+    }
+
+    /// The outcome of a change that is refused for what it says. What the store itself has come to
+    /// ends the transaction.
+    static func refused(_ error: StoreError) throws(StoreError) -> Outcome {
+        switch error {
+        case .invalid, .preconditionFailed, .unknownCategory, .unknownDigest, .digestMismatch,
+            .unknownAction, .responseConflict:
+            return .refused(error)
+        default: throw error
+        }
+    }
+
+    /// The next decimal number that no notification has.
+    mutating func takeNotificationID() throws(StoreError) -> String {
+        while true {
+            let id = String(counters.nextNotificationNumber)
+            counters.nextNotificationNumber += 1
+            if try record(id) == nil { return id }
+        }
+    }
+}
+
+extension RecordEncoder {
+    /// Whether two records of one id are stored alike, whoever made them what they are, and when.
+    static func isSame(_ record: Record, _ other: Record) -> Bool {
+        var record = record
+        record.revision = other.revision
+        record.setDevice(other.box?.value.device)
+        return bytes(record) == bytes(other)
+    }
+}
+
+extension Record {
+    /// Sets ``details``' device, without making any for one that has none.
+    mutating func setDevice(_ device: String?) {
+        guard !(box?.value.device).isSame(as: device) else { return }
+        details.device = device
+    }
+
+    /// Sets ``details``' sequence likewise; 0: the record's own revision.
+    mutating func setSequence(_ sequence: UInt64) {
+        guard (box?.value.sequence ?? 0) != sequence else { return }
+        details.sequence = sequence
+    }
 }

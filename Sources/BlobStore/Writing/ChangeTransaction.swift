@@ -9,6 +9,10 @@ struct ChangeTransaction: ~Copyable {
     var counters: Counters
     let tables: Tables
     let now: Timestamp
+    /// How long tombstones and account marks are kept.
+    let retentionMilliseconds: Int64
+    /// Owners whose feeds have changed, most of them once.
+    var touchedOwners: [String] = []
 
     init(_ store: BlobStore, asOf now: Timestamp) throws(StoreError) {
         let begun = try Self.begin(store.environment)
@@ -16,6 +20,7 @@ struct ChangeTransaction: ~Copyable {
         transaction = begun
         tables = store.tables
         self.now = now
+        retentionMilliseconds = store.options.tombstoneRetentionMilliseconds
     }
 
     private static func begin(_ environment: Environment) throws(StoreError) -> WriteTransaction {
@@ -56,11 +61,13 @@ struct ChangeTransaction: ~Copyable {
         return try view.record(id: id)
     }
 
-    /// Puts `record` in the place of `old`, with the next revision.
+    /// Puts `record` in the place of `old`, with the next revision, and into its owner's history
+    /// and feed.
     mutating func replace(_ old: Record?, by record: inout Record) throws(StoreError) {
         counters.revision += 1
         record.revision = counters.revision
         record.parts = RecordEncoder.sorted(record.parts)
+        try moveInIndex(old, to: &record)
         if let old, old.expiresAt != record.expiresAt {
             let key = Keys.expiry(old.expiresAt, old.id)
             try transaction.remove(key.span.bytes, in: tables.index)
@@ -70,6 +77,11 @@ struct ChangeTransaction: ~Copyable {
             try transaction.set(key.span.bytes, to: RawSpan(), in: tables.index)
         }
         let value = RecordEncoder.bytes(record)
+        guard value.count <= StoreLimits.recordByteCountMax else {
+            throw Rules.refuse(
+                .record,
+                "has \(value.count) bytes; the limit is \(StoreLimits.recordByteCountMax)")
+        }
         try transaction.set(
             record.id.utf8.span.bytes, to: value.span.bytes, in: tables.notifications)
         if old == nil { counters.notifications += 1 }
@@ -77,8 +89,18 @@ struct ChangeTransaction: ~Copyable {
             by: record.parts.count - (old?.parts.count ?? 0), "parts")
     }
 
-    /// Removes a notification with everything it refers to.
-    mutating func remove(_ record: Record) throws(StoreError) {
+    /// Removes a notification with everything it refers to. Its owner hears of it.
+    ///
+    /// - Parameter device: who removed it.
+    mutating func remove(
+        _ record: Record, _ kind: SequenceEntry.Kind, device: String?
+    ) throws(StoreError) {
+        try drop(record)
+        if record.owner != nil { try noteDeparture(record, kind, device: device) }
+    }
+
+    /// Removes a notification with everything it refers to, and leaves it in the index.
+    mutating func drop(_ record: Record) throws(StoreError) {
         for part in record.parts { try release(part.blob) }
         try transaction.remove(record.id.utf8.span.bytes, in: tables.notifications)
         let key = Keys.expiry(record.expiresAt, record.id)
@@ -86,6 +108,34 @@ struct ChangeTransaction: ~Copyable {
         counters.revision += 1
         counters.notifications = try counters.notifications.changed(by: -1, "notifications")
         counters.parts = try counters.parts.changed(by: -record.parts.count, "parts")
+    }
+
+    /// Keeps owners' histories and feeds in step with a record that takes the place of another.
+    private mutating func moveInIndex(
+        _ old: Record?, to record: inout Record
+    ) throws(StoreError) {
+        guard let owner = record.owner else {
+            record.setSequence(0)
+            if let old, old.owner != nil { try noteMove(of: old, by: record) }
+            return
+        }
+        let stays = old?.owner.map { $0.isSame(as: owner) } ?? false
+        if stays, let old, old.expiresAt > now {
+            record.setSequence(old.sequence)
+            return try noteChange(old, to: record)
+        }
+        record.setSequence(0)
+        if let old, old.owner != nil, !stays { try noteMove(of: old, by: record) }
+        try noteArrival(record, after: stays ? old : nil)
+    }
+
+    /// An owner has lost a notification to another, or to nobody.
+    private mutating func noteMove(of old: Record, by record: Record) throws(StoreError) {
+        if old.expiresAt > now {
+            try noteDeparture(old, .deleted, device: record.box?.value.device)
+        } else {
+            try noteDeparture(old, .expired, device: nil)
+        }
     }
 }
 

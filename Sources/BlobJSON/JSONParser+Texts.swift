@@ -1,0 +1,131 @@
+extension JSONParser {
+    /// A string at `index`, which is at its opening quote; without its escapes.
+    mutating func string(_ bytes: RawSpan) throws(JSONError) -> String {
+        index += 1
+        var start = index
+        // Most strings have no escape: they are made of the bytes as they lie there.
+        var unescaped: [UInt8] = []
+        while let byte = peek(bytes) {
+            switch byte {
+            case UInt8(ascii: "\""):
+                let end = index
+                index += 1
+                guard !unescaped.isEmpty else { return Self.text(bytes, start, upTo: end) }
+                Self.append(bytes, start, upTo: end, to: &unescaped)
+                return String(decoding: unescaped, as: UTF8.self)
+            case UInt8(ascii: "\\"):
+                Self.append(bytes, start, upTo: index, to: &unescaped)
+                try escape(bytes, to: &unescaped)
+                start = index
+            case 0..<0x20:
+                throw wrong(bytes, "a control character in a string must be escaped")
+            default: index += 1
+            }
+        }
+        throw wrong(bytes, "a string does not end")
+    }
+
+    /// An escape at `index`, which is at its backslash.
+    private mutating func escape(
+        _ bytes: RawSpan, to out: inout [UInt8]
+    ) throws(JSONError) {
+        index += 1
+        switch peek(bytes) {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"):
+            out.append(bytes.byte(index))
+        case UInt8(ascii: "b"): out.append(0x08)
+        case UInt8(ascii: "f"): out.append(0x0C)
+        case UInt8(ascii: "n"): out.append(0x0A)
+        case UInt8(ascii: "r"): out.append(0x0D)
+        case UInt8(ascii: "t"): out.append(0x09)
+        case UInt8(ascii: "u"):
+            index += 1
+            out.append(contentsOf: try scalar(bytes).utf8)
+            return
+        case nil: throw wrong(bytes, "a string does not end")
+        default: throw wrong(bytes, "there is no such escape")
+        }
+        index += 1
+    }
+
+    /// Four digits behind `\u`, and for half of a surrogate pair the other half's escape too.
+    private mutating func scalar(_ bytes: RawSpan) throws(JSONError) -> Unicode.Scalar {
+        let start = index
+        let first = try unit(bytes)
+        // Neither half of a pair is a scalar by itself.
+        if let scalar = Unicode.Scalar(first) { return scalar }
+        if first & 0xFC00 == 0xD800, peek(bytes) == UInt8(ascii: "\\") {
+            index += 1
+            if peek(bytes) == UInt8(ascii: "u") {
+                index += 1
+                let second = try unit(bytes)
+                let both = 0x10000 + (first & 0x3FF) << 10 + second & 0x3FF
+                if second & 0xFC00 == 0xDC00, let scalar = Unicode.Scalar(both) { return scalar }
+            }
+        }
+        index = start
+        throw wrong(bytes, "half of a surrogate pair stands alone")
+    }
+
+    /// Four hexadecimal digits.
+    private mutating func unit(_ bytes: RawSpan) throws(JSONError) -> UInt32 {
+        var value: UInt32 = 0
+        for _ in 0..<4 {
+            let digit: UInt8
+            switch peek(bytes) {
+            case let byte? where byte >= 0x30 && byte <= 0x39: digit = byte - 0x30
+            case let byte? where byte | 0x20 >= 0x61 && byte | 0x20 <= 0x66:
+                digit = byte | 0x20 - 0x61 + 10
+            default: throw wrong(bytes, "four hexadecimal digits are expected behind \\u")
+            }
+            value = value << 4 | UInt32(digit)
+            index += 1
+        }
+        return value
+    }
+
+    /// A number at `index`, which is at its first character.
+    mutating func number(_ bytes: RawSpan) throws(JSONError) -> JSONNumber {
+        let start = index
+        if peek(bytes) == UInt8(ascii: "-") { index += 1 }
+        if peek(bytes) == UInt8(ascii: "0") {
+            index += 1
+            if isDigit(bytes) { throw wrong(bytes, "a number may not begin with 0 and go on") }
+        } else {
+            try digits(bytes)
+        }
+        if peek(bytes) == UInt8(ascii: ".") {
+            index += 1
+            try digits(bytes)
+        }
+        if let byte = peek(bytes), byte | 0x20 == UInt8(ascii: "e") {
+            index += 1
+            if let sign = peek(bytes), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
+                index += 1
+            }
+            try digits(bytes)
+        }
+        return JSONNumber(checked: Self.text(bytes, start, upTo: index))
+    }
+
+    /// One digit or more.
+    private mutating func digits(_ bytes: RawSpan) throws(JSONError) {
+        guard isDigit(bytes) else { throw wrong(bytes, "a number lacks a digit") }
+        while isDigit(bytes) { index += 1 }
+    }
+
+    private func isDigit(_ bytes: RawSpan) -> Bool {
+        guard let byte = peek(bytes) else { return false }
+        return byte >= 0x30 && byte <= 0x39
+    }
+
+    private static func text(_ bytes: RawSpan, _ lower: Int, upTo upper: Int) -> String {
+        bytes.extracting(lower..<upper).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static func append(
+        _ bytes: RawSpan, _ lower: Int, upTo upper: Int, to out: inout [UInt8]
+    ) {
+        bytes.extracting(lower..<upper).withUnsafeBytes { out.append(contentsOf: $0) }
+    }
+}

@@ -1,0 +1,230 @@
+extension JSONValue {
+    /// Parses one value with blanks around it, and nothing else (RFC 8259). A byte order mark is
+    /// not a blank.
+    ///
+    /// Looks at each byte a bounded number of times and allocates what it returns; never deeper in
+    /// recursion than the limit of levels.
+    ///
+    /// - Throws: what is wrong first, and where. Length and UTF-8 are looked at before the rest.
+    public static func parse(
+        _ bytes: RawSpan, limits: JSONLimits = JSONLimits()
+    ) throws(JSONError) -> JSONValue {
+        guard bytes.byteCount <= limits.byteCountMax else {
+            throw JSONError(
+                kind: .tooLong, offset: limits.byteCountMax,
+                description:
+                    "the JSON is \(bytes.byteCount) bytes long; the limit is \(limits.byteCountMax)"
+            )
+        }
+        do throws(Unicode.UTF8.ValidationError) {
+            _ = try UTF8Span(validating: Span<UInt8>(_bytes: bytes))
+        } catch {
+            let offset = error.byteOffsets.lowerBound
+            throw JSONError(
+                kind: .notUTF8, offset: offset,
+                description: "the JSON is not UTF-8 at byte \(offset)")
+        }
+        var parser = JSONParser(limits)
+        parser.skipBlanks(bytes)
+        let value = try parser.value(bytes)
+        parser.skipBlanks(bytes)
+        guard parser.index == bytes.byteCount else {
+            throw parser.wrong(bytes, "nothing may follow the value")
+        }
+        return value
+    }
+}
+
+/// A place in a text that is being parsed. The text is UTF-8 already; strings and numbers are in
+/// files of their own.
+struct JSONParser {
+    /// The next byte.
+    var index = 0
+    private var depth = 0
+    private var memberCount = 0
+    private let depthMax: Int
+    private let memberCountMax: Int
+
+    init(_ limits: JSONLimits) {
+        depthMax = min(limits.depthMax, JSONLimits.depthLargest)
+        memberCountMax = limits.memberCountMax
+    }
+
+    /// A value at `index`.
+    mutating func value(_ bytes: RawSpan) throws(JSONError) -> JSONValue {
+        switch peek(bytes) {
+        case UInt8(ascii: "{"): return .object(try object(bytes))
+        case UInt8(ascii: "["): return .array(try array(bytes))
+        case UInt8(ascii: "\""): return .string(try string(bytes))
+        case UInt8(ascii: "-"), .some(UInt8(ascii: "0")...UInt8(ascii: "9")):
+            return .number(try number(bytes))
+        case UInt8(ascii: "t"):
+            try literal(bytes, "true")
+            return .bool(true)
+        case UInt8(ascii: "f"):
+            try literal(bytes, "false")
+            return .bool(false)
+        case UInt8(ascii: "n"):
+            try literal(bytes, "null")
+            return .null
+        default: throw wrong(bytes, "a value is expected")
+        }
+    }
+
+    private mutating func object(_ bytes: RawSpan) throws(JSONError) -> [JSONMember] {
+        try enter()
+        var members: [JSONMember] = []
+        var names = MemberNames()
+        index += 1
+        skipBlanks(bytes)
+        while peek(bytes) != UInt8(ascii: "}") || !members.isEmpty {
+            let start = index
+            guard peek(bytes) == UInt8(ascii: "\"") else {
+                throw wrong(bytes, "a member's name in quotes is expected")
+            }
+            let name = try string(bytes)
+            guard names.insert(name, besides: members) else {
+                throw JSONError(
+                    kind: .duplicateKey, offset: start,
+                    description:
+                        "the key \(Self.excerpt(name)) is given twice in one object, at byte \(start)"
+                )
+            }
+            skipBlanks(bytes)
+            guard peek(bytes) == UInt8(ascii: ":") else {
+                throw wrong(bytes, "a colon is expected behind a member's name")
+            }
+            index += 1
+            skipBlanks(bytes)
+            try count()
+            members.append(JSONMember(name, try value(bytes)))
+            guard try goesOn(bytes, until: UInt8(ascii: "}"), "a comma or } is expected") else {
+                break
+            }
+        }
+        leave()
+        return members
+    }
+
+    private mutating func array(_ bytes: RawSpan) throws(JSONError) -> [JSONValue] {
+        try enter()
+        var elements: [JSONValue] = []
+        index += 1
+        skipBlanks(bytes)
+        while peek(bytes) != UInt8(ascii: "]") || !elements.isEmpty {
+            try count()
+            elements.append(try value(bytes))
+            guard try goesOn(bytes, until: UInt8(ascii: "]"), "a comma or ] is expected") else {
+                break
+            }
+        }
+        leave()
+        return elements
+    }
+
+    /// Behind a member or an element: moves past a comma and the blanks around it; false when the
+    /// closing bracket is there instead.
+    private mutating func goesOn(
+        _ bytes: RawSpan, until bracket: UInt8, _ expectation: String
+    ) throws(JSONError) -> Bool {
+        skipBlanks(bytes)
+        if peek(bytes) == bracket { return false }
+        guard peek(bytes) == UInt8(ascii: ",") else { throw wrong(bytes, expectation) }
+        index += 1
+        skipBlanks(bytes)
+        return true
+    }
+
+    private mutating func literal(_ bytes: RawSpan, _ word: StaticString) throws(JSONError) {
+        for offset in 0..<word.utf8CodeUnitCount {
+            guard peek(bytes) == word.withUTF8Buffer({ $0[offset] }) else {
+                throw wrong(bytes, "a value is expected; \(word) is not written like this")
+            }
+            index += 1
+        }
+    }
+
+    private mutating func enter() throws(JSONError) {
+        depth += 1
+        guard depth <= depthMax else {
+            throw JSONError(
+                kind: .tooDeep, offset: index,
+                description:
+                    "arrays and objects are nested deeper than \(depthMax) levels at byte \(index)")
+        }
+    }
+
+    /// Moves past the closing bracket.
+    private mutating func leave() {
+        depth -= 1
+        index += 1
+    }
+
+    private mutating func count() throws(JSONError) {
+        memberCount += 1
+        guard memberCount <= memberCountMax else {
+            throw JSONError(
+                kind: .tooMany, offset: index,
+                description:
+                    "there are more than \(memberCountMax) members and elements at byte \(index)")
+        }
+    }
+
+    // Bytes.
+
+    /// The byte at `index`; nil at the end.
+    @inline(__always)
+    func peek(_ bytes: RawSpan) -> UInt8? {
+        index < bytes.byteCount ? bytes.byte(index) : nil
+    }
+
+    mutating func skipBlanks(_ bytes: RawSpan) {
+        while index < bytes.byteCount {
+            switch bytes.byte(index) {
+            case 0x20, 0x09, 0x0A, 0x0D: index += 1
+            default: return
+            }
+        }
+    }
+
+    /// The error of a text that breaks the grammar at `index`.
+    func wrong(_ bytes: RawSpan, _ what: String) -> JSONError {
+        let place = index < bytes.byteCount ? "at byte \(index)" : "at the end, byte \(index)"
+        return JSONError(kind: .syntax, offset: index, description: "\(what) \(place)")
+    }
+
+    /// A name for an error's words: in quotes, about 64 bytes of it.
+    private static func excerpt(_ name: String) -> String {
+        let byteCountMax = 64
+        guard name.utf8.count > byteCountMax else { return "\"\(name)\"" }
+        return "\"\(String(decoding: name.utf8.prefix(byteCountMax), as: UTF8.self))…\""
+    }
+}
+
+/// The names of an object's members so far, by their bytes.
+struct MemberNames {
+    /// Few names are compared one by one; many are hashed, with the process's own seed, so that
+    /// nobody can choose names that all fall together.
+    private static let comparedCountMax = 8
+    private var hashed: Set<[UInt8]> = []
+
+    /// Notes a name; false when one of `members`, which are those noted before, has it.
+    mutating func insert(_ name: String, besides members: [JSONMember]) -> Bool {
+        guard members.count >= Self.comparedCountMax else {
+            return !members.contains { $0.name.utf8.elementsEqual(name.utf8) }
+        }
+        if hashed.isEmpty {
+            for member in members { hashed.insert(Array(member.name.utf8)) }
+        }
+        return hashed.insert(Array(name.utf8)).inserted
+    }
+}
+
+extension RawSpan {
+    /// The byte at `offset`, which the caller has checked to be within the span; the standard
+    /// library checks it again.
+    @inline(__always)
+    func byte(_ offset: Int) -> UInt8 {
+        unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+    }
+}

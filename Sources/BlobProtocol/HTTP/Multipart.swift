@@ -1,0 +1,304 @@
+/// Takes a `multipart/form-data` body apart (RFC 7578; RFC 2046, section 5.1) as it comes, in pieces
+/// of any size. It holds no bytes: files are handed out where they lie.
+public struct MultipartParser: Sendable {
+    /// What stands at the start of the bytes.
+    public enum Step: Sendable, Hashable {
+        /// Nothing that can be told without more bytes.
+        case needsMore
+        /// A part begins.
+        case part(MultipartHead)
+        /// Bytes of the part, within those that were given; never empty.
+        case bytes(Slice)
+        /// The part has ended.
+        case partEnd
+        /// The last part has ended. What follows says nothing; `next` passes over it.
+        case end
+    }
+
+    private enum State {
+        /// Before the first delimiter.
+        case preamble
+        /// Behind a delimiter, on its line.
+        case delimiter
+        /// At the head of a part.
+        case head
+        /// Behind the head's last field line: at the empty line, or at a delimiter when the part has
+        /// no bytes and not even that line.
+        case emptyLine
+        case body
+        case epilogue
+    }
+
+    private var state = State.preamble
+    /// CR LF, two hyphens and the boundary.
+    private let delimiter: [UInt8]
+    /// Bytes of a preamble, of blanks, of a head that was looked at, or of an epilogue.
+    private var count = 0
+    /// Lines of a head that was looked at.
+    private var lineCount = 0
+
+    /// A parser at the start of a body.
+    public init(boundary: [UInt8]) {
+        delimiter = Array("\r\n--".utf8) + boundary
+    }
+
+    /// Whether the last delimiter has been read. A body that ends before is cut off.
+    public var isComplete: Bool { state == .epilogue }
+
+    /// The boundary that a Content-Type `multipart/form-data` names: 1…70 bytes that may stand in
+    /// one, the last no blank (RFC 2046, section 5.1.1). Throws `bad_multipart`.
+    public static func boundary(of contentType: RawSpan) throws(ProtocolError) -> [UInt8] {
+        var parameters = MediaParameters(contentType)
+        guard parameters.type.of(contentType).equalsIgnoringCase("multipart/form-data") else {
+            throw ProtocolError(.badMultipart, "the media type is not multipart/form-data")
+        }
+        var boundary: [UInt8]?
+        while let parameter = try parameters.next(contentType) {
+            guard parameter.name.of(contentType).equalsIgnoringCase("boundary") else { continue }
+            guard boundary == nil else {
+                throw ProtocolError(.badMultipart, "the media type gives two boundaries")
+            }
+            boundary = parameter.value
+        }
+        guard let boundary, !boundary.isEmpty else {
+            throw ProtocolError(.badMultipart, "the media type gives no boundary")
+        }
+        let max = WireLimits.boundaryByteCountMax
+        guard boundary.count <= max else {
+            throw ProtocolError(
+                .badMultipart,
+                "the boundary is \(boundary.count) bytes long; the limit is \(max)", limit: max)
+        }
+        guard boundary.allSatisfy(isBoundary), boundary.last != 0x20 else {
+            throw ProtocolError(
+                .badMultipart,
+                "the boundary \(boundary.span.bytes.excerpt()) has a character that none may have, or ends in a blank"
+            )
+        }
+        return boundary
+    }
+
+    /// RFC 2046's bchars.
+    private static func isBoundary(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x20: true
+        // ' ( ) + , - . / : = ? _
+        case 0x27, 0x28, 0x29, 0x2B...0x2F, 0x3A, 0x3D, 0x3F, 0x5F: true
+        default: false
+        }
+    }
+
+    /// What stands at the start of `bytes`, and how many of them belong to it. Bytes that are not
+    /// consumed must come again with more behind them; after anything but `needsMore` call again
+    /// with the rest at once. There are never more than 8 KiB with which it still needs more.
+    ///
+    /// Throws `bad_multipart`, and `bad_media_type` for a part's; the rest of the body means
+    /// nothing then. The steps are the same however the body is cut, but for how a part's bytes are
+    /// shared among them.
+    public mutating func next(
+        _ bytes: RawSpan
+    ) throws(ProtocolError) -> (step: Step, consumed: Int) {
+        switch state {
+        case .preamble: try preamble(bytes)
+        case .delimiter: try delimiterLine(bytes)
+        case .head: try head(bytes)
+        case .emptyLine: emptyLine(bytes)
+        case .body: body(bytes)
+        case .epilogue: try epilogue(bytes)
+        }
+    }
+
+    // What comes before, between and behind the parts.
+
+    private mutating func preamble(
+        _ bytes: RawSpan
+    ) throws(ProtocolError) -> (step: Step, consumed: Int) {
+        // At the very start the delimiter has no line before it that its CR LF could end.
+        if count == 0 {
+            let matched = bytes.matchingByteCount(
+                delimiter.span.bytes.extracting(droppingFirst: 2), at: 0)
+            if matched == delimiter.count - 2 {
+                state = .delimiter
+                return try delimiterLine(bytes, from: matched)
+            }
+            if matched == bytes.byteCount { return (.needsMore, 0) }
+        }
+        let found = find(bytes)
+        try advance(found.offset, "before the first part")
+        guard found.isWhole else { return (.needsMore, found.offset) }
+        (state, count) = (.delimiter, 0)
+        return try delimiterLine(bytes, from: found.offset + delimiter.count)
+    }
+
+    /// The rest of a delimiter's line: two hyphens make it the last one; else blanks and a line end
+    /// follow.
+    private mutating func delimiterLine(
+        _ bytes: RawSpan, from start: Int = 0
+    ) throws(ProtocolError) -> (step: Step, consumed: Int) {
+        var index = start
+        if count == 0, index < bytes.byteCount, bytes.byte(index) == UInt8(ascii: "-") {
+            guard index + 1 < bytes.byteCount else { return (.needsMore, index) }
+            guard bytes.byte(index + 1) == UInt8(ascii: "-") else { throw Self.badLine }
+            state = .epilogue
+            return (.end, index + 2)
+        }
+        while index < bytes.byteCount, Token.isBlank(bytes.byte(index)) {
+            index += 1
+            count += 1
+            let max = WireLimits.multipartBlankByteCountMax
+            guard count <= max else {
+                throw ProtocolError(
+                    .badMultipart, "more than \(max) blanks follow a boundary", limit: max)
+            }
+        }
+        guard index < bytes.byteCount else { return (.needsMore, index) }
+        guard bytes.byte(index) == 0x0D else { throw Self.badLine }
+        guard index + 1 < bytes.byteCount else { return (.needsMore, index) }
+        guard bytes.byte(index + 1) == 0x0A else { throw Self.badLine }
+        (state, count, lineCount) = (.head, 0, 0)
+        return try head(bytes, from: index + 2)
+    }
+
+    private mutating func epilogue(
+        _ bytes: RawSpan
+    ) throws(ProtocolError) -> (step: Step, consumed: Int) {
+        try advance(bytes.byteCount, "behind the last part")
+        return (.end, bytes.byteCount)
+    }
+
+    /// Counts what is passed over.
+    private mutating func advance(_ byteCount: Int, _ place: String) throws(ProtocolError) {
+        count += byteCount
+        let max = WireLimits.multipartPreambleByteCountMax
+        guard count <= max else {
+            throw ProtocolError(
+                .badMultipart, "there are more than \(max) bytes \(place)", limit: max)
+        }
+    }
+
+    private static let badLine = ProtocolError(
+        .badMultipart, "a boundary is followed neither by -- nor by the end of its line")
+
+    // A part.
+
+    /// Looks for the empty line, from where it looked last; then reads all lines before it.
+    private mutating func head(
+        _ bytes: RawSpan, from start: Int = 0
+    ) throws(ProtocolError) -> (step: Step, consumed: Int) {
+        guard start + count <= bytes.byteCount else { return (.needsMore, start) }
+        var lineStart = true
+        if count > 0 { lineStart = bytes.byte(start + count - 1) == 0x0A }
+        while start + count < bytes.byteCount {
+            let index = start + count
+            let byte = bytes.byte(index)
+            if byte == 0x0D {
+                guard index + 1 < bytes.byteCount else { break }
+                guard bytes.byte(index + 1) == 0x0A else { throw Self.badHead }
+                if lineStart {
+                    let head = try MultipartHead(bytes.extracting(start..<index))
+                    (state, count) = (.emptyLine, 0)
+                    return (.part(head), index)
+                }
+                try countLine()
+                count += 2
+                lineStart = true
+            } else {
+                guard Token.isFieldContent(byte) else { throw Self.badHead }
+                if lineStart, Token.isBlank(byte) { throw Self.badHead }
+                count += 1
+                lineStart = false
+            }
+            let max = WireLimits.multipartHeadByteCountMax
+            guard count <= max else {
+                throw ProtocolError(
+                    .badMultipart, "the head of a part is longer than \(max) bytes", limit: max)
+            }
+        }
+        return (.needsMore, start)
+    }
+
+    private mutating func countLine() throws(ProtocolError) {
+        lineCount += 1
+        let max = WireLimits.multipartHeadLineCountMax
+        guard lineCount <= max else {
+            throw ProtocolError(
+                .badMultipart, "the head of a part has more than \(max) lines", limit: max)
+        }
+    }
+
+    private static let badHead = ProtocolError(
+        .badMultipart,
+        "the head of a part has a bare CR or LF, a line that goes on in the next, or a control character"
+    )
+
+    /// A part without bytes may end right behind its field lines: the delimiter's CR LF is then the
+    /// empty line too.
+    private mutating func emptyLine(_ bytes: RawSpan) -> (step: Step, consumed: Int) {
+        let matched = bytes.matchingByteCount(delimiter.span.bytes, at: 0)
+        if matched == delimiter.count { return endPart(at: 0) }
+        if matched == bytes.byteCount { return (.needsMore, 0) }
+        state = .body
+        let rest = body(bytes.extracting(droppingFirst: 2))
+        switch rest.step {
+        case .bytes(let slice):
+            return (.bytes(Slice(offset: slice.offset + 2, count: slice.count)), rest.consumed + 2)
+        default: return (rest.step, rest.consumed + 2)
+        }
+    }
+
+    private mutating func body(_ bytes: RawSpan) -> (step: Step, consumed: Int) {
+        let found = find(bytes)
+        if found.offset > 0 {
+            return (.bytes(Slice(offset: 0, count: found.offset)), found.offset)
+        }
+        return found.isWhole ? endPart(at: 0) : (.needsMore, 0)
+    }
+
+    private mutating func endPart(at offset: Int) -> (step: Step, consumed: Int) {
+        (state, count) = (.delimiter, 0)
+        return (.partEnd, offset + delimiter.count)
+    }
+
+    /// Where the delimiter begins, or where bytes begin that may become one with more behind them,
+    /// or the end.
+    ///
+    /// Looks for CR, eight bytes at a time. A delimiter has one only at its start, so that no byte
+    /// is compared more than twice.
+    private func find(_ bytes: RawSpan) -> (offset: Int, isWhole: Bool) {
+        let delimiter = delimiter.span.bytes
+        var index = bytes.firstCR(from: 0)
+        while index < bytes.byteCount {
+            let matched = bytes.matchingByteCount(delimiter, at: index)
+            if matched == delimiter.byteCount { return (index, true) }
+            if index + matched == bytes.byteCount { return (index, false) }
+            index = bytes.firstCR(from: index + matched)
+        }
+        return (index, false)
+    }
+}
+
+extension RawSpan {
+    /// How many bytes from `offset` on are those at the start of `other`.
+    fileprivate func matchingByteCount(_ other: RawSpan, at offset: Int) -> Int {
+        let most = Swift.min(other.byteCount, byteCount - offset)
+        var count = 0
+        while count < most, byte(offset + count) == other.byte(count) { count += 1 }
+        return count
+    }
+
+    /// The position of the first CR from `offset` on; the end when there is none.
+    fileprivate func firstCR(from offset: Int) -> Int {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        var index = offset
+        while index &+ 8 <= byteCount {
+            // The byte that is a CR becomes 0, and only below a 0 can a byte under 0x80 borrow: the
+            // lowest bit found is the first CR's.
+            let other = integer(index, as: UInt64.self) ^ (0x0D &* ones)
+            let zeros = (other &- ones) & ~other & (0x80 &* ones)
+            if zeros != 0 { return index + zeros.trailingZeroBitCount / 8 }
+            index &+= 8
+        }
+        while index < byteCount, byte(index) != 0x0D { index += 1 }
+        return index
+    }
+}

@@ -1,0 +1,160 @@
+/// The head of one part of a multipart body.
+public struct MultipartHead: Sendable, Hashable {
+    /// The field's name, without the quotes it stood in; at least one byte. Not checked otherwise.
+    public var name: [UInt8]
+    /// The media type, which keeps to the syntax; nil when none was said.
+    public var mediaType: [UInt8]?
+
+    /// A head.
+    public init(name: [UInt8], mediaType: [UInt8]? = nil) {
+        self.name = name
+        self.mediaType = mediaType
+    }
+
+    /// Reads the field lines of a head, each with its CR LF, without the empty line (RFC 7578,
+    /// section 4). Line ends and sizes have been checked.
+    init(_ bytes: RawSpan) throws(ProtocolError) {
+        var name: [UInt8]?
+        var start = 0
+        while start < bytes.byteCount {
+            var end = start
+            while bytes.byte(end) != 0x0D { end += 1 }
+            let (field, value) = try Self.field(bytes.extracting(start..<end))
+            let line = bytes.extracting(start..<end)
+            let fieldName = field.of(line)
+            if fieldName.equalsIgnoringCase("content-disposition") {
+                guard name == nil else { throw Self.twice("Content-Disposition") }
+                name = try Self.name(value.of(line))
+            } else if fieldName.equalsIgnoringCase("content-type") {
+                guard mediaType == nil else { throw Self.twice("Content-Type") }
+                try MediaType.check(value.of(line))
+                mediaType = value.of(line).array()
+            } else if fieldName.equalsIgnoringCase("content-transfer-encoding") {
+                try Self.checkEncoding(value.of(line))
+            }
+            start = end + 2
+        }
+        guard let name else {
+            throw ProtocolError(.badMultipart, "a part's head lacks Content-Disposition")
+        }
+        self.name = name
+    }
+
+    /// `name: value` without the blanks around the value.
+    private static func field(
+        _ line: RawSpan
+    ) throws(ProtocolError) -> (name: Slice, value: Slice) {
+        var index = 0
+        guard Token.skip(line, &index), index < line.byteCount,
+            line.byte(index) == UInt8(ascii: ":")
+        else {
+            throw ProtocolError(
+                .badMultipart, "the line \(line.excerpt()) of a part's head is no field")
+        }
+        let value = Token.trimmed(line, Slice(index + 1, upTo: line.byteCount))
+        return (Slice(offset: 0, count: index), value)
+    }
+
+    /// The name in `form-data; name="…"`. A file's name, and whatever else there is, is not heeded.
+    private static func name(_ value: RawSpan) throws(ProtocolError) -> [UInt8] {
+        var parameters = MediaParameters(value)
+        guard parameters.type.of(value).equalsIgnoringCase("form-data") else {
+            throw ProtocolError(
+                .badMultipart, "a part's Content-Disposition is not form-data")
+        }
+        var name: [UInt8]?
+        while let parameter = try parameters.next(value) {
+            guard parameter.name.of(value).equalsIgnoringCase("name") else { continue }
+            guard name == nil else {
+                throw ProtocolError(.badMultipart, "a part's head gives two names")
+            }
+            name = parameter.value
+        }
+        guard let name, !name.isEmpty else {
+            throw ProtocolError(.badMultipart, "a part's head gives no name")
+        }
+        return name
+    }
+
+    /// Only what leaves the bytes as they are is taken (RFC 7578, section 4.7).
+    private static func checkEncoding(_ value: RawSpan) throws(ProtocolError) {
+        guard
+            value.equalsIgnoringCase("binary") || value.equalsIgnoringCase("8bit")
+                || value.equalsIgnoringCase("7bit")
+        else {
+            throw ProtocolError(
+                .badMultipart,
+                "a part has the Content-Transfer-Encoding \(value.excerpt()); 7bit, 8bit and binary are taken"
+            )
+        }
+    }
+
+    private static func twice(_ field: StaticString) -> ProtocolError {
+        ProtocolError(.badMultipart, "a part's head has \(field) twice")
+    }
+}
+
+/// A value like `type; name=token; other="quoted \" string"` (RFC 9110, section 5.6.6), taken apart
+/// from the left.
+struct MediaParameters {
+    /// What stands before the first semicolon, without blanks.
+    let type: Slice
+    private var index: Int
+
+    init(_ value: RawSpan) {
+        var index = 0
+        while index < value.byteCount, value.byte(index) != UInt8(ascii: ";") { index += 1 }
+        type = Token.trimmed(value, Slice(offset: 0, count: index))
+        self.index = index
+    }
+
+    /// The next parameter, its value without quotes and escapes; nil at the end. Throws
+    /// `bad_multipart` for what is none.
+    mutating func next(
+        _ value: RawSpan
+    ) throws(ProtocolError) -> (name: Slice, value: [UInt8])? {
+        while true {
+            Token.skipBlanks(value, &index)
+            guard index < value.byteCount else { return nil }
+            guard value.byte(index) == UInt8(ascii: ";") else { throw Self.malformed(value) }
+            index += 1
+            Token.skipBlanks(value, &index)
+            // "type; " with nothing behind is allowed by the grammar.
+            if index == value.byteCount || value.byte(index) == UInt8(ascii: ";") { continue }
+            let start = index
+            guard Token.skip(value, &index) else { throw Self.malformed(value) }
+            let name = Slice(start, upTo: index)
+            guard index < value.byteCount, value.byte(index) == UInt8(ascii: "=") else {
+                throw Self.malformed(value)
+            }
+            index += 1
+            let first = index
+            if Token.skip(value, &index) {
+                return (name, value.extracting(first..<index).array())
+            }
+            guard Token.skipQuoted(value, &index) else { throw Self.malformed(value) }
+            return (name, Self.unquoted(value.extracting((first + 1)..<(index - 1))))
+        }
+    }
+
+    /// A quoted string's text: a backslash makes the next `"` or `\` part of it. Before anything
+    /// else it is itself, as browsers and curl write it.
+    private static func unquoted(_ text: RawSpan) -> [UInt8] {
+        var out: [UInt8] = []
+        var index = 0
+        while index < text.byteCount {
+            if text.byte(index) == UInt8(ascii: "\\"), index + 1 < text.byteCount {
+                let next = text.byte(index + 1)
+                if next == UInt8(ascii: "\"") || next == UInt8(ascii: "\\") { index += 1 }
+            }
+            out.append(text.byte(index))
+            index += 1
+        }
+        return out
+    }
+
+    private static func malformed(_ value: RawSpan) -> ProtocolError {
+        ProtocolError(
+            .badMultipart, "\(value.excerpt()) is not of the form type; name=value")
+    }
+}

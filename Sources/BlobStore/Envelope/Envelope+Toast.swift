@@ -1,0 +1,31 @@
+extension Envelope {
+    /// A toast with one text, whose launch argument names the notification.
+    init(toast text: String, id: String) {
+        let launch = Self.escaped("richId=\(id)")
+        let xml =
+            "<toast launch=\"\(launch)\"><visual><binding template=\"ToastGeneric\">"
+            + "<text>\(Self.escaped(text))</text></binding></visual></toast>"
+        self.init(mediaType: "text/xml", bytes: Array(xml.utf8))
+    }
+
+    /// A text for an element or a quoted attribute (XML 1.0, sections 2.2 to 2.4). Line ends are
+    /// references, which no reader makes other blanks of; what XML cannot have becomes U+FFFD.
+    private static func escaped(_ text: String) -> String {
+        var out = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": out += "&amp;"
+            case "<": out += "&lt;"
+            case ">": out += "&gt;"
+            case "\"": out += "&quot;"
+            case "'": out += "&apos;"
+            case "\t": out += "&#9;"
+            case "\n": out += "&#10;"
+            case "\r": out += "&#13;"
+            case "\u{0}"..<" ", "\u{FFFE}", "\u{FFFF}": out += "\u{FFFD}"
+            default: out.unicodeScalars.append(scalar)
+            }
+        }
+        return out
+    }
+}

@@ -1,0 +1,52 @@
+/// Which of an owner's notifications.
+public struct HistoryQuery: Sendable, Hashable {
+    /// How many at the most, 1…1,000; what is beyond counts as the nearest of them.
+    public var limit = 100
+    /// Those older than this place.
+    public var before: HistoryToken?
+    /// Only read ones, or only unread ones.
+    public var isRead: Bool?
+    /// Only those with this state.
+    public var actionState: ActionState?
+    /// Only those of this group.
+    public var group: String?
+
+    /// All.
+    public init() {}
+}
+
+/// A place in an owner's history. It belongs to one owner of one store.
+public struct HistoryToken: Sendable, Hashable {
+    let sequence: UInt64
+
+    /// Bytes of its text.
+    public static let textByteCount = PlaceText.characterCount
+
+    private static let label = "blobd history 1"
+
+    init(sequence: UInt64) { self.sequence = sequence }
+
+    /// Reads a text; nil when it is none, or belongs to another owner or store. One SHA-256.
+    public init?(_ text: RawSpan, owner: RawSpan, store: StoreID) {
+        guard
+            let (sequence, _) = PlaceText.read(text, label: Self.label, owner: owner, store: store)
+        else { return nil }
+        self.sequence = sequence
+    }
+
+    /// Appends the text: 32 characters of base64url. One SHA-256.
+    public func append(owner: RawSpan, store: StoreID, to out: inout [UInt8]) {
+        PlaceText.append(sequence, 0, label: Self.label, owner: owner, store: store, to: &out)
+    }
+}
+
+/// A stretch of an owner's history, newest first, without what has expired.
+public struct HistoryPage: Sendable {
+    /// At most as many as were asked for.
+    public var records: [Record]
+    /// Where to go on; nil at the end. A page may have fewer than the limit and yet not be the
+    /// last.
+    public var next: HistoryToken?
+    /// The place in the feed that fits: whoever goes on from the first page's misses nothing.
+    public var cursor: FeedCursor
+}

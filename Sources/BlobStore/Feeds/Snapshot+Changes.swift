@@ -1,0 +1,132 @@
+internal import LMDB
+
+extension Snapshot {
+    /// Changes of an owner's notifications behind `start`, in the order of their commits, each
+    /// notification once, with its latest change.
+    ///
+    /// One seek, then one lookup for each notification that is there, all past what is remembered
+    /// for fetches. Looks at ``StoreLimits/feedEntriesLookedAtMax`` entries and copies about
+    /// ``StoreLimits/pageByteCountMax`` bytes of records at the most. No clock is asked: what has
+    /// expired is there until it is swept, and then comes once more, as expired.
+    ///
+    /// - Parameters:
+    ///   - owner: as UTF-8. One that has nothing has an empty feed.
+    ///   - limit: changes at the most, 1…1,000; what is beyond counts as the nearest of them.
+    /// - Throws: ``StoreError/resync`` when deletions may have been forgotten since, or the place
+    ///   is ahead of the store: read the history anew and go on from its cursor.
+    ///   ``StoreError/corrupt(_:)``; ``StoreError/cannotOpen(path:reason:)`` where a store of an
+    ///   older format was opened for reading only.
+    public borrowing func changes(
+        of owner: RawSpan, from start: FeedStart, limit: Int
+    ) throws(StoreError) -> FeedPage {
+        try requireFeeds()
+        let counters = try counters()
+        let place = try place(of: owner, from: start, counters)
+        var page = FeedPage(
+            changes: [], next: FeedCursor(position: counters.revision, base: 0), hasMore: false,
+            revision: counters.revision)
+        // Nothing is behind the last change, so this is also right for what begins there.
+        let (first, overflow) = place.position.addingReportingOverflow(1)
+        guard !overflow, Self.mayBeOwner(owner) else { return page }
+        let limit = min(max(limit, 1), StoreLimits.feedPageLimitMax)
+        var walk = try OwnerWalk(self, prefix: IndexKeys.prefix(.sequence, owner))
+        var byteCount = 0
+        var lookedAt = 0
+        var last = place.position
+        var isThere = try walk.seek(first)
+        while isThere {
+            guard page.changes.count < limit, byteCount < StoreLimits.pageByteCountMax,
+                lookedAt < StoreLimits.feedEntriesLookedAtMax
+            else {
+                page.next = FeedCursor(position: last, base: place.base)
+                page.hasMore = true
+                break
+            }
+            lookedAt += 1
+            last = walk.number
+            let entry = try walk.entry()
+            // What was gone already when the reader began was never told to it.
+            let isOld = entry.kind != .live && last <= place.base
+            if entry.places.contains(.feed), !isOld {
+                let cursor = FeedCursor(position: last, base: place.base)
+                let (change, count) = try walk.change(entry, at: last, cursor)
+                page.changes.append(change)
+                byteCount += count
+            }
+            isThere = try walk.next()
+        }
+        return page
+    }
+
+    /// Where to begin, once it is clear that nothing behind it was forgotten.
+    private borrowing func place(
+        of owner: RawSpan, from start: FeedStart, _ counters: Counters
+    ) throws(StoreError) -> FeedCursor {
+        let cursor =
+            switch start {
+            case .beginning: FeedCursor(position: 0, base: counters.revision)
+            case .latest: FeedCursor(position: counters.revision, base: 0)
+            case .after(let cursor): cursor
+            }
+        let known = max(cursor.position, cursor.base)
+        // Ahead of the store: it was put back from a copy.
+        guard known <= counters.revision else { throw .resync }
+        guard known >= counters.horizon else { throw .resync }
+        if let mark = try accountMark(of: owner), known < mark.revision { throw .resync }
+        return cursor
+    }
+
+    private borrowing func accountMark(of owner: RawSpan) throws(StoreError) -> AccountMark? {
+        guard Self.mayBeOwner(owner) else { return nil }
+        let key = IndexKeys.prefix(.mark, owner)
+        var cursor = try transaction.cursor(in: store.tables.index)
+        guard try cursor.seek(key.span.bytes), cursor.key.isEqual(to: key.span.bytes) else {
+            return nil
+        }
+        return try AccountMark(cursor.value, key: cursor.key)
+    }
+
+    /// Whether an owner may be called so. Others have nothing, and their keys might be taken for
+    /// somebody else's.
+    static func mayBeOwner(_ owner: RawSpan) -> Bool {
+        guard owner.byteCount <= StoreLimits.ownerByteCountMax else { return false }
+        for offset in 0..<owner.byteCount where owner.byte(at: offset) == 0 { return false }
+        return true
+    }
+
+    /// Refuses what a store of an older format that was opened for reading cannot answer.
+    borrowing func requireFeeds() throws(StoreError) {
+        guard store.hasFeeds else {
+            throw .cannotOpen(
+                path: store.directory,
+                reason: "format version 1 keeps no feeds; open it once for writing")
+        }
+    }
+}
+
+extension OwnerWalk {
+    /// What a place in the feed says, and how many bytes of a record were copied for it.
+    @_lifetime(self: copy self)
+    fileprivate mutating func change(
+        _ entry: SequenceEntry, at revision: UInt64, _ cursor: FeedCursor
+    ) throws(StoreError) -> (FeedChange, Int) {
+        let kind: FeedChange.Kind
+        switch entry.kind {
+        case .deleted: kind = .deleted
+        case .expired: kind = .expired
+        case .live:
+            guard let (record, byteCount) = try record(entry.id), record.revision == revision
+            else {
+                throw .corrupt("change \(revision) of notification \(entry.id) is not its latest")
+            }
+            let change = FeedChange(
+                kind: record.sequence == revision ? .published : .updated, id: entry.id,
+                revision: revision, device: record.details.device, record: record, cursor: cursor)
+            return (change, byteCount)
+        }
+        let change = FeedChange(
+            kind: kind, id: entry.id, revision: revision, device: entry.device, record: nil,
+            cursor: cursor)
+        return (change, 0)
+    }
+}

@@ -1,0 +1,94 @@
+internal import LMDB
+
+extension Snapshot {
+    /// An owner's notifications, newest first by when they came to it; expired ones are left out.
+    ///
+    /// One seek, then one lookup for each notification, two of a group's, all past what is
+    /// remembered for fetches. Looks at ``StoreLimits/historyEntriesLookedAtMax`` entries and
+    /// copies about ``StoreLimits/pageByteCountMax`` bytes of records at the most, so a page may
+    /// have fewer than the limit, or none, and yet not be the last.
+    ///
+    /// - Parameter owner: as UTF-8. One that has nothing has an empty history.
+    /// - Throws: ``StoreError/corrupt(_:)``; ``StoreError/cannotOpen(path:reason:)`` where a store
+    ///   of an older format was opened for reading only.
+    public borrowing func history(
+        of owner: RawSpan, _ query: HistoryQuery, asOf now: Timestamp
+    ) throws(StoreError) -> HistoryPage {
+        try requireFeeds()
+        let revision = try counters().revision
+        var page = HistoryPage(
+            records: [], next: nil, cursor: FeedCursor(position: revision, base: 0))
+        guard Self.mayBeOwner(owner), query.mayMatch else { return page }
+        let limit = min(max(query.limit, 1), StoreLimits.feedPageLimitMax)
+        let sequencePrefix = IndexKeys.prefix(.sequence, owner)
+        // Walks the group's members where one is named, and finds each among all.
+        var all = try OwnerWalk(self, prefix: sequencePrefix)
+        var walk = try OwnerWalk(
+            self, prefix: query.group.map { IndexKeys.groupPrefix(owner, $0) } ?? sequencePrefix)
+        var byteCount = 0
+        var lookedAt = 0
+        var last: UInt64 = 0
+        var isThere = try walk.seek(below: query.before?.sequence ?? .max)
+        while isThere {
+            guard page.records.count < limit, byteCount < StoreLimits.pageByteCountMax,
+                lookedAt < StoreLimits.historyEntriesLookedAtMax
+            else {
+                page.next = HistoryToken(sequence: last)
+                break
+            }
+            lookedAt += 1
+            last = walk.number
+            let found =
+                query.group == nil
+                ? try walk.historyRecord() : try all.historyRecord(of: last)
+            if let (record, count) = found, record.expiresAt > now, query.matches(record) {
+                page.records.append(record)
+                byteCount += count
+            }
+            isThere = try walk.previous()
+        }
+        return page
+    }
+}
+
+extension HistoryQuery {
+    /// A group that no notification can have has no members.
+    fileprivate var mayMatch: Bool {
+        guard let group else { return true }
+        return group.utf8.count <= StoreLimits.groupByteCountMax && !group.utf8.contains(0)
+    }
+
+    fileprivate func matches(_ record: Record) -> Bool {
+        guard isRead != nil || actionState != nil else { return true }
+        let details = record.details
+        return (isRead ?? details.isRead) == details.isRead
+            && (actionState ?? details.actionState) == details.actionState
+    }
+}
+
+extension OwnerWalk {
+    /// The record whose place in the history `sequence` is.
+    @_lifetime(self: copy self)
+    fileprivate mutating func historyRecord(
+        of sequence: UInt64
+    ) throws(StoreError) -> (record: Record, byteCount: Int)? {
+        guard try seek(sequence), number == sequence, let found = try historyRecord() else {
+            throw .corrupt("a member of a group, \(sequence), is not in its owner's history")
+        }
+        return found
+    }
+
+    /// The record whose place in the history the walk stands at; nil where it stands at a place in
+    /// the feed alone.
+    @_lifetime(self: copy self)
+    fileprivate mutating func historyRecord()
+        throws(StoreError) -> (record: Record, byteCount: Int)?
+    {
+        let entry = try entry()
+        guard entry.places.contains(.history) else { return nil }
+        guard let found = try record(entry.id), found.record.sequence == number else {
+            throw .corrupt("notification \(entry.id) has no place in its owner's history")
+        }
+        return found
+    }
+}

@@ -1,0 +1,43 @@
+/// That everything of an owner up to a revision was removed at once, without a tombstone for each:
+/// whoever read its feed before must read the history anew. The value of a key
+/// ``IndexKeys/mark(_:)``.
+struct AccountMark: Equatable {
+    /// Places in the feed before this one are refused.
+    var revision: UInt64
+    /// When its retention ends.
+    var end: Timestamp
+
+    static let byteCount = 24
+    private static let checkedByteCount = 16
+
+    init(revision: UInt64, end: Timestamp) {
+        self.revision = revision
+        self.end = end
+    }
+
+    /// Reads and checks a value.
+    init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
+        guard value.byteCount == Self.byteCount,
+            value.integer(at: Self.checkedByteCount, as: UInt32.self)
+                == Self.checksum(key: key, value.extracting(first: Self.checkedByteCount))
+        else { throw .corrupt("an account mark") }
+        revision = value.integer(at: 0)
+        end = Timestamp(milliseconds: value.integer(at: 8))
+    }
+
+    /// The value's 24 bytes under `key`.
+    func bytes(key: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(revision)
+        bytes.appendLittleEndian(end.milliseconds)
+        bytes.appendLittleEndian(Self.checksum(key: key.span.bytes, bytes.span.bytes))
+        bytes.appendLittleEndian(UInt32(0))
+        return bytes
+    }
+
+    private static func checksum(key: RawSpan, _ bytes: RawSpan) -> UInt32 {
+        var checksum = Checksum(key)
+        checksum.update(bytes)
+        return checksum.value
+    }
+}

@@ -1,0 +1,162 @@
+internal import BlobJSON
+
+/// The fields of a record that say more than its owner and its texts; a record without details has
+/// none of them.
+enum DetailsFields {
+    private static let stateByteCount = 8
+    private static let responseHeaderByteCount = 20
+    private static let staysOnScreen: UInt8 = 1
+
+    // MARK: Writing
+
+    /// The fields of `details`, in the order of their tags. What says nothing is left out.
+    ///
+    /// - Parameter revision: the record's; a sequence that is the same is not written.
+    static func bytes(_ details: NotificationDetails, revision: UInt64) -> [UInt8] {
+        var bytes: [UInt8] = []
+        append(.category, details.category, to: &bytes)
+        append(.group, details.group, to: &bytes)
+        let state = state(details)
+        if state.contains(where: { $0 != 0 }) { append(.state, state, to: &bytes) }
+        if let actions = details.actions {
+            var list: [UInt8] = []
+            ActionList.append(actions, to: &list)
+            append(.actions, list, to: &bytes)
+        }
+        if let data = details.data { append(.data, data.bytes, to: &bytes) }
+        append(.device, details.device, to: &bytes)
+        if details.sequence != 0, details.sequence != revision {
+            var sequence: [UInt8] = []
+            sequence.appendLittleEndian(details.sequence)
+            append(.sequence, sequence, to: &bytes)
+        }
+        if !details.responses.isEmpty {
+            append(.responses, responses(details.responses), to: &bytes)
+        }
+        return bytes
+    }
+
+    private static func append(_ field: RecordField, _ text: String?, to bytes: inout [UInt8]) {
+        if let text { append(field, Array(text.utf8), to: &bytes) }
+    }
+
+    private static func append(_ field: RecordField, _ value: [UInt8], to bytes: inout [UInt8]) {
+        bytes.appendLittleEndian(field.rawValue)
+        bytes.appendLittleEndian(UInt16(0))
+        bytes.appendLittleEndian(UInt32(value.count))
+        bytes.append(contentsOf: value)
+    }
+
+    private static func state(_ details: NotificationDetails) -> [UInt8] {
+        var bytes: [UInt8] = [
+            details.isRead ? 1 : 0, details.actionState.rawValue, details.priority.rawValue, 0,
+        ]
+        bytes.appendLittleEndian(details.displayTTLSeconds)
+        return bytes
+    }
+
+    private static func responses(_ responses: [RecordedResponse]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for response in responses {
+            let key = response.key ?? ""
+            let device = response.device ?? ""
+            bytes.appendLittleEndian(response.at.milliseconds)
+            bytes.appendLittleEndian(response.revision)
+            bytes.append(response.staysOnScreen ? staysOnScreen : 0)
+            bytes.append(UInt8(key.utf8.count))
+            bytes.append(UInt8(response.action.utf8.count))
+            bytes.append(UInt8(device.utf8.count))
+            bytes.append(contentsOf: key.utf8)
+            bytes.append(contentsOf: response.action.utf8)
+            bytes.append(contentsOf: device.utf8)
+        }
+        return bytes
+    }
+
+    // MARK: Reading
+
+    /// Takes over what `value` says.
+    ///
+    /// - Parameter revision: the record's.
+    /// - Returns: false when it is not what the field has.
+    static func read(
+        _ field: RecordField, _ value: RawSpan, revision: UInt64,
+        into details: inout NotificationDetails
+    ) -> Bool {
+        switch field {
+        case .owner, .message, .richType: return false
+        case .category:
+            details.category = text(value, byteCountMax: StoreLimits.categoryByteCountMax)
+            return details.category != nil
+        case .group:
+            details.group = text(value, byteCountMax: StoreLimits.groupByteCountMax)
+            return details.group != nil
+        case .state: return readState(value, into: &details)
+        case .actions:
+            details.actions = ActionList.actions(value)
+            return details.actions != nil
+        case .data:
+            guard value.byteCount > 0, value.byteCount <= StoreLimits.dataByteCountMax else {
+                return false
+            }
+            details.data = JSONFragment(checked: value.array)
+            return true
+        case .device:
+            details.device = text(value, byteCountMax: StoreLimits.deviceByteCountMax)
+            return details.device != nil
+        case .sequence:
+            guard value.byteCount == 8 else { return false }
+            details.sequence = value.integer(at: 0)
+            return details.sequence > 0 && details.sequence <= revision
+        case .responses: return readResponses(value, into: &details)
+        }
+    }
+
+    private static func text(_ value: RawSpan, byteCountMax: Int) -> String? {
+        value.byteCount > 0 && value.byteCount <= byteCountMax ? value.string : nil
+    }
+
+    private static func readState(
+        _ value: RawSpan, into details: inout NotificationDetails
+    ) -> Bool {
+        guard value.byteCount == stateByteCount, value.byte(at: 0) <= 1,
+            let actionState = ActionState(rawValue: value.byte(at: 1)),
+            let priority = NotificationPriority(rawValue: value.byte(at: 2))
+        else { return false }
+        details.isRead = value.byte(at: 0) == 1
+        details.actionState = actionState
+        details.priority = priority
+        details.displayTTLSeconds = value.integer(at: 4)
+        return true
+    }
+
+    private static func readResponses(
+        _ value: RawSpan, into details: inout NotificationDetails
+    ) -> Bool {
+        var offset = 0
+        while offset < value.byteCount {
+            guard value.byteCount - offset >= responseHeaderByteCount,
+                details.responses.count < StoreLimits.responseCountMax
+            else { return false }
+            let flags = value.byte(at: offset + 16)
+            let keyEnd = offset + responseHeaderByteCount + Int(value.byte(at: offset + 17))
+            let actionEnd = keyEnd + Int(value.byte(at: offset + 18))
+            let end = actionEnd + Int(value.byte(at: offset + 19))
+            guard end <= value.byteCount, actionEnd > keyEnd, flags <= staysOnScreen else {
+                return false
+            }
+            let key = value.extracting(offset + responseHeaderByteCount..<keyEnd)
+            let device = value.extracting(actionEnd..<end)
+            details.responses.append(
+                RecordedResponse(
+                    action: value.extracting(keyEnd..<actionEnd).string,
+                    key: key.isEmpty ? nil : key.string,
+                    device: device.isEmpty ? nil : device.string,
+                    at: Timestamp(milliseconds: value.integer(at: offset)),
+                    revision: value.integer(at: offset + 8),
+                    staysOnScreen: flags == staysOnScreen))
+            offset = end
+        }
+        return !details.responses.isEmpty
+    }
+}

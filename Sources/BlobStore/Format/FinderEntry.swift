@@ -1,0 +1,35 @@
+/// Where the tombstone of an id stands among its owner's entries. The value of a key
+/// ``IndexKeys/finder(_:id:)``.
+struct FinderEntry: Equatable {
+    /// The tombstone's revision.
+    var revision: UInt64
+
+    static let byteCount = 16
+    private static let checkedByteCount = 8
+
+    init(revision: UInt64) { self.revision = revision }
+
+    /// Reads and checks a value.
+    init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
+        guard value.byteCount == Self.byteCount,
+            value.integer(at: Self.checkedByteCount, as: UInt32.self)
+                == Self.checksum(key: key, value.extracting(first: Self.checkedByteCount))
+        else { throw .corrupt("an entry that finds a tombstone") }
+        revision = value.integer(at: 0)
+    }
+
+    /// The value's 16 bytes under `key`.
+    func bytes(key: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(revision)
+        bytes.appendLittleEndian(Self.checksum(key: key.span.bytes, bytes.span.bytes))
+        bytes.appendLittleEndian(UInt32(0))
+        return bytes
+    }
+
+    private static func checksum(key: RawSpan, _ bytes: RawSpan) -> UInt32 {
+        var checksum = Checksum(key)
+        checksum.update(bytes)
+        return checksum.value
+    }
+}

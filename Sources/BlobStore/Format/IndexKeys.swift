@@ -1,0 +1,159 @@
+internal import Crypto
+
+/// Keys of the index (LMDB table `expiry`): what ends when, what owners have, and categories.
+/// `docs/FORMAT.md` draws them.
+///
+/// Owners have no control characters, so the byte 00 behind one ends it, and no owner's prefix
+/// begins another's. The longest key has 395 bytes; LMDB takes 511.
+enum IndexKeys {
+    /// The first byte of times: the years until 9999 leave the first two bytes 00.
+    static let timesPrefix: UInt8 = 0
+    /// The first byte of owners' keys.
+    static let ownersPrefix: UInt8 = 1
+    /// The first byte of categories' keys.
+    static let categoriesPrefix: UInt8 = 2
+
+    /// Where what ends stands in the key of a time.
+    static let timeByteCount = 8
+    /// Bytes of an id's hash in a finder's key.
+    static let finderHashByteCount = 16
+
+    /// An owner's keys of one kind begin with this.
+    static func prefix(_ kind: OwnerKey.Kind, _ owner: RawSpan) -> [UInt8] {
+        var key: [UInt8] = []
+        key.reserveCapacity(owner.byteCount + 11)
+        key.append(ownersPrefix)
+        owner.withUnsafeBytes { key.append(contentsOf: $0) }
+        key.append(0)
+        key.append(kind.rawValue)
+        return key
+    }
+
+    /// A group's members begin with this.
+    static func groupPrefix(_ owner: RawSpan, _ group: String) -> [UInt8] {
+        var key = prefix(.group, owner)
+        key.append(contentsOf: group.utf8)
+        key.append(0)
+        return key
+    }
+
+    /// A place in an owner's history, in the feed, or both.
+    static func sequence(_ owner: String, _ revision: UInt64) -> [UInt8] {
+        var key = prefix(.sequence, owner.utf8.span.bytes)
+        key.appendBigEndian(revision)
+        return key
+    }
+
+    /// A member of a group, by its place in the history.
+    static func group(_ owner: String, _ group: String, _ sequence: UInt64) -> [UInt8] {
+        var key = groupPrefix(owner.utf8.span.bytes, group)
+        key.appendBigEndian(sequence)
+        return key
+    }
+
+    /// What finds the tombstone of an id. By a hash, since owner and id together would be longer
+    /// than LMDB's keys may be.
+    static func finder(_ owner: String, id: String) -> [UInt8] {
+        var key = prefix(.finder, owner.utf8.span.bytes)
+        key.append(contentsOf: finderHash(id))
+        return key
+    }
+
+    /// The first 16 bytes of an id's SHA-256.
+    static func finderHash(_ id: String) -> [UInt8] {
+        var hash = SHA256()
+        hash.update(data: Array(id.utf8))
+        return Array(hash.finalize().prefix(finderHashByteCount))
+    }
+
+    /// Where an owner's account mark stands.
+    static func mark(_ owner: String) -> [UInt8] { prefix(.mark, owner.utf8.span.bytes) }
+
+    /// A category, whose name is at most 64 bytes long.
+    static func category(_ name: RawSpan) -> [UInt8] {
+        var key: [UInt8] = [categoriesPrefix]
+        name.withUnsafeBytes { key.append(contentsOf: $0) }
+        return key
+    }
+
+    /// The same for a name as Swift has it.
+    static func category(_ name: String) -> [UInt8] { category(name.utf8.span.bytes) }
+
+    /// When a tombstone's retention ends. Moments of the years 1970 to 9999, here and below.
+    static func tombstoneEnd(_ end: Timestamp, _ owner: String, _ revision: UInt64) -> [UInt8] {
+        var key = time(end, .tombstone)
+        key.append(contentsOf: owner.utf8)
+        key.append(0)
+        key.appendBigEndian(revision)
+        return key
+    }
+
+    /// When a blob's hold ends.
+    static func holdEnd(_ end: Timestamp, _ digest: Digest) -> [UInt8] {
+        var key = time(end, .hold)
+        digest.rawWords.span.bytes.withUnsafeBytes { key.append(contentsOf: $0) }
+        return key
+    }
+
+    /// When an account mark's retention ends.
+    static func markEnd(_ end: Timestamp, _ owner: String) -> [UInt8] {
+        var key = time(end, .mark)
+        key.append(contentsOf: owner.utf8)
+        return key
+    }
+
+    private static func time(_ end: Timestamp, _ kind: TimeEntry.Kind) -> [UInt8] {
+        var key: [UInt8] = []
+        key.appendBigEndian(end.milliseconds)
+        key.append(0)
+        key.append(kind.rawValue)
+        return key
+    }
+}
+
+/// A key of the index that belongs to an owner, taken apart.
+enum OwnerKey: Equatable {
+    /// The byte behind the owner.
+    enum Kind: UInt8 {
+        case sequence = 1
+        case group = 2
+        case finder = 3
+        case mark = 4
+    }
+
+    case sequence(owner: String, revision: UInt64)
+    case group(owner: String, group: String, sequence: UInt64)
+    case finder(owner: String, hash: [UInt8])
+    case mark(owner: String)
+
+    /// - Throws: ``StoreError/corrupt(_:)`` when it is no key of an owner.
+    init(_ key: RawSpan) throws(StoreError) {
+        let damaged = StoreError.corrupt("a key of an owner in the index")
+        guard key.byteCount > 0, key.byte(at: 0) == IndexKeys.ownersPrefix else { throw damaged }
+        var end = 1
+        while end < key.byteCount, key.byte(at: end) != 0 { end += 1 }
+        guard end + 1 < key.byteCount, let kind = Kind(rawValue: key.byte(at: end + 1)) else {
+            throw damaged
+        }
+        let owner = key.extracting(1..<end).string
+        let rest = key.extracting(end + 2..<key.byteCount)
+        switch kind {
+        case .sequence:
+            guard rest.byteCount == 8 else { throw damaged }
+            self = .sequence(owner: owner, revision: UInt64(bigEndian: rest.word(at: 0)))
+        case .group:
+            // The group, 00, and eight bytes.
+            let groupEnd = rest.byteCount - 9
+            guard groupEnd >= 0, rest.byte(at: groupEnd) == 0 else { throw damaged }
+            self = .group(
+                owner: owner, group: rest.extracting(0..<groupEnd).string,
+                sequence: UInt64(bigEndian: rest.word(at: groupEnd + 1)))
+        case .finder:
+            guard rest.byteCount == IndexKeys.finderHashByteCount else { throw damaged }
+            self = .finder(owner: owner, hash: rest.array)
+        case .mark:
+            guard rest.isEmpty else { throw damaged }
+            self = .mark(owner: owner)
+        }
+    }
+}

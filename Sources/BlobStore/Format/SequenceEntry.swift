@@ -1,0 +1,98 @@
+/// A notification's place in its owner's history, in the feed, or both; or a tombstone, which has
+/// the place in the feed of one that is gone. The value of a key ``IndexKeys/sequence(_:_:)``.
+struct SequenceEntry: Equatable {
+    /// Which places it is; at least one.
+    struct Places: OptionSet, Equatable {
+        let rawValue: UInt8
+        static let history = Places(rawValue: 1)
+        static let feed = Places(rawValue: 2)
+    }
+
+    enum Kind: UInt8 {
+        /// The notification is there.
+        case live = 0
+        /// It was removed, or has another owner now. This and what follows are tombstones.
+        case deleted = 1
+        /// Its time was over.
+        case expired = 2
+    }
+
+    var places: Places
+    var kind: Kind
+    var id: String
+    /// Of a tombstone: who removed it; nil where nobody was named.
+    var device: String?
+    /// Of a tombstone, and only there: when its retention ends.
+    var end: Timestamp?
+
+    static let headerByteCount = 8
+    private static let checksumOffset = 4
+
+    /// The place of a notification that is there.
+    init(_ places: Places, id: String) {
+        self.places = places
+        kind = .live
+        self.id = id
+    }
+
+    /// A tombstone.
+    init(_ kind: Kind, id: String, device: String?, end: Timestamp) {
+        places = .feed
+        self.kind = kind
+        self.id = id
+        self.device = device
+        self.end = end
+    }
+
+    /// Reads and checks a value.
+    init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
+        let damaged = StoreError.corrupt("an entry of an owner's feed")
+        guard value.byteCount >= Self.headerByteCount,
+            value.integer(at: Self.checksumOffset, as: UInt32.self)
+                == Self.checksum(key: key, value: value),
+            let kind = Kind(rawValue: value.byte(at: 1))
+        else { throw damaged }
+        places = Places(rawValue: value.byte(at: 0))
+        self.kind = kind
+        let idEnd = Self.headerByteCount + Int(value.byte(at: 2))
+        let textsEnd = idEnd + Int(value.byte(at: 3))
+        let isTombstone = kind != .live
+        guard value.byteCount == textsEnd + (isTombstone ? 8 : 0), idEnd > Self.headerByteCount,
+            isTombstone ? places == .feed : !places.isEmpty && textsEnd == idEnd,
+            places.isSubset(of: [.history, .feed])
+        else { throw damaged }
+        id = value.extracting(Self.headerByteCount..<idEnd).string
+        if isTombstone {
+            if textsEnd > idEnd { device = value.extracting(idEnd..<textsEnd).string }
+            end = Timestamp(milliseconds: value.integer(at: textsEnd))
+        }
+    }
+
+    /// The value under `key`. Ids and devices are short enough for their counts: their rules were
+    /// checked when they came in.
+    func bytes(key: [UInt8]) -> [UInt8] {
+        let device = device ?? ""
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.headerByteCount + id.utf8.count + device.utf8.count + 8)
+        bytes.append(places.rawValue)
+        bytes.append(kind.rawValue)
+        bytes.append(UInt8(id.utf8.count))
+        bytes.append(UInt8(device.utf8.count))
+        bytes.appendLittleEndian(UInt32(0))
+        bytes.append(contentsOf: id.utf8)
+        bytes.append(contentsOf: device.utf8)
+        if let end { bytes.appendLittleEndian(end.milliseconds) }
+        let checksum = Self.checksum(key: key.span.bytes, value: bytes.span.bytes)
+        var span = bytes.mutableSpan
+        var target = span.mutableBytes
+        target.store(checksum, at: Self.checksumOffset)
+        return bytes
+    }
+
+    private static func checksum(key: RawSpan, value: RawSpan) -> UInt32 {
+        var checksum = Checksum(key)
+        checksum.update(value.extracting(0..<checksumOffset))
+        checksum.update(value.extracting(headerByteCount..<value.byteCount))
+        return checksum.value
+    }
+}

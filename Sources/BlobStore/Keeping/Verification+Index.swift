@@ -1,0 +1,210 @@
+internal import LMDB
+
+// The index is held against what it is of, both ways: each record, blob and tombstone has its
+// entries, and each entry has what it names.
+
+extension Snapshot {
+    /// A record's place in the feed, in the history and in its group.
+    borrowing func checkPlaces(
+        of record: Record, _ report: inout VerifyReport
+    ) throws(StoreError) {
+        guard store.hasFeeds, let owner = record.owner else { return }
+        if record.sequence > record.revision {
+            report.add("notification \(record.id) came to its owner after its last change")
+        }
+        for (number, place, name) in [
+            (record.revision, SequenceEntry.Places.feed, "feed"),
+            (record.sequence, .history, "history"),
+        ] {
+            let entry = try sequenceEntry(owner, number)
+            guard let entry, entry.kind == .live, entry.places.contains(place),
+                isSame(entry.id, record.id)
+            else {
+                report.add(
+                    "notification \(record.id) has no place \(number) in the \(name) of \(owner)")
+                continue
+            }
+        }
+        guard let group = record.details.group else { return }
+        if try !isThere(IndexKeys.group(owner, group, record.sequence)) {
+            report.add("notification \(record.id) is missing in the group \(group) of \(owner)")
+        }
+    }
+
+    /// That what is kept has a reason to be, and that a hold ends.
+    borrowing func checkHold(
+        _ entry: BlobEntry, _ digest: Digest, _ recount: inout Recount,
+        _ report: inout VerifyReport
+    ) throws(StoreError) {
+        guard let end = entry.heldUntil else {
+            if entry.referenceCount == 0 {
+                report.add("\(digest) is kept, and nothing refers to it or holds it")
+            }
+            return
+        }
+        recount.counters.heldBlobs += 1
+        if try !isThere(IndexKeys.holdEnd(end, digest)) {
+            report.add("the hold of \(digest) has no end in the index")
+        }
+    }
+
+    borrowing func recountIndex(
+        _ recount: inout Recount, _ report: inout VerifyReport
+    ) throws(StoreError) {
+        var expirySum: UInt64 = 0
+        var expiryCount = 0
+        try walk(store.tables.index, &report) { (cursor, report) throws(StoreError) in
+            let key = cursor.key
+            if let entry = try TimeEntry(key) {
+                if case .notification(let time, let id) = entry {
+                    expiryCount += 1
+                    expirySum &+= Self.fingerprint(id, time)
+                } else {
+                    try check(entry, &report)
+                }
+                return
+            }
+            guard key.byte(at: 0) != IndexKeys.categoriesPrefix else {
+                _ = try CategoryEntry.category(cursor.value, key: key)
+                recount.counters.categories += 1
+                return
+            }
+            switch try OwnerKey(key) {
+            case .sequence(let owner, let revision):
+                recount.revisionMax = max(recount.revisionMax, revision)
+                let entry = try SequenceEntry(cursor.value, key: key)
+                if entry.kind == .live {
+                    try check(entry, of: owner, at: revision, &report)
+                } else {
+                    recount.counters.tombstones += 1
+                    try check(tombstone: entry, of: owner, at: revision, &report)
+                }
+            case .group(let owner, let group, let sequence):
+                try checkMember(of: group, owner, sequence, &report)
+            case .finder(let owner, let hash):
+                let finder = try FinderEntry(cursor.value, key: key)
+                let entry = try sequenceEntry(owner, finder.revision)
+                guard let entry, entry.kind != .live, IndexKeys.finderHash(entry.id) == hash
+                else {
+                    report.add("\(owner): revision \(finder.revision) is no tombstone to be found")
+                    return
+                }
+            case .mark(let owner):
+                let mark = try AccountMark(cursor.value, key: key)
+                recount.revisionMax = max(recount.revisionMax, mark.revision)
+                if try !isThere(IndexKeys.markEnd(mark.end, owner)) {
+                    report.add("the account mark of \(owner) has no end in the index")
+                }
+            }
+        }
+        if expiryCount != report.notifications || expirySum != recount.expirySum {
+            report.add(
+                "the expiry table has \(expiryCount) entries that do not match the \(report.notifications) notifications"
+            )
+        }
+    }
+
+    /// What ends at a time, other than a notification.
+    private borrowing func check(
+        _ entry: TimeEntry, _ report: inout VerifyReport
+    ) throws(StoreError) {
+        switch entry {
+        case .notification: break
+        case .tombstone(let end, let owner, let revision):
+            if try sequenceEntry(owner, revision)?.end != end {
+                report.add("the end of a tombstone of \(owner), \(revision), belongs to none")
+            }
+        case .hold(let end, let digest):
+            if try blobEntry(digest)?.heldUntil != end {
+                report.add("the end of a hold of \(digest) belongs to none")
+            }
+        case .mark(let end, let owner):
+            let key = IndexKeys.mark(owner)
+            guard let value = try indexValue(key),
+                try AccountMark(value, key: key.span.bytes).end == end
+            else {
+                report.add("the end of an account mark of \(owner) belongs to none")
+                return
+            }
+        }
+    }
+
+    /// A place of a notification that is there.
+    private borrowing func check(
+        _ entry: SequenceEntry, of owner: String, at number: UInt64,
+        _ report: inout VerifyReport
+    ) throws(StoreError) {
+        guard let record = try storedRecord(entry.id), isSame(record.owner, owner),
+            !entry.places.contains(.feed) || record.revision == number,
+            !entry.places.contains(.history) || record.sequence == number
+        else {
+            report.add("place \(number) of \(owner) is not that of notification \(entry.id)")
+            return
+        }
+    }
+
+    private borrowing func check(
+        tombstone entry: SequenceEntry, of owner: String, at revision: UInt64,
+        _ report: inout VerifyReport
+    ) throws(StoreError) {
+        if let record = try storedRecord(entry.id), isSame(record.owner, owner) {
+            report.add("notification \(entry.id) of \(owner) is there and has a tombstone")
+        }
+        let key = IndexKeys.finder(owner, id: entry.id)
+        let finder: FinderEntry?
+        if let value = try indexValue(key) {
+            finder = try FinderEntry(value, key: key.span.bytes)
+        } else {
+            finder = nil
+        }
+        if finder?.revision != revision {
+            report.add("the tombstone \(revision) of \(owner) cannot be found by its id")
+        }
+        if let end = entry.end, try !isThere(IndexKeys.tombstoneEnd(end, owner, revision)) {
+            report.add("the tombstone \(revision) of \(owner) has no end in the index")
+        }
+    }
+
+    private borrowing func checkMember(
+        of group: String, _ owner: String, _ sequence: UInt64, _ report: inout VerifyReport
+    ) throws(StoreError) {
+        guard let entry = try sequenceEntry(owner, sequence), entry.places.contains(.history),
+            let record = try storedRecord(entry.id), isSame(record.details.group, group)
+        else {
+            report.add("member \(sequence) of the group \(group) of \(owner) is none")
+            return
+        }
+    }
+
+    private borrowing func sequenceEntry(
+        _ owner: String, _ number: UInt64
+    ) throws(StoreError) -> SequenceEntry? {
+        let key = IndexKeys.sequence(owner, number)
+        guard let value = try indexValue(key) else { return nil }
+        return try SequenceEntry(value, key: key.span.bytes)
+    }
+
+    /// A record, expired or not; nil when there is none.
+    private borrowing func storedRecord(_ id: String) throws(StoreError) -> Record? {
+        let key = Array(id.utf8)
+        guard let value = try transaction.view.get(key.span.bytes, in: store.tables.notifications)
+        else { return nil }
+        let view = try RecordView(value)
+        try view.check(id: key.span.bytes)
+        return try view.record(id: id)
+    }
+
+    private borrowing func isThere(_ key: [UInt8]) throws(StoreError) -> Bool {
+        try indexValue(key) != nil
+    }
+
+    @_lifetime(borrow self)
+    private borrowing func indexValue(_ key: [UInt8]) throws(StoreError) -> RawSpan? {
+        try transaction.view.get(key.span.bytes, in: store.tables.index)
+    }
+
+    /// By bytes: Swift takes texts for equal whose bytes are not.
+    private borrowing func isSame(_ left: String?, _ right: String) -> Bool {
+        left?.utf8.elementsEqual(right.utf8) == true
+    }
+}

@@ -1,0 +1,68 @@
+/// What an owner chose.
+public struct ActionResponse: Sendable {
+    /// Of which notification.
+    public var id: String
+    /// `default`, `dismiss`, or the identifier of one of its actions.
+    public var action: String
+    /// Makes it the same when it comes again, 1…64 bytes; nil: each is a new one.
+    public var key: String?
+    /// Whether the notification stays on screen: neither state nor read changes then.
+    public var staysOnScreen = false
+    /// The device it comes from.
+    public var device: String?
+
+    /// A response.
+    public init(id: String, action: String, key: String? = nil) {
+        self.id = id
+        self.action = action
+        self.key = key
+    }
+}
+
+extension ActionResponse {
+    /// Opens the notification, as a tap on it does.
+    static let defaultAction = "default"
+    /// Puts it away.
+    static let dismissAction = "dismiss"
+
+    /// Whether no action may have it as its identifier.
+    static func isReserved(_ identifier: String) -> Bool {
+        identifier.isSame(as: defaultAction) || identifier.isSame(as: dismissAction)
+    }
+
+    /// Every rule that does not depend on what is stored.
+    func check() throws(StoreError) {
+        try Names.check(
+            action, .response, byteCountMax: StoreLimits.actionIdentifierByteCountMax)
+        if let key {
+            try Names.check(
+                key, .responseKey, byteCountMax: StoreLimits.responseKeyByteCountMax)
+        }
+        try Rules.check(device: device)
+        guard !staysOnScreen || !action.isSame(as: Self.dismissAction) else {
+            throw Rules.refuse(
+                .response, "\"\(Self.dismissAction)\" takes the notification off the screen")
+        }
+    }
+
+    /// What it makes of `live`, as the change `revision`.
+    func applied(to live: Record, asOf now: Timestamp, revision: UInt64) -> Record {
+        var record = live
+        var details = live.details
+        if action.isSame(as: Self.dismissAction) {
+            details.actionState = .dismissed
+        } else if !staysOnScreen {
+            details.actionState = .activated
+            details.isRead = true
+        }
+        let excess = details.responses.count + 1 - StoreLimits.responseCountMax
+        if excess > 0 { details.responses.removeFirst(excess) }
+        details.responses.append(
+            RecordedResponse(
+                action: action, key: key, device: device, at: now, revision: revision,
+                staysOnScreen: staysOnScreen))
+        details.device = device
+        record.details = details
+        return record
+    }
+}

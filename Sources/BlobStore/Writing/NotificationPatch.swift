@@ -1,0 +1,129 @@
+public import BlobJSON
+
+/// What a patch says of one field.
+public enum FieldPatch<Value: Sendable & Hashable>: Sendable, Hashable {
+    /// It stays.
+    case keep
+    /// It becomes what it is in a notification that does not say it.
+    case clear
+    /// It becomes this.
+    case set(Value)
+}
+
+/// Changes of a notification's mutable fields (RFC 7396, with the fields as members). One that
+/// changes nothing makes no revision and no entry in the feed.
+public struct NotificationPatch: Sendable {
+    /// Which notification. Not heeded in the patch of a group.
+    public var id: String
+    /// The line of text.
+    public var message = FieldPatch<String>.keep
+    /// The kind of rich content.
+    public var richType = FieldPatch<String>.keep
+    /// The category.
+    public var category = FieldPatch<String>.keep
+    /// The group.
+    public var group = FieldPatch<String>.keep
+    /// Its own actions; cleared, those of its category hold.
+    public var actions = FieldPatch<[NotificationAction]>.keep
+    /// How urgent it is.
+    public var priority = FieldPatch<NotificationPriority>.keep
+    /// How long it should be shown, in seconds.
+    public var displayTTLSeconds = FieldPatch<UInt32>.keep
+    /// `set` is a merge patch of what is there.
+    public var data = FieldPatch<JSONValue>.keep
+    /// Whether it was read.
+    public var isRead = FieldPatch<Bool>.keep
+    /// What became of it.
+    public var actionState = FieldPatch<ActionState>.keep
+    /// `clear` is refused.
+    public var expiresAt = FieldPatch<Timestamp>.keep
+    /// The device it comes from, 1…64 bytes.
+    public var device: String?
+    /// What must hold of the one that is there.
+    public var condition = Condition.none
+
+    /// A patch that changes nothing yet.
+    public init(id: String) { self.id = id }
+}
+
+extension NotificationPatch {
+    /// Every rule that does not depend on what is stored.
+    func check(asOf now: Timestamp) throws(StoreError) {
+        try Rules.check(message: message.given)
+        try Rules.check(richType: richType.given)
+        try Rules.check(device: device)
+        if let category = category.given { try Rules.check(category: category) }
+        if let group = group.given { try Rules.check(group: group) }
+        if let actions = actions.given { try Rules.check(actions) }
+        if let seconds = displayTTLSeconds.given { try Rules.check(displayTTLSeconds: seconds) }
+        switch expiresAt {
+        case .keep: break
+        case .clear:
+            throw Rules.refuse(.expiry, "cannot be cleared; every notification ends")
+        case .set(let moment): try Rules.check(end: moment, asOf: now)
+        }
+    }
+
+    /// What it makes of `live`, with no change of revision, device and parts.
+    ///
+    /// - Throws: ``StoreError/invalid(_:)`` when the merged data are too long.
+    func applied(to live: Record) throws(StoreError) -> Record {
+        var record = live
+        record.message = message.applied(to: live.message)
+        record.richType = richType.applied(to: live.richType)
+        if case .set(let moment) = expiresAt { record.expiresAt = moment }
+        var details = live.details
+        details.category = category.applied(to: details.category)
+        details.group = group.applied(to: details.group)
+        details.actions = actions.applied(to: details.actions)
+        details.priority = priority.applied(to: details.priority) ?? .high
+        details.displayTTLSeconds = displayTTLSeconds.applied(to: details.displayTTLSeconds) ?? 0
+        details.isRead = isRead.applied(to: details.isRead) ?? false
+        details.actionState = actionState.applied(to: details.actionState) ?? .none
+        details.data = try mergedData(details.data, of: live.id)
+        record.details = details
+        return record
+    }
+
+    private func mergedData(
+        _ old: JSONFragment?, of id: String
+    ) throws(StoreError) -> JSONFragment? {
+        switch data {
+        case .keep: return old
+        case .clear: return nil
+        case .set(let patch):
+            let merged = try Self.value(of: old, of: id).merged(with: patch)
+            if case .null = merged { return nil }
+            let fragment = JSONFragment(merged)
+            try Rules.check(dataByteCount: fragment.bytes.count)
+            return fragment
+        }
+    }
+
+    private static func value(
+        of data: JSONFragment?, of id: String
+    ) throws(StoreError) -> JSONValue {
+        guard let data else { return .null }
+        do throws(JSONError) {
+            return try data.value()
+        } catch {
+            throw .corrupt("the data of notification \(id): \(error.description)")
+        }
+    }
+}
+
+extension FieldPatch {
+    /// What it sets; nil when it sets nothing.
+    var given: Value? {
+        if case .set(let value) = self { value } else { nil }
+    }
+
+    /// What it makes of a field.
+    func applied(to old: Value?) -> Value? {
+        switch self {
+        case .keep: old
+        case .clear: nil
+        case .set(let value): value
+        }
+    }
+}

@@ -1,0 +1,150 @@
+internal import BlobJSON
+
+/// Rules for what notifications say that do not depend on what is stored.
+enum Rules {
+    /// A moment at which something ends: behind the present, and one that RFC 3339 can write.
+    static func check(end moment: Timestamp, asOf now: Timestamp) throws(StoreError) {
+        // Not before 1970 either: such a key would sort behind all others.
+        guard moment > now, moment.milliseconds > 0,
+            moment.milliseconds <= StoreLimits.expiryMillisecondsMax
+        else {
+            throw refuse(
+                .expiry,
+                "\(moment.milliseconds) ms since 1970 is not after the present, \(now.milliseconds), and before the year 10000"
+            )
+        }
+    }
+
+    static func check(_ expiry: Expiry, asOf now: Timestamp) throws(StoreError) {
+        switch expiry {
+        case .at(let moment): try check(end: moment, asOf: now)
+        case .keep(let otherwise): try check(end: otherwise, asOf: now)
+        }
+    }
+
+    static func check(owner: String?) throws(StoreError) {
+        guard let owner else { return }
+        try checkFilled(owner, .owner, StoreLimits.ownerByteCountMax)
+    }
+
+    static func check(message: String?) throws(StoreError) {
+        guard let message else { return }
+        try Names.checkText(
+            message, .message, byteCountMax: StoreLimits.messageByteCountMax,
+            allowsLineBreaks: true)
+    }
+
+    static func check(richType: String?) throws(StoreError) {
+        guard let richType else { return }
+        try Names.checkText(
+            richType, .richType, byteCountMax: StoreLimits.richTypeByteCountMax,
+            allowsLineBreaks: false)
+    }
+
+    static func check(device: String?) throws(StoreError) {
+        guard let device else { return }
+        try Names.check(device, .device, byteCountMax: StoreLimits.deviceByteCountMax)
+    }
+
+    static func check(category: String) throws(StoreError) {
+        try Names.check(category, .category, byteCountMax: StoreLimits.categoryByteCountMax)
+    }
+
+    static func check(group: String) throws(StoreError) {
+        try checkFilled(group, .group, StoreLimits.groupByteCountMax)
+    }
+
+    static func check(displayTTLSeconds seconds: UInt32) throws(StoreError) {
+        guard seconds <= StoreLimits.displayTTLSecondsMax else {
+            throw refuse(
+                .displayTTL,
+                "\(seconds) seconds; the limit is \(StoreLimits.displayTTLSecondsMax)")
+        }
+    }
+
+    static func check(dataByteCount count: Int) throws(StoreError) {
+        guard count > 0, count <= StoreLimits.dataByteCountMax else {
+            throw refuse(
+                .data, "has \(count) bytes; it has 1 to \(StoreLimits.dataByteCountMax)")
+        }
+    }
+
+    /// What a publisher may say; what the store keeps itself is not looked at.
+    static func check(_ details: NotificationDetails) throws(StoreError) {
+        if let category = details.category { try check(category: category) }
+        if let group = details.group { try check(group: group) }
+        if let actions = details.actions { try check(actions) }
+        try check(displayTTLSeconds: details.displayTTLSeconds)
+        if let data = details.data { try check(dataByteCount: data.bytes.count) }
+    }
+
+    /// Buttons: so many at the most, no two with one identifier, none with a reserved one.
+    static func check(_ actions: [NotificationAction]) throws(StoreError) {
+        guard actions.count <= StoreLimits.actionCountMax else {
+            throw refuse(
+                .actions, "are \(actions.count); the limit is \(StoreLimits.actionCountMax)")
+        }
+        for (index, action) in actions.enumerated() {
+            let identifier = action.identifier
+            try Names.check(
+                identifier, .actions, byteCountMax: StoreLimits.actionIdentifierByteCountMax)
+            try Names.checkText(
+                action.title, .actions, byteCountMax: StoreLimits.actionTitleByteCountMax,
+                allowsLineBreaks: false)
+            guard !ActionResponse.isReserved(identifier) else {
+                throw refuse(
+                    .actions, "\"\(identifier)\" is reserved; no action may have it as identifier")
+            }
+            guard !actions[..<index].contains(where: { $0.identifier.isSame(as: identifier) })
+            else { throw refuse(.actions, "two have the identifier \"\(identifier)\"") }
+        }
+    }
+
+    /// A text that is not empty.
+    private static func checkFilled(
+        _ text: String, _ field: InvalidInput.Field, _ byteCountMax: Int
+    ) throws(StoreError) {
+        guard !text.isEmpty else {
+            throw refuse(field, "is empty; it has 1 to \(byteCountMax) bytes")
+        }
+        try Names.checkText(text, field, byteCountMax: byteCountMax, allowsLineBreaks: false)
+    }
+
+    static func refuse(_ field: InvalidInput.Field, _ reason: String) -> StoreError {
+        .invalid(InvalidInput(field: field, reason: reason))
+    }
+}
+
+extension String {
+    /// Whether both are the same bytes. `==` takes é as one scalar and as two for the same text.
+    func isSame(as other: String) -> Bool {
+        utf8.span.bytes.isEqual(to: other.utf8.span.bytes)
+    }
+}
+
+extension String? {
+    /// Whether both are nil, or the same bytes.
+    func isSame(as other: String?) -> Bool {
+        switch (self, other) {
+        case (nil, nil): true
+        case (let left?, let right?): left.isSame(as: right)
+        default: false
+        }
+    }
+}
+
+extension Condition {
+    /// Throws ``StoreError/preconditionFailed(revision:)`` unless it holds.
+    ///
+    /// - Parameter live: what is there; nil when there is none, or it has expired.
+    func check(_ live: Record?) throws(StoreError) {
+        let holds =
+            switch self {
+            case .none: true
+            case .absent: live == nil
+            case .exists: live != nil
+            case .revisions(let revisions): live.map { revisions.contains($0.revision) } ?? false
+            }
+        guard holds else { throw .preconditionFailed(revision: live?.revision) }
+    }
+}

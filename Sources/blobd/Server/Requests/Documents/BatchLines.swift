@@ -1,0 +1,34 @@
+import BlobProtocol
+
+/// The lines of a batch: JSON lines, each a notification's document.
+enum BatchLines {
+    /// The lines that are not blank, in their order, each without its LF or CR LF; the last one
+    /// needs none. Throws `payload_too_large` when there are more than 1,000. What is in them is
+    /// not looked at.
+    static func split(_ bytes: RawSpan) throws(ProtocolError) -> [Slice] {
+        var lines: [Slice] = []
+        var start = 0
+        while start < bytes.byteCount {
+            var end = start
+            var isBlank = true
+            while end < bytes.byteCount, bytes.byte(end) != 0x0A {
+                switch bytes.byte(end) {
+                case 0x20, 0x09, 0x0D: break
+                default: isBlank = false
+                }
+                end += 1
+            }
+            if !isBlank {
+                let max = WireLimits.batchLineCountMax
+                guard lines.count < max else {
+                    throw ProtocolError(
+                        .payloadTooLarge, "the batch has more than \(max) lines", limit: max)
+                }
+                // A CR is a blank to JSON.
+                lines.append(Slice(offset: start, count: end - start))
+            }
+            start = end + 1
+        }
+        return lines
+    }
+}

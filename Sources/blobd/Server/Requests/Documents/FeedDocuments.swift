@@ -1,0 +1,69 @@
+import BlobProtocol
+import BlobStore
+
+/// What became of a notification, as an event's data and within a page of changes.
+enum ChangeDocument {
+    /// Appends `{"cursor","kind","id","revision"}`, and `"device"` and `"notification"` where there
+    /// are any.
+    static func append(
+        _ change: FeedChange, owner: String, store: StoreID, to out: inout [UInt8]
+    ) {
+        out.append("{\"cursor\":\"")
+        change.cursor.append(owner: owner.utf8.span.bytes, store: store, to: &out)
+        out.append("\",\"kind\":\"")
+        out.append(text: change.kind.name)
+        out.append("\",\"id\":")
+        JSONText.append(change.id, to: &out)
+        out.append(",\"revision\":")
+        Decimal.append(change.revision, to: &out)
+        if let device = change.device {
+            out.append(",\"device\":")
+            JSONText.append(device, to: &out)
+        }
+        if let record = change.record {
+            out.append(",\"notification\":")
+            RecordDocument.append(record, to: &out)
+        }
+        out.append("}")
+    }
+}
+
+/// A stretch of an owner's feed.
+enum ChangesDocument {
+    /// Appends `{"changes":[…],"next":"…","more":…}`.
+    static func append(_ page: FeedPage, owner: String, store: StoreID, to out: inout [UInt8]) {
+        out.append("{\"changes\":[")
+        for (index, change) in page.changes.enumerated() {
+            if index > 0 { out.append(",") }
+            ChangeDocument.append(change, owner: owner, store: store, to: &out)
+        }
+        out.append("],\"next\":\"")
+        page.next.append(owner: owner.utf8.span.bytes, store: store, to: &out)
+        out.append(page.hasMore ? "\",\"more\":true}" : "\",\"more\":false}")
+    }
+}
+
+/// A stretch of an owner's history.
+enum HistoryDocument {
+    /// Appends `{"notifications":[…],"next":"…","cursor":"…"}`, with `null` for `next` at the end.
+    static func append(
+        _ page: HistoryPage, owner: String, store: StoreID, to out: inout [UInt8]
+    ) {
+        out.append("{\"notifications\":[")
+        for (index, record) in page.records.enumerated() {
+            if index > 0 { out.append(",") }
+            RecordDocument.append(record, to: &out)
+        }
+        out.append("],\"next\":")
+        if let next = page.next {
+            out.append("\"")
+            next.append(owner: owner.utf8.span.bytes, store: store, to: &out)
+            out.append("\"")
+        } else {
+            out.append("null")
+        }
+        out.append(",\"cursor\":\"")
+        page.cursor.append(owner: owner.utf8.span.bytes, store: store, to: &out)
+        out.append("\"}")
+    }
+}

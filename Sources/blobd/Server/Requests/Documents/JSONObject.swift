@@ -1,0 +1,137 @@
+import BlobJSON
+import BlobProtocol
+
+/// An object of a document that is being read: its members by name, each of the type that is asked
+/// for. null is the same as absent.
+struct JSONObject {
+    private let members: [JSONMember]
+    /// What it is, for an error's words.
+    private let thing: String
+
+    /// Throws `bad_document` when it is no object.
+    init(_ value: JSONValue, _ thing: String) throws(ProtocolError) {
+        guard case .object(let members) = value else {
+            throw .wrongType(thing, "an object", value)
+        }
+        self.members = members
+        self.thing = thing
+    }
+
+    /// Reads a document of at most 64 KiB that is an object.
+    init(parsing bytes: RawSpan, _ thing: String) throws(ProtocolError) {
+        var limits = JSONLimits()
+        limits.byteCountMax = WireLimits.documentByteCountMax
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue.parse(bytes, limits: limits)
+        } catch {
+            throw ProtocolError(error)
+        }
+        try self.init(value, thing)
+    }
+
+    /// Refuses members that are not known, and those that are but cannot be changed here.
+    func check(
+        _ known: [StaticString], immutable: [StaticString] = []
+    ) throws(ProtocolError) {
+        for member in members {
+            let name = member.name.utf8.span.bytes
+            if known.contains(where: { name.equals($0) }) { continue }
+            if immutable.contains(where: { name.equals($0) }) {
+                throw ProtocolError(
+                    .immutableMember, "the member \(member.name) cannot be changed by \(thing)")
+            }
+            let list = known.map(\.description).joined(separator: ", ")
+            throw ProtocolError(
+                .unknownMember,
+                "the member \(name.excerpt()) of \(thing) is not known; there are \(list)")
+        }
+    }
+
+    /// The value of a member; nil when it is absent or null.
+    subscript(_ name: StaticString) -> JSONValue? {
+        guard let value = given(name), value != .null else { return nil }
+        return value
+    }
+
+    /// The value of a member, null too; nil when it is absent.
+    func given(_ name: StaticString) -> JSONValue? {
+        members.first { $0.name.utf8.span.bytes.equals(name) }?.value
+    }
+
+    /// A text; nil when it is absent.
+    func text(_ name: StaticString) throws(ProtocolError) -> String? {
+        guard let value = self[name] else { return nil }
+        guard case .string(let text) = value else {
+            throw .wrongType("\(name)", "a string", value)
+        }
+        return text
+    }
+
+    /// A text that must be there.
+    func required(_ name: StaticString) throws(ProtocolError) -> String {
+        guard let text = try text(name) else {
+            throw ProtocolError(.badDocument, "\(thing) lacks the member \(name)")
+        }
+        return text
+    }
+
+    /// True or false; nil when it is absent.
+    func flag(_ name: StaticString) throws(ProtocolError) -> Bool? {
+        guard let value = self[name] else { return nil }
+        guard case .bool(let flag) = value else {
+            throw .wrongType("\(name)", "true or false", value)
+        }
+        return flag
+    }
+
+    /// A whole number, written without fraction and exponent, within bounds; nil when it is absent.
+    /// Throws `code` for another number.
+    func number(
+        _ name: StaticString, in bounds: ClosedRange<Int64>, _ code: ErrorCode
+    ) throws(ProtocolError) -> Int64? {
+        guard let value = self[name] else { return nil }
+        guard case .number(let number) = value else {
+            throw .wrongType("\(name)", "a number", value)
+        }
+        guard let integer = number.integer, bounds.contains(integer) else {
+            throw ProtocolError(
+                code,
+                "\(name) is \(number.text.utf8.span.bytes.excerpt()), not a whole number from \(bounds.lowerBound) to \(bounds.upperBound)",
+                limit: Int(clamping: bounds.upperBound))
+        }
+        return integer
+    }
+}
+
+extension ProtocolError {
+    /// A value of another type than the member wants.
+    static func wrongType(
+        _ name: String, _ wanted: String, _ value: JSONValue
+    ) -> ProtocolError {
+        let found =
+            switch value {
+            case .null: "null"
+            case .bool: "true or false"
+            case .number: "a number"
+            case .string: "a string"
+            case .array: "an array"
+            case .object: "an object"
+            }
+        return ProtocolError(.badDocument, "\(name) is \(found); it must be \(wanted)")
+    }
+
+    /// What a client is told about a text that is no JSON.
+    init(_ error: JSONError) {
+        switch error.kind {
+        case .syntax: self.init(.badJSON, error.description)
+        case .tooMany: self.init(.badJSON, error.description)
+        case .notUTF8: self.init(.notUTF8, error.description)
+        case .duplicateKey: self.init(.duplicateKey, error.description)
+        case .tooDeep: self.init(.tooDeep, error.description)
+        case .tooLong:
+            self.init(
+                .payloadTooLarge, error.description, limit: WireLimits.documentByteCountMax)
+        }
+    }
+}

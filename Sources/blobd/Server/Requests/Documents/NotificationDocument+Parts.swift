@@ -1,0 +1,82 @@
+import BlobProtocol
+import BlobStore
+
+/// A file of a multipart body, received and finished.
+struct ReceivedFile: Sendable {
+    /// The part's name.
+    var name: String
+    /// Its media type, as ``NotificationDocument/mediaType(ofFile:saying:)`` chose it.
+    var mediaType: String
+    var payload: PreparedPayload
+}
+
+// How the parts that a document names and the files that came with it belong together.
+
+extension NotificationDocument {
+    /// The media type of a file's part: what the document says, else what the file's head says,
+    /// else that nothing is known. Needed before the file is finished.
+    func mediaType(ofFile name: String, saying type: String?) -> String {
+        let part = parts?.first { $0.isNamed(name) }
+        return part?.mediaType ?? type ?? Wire.defaultMediaType.description
+    }
+
+    /// Checks the files' names before any of them is finished. Throws `part_unexpected` for a file
+    /// that the document, which names its parts, does not name; `part_missing` for a part with
+    /// neither digest nor file; `bad_part` for a file's name; `too_many_parts`; and
+    /// `bad_multipart` for two files of one name.
+    func checkFiles(_ names: [String]) throws(ProtocolError) {
+        for (index, name) in names.enumerated() {
+            try Names.checkPart(name.utf8.span.bytes)
+            guard !names[..<index].contains(where: { $0.utf8.elementsEqual(name.utf8) }) else {
+                throw ProtocolError(
+                    .badMultipart, "the file \(name.utf8.span.bytes.excerpt()) is there twice")
+            }
+        }
+        guard let parts else { return try Self.checkCount(names.count) }
+        for name in names where !parts.contains(where: { $0.isNamed(name) }) {
+            throw ProtocolError(
+                .partUnexpected,
+                "the file \(name.utf8.span.bytes.excerpt()) is not among the document's parts")
+        }
+        for part in parts where part.digest == nil {
+            guard names.contains(where: { part.isNamed($0) }) else {
+                throw ProtocolError(
+                    .partMissing,
+                    "the part \(part.name.utf8.span.bytes.excerpt()) has neither a digest nor a file"
+                )
+            }
+        }
+    }
+
+    /// The parts to be stored: in the document's order, or the files' where it names none. Throws
+    /// what ``checkFiles(_:)`` does, and `digest_mismatch` for a file that is not what the document
+    /// says.
+    func draftParts(_ files: [ReceivedFile]) throws(ProtocolError) -> [DraftPart] {
+        try checkFiles(files.map(\.name))
+        guard let parts else {
+            return files.map {
+                DraftPart(name: $0.name, mediaType: $0.mediaType, content: .payload($0.payload))
+            }
+        }
+        var drafts: [DraftPart] = []
+        for part in parts {
+            if let file = files.first(where: { part.isNamed($0.name) }) {
+                if let digest = part.digest, digest != file.payload.digest {
+                    throw ProtocolError(
+                        .digestMismatch(expected: digest, actual: file.payload.digest))
+                }
+                drafts.append(
+                    DraftPart(
+                        name: part.name, mediaType: file.mediaType, content: .payload(file.payload))
+                )
+            } else if let digest = part.digest {
+                drafts.append(
+                    DraftPart(
+                        name: part.name,
+                        mediaType: part.mediaType ?? Wire.defaultMediaType.description,
+                        content: .stored(digest)))
+            }
+        }
+        return drafts
+    }
+}
