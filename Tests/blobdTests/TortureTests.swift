@@ -46,6 +46,10 @@ struct TortureTests {
         try torture("churn --kills")
     }
 
+    @Test func feedsOfManyDevices() throws {
+        try torture("feed")
+    }
+
     @Test(.enabled(if: canDo("unshare --mount true"), "a file system is mounted, which needs root"))
     func fullDisk() throws {
         try torture("full")
