@@ -99,6 +99,8 @@ final class WriterThread: Sendable {
     private struct Undertaking {
         var change: LongChange
         let connection: ConnectionAddress
+        /// Kept until the change is done.
+        let reservation: BodyReservation?
     }
 
     private struct State {
@@ -145,7 +147,9 @@ final class WriterThread: Sendable {
             let wasEmpty = state.waiting.waiters.isEmpty && state.undertakings.isEmpty
             if case .long(let long) = change.operation {
                 state.undertakings.append(
-                    Undertaking(change: long, connection: change.connection))
+                    Undertaking(
+                        change: long, connection: change.connection,
+                        reservation: change.reservation))
             } else {
                 state.waiting.append(change)
             }
