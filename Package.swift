@@ -73,6 +73,10 @@ let package = Package(
             ],
             swiftSettings: borrowing),
 
+        // What the store's feeds should say; for a test of the suite and a scenario.
+        .target(
+            name: "FeedModel", dependencies: ["BlobStore"], path: "Tests/FeedModel",
+            swiftSettings: borrowing),
         // The other process of the store's tests.
         .executableTarget(
             name: "store-torture", dependencies: ["BlobStore"], path: "Tests/StoreTorture",
@@ -82,7 +86,7 @@ let package = Package(
         .executableTarget(
             name: "blobd-torture",
             dependencies: [
-                "BlobClient", "BlobProtocol", "BlobStore",
+                "BlobClient", "BlobProtocol", "BlobStore", "FeedModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -94,7 +98,7 @@ let package = Package(
         .testTarget(
             name: "BlobStoreTests",
             dependencies: [
-                "BlobJSON", "BlobStore", "LMDB", "store-torture",
+                "BlobJSON", "BlobStore", "FeedModel", "LMDB", "store-torture",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["Fixtures"],

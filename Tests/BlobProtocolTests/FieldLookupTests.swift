@@ -6,7 +6,7 @@ import BlobProtocol
 @Suite struct FieldLookupTests {
     /// The value of `blobd-device` in a head with these lines besides Host.
     private func device(_ lines: String, target: String = "/") throws -> String? {
-        let bytes = crlf("\r\nGET \(target) HTTP/1.1\nHost: b\n\(lines)\n\nbody: x\r\n")
+        let bytes = crlf("\nGET \(target) HTTP/1.1\nHost: b\n\(lines)\n\nbody: x\n")
         let (head, _) = try #require(try HTTPRequestHead.parse(bytes.span.bytes))
         return text(try head.value(of: "blobd-device", in: bytes.span.bytes), in: bytes)
     }

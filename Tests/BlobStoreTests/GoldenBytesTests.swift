@@ -12,12 +12,25 @@ import Testing
 
     static let format = hex(
         """
-        62 6c 6f 62 64 66 6d 74 01 00 00 00 01 00 00 00
+        62 6c 6f 62 64 66 6d 74 02 00 00 00 02 00 00 00
         ef cd ab 89 67 45 23 01 10 32 54 76 98 ba dc fe
-        00 50 5c 18 a3 01 00 00 fa 89 47 6a 00 00 00 00
+        00 50 5c 18 a3 01 00 00 62 86 86 a1 00 00 00 00
         """)
 
     static let counters = hex(
+        """
+        01 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00
+        03 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00
+        05 00 00 00 00 00 00 00 06 00 00 00 00 00 00 00
+        07 00 00 00 00 00 00 00 08 00 00 00 00 00 00 00
+        09 00 00 00 00 00 00 00 0a 00 00 00 00 00 00 00
+        0b 00 00 00 00 00 00 00 0c 00 00 00 00 00 00 00
+        0d 00 00 00 00 00 00 00 0e 00 00 00 00 00 00 00
+        0f 00 00 00 00 00 00 00 99 77 c8 6c 00 00 00 00
+        """)
+
+    /// As version 1 had them.
+    static let countersOfVersion1 = hex(
         """
         01 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00
         03 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00
@@ -33,6 +46,15 @@ import Testing
         05 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00
         80 3e 93 18 a3 01 00 00 00 00 00 00 00 00 00 00
         ad 88 35 75 00 00 00 00
+        """)
+
+    /// The same, held and referred to by nothing.
+    static let heldBlobEntry = hex(
+        """
+        07 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        05 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00
+        80 3e 93 18 a3 01 00 00 00 00 00 2d ca 18 a3 01
+        86 f0 30 9f 00 00 00 00
         """)
 
     static let orphanEntry = hex(
@@ -118,12 +140,23 @@ import Testing
         value.nextBlobNumber = 9
         value.nextNotificationNumber = 10
         value.revision = 11
+        let old = try Counters(Self.countersOfVersion1.span.bytes)
+        #expect(old == value)
+        value.tombstones = 12
+        value.heldBlobs = 13
+        value.categories = 14
+        value.horizon = 15
         #expect(value.words.span.bytes.array == Self.counters)
         let read = try Counters(Self.counters.span.bytes)
         #expect(read == value)
-        for bit in 0..<92 * 8 {
+        for bit in 0..<124 * 8 {
             #expect(throws: StoreError.self, "bit \(bit)") {
                 _ = try Counters(Self.counters.flipping(bit: bit).span.bytes)
+            }
+        }
+        for count in 0..<Self.counters.count {
+            #expect(throws: StoreError.self, "\(count) bytes") {
+                _ = try Counters(Array(Self.counters.prefix(count)).span.bytes)
             }
         }
     }
@@ -146,6 +179,24 @@ import Testing
         let other = Digest(bytes: [UInt8](0..<32).span.bytes)!
         #expect(throws: StoreError.self) {
             _ = try BlobEntry(Self.blobEntry.span.bytes, digest: other)
+        }
+    }
+
+    @Test("A blob entry with a hold")
+    func heldBlobEntryRecord() throws {
+        let reference = BlobReference(
+            digest: Self.digest, number: 7, byteCount: 5, storedByteCount: 5, coding: .identity)
+        let value = BlobEntry(
+            reference, referenceCount: 0, expiryBound: Self.expiry,
+            heldUntil: noon.adding(seconds: 7_200))
+        #expect(value.words(digest: Self.digest).span.bytes.array == Self.heldBlobEntry)
+        let read = try BlobEntry(Self.heldBlobEntry.span.bytes, digest: Self.digest)
+        #expect(read == value)
+        for bit in 0..<52 * 8 {
+            #expect(throws: StoreError.self, "bit \(bit)") {
+                _ = try BlobEntry(
+                    Self.heldBlobEntry.flipping(bit: bit).span.bytes, digest: Self.digest)
+            }
         }
     }
 
@@ -239,12 +290,22 @@ import Testing
         #expect(Counters.name == "counters")
         #expect(DataFile.name == "data.mdb")
         #expect(DirectoryLock.fileName == "blobd.lock")
-        #expect(FormatRecord.version == 1)
+        #expect(FormatRecord.version == 2)
+        #expect(FormatRecord.readableFrom == 2)
+        #expect(UpgradeMark.name == "upgrade")
         #expect(StoreLimits.chunkByteCountMax == 65_516)
         #expect(Coding.identity.rawValue == 0)
         #expect(Coding.gzip.rawValue == 1)
         #expect(RecordField.owner.rawValue == 1)
         #expect(RecordField.message.rawValue == 2)
         #expect(RecordField.richType.rawValue == 3)
+        #expect(RecordField.category.rawValue == 4)
+        #expect(RecordField.group.rawValue == 5)
+        #expect(RecordField.state.rawValue == 6)
+        #expect(RecordField.actions.rawValue == 7)
+        #expect(RecordField.data.rawValue == 8)
+        #expect(RecordField.device.rawValue == 9)
+        #expect(RecordField.sequence.rawValue == 10)
+        #expect(RecordField.responses.rawValue == 11)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct PartsTests {
     @Test(
-        "The part payload sets the notification's fields anew; a named part keeps what it does not give"
+        "The part payload sets the texts anew; a named part keeps what it does not give; the owner stays"
     )
     func fields() throws {
         let folder = TemporaryFolder()
@@ -20,7 +20,7 @@ import Testing
         #expect(icon.parts.map { $0.name } == ["payload", "icon"])
         let replaced = try store.publish(
             store.publication("a", [3], richType: "gif"), asOf: noon.adding(seconds: 1))
-        #expect(replaced.owner == nil)
+        #expect(replaced.owner == "anna")
         #expect(replaced.message == nil)
         #expect(replaced.richType == "gif")
         #expect(replaced.parts.map { $0.name } == ["payload", "icon"])

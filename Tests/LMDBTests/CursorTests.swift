@@ -40,6 +40,30 @@ import Testing
         }
     }
 
+    @Test("A cursor walks a table backwards, from its end and from a key")
+    func backwards() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open()
+        let table = try environment.makeTable()
+        for index in 0..<100 { try environment.set(key(index), [1], in: table) }
+        let transaction = try environment.readers.begin()
+        var cursor = try Cursor(transaction, in: table)
+        var found: [[UInt8]] = []
+        var isThere = try cursor.moveToLast()
+        while isThere {
+            found.append(copied(cursor.key))
+            isThere = try cursor.moveToPrevious()
+        }
+        #expect(found == (0..<100).reversed().map { Array(key($0).utf8) })
+        let before = cursor.key.byteCount + cursor.value.byteCount
+        #expect(before == 0)
+        let wanted = Array(key(50).utf8)
+        _ = try cursor.move(toKeyAtOrAfter: wanted.span.bytes)
+        _ = try cursor.moveToPrevious()
+        let previous = copied(cursor.key)
+        #expect(previous == Array(key(49).utf8))
+    }
+
     @Test("An empty table has no first entry, in a change as well")
     func empty() throws {
         let folder = TemporaryFolder()
@@ -49,8 +73,12 @@ import Testing
         var cursor = try Cursor(transaction, in: table)
         let first = try cursor.moveToFirst()
         let next = try cursor.moveToNext()
+        let last = try cursor.moveToLast()
+        let previous = try cursor.moveToPrevious()
         #expect(!first)
         #expect(!next)
+        #expect(!last)
+        #expect(!previous)
     }
 
     private func key(_ index: Int) -> String { index < 10 ? "0\(index)" : "\(index)" }

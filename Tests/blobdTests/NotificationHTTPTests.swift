@@ -127,7 +127,7 @@ import Testing
 
     @Test("A document and its files come together, and the files become the parts")
     func multipart() throws {
-        let image: [UInt8] = [0xFF, 0xD8, 13, 10, 45, 45, 98, 0]
+        let image: [UInt8] = [0xFF, 0xD8, 13, 10, 45, 45, 97, 0]
         let files: [(String, String?, [UInt8])] = [
             ("payload", "image/jpeg", image), ("sound", nil, [1, 2]),
         ]

@@ -1,0 +1,117 @@
+import LMDB
+
+@testable import BlobStore
+
+/// What the index has of one owner, read key by key.
+struct OwnerIndex: Equatable {
+    /// By revision.
+    var entries: [UInt64: SequenceEntry] = [:]
+    /// The places in the history of a group's members.
+    var groups: [String: [UInt64]] = [:]
+    var finderCount = 0
+    var mark: AccountMark?
+
+    /// Its ids in the order of the history, oldest first.
+    var history: [String] {
+        entries.sorted { $0.key < $1.key }.filter { $0.value.places.contains(.history) }
+            .map { $0.value.id }
+    }
+
+    /// The same of its feed; what is gone has a minus sign before it.
+    var feed: [String] {
+        entries.sorted { $0.key < $1.key }.filter { $0.value.places.contains(.feed) }
+            .map { ($0.value.kind == .live ? "" : "-") + $0.value.id }
+    }
+}
+
+extension BlobStore {
+    func ownerIndex(_ owner: String) throws -> OwnerIndex {
+        try withSnapshot { (snapshot) throws(StoreError) in
+            var index = OwnerIndex()
+            var cursor = try snapshot.transaction.cursor(in: tables.index)
+            var isThere = try cursor.seek([IndexKeys.ownersPrefix].span.bytes)
+            while isThere, cursor.key.byte(at: 0) == IndexKeys.ownersPrefix {
+                switch try OwnerKey(cursor.key) {
+                case .sequence(owner, let revision):
+                    index.entries[revision] = try SequenceEntry(cursor.value, key: cursor.key)
+                case .group(owner, let group, let sequence):
+                    index.groups[group, default: []].append(sequence)
+                case .finder(owner, _): index.finderCount += 1
+                case .mark(owner): index.mark = try AccountMark(cursor.value, key: cursor.key)
+                default: break
+                }
+                isThere = try cursor.next()
+            }
+            return index
+        }
+    }
+
+    /// What ends when, in that order.
+    func timeEntries() throws -> [TimeEntry] {
+        try withSnapshot { (snapshot) throws(StoreError) in
+            var entries: [TimeEntry] = []
+            var cursor = try snapshot.transaction.cursor(in: tables.index)
+            var isThere = try cursor.first()
+            while isThere, let entry = try TimeEntry(cursor.key) {
+                entries.append(entry)
+                isThere = try cursor.next()
+            }
+            return entries
+        }
+    }
+
+    /// The number of the last commit.
+    func lastTransaction() throws -> UInt64 {
+        try withSnapshot { (snapshot) throws(StoreError) in snapshot.transaction.id }
+    }
+
+    /// How many keys the index has.
+    func indexCount() throws -> Int {
+        try withSnapshot { (snapshot) throws(StoreError) in
+            var count = 0
+            var cursor = try snapshot.transaction.cursor(in: tables.index)
+            var isThere = try cursor.first()
+            while isThere {
+                count += 1
+                isThere = try cursor.next()
+            }
+            return count
+        }
+    }
+
+    /// Applies one change.
+    func apply(_ change: Change, asOf now: Timestamp = noon) throws -> Outcome {
+        try apply([change], asOf: now)[0]
+    }
+
+    /// Stores a notification of text alone.
+    @discardableResult
+    func publish(
+        _ id: String, owner: String?, group: String? = nil, seconds: Int64 = 3_600,
+        asOf now: Timestamp = noon, _ change: (inout NotificationDraft) -> Void = { _ in }
+    ) throws -> Record {
+        var draft = NotificationDraft(id: id, expiry: .at(now.adding(seconds: seconds)))
+        draft.owner = owner
+        draft.details.group = group
+        change(&draft)
+        guard let record = try apply(.publishNotification(draft), asOf: now).record else {
+            throw NothingThrown()
+        }
+        return record
+    }
+
+    /// Applies a patch.
+    func patch(
+        _ id: String, asOf now: Timestamp = noon, _ change: (inout NotificationPatch) -> Void
+    ) throws -> Outcome {
+        var patch = NotificationPatch(id: id)
+        change(&patch)
+        return try apply(.patch(patch), asOf: now)
+    }
+}
+
+extension Outcome {
+    var isUnchanged: Bool { if case .unchanged = self { true } else { false } }
+    var isNotFound: Bool { if case .notFound = self { true } else { false } }
+    var field: InvalidInput.Field? { error?.field }
+}
