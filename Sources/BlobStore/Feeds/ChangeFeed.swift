@@ -8,7 +8,9 @@ internal import Synchronization
 /// }
 /// ```
 public struct ChangeFeed: AsyncSequence, Sendable {
+    /// Pages that have at least one change.
     public typealias Element = FeedPage
+    /// What a read throws.
     public typealias Failure = StoreError
 
     private let store: BlobStore
@@ -29,7 +31,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     }
 
     /// Where a reader is.
-    public struct Iterator: AsyncIteratorProtocol {
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
         fileprivate let store: BlobStore
         fileprivate let owner: String
         fileprivate var start: FeedStart

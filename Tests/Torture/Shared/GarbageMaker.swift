@@ -188,6 +188,16 @@ struct GarbageMaker {
                 try Stat.Request.compose(id: "garbage-1", into: &out)
             }
         }
+        let owner = "/v1/users/o/"
+        try add(.call) { (out) throws(ProtocolError) in
+            try Call.Request.compose(.get, target: owner + "changes?since=0&limit=7", into: &out)
+        }
+        let patch = Array(#"{"read":true,"data":{"a":[1,2.5,null]}}"#.utf8)
+        try add(.call, body: patch) { (out) throws(ProtocolError) in
+            try Call.Request.compose(
+                .patch, target: "/v1/notifications/garbage-1", device: "tv",
+                mediaType: "application/json", into: &out)
+        }
         try add(.stats)
         try add(.list) { (out) throws(ProtocolError) in
             try List.Request.compose(limit: 3, after: "a", into: &out)
