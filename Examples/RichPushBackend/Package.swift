@@ -7,6 +7,7 @@ let package = Package(
     dependencies: [
         .package(name: "blobd", path: "../.."),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.0.0"),
     ],
     targets: [
         .executableTarget(
@@ -14,5 +15,6 @@ let package = Package(
             dependencies: [
                 .product(name: "BlobClient", package: "blobd"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ])
     ])

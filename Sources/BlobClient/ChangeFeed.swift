@@ -22,17 +22,17 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     /// The most changes that are read at once and kept until they are asked for.
     static let pageLimit = 100
 
-    private let makeReader: @Sendable (SocketStop) -> FeedReader
+    private let makeReader: @Sendable (SocketStop) -> FeedSubscription
 
     init(socketPath: String, options: BlobConnection.Options, owner: String, since: String) {
         self.init { stop in
-            FeedReader(
+            FeedSubscription(
                 socketPath: socketPath, options: options, owner: owner, since: since,
                 limit: Self.pageLimit, stop: stop)
         }
     }
 
-    init(_ makeReader: @escaping @Sendable (SocketStop) -> FeedReader) {
+    init(_ makeReader: @escaping @Sendable (SocketStop) -> FeedSubscription) {
         self.makeReader = makeReader
     }
 
@@ -90,9 +90,9 @@ private actor FeedSource {
 
     nonisolated let stop = SocketStop()
     private nonisolated let executor = QueueExecutor("blobd.changes")
-    private var reader: FeedReader
+    private var reader: FeedSubscription
 
-    init(_ makeReader: @Sendable (SocketStop) -> FeedReader) {
+    init(_ makeReader: @Sendable (SocketStop) -> FeedSubscription) {
         reader = makeReader(stop)
     }
 

@@ -76,6 +76,8 @@ public struct NotificationRecord: Sendable, Hashable {
         public let at: String?
         /// The change that recorded it, or nil when the daemon does not say.
         public let revision: UInt64?
+        /// Whether the notification stayed on screen.
+        public let staysOnScreen: Bool
     }
 
     /// The notification's id.
@@ -183,6 +185,7 @@ extension NotificationRecord.Response {
         device = try reader.optionalText("device")
         at = try reader.optionalText("at")
         revision = try reader.optionalInteger("revision")
+        staysOnScreen = try reader.optionalFlag("dismissed") == false
     }
 }
 

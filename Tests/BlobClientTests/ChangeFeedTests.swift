@@ -166,7 +166,7 @@ private final class Daemons: Sendable {
 
     func feed(of owner: String) -> ChangeFeed {
         ChangeFeed { stop in
-            FeedReader(owner: owner, since: "0", limit: 100, stop: stop) {
+            FeedSubscription(owner: owner, since: "0", limit: 100, stop: stop) {
                 () throws(ClientError) in
                 let next = self.waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
                 guard let next else { throw .closed("because no daemon is left") }

@@ -62,7 +62,7 @@ struct ChangesCommand: ParsableCommand {
     private func follow(_ printer: inout ChangePrinter) throws {
         let stop = SocketStop()
         Self.whenInterrupted { stop.stop() }
-        var reader = FeedReader(
+        var reader = FeedSubscription(
             socketPath: try socket.path(), options: socket.options(), owner: owner, since: since,
             limit: min(printer.left, Self.pageCount), stop: stop)
         while printer.left > 0, let page = try reader.next() {

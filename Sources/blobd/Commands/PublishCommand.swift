@@ -88,7 +88,7 @@ struct PublishCommand: ParsableCommand {
 
     func run() throws {
         if let batch {
-            let lines = try BatchLines(batch)
+            let lines = try BatchFile(batch)
             var connection = try socket.connect()
             return try publish(lines, &connection)
         }
@@ -134,7 +134,7 @@ struct PublishCommand: ParsableCommand {
 
     /// Sends call after call. What was refused is told by line, and the others are stored all the
     /// same.
-    private func publish(_ lines: BatchLines, _ connection: inout BlobConnection) throws {
+    private func publish(_ lines: BatchFile, _ connection: inout BlobConnection) throws {
         var stored = 0
         var refused = 0
         for call in lines.calls {
@@ -178,7 +178,7 @@ private struct BatchReport: Encodable {
 }
 
 /// The lines of a batch, cut into calls that the daemon takes.
-struct BatchLines {
+struct BatchFile {
     /// The largest file, in bytes.
     static let byteCountMax: UInt64 = 1 << 28
     /// The most bytes and lines of one call.

@@ -113,14 +113,14 @@ import Testing
     }
 
     @Test func batchesAreCutIntoCalls() {
-        let lines = BatchLines(
+        let lines = BatchFile(
             Array(("{}\n\n \r\n" + String(repeating: "{}\n", count: 1_500)).utf8))
         #expect(lines.calls.map(\.lineNumbers.count) == [1_000, 501])
         #expect(lines.calls.first?.lineNumbers.prefix(2) == [1, 4])
         #expect(lines.calls.last?.lineNumbers.last == 1_503)
         let long = [UInt8](repeating: 0x78, count: 5 << 20)
-        let two = BatchLines(long + [0x0A] + long)
+        let two = BatchFile(long + [0x0A] + long)
         #expect(two.calls.map(\.bytes.count) == [long.count + 1, long.count + 1])
-        #expect(BatchLines([]).calls.isEmpty)
+        #expect(BatchFile([]).calls.isEmpty)
     }
 }

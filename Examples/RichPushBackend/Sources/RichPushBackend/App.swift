@@ -1,4 +1,6 @@
 import BlobClient
+import Foundation
+import HTTPTypes
 import Hummingbird
 
 /// Publishes pictures, and gives them to the devices that were told of them.
@@ -43,7 +45,8 @@ struct Backend {
             try await client.publish(upload).notification
         }
         if let push = try await client.envelope(notification.id, .apns) {
-            print("push: \(String(decoding: push.bytes, as: UTF8.self))")
+            // Not `print`, which keeps lines back when nobody watches.
+            FileHandle.standardOutput.write(Data("push: ".utf8) + push.bytes + [0x0A])
         }
         return EditedResponse(
             status: .created,
@@ -84,7 +87,7 @@ struct Backend {
         let owner = try context.parameters.require("owner")
         let query = request.uri.queryParameters
         let since = query["since"].map(String.init) ?? "0"
-        let wait = try query.get("wait", as: Int.self) ?? 0
+        let wait = query.get("wait", as: Int.self) ?? 0
         // A client's calls follow one another: one that waits has one of its own.
         let waiting = wait > 0 ? BlobClient(socketPath: socketPath) : client
         let page = try await carryOut { () throws(ClientError) in

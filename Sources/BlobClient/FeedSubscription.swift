@@ -1,6 +1,6 @@
 /// Reads an owner's feed page by page, blocking. When the daemon goes away it connects again and
 /// goes on where it was: nothing is missed, and nothing comes twice.
-package struct FeedReader: ~Copyable {
+package struct FeedSubscription: ~Copyable {
     /// The waits before connecting again: the first, doubled each time up to the longest, in
     /// milliseconds.
     static let firstPauseMilliseconds = 100
@@ -14,7 +14,7 @@ package struct FeedReader: ~Copyable {
     private let connect: @Sendable () throws(ClientError) -> BlobConnection
     private let stop: SocketStop
     private var connection: BlobConnection?
-    private var pauseMilliseconds = FeedReader.firstPauseMilliseconds
+    private var pauseMilliseconds = FeedSubscription.firstPauseMilliseconds
     /// Whether the daemon was there at all. Before that its absence is an error.
     private var hasBegun = false
 
