@@ -7,30 +7,32 @@ import Testing
     @Test(
         "A disk that fills up: publishes are refused, reads are right, deletes make room",
         .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"),
-        arguments: [1_000, 30_000, 200_000])
-    func disk(byteCount: Int) throws {
+        arguments: [1_000, 30_000, 200_000], [false, true])
+    func disk(byteCount: Int, hasOwners: Bool) throws {
         let disk = try SmallDisk(byteCount: 12 << 20)
         let path = disk.path + "/data"
         do {
             let store = try BlobStore.open(at: path)
-            try fillAndEmpty(store, byteCount)
+            try fillAndEmpty(store, byteCount, hasOwners: hasOwners)
         }
         // It opens again, and goes on.
         let store = try BlobStore.open(at: path)
-        try fillAndEmpty(store, byteCount)
+        try fillAndEmpty(store, byteCount, hasOwners: hasOwners)
     }
 
     @Test(
         "A store that has the size it may have is full in the same way",
-        arguments: [1_000, 200_000])
-    func mapSize(byteCount: Int) throws {
+        arguments: [1_000, 200_000], [false, true])
+    func mapSize(byteCount: Int, hasOwners: Bool) throws {
         let folder = TemporaryFolder()
         let store = try folder.open { $0.mapByteCountMax = 8 << 20 }
-        try fillAndEmpty(store, byteCount)
-        try fillAndEmpty(store, byteCount)
+        try fillAndEmpty(store, byteCount, hasOwners: hasOwners)
+        try fillAndEmpty(store, byteCount, hasOwners: hasOwners)
     }
 
-    private func fillAndEmpty(_ store: BlobStore, _ byteCount: Int) throws {
+    private func fillAndEmpty(
+        _ store: BlobStore, _ byteCount: Int, hasOwners: Bool
+    ) throws {
         func bytes(_ index: Int) -> [UInt8] {
             let unique = withUnsafeBytes(of: index) { Array($0) }
             return unique + [UInt8](repeating: UInt8(truncatingIfNeeded: index), count: byteCount)
@@ -39,7 +41,9 @@ import Testing
         while true {
             // A few together; when they do not fit, each is tried alone.
             let changes = try (count..<count + 8).map {
-                Change.publish(try store.publication("\($0)", bytes($0)))
+                // Far apart in the index, so that each touches pages of its own.
+                let owner = hasOwners ? "\($0 * 7_919 % 1_000)" : nil
+                return Change.publish(try store.publication("\($0)", bytes($0), owner: owner))
             }
             let outcomes = try store.apply(changes, asOf: noon)
             count += outcomes.prefix { $0.isDone }.count

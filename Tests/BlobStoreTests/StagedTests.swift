@@ -45,6 +45,52 @@ import Testing
         #expect(after.orphanBytes == 0)
     }
 
+    @Test("Several parts that are large together: the larger ones are written ahead")
+    func severalParts() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let stored = try store.put("there", Self.bytes(3_000_000)).parts[0].digest
+        let contents = [
+            Self.bytes(9_000_000), Self.bytes(8_000_000), Self.bytes(1_000),
+            Self.bytes(3_000_000), Self.bytes(9_000_000),
+        ]
+        var draft = NotificationDraft(id: "a", expiry: .at(noon.adding(seconds: 10)))
+        draft.owner = "anna"
+        for (index, content) in contents.enumerated() {
+            draft.parts.append(
+                DraftPart(
+                    name: "p\(index)", mediaType: "image/png",
+                    content: .payload(try store.prepare(content))))
+        }
+        let change = Change.publishNotification(draft)
+        #expect(change.isStaged)
+        #expect(change.stagedPayloads.count == 4)
+        // One that is refused is refused before anything is written.
+        let before = try store.counters()
+        var refused = draft
+        refused.condition = .exists
+        let outcome = try store.apply(.publishNotification(refused))
+        guard case .preconditionFailed(nil) = outcome.error else {
+            Issue.record("\(outcome)")
+            return
+        }
+        let same = try store.counters()
+        #expect(same == before)
+
+        let record = try #require(try store.apply(change).record)
+        #expect(record.parts[3].digest == stored)
+        for (index, content) in contents.enumerated() {
+            let read = try store.ownedPayload(for: "a", part: "p\(index)", asOf: noon)
+            #expect(read == content, "\(index)")
+        }
+        let counters = try store.counters()
+        #expect(counters.blobs == 4)
+        #expect(counters.parts == 6)
+        #expect(counters.orphanBlobs == 0)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
     @Test("A crash at any sync of it leaves the notification whole or not there", arguments: 1...8)
     func crash(sync: Int) throws {
         let library = try Faults.library()

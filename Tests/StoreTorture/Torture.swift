@@ -66,6 +66,10 @@ enum Torture {
                         said.append("\(id) \(change.1)")
                     }
                 }
+                // Behind them some that leave the payloads as they are.
+                for _ in 0..<Int.random(in: 0...3, using: &work.noise) {
+                    changes.append(patch(work))
+                }
                 for line in said { StoreTorture.say("? " + line) }
                 let outcomes = try work.store.apply(changes, asOf: noon)
                 for (line, outcome) in zip(said, outcomes) {
@@ -77,6 +81,14 @@ enum Torture {
             StoreTorture.say("error \(error)")
             exit(1)
         }
+    }
+
+    private static func patch(_ work: Work) -> Change {
+        let number = Int.random(in: 0..<idCount, using: &work.noise)
+        var patch = NotificationPatch(id: "\(work.thread)-\(number)")
+        patch.isRead = .set(Bool.random(using: &work.noise))
+        patch.group = Bool.random(using: &work.noise) ? .set("g\(number % 3)") : .keep
+        return .patch(patch)
     }
 
     /// Few seeds, so that blobs are shared; sizes from nothing to several chunks, and now and then
@@ -93,7 +105,9 @@ enum Torture {
             }
         let bytes = StoreTorture.noise(seed: kind, count: byteCount)
         let change = try work.store.change(id, to: bytes)
-        guard case .publish(let publication) = change else { exit(1) }
-        return (change, publication.payload.digest)
+        guard case .publish(var publication) = change else { exit(1) }
+        // Most have an owner, and now and then another one than before.
+        publication.owner = [nil, "anna", "ben", "ben"].randomElement(using: &work.noise) ?? nil
+        return (.publish(publication), publication.payload.digest)
     }
 }
