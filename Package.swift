@@ -53,7 +53,8 @@ let package = Package(
         .target(
             name: "BlobClient",
             dependencies: [
-                "BlobProtocol", "CZlib", .product(name: "Crypto", package: "swift-crypto"),
+                "BlobJSON", "BlobProtocol", "CZlib",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: common),
         .target(
@@ -72,6 +73,10 @@ let package = Package(
             ],
             swiftSettings: borrowing),
 
+        // What the store's feeds should say; for a test of the suite and a scenario.
+        .target(
+            name: "FeedModel", dependencies: ["BlobStore"], path: "Tests/FeedModel",
+            swiftSettings: borrowing),
         // The other process of the store's tests.
         .executableTarget(
             name: "store-torture", dependencies: ["BlobStore"], path: "Tests/StoreTorture",
@@ -81,7 +86,7 @@ let package = Package(
         .executableTarget(
             name: "blobd-torture",
             dependencies: [
-                "BlobClient", "BlobProtocol", "BlobStore",
+                "BlobClient", "BlobProtocol", "BlobStore", "FeedModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -93,7 +98,7 @@ let package = Package(
         .testTarget(
             name: "BlobStoreTests",
             dependencies: [
-                "BlobJSON", "BlobStore", "LMDB", "store-torture",
+                "BlobJSON", "BlobStore", "FeedModel", "LMDB", "store-torture",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["Fixtures"],
@@ -101,7 +106,7 @@ let package = Package(
         .testTarget(
             name: "BlobProtocolTests", dependencies: ["BlobProtocol"], swiftSettings: borrowing),
         .testTarget(
-            name: "BlobClientTests", dependencies: ["BlobClient", "BlobProtocol"],
+            name: "BlobClientTests", dependencies: ["BlobClient", "BlobJSON", "BlobProtocol"],
             swiftSettings: common),
         .testTarget(
             name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "BlobProtocol"],

@@ -97,6 +97,19 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
             let request = try List.Request.parse(head)
             try! List.Request.compose(
                 limit: request.limit, after: request.after.of(head), into: &out)
+        case .call:
+            let request = try Call.Request.parse(head, flags: flags)
+            precondition(request.condition.flags == flags)
+            let (path, query) = request.split(head)
+            precondition(path.end <= request.target.end && query.end <= request.target.end)
+            try! Call.Request.compose(
+                request.method, target: request.target.of(head), device: request.device.of(head),
+                mediaType: request.mediaType.of(head), condition: request.condition, into: &out)
+        case .watch:
+            let request = try Watch.Request.parse(head)
+            try! Watch.Request.compose(
+                limit: request.limit, owner: request.owner.of(head),
+                cursor: request.cursor.of(head), into: &out)
         }
     } catch {
         precondition(error.status == 400 && !error.detail.isEmpty)
@@ -122,6 +135,18 @@ private func checkResponseHeads(_ head: RawSpan) {
         out = []
         response.compose(
             digest: response.digest.of(head), mediaType: response.mediaType.of(head), into: &out)
+        precondition(out.span.bytes.equals(head))
+    }
+    if let response = try? Call.Response.parse(head) {
+        out = []
+        Call.Response.compose(
+            revision: response.revision, mediaType: response.mediaType.of(head),
+            location: response.location.of(head), into: &out)
+        precondition(out.span.bytes.equals(head))
+    }
+    if let response = try? Watch.Response.parse(head) {
+        out = []
+        response.compose(next: response.next.of(head), into: &out)
         precondition(out.span.bytes.equals(head))
     }
 }

@@ -129,8 +129,53 @@ public struct Answer: Sendable {
         case payload(PayloadInfo)
         /// A stat, stats or list: the JSON document as it came.
         case document([UInt8])
+        /// A call was carried out.
+        case called(CallAnswer)
+        /// What is watched has news, or gives a sign of life. More will come.
+        case changes(WatchedPage)
         /// This request failed. The connection goes on.
         case failed(ClientError)
+    }
+}
+
+/// What a call gave.
+public struct CallAnswer: Sendable, Hashable {
+    /// HTTP's number for the outcome, under 400.
+    public let status: Int
+    /// The notification's revision; nil when the answer is about none.
+    public let revision: UInt64?
+    /// The body's media type; empty when there is no body.
+    public let mediaType: String
+    /// Where what was made can be found; nil when nothing was.
+    public let location: String?
+    /// The document.
+    public let body: [UInt8]
+
+    init(_ response: Call.Response, head: RawSpan, status: UInt16, _ body: [UInt8]) {
+        self.status = Int(status)
+        revision = response.revision == 0 ? nil : response.revision
+        mediaType = response.mediaType.of(head).text()
+        location = response.location.isEmpty ? nil : response.location.of(head).text()
+        self.body = body
+    }
+}
+
+/// What watching an owner's notifications brought.
+public struct WatchedPage: Sendable, Hashable {
+    /// How many changes there are; 0 is a sign of life.
+    public let changeCount: Int
+    /// Whether more come at once.
+    public let hasMore: Bool
+    /// The place behind them.
+    public let next: String
+    /// The page as JSON, as `ChangePage` reads it.
+    public let document: [UInt8]
+
+    init(_ response: Watch.Response, head: RawSpan, _ document: [UInt8]) {
+        changeCount = Int(response.changeCount)
+        hasMore = response.hasMore
+        next = response.next.of(head).text()
+        self.document = document
     }
 }
 

@@ -1,5 +1,4 @@
 public import BlobProtocol
-import Dispatch
 
 /// A daemon, for `async` programs: the calls of `BlobConnection`, without blocking a thread of
 /// Swift's.
@@ -21,8 +20,8 @@ public actor BlobClient {
     }
 
     private nonisolated let executor = QueueExecutor()
-    private let socketPath: String
-    private let options: BlobConnection.Options
+    private nonisolated let socketPath: String
+    private nonisolated let options: BlobConnection.Options
     private var connection: BlobConnection?
 
     /// A client of the daemon at `socketPath`. Nothing is connected before the first call.
@@ -99,7 +98,16 @@ public actor BlobClient {
         connection = nil
     }
 
-    private func ifThere<T>(
+    /// Every change of an owner's notifications, as it is committed; see ``ChangeFeed``. It has a
+    /// connection of its own, so the client's other calls go on beside it.
+    ///
+    /// - Parameter since: `0` for everything there is, `latest` for what comes from now on, or the
+    ///   cursor of the last change that was dealt with.
+    public nonisolated func changes(of owner: String, since: String = "0") -> ChangeFeed {
+        ChangeFeed(socketPath: socketPath, options: options, owner: owner, since: since)
+    }
+
+    func ifThere<T>(
         _ call: (inout BlobConnection) throws(ClientError) -> T
     ) throws(ClientError) -> T? {
         do throws(ClientError) {
@@ -114,7 +122,7 @@ public actor BlobClient {
 
     /// Runs one call on the connection. One that the daemon has closed meanwhile, as it does with
     /// idle ones, is replaced before the call; nothing is ever sent twice.
-    private func with<T>(
+    func with<T>(
         _ call: (inout BlobConnection) throws(ClientError) -> T
     ) throws(ClientError) -> T {
         var current: BlobConnection
@@ -131,15 +139,5 @@ public actor BlobClient {
             if !error.endsConnection { connection = consume current }
             throw error
         }
-    }
-}
-
-/// Runs an actor on a dispatch queue, whose threads may block.
-private final class QueueExecutor: SerialExecutor {
-    private let queue = DispatchQueue(label: "blobd.client")
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
 }

@@ -109,7 +109,7 @@ extension BlobConnection {
 
     /// Describes a notification. Throws `notFound` and `expired`.
     public mutating func stat(_ id: String) throws(ClientError) -> NotificationRecord {
-        try decode(NotificationRecord.self, from: try statDocument(id))
+        try NotificationRecord(document: try statDocument(id))
     }
 
     /// The JSON document that `stat` reads.
@@ -140,13 +140,20 @@ extension BlobConnection {
     public mutating func list(
         limit: Int = 1_000, after: String? = nil
     ) throws(ClientError) -> NotificationPage {
+        try NotificationPage(document: try listDocument(limit: limit, after: after))
+    }
+
+    /// The JSON document that `list` reads.
+    public mutating func listDocument(
+        limit: Int = 1_000, after: String? = nil
+    ) throws(ClientError) -> [UInt8] {
         _ = try queueList(limit: limit, after: after)
-        return try decode(NotificationPage.self, from: try document())
+        return try document()
     }
 
     // MARK: Answers
 
-    private mutating func answer(
+    mutating func answer(
         _ sink: (PayloadInfo, RawSpan) -> Bool = { _, _ in true }
     ) throws(ClientError) -> Answer.Outcome {
         precondition(unansweredCount == 1, "pipelined requests are still unanswered")
@@ -187,7 +194,7 @@ extension BlobConnection {
         return FetchedPayload(info: info, bytes: bytes)
     }
 
-    private func unexpected(_ outcome: Answer.Outcome) -> ClientError {
+    func unexpected(_ outcome: Answer.Outcome) -> ClientError {
         .protocolViolation("an answer of another kind than the request")
     }
 }

@@ -84,4 +84,55 @@ extension BlobConnection {
             try List.Request.compose(limit: limit, after: after, into: &out)
         }
     }
+
+    /// Queues a call of one of HTTP's resources, with its body. Answered `called`.
+    ///
+    /// - Parameters:
+    ///   - target: path and query, percent-encoded, 1…8,000 bytes.
+    ///   - mediaType: the body's.
+    ///   - device: who asks, 1…64 bytes; others learn of it with the change.
+    ///   - condition: what must hold of the notification.
+    public mutating func queueCall(
+        _ method: CallMethod, _ target: String, body: RawSpan = RawSpan(),
+        mediaType: String? = nil, device: String? = nil, condition: CallCondition = .none
+    ) throws(ClientError) -> UInt32 {
+        let requestID = try queueCallHead(
+            method, target, bodyByteCount: body.byteCount, mediaType: mediaType, device: device,
+            condition: condition)
+        queueBody(body)
+        return requestID
+    }
+
+    /// Queues a call without its body, which must be sent next.
+    mutating func queueCallHead(
+        _ method: CallMethod, _ target: String, bodyByteCount: Int, mediaType: String?,
+        device: String?, condition: CallCondition
+    ) throws(ClientError) -> UInt32 {
+        try queue(.call, flags: condition.flags, bodyByteCount: UInt64(bodyByteCount)) {
+            (out) throws(ProtocolError) in
+            try Call.Request.compose(
+                method, target: target, device: device, mediaType: mediaType, condition: condition,
+                into: &out)
+        }
+    }
+
+    /// Queues a subscription to an owner's changes. It is answered `changes` again and again, until
+    /// it has `failed`; nothing else can be asked on the connection any more.
+    ///
+    /// - Parameters:
+    ///   - since: `0`, `latest`, or a cursor.
+    ///   - limit: the most changes in one answer, 1…1,000.
+    public mutating func queueWatch(
+        of owner: String, since: String = "0", limit: Int = 100
+    ) throws(ClientError) -> UInt32 {
+        try queue(.watch) { (out) throws(ProtocolError) in
+            try Watch.Request.compose(limit: limit, owner: owner, cursor: since, into: &out)
+        }
+    }
 }
+
+/// What a call does with its resource.
+public typealias CallMethod = Call.Method
+
+/// What must hold of the notification for a call to be carried out.
+public typealias CallCondition = Call.Condition

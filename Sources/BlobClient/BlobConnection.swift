@@ -36,7 +36,7 @@ public struct BlobConnection: ~Copyable, Sendable {
     public private(set) var failure: ClientError?
 
     let options: Options
-    let socket: UnixSocket
+    var socket: UnixSocket
     var input = InputBuffer()
     private var output: [UInt8] = []
     private var unanswered = RequestQueue()
@@ -54,12 +54,23 @@ public struct BlobConnection: ~Copyable, Sendable {
         return connection
     }
 
+    /// The same with waits that another thread can end.
+    static func connect(
+        to path: String, options: Options, stop: SocketStop
+    ) throws(ClientError) -> BlobConnection {
+        let socket = try UnixSocket.connect(
+            to: path, timeoutMilliseconds: options.timeoutMilliseconds, stop: stop)
+        var connection = BlobConnection(socket, options)
+        try connection.sayHello()
+        return connection
+    }
+
     /// Takes over a connected socket, which is closed in the end, and says hello on it.
     package static func adopt(
-        _ descriptor: CInt, options: Options = Options()
+        _ descriptor: CInt, options: Options = Options(), stop: SocketStop? = nil
     ) throws(ClientError) -> BlobConnection {
         let socket = UnixSocket(
-            adopting: descriptor, timeoutMilliseconds: options.timeoutMilliseconds)
+            adopting: descriptor, timeoutMilliseconds: options.timeoutMilliseconds, stop: stop)
         var connection = BlobConnection(socket, options)
         try connection.sayHello()
         return connection
@@ -193,7 +204,8 @@ public struct BlobConnection: ~Copyable, Sendable {
                     "an answer to request \(header.requestID), when \(request.id) is next"))
         }
         let outcome = try receiveOutcome(header, of: request, sink)
-        unanswered.removeFirst()
+        // What is watched is answered again and again, until it fails.
+        if case .changes = outcome {} else { unanswered.removeFirst() }
         return Answer(requestID: request.id, outcome: outcome)
     }
 
@@ -221,6 +233,19 @@ public struct BlobConnection: ~Copyable, Sendable {
             case .stat, .stats, .list:
                 return .document(
                     try receiveDocument(header, byteCountMax: Self.documentByteCountMax))
+            case .call:
+                let response = try parsed { () throws(ProtocolError) in
+                    try Call.Response.parse(head.span.bytes)
+                }
+                let body = try receiveDocument(header, byteCountMax: Self.documentByteCountMax)
+                return .called(
+                    CallAnswer(response, head: head.span.bytes, status: header.status, body))
+            case .watch:
+                let response = try parsed { () throws(ProtocolError) in
+                    try Watch.Response.parse(head.span.bytes)
+                }
+                let page = try receiveDocument(header, byteCountMax: Self.documentByteCountMax)
+                return .changes(WatchedPage(response, head: head.span.bytes, page))
             case .ping, .delete, .hello:
                 _ = try receiveDocument(header, byteCountMax: WireLimits.pingBodyByteCountMax)
                 return .done
@@ -286,7 +311,8 @@ public struct BlobConnection: ~Copyable, Sendable {
         let problem = DaemonProblem(status: Int(header.status), document: document)
         switch header.status {
         case 404: return .notFound(problem)
-        case 410: return .expired(problem)
+        case 410: return problem.code == "resync" ? .resync(problem) : .expired(problem)
+        case 412: return .preconditionFailed(problem)
         default: return .refused(problem)
         }
     }

@@ -2,8 +2,8 @@ public import BlobProtocol
 
 /// Why a call did not do what it was asked to.
 ///
-/// `notFound`, `expired`, `refused`, `digestMismatch` and `invalid` are about one request: the
-/// connection can be used on. After the others it cannot; make a new one.
+/// `notFound`, `expired`, `preconditionFailed`, `resync`, `refused`, `digestMismatch` and `invalid`
+/// are about one request: the connection can be used on. After the others it cannot; make a new one.
 public enum ClientError: Error, Sendable, Hashable {
     /// Nothing accepts connections at the path: no socket, no daemon behind it, or no permission.
     case noDaemon(path: String, errno: Int32)
@@ -13,6 +13,12 @@ public enum ClientError: Error, Sendable, Hashable {
     case notFound(DaemonProblem)
     /// There was one, and its time is over (410).
     case expired(DaemonProblem)
+    /// The notification is not as the call wanted it, and nothing was changed (412).
+    /// `DaemonProblem.revision` is its present one, and nil when there is none.
+    case preconditionFailed(DaemonProblem)
+    /// The cursor is older than what the daemon remembers of deletions (410): read the history anew
+    /// and go on from its cursor.
+    case resync(DaemonProblem)
     /// The daemon refused the request; the problem says why.
     case refused(DaemonProblem)
     /// The request was not sent, because the daemon would have refused it: the error names the
@@ -36,7 +42,9 @@ public enum ClientError: Error, Sendable, Hashable {
     /// Whether the connection is unusable after this error.
     public var endsConnection: Bool {
         switch self {
-        case .notFound, .expired, .refused, .digestMismatch, .invalid, .tooManyUnanswered: false
+        case .notFound, .expired, .preconditionFailed, .resync, .refused, .digestMismatch,
+            .invalid, .tooManyUnanswered:
+            false
         default: true
         }
     }
@@ -51,7 +59,8 @@ extension ClientError: CustomStringConvertible {
         case .badSocketPath(let path, let limit):
             "the socket path '\(path)' is \(path.utf8.count) bytes long; "
                 + "the system takes 1 to \(limit) bytes without NUL"
-        case .notFound(let problem), .expired(let problem), .refused(let problem):
+        case .notFound(let problem), .expired(let problem), .preconditionFailed(let problem),
+            .resync(let problem), .refused(let problem):
             problem.description
         case .invalid(let error):
             error.detail

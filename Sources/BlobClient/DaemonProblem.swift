@@ -15,13 +15,22 @@ public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConverti
     public let title: String
     /// What is wrong this time, with the value and the limit; nil when there is no more to say.
     public let detail: String?
+    /// With `precondition_failed`: the notification's revision; nil when there is none.
+    public let revision: UInt64?
+    /// With `resync`: the target of the call that reads the history anew.
+    public let history: String?
 
     /// A problem with these members.
-    public init(status: Int, code: String, title: String, detail: String? = nil) {
+    public init(
+        status: Int, code: String, title: String, detail: String? = nil, revision: UInt64? = nil,
+        history: String? = nil
+    ) {
         self.status = status
         self.code = code
         self.title = title
         self.detail = detail
+        self.revision = revision
+        self.history = history
     }
 
     /// Reads a document. One that cannot be read still gives its status, with the code `unknown`.

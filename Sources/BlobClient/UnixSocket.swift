@@ -1,6 +1,8 @@
 // The only file of this module that makes system calls on sockets.
 
+import Dispatch
 import Glibc
+import Synchronization
 
 /// A connected stream socket of the Unix domain. It is closed when its owner lets go of it.
 ///
@@ -18,11 +20,13 @@ struct UnixSocket: ~Copyable, Sendable {
     }
 
     private let descriptor: CInt
-    private let timeoutMilliseconds: Int
+    private var timeoutMilliseconds: Int
+    private let stop: SocketStop?
 
-    /// Connects to the socket file at `path`. A timeout of 0 waits for ever.
+    /// Connects to the socket file at `path`. A timeout of 0 waits for ever. With a `stop` another
+    /// thread can end every wait.
     static func connect(
-        to path: String, timeoutMilliseconds: Int
+        to path: String, timeoutMilliseconds: Int, stop: SocketStop? = nil
     ) throws(ClientError) -> UnixSocket {
         let bytes = Array(path.utf8)
         guard !bytes.isEmpty, bytes.count <= pathByteCountMax, !bytes.contains(0) else {
@@ -31,7 +35,7 @@ struct UnixSocket: ~Copyable, Sendable {
         let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw ClientError.noDaemon(path: path, errno: errno) }
         let connected = UnixSocket(
-            adopting: descriptor, timeoutMilliseconds: timeoutMilliseconds)
+            adopting: descriptor, timeoutMilliseconds: timeoutMilliseconds, stop: stop)
 
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -59,18 +63,30 @@ struct UnixSocket: ~Copyable, Sendable {
     }
 
     /// Takes over a socket that is connected already, and closes it in the end.
-    init(adopting descriptor: CInt, timeoutMilliseconds: Int) {
+    init(adopting descriptor: CInt, timeoutMilliseconds: Int, stop: SocketStop? = nil) {
         self.descriptor = descriptor
-        self.timeoutMilliseconds = max(timeoutMilliseconds, 0)
+        self.timeoutMilliseconds = 0
+        self.stop = stop
+        setTimeout(milliseconds: timeoutMilliseconds)
+        stop?.attach(descriptor)
+    }
+
+    /// Bounds each wait from now on. 0: none.
+    mutating func setTimeout(milliseconds: Int) {
+        timeoutMilliseconds = max(milliseconds, 0)
         var time = timeval()
-        time.tv_sec = self.timeoutMilliseconds / 1_000
-        time.tv_usec = (self.timeoutMilliseconds % 1_000) * 1_000
+        time.tv_sec = timeoutMilliseconds / 1_000
+        time.tv_usec = (timeoutMilliseconds % 1_000) * 1_000
         let size = socklen_t(MemoryLayout<timeval>.size)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, size)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, size)
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // First, so that nobody shuts down a descriptor that is another one's by then.
+        stop?.detach()
+        close(descriptor)
+    }
 
     /// Sends some of `bytes` without waiting. Returns how many were taken; 0 when the queue is
     /// full; nil when the peer has gone (what it said before can still be received).
@@ -136,6 +152,52 @@ struct UnixSocket: ~Copyable, Sendable {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Flags.peek | Flags.noWait)
         return count >= 0 || (errno != EAGAIN && errno != EINTR)
+    }
+}
+
+/// Ends the waits on a socket from another thread, once and for all.
+package final class SocketStop: Sendable {
+    private struct State {
+        var isStopped = false
+        /// The socket that is in use; it is closed only after it has been taken out here.
+        var descriptor: CInt?
+    }
+
+    private let state = Mutex(State())
+    private let stopped = DispatchSemaphore(value: 0)
+
+    package init() {}
+
+    package var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// Shuts the socket down, so that whoever waits on it hears that the peer is gone. One that is
+    /// attached later is shut down at once.
+    package func stop() {
+        state.withLock { state in
+            state.isStopped = true
+            if let descriptor = state.descriptor { shutdown(descriptor, CInt(SHUT_RDWR)) }
+        }
+        stopped.signal()
+    }
+
+    /// Waits, but no longer than until the stop.
+    func wait(milliseconds: Int) {
+        guard stopped.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else {
+            return
+        }
+        // For the next wait.
+        stopped.signal()
+    }
+
+    fileprivate func attach(_ descriptor: CInt) {
+        state.withLock { state in
+            state.descriptor = descriptor
+            if state.isStopped { shutdown(descriptor, CInt(SHUT_RDWR)) }
+        }
+    }
+
+    fileprivate func detach() {
+        state.withLock { $0.descriptor = nil }
     }
 }
 

@@ -16,6 +16,11 @@ struct Blobd: ParsableCommand {
               blobd put 42 photo.jpg --ttl 24h --message 'Look who is here'
               blobd get 42 -o fetched.jpg
 
+            Or publish a notification with all it says to a user, and hear what becomes of it:
+
+              blobd publish 43 --owner ann --message 'Dinner?' --part payload=photo.jpg
+              blobd changes ann --follow
+
             Exit codes: 0 done, 1 the daemon refused or an answer could not be used, 2 bad usage, \
             3 not found or expired, 4 no daemon there.
             """,
@@ -25,6 +30,12 @@ struct Blobd: ParsableCommand {
             PutCommand.self,
             GetCommand.self,
             StatCommand.self,
+            PublishCommand.self,
+            MarkCommand.self,
+            HistoryCommand.self,
+            ChangesCommand.self,
+            EnvelopeCommand.self,
+            CategoryCommand.self,
             RemoveCommand.self,
             ListCommand.self,
             StatsCommand.self,

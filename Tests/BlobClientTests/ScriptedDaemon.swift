@@ -181,3 +181,13 @@ func thrown(_ body: () throws -> Void) -> ClientError? {
         return error as? ClientError
     }
 }
+
+/// What a script leaves for its test.
+final class Kept<Value: Sendable>: Sendable {
+    private let kept = Mutex<Value?>(nil)
+
+    var value: Value? {
+        get { kept.withLock { $0 } }
+        set { kept.withLock { $0 = newValue } }
+    }
+}

@@ -28,6 +28,16 @@ func recomposed(
     case .list:
         let request = try List.Request.parse(head)
         try List.Request.compose(limit: request.limit, after: request.after.of(head), into: &out)
+    case .call:
+        let request = try Call.Request.parse(head, flags: flags)
+        try Call.Request.compose(
+            request.method, target: request.target.of(head), device: request.device.of(head),
+            mediaType: request.mediaType.of(head), condition: request.condition, into: &out)
+    case .watch:
+        let request = try Watch.Request.parse(head)
+        try Watch.Request.compose(
+            limit: request.limit, owner: request.owner.of(head), cursor: request.cursor.of(head),
+            into: &out)
     }
     return out
 }
@@ -54,6 +64,14 @@ func recompose(responseHead bytes: [UInt8], of operation: Opcode) throws -> [UIn
         let response = try Get.Response.parse(head)
         response.compose(
             digest: response.digest.of(head), mediaType: response.mediaType.of(head), into: &out)
+    case .call:
+        let response = try Call.Response.parse(head)
+        Call.Response.compose(
+            revision: response.revision, mediaType: response.mediaType.of(head),
+            location: response.location.of(head), into: &out)
+    case .watch:
+        let response = try Watch.Response.parse(head)
+        response.compose(next: response.next.of(head), into: &out)
     default: break
     }
     return out

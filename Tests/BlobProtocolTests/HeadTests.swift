@@ -85,6 +85,16 @@ import BlobProtocol
         (.list, [], [1, 0, 0, 0, 1] + zeros(3) + [97]),
         (.put, [.idAssigned], zeros(32)),
         (.put, [.expiryGiven], zeros(8) + [1] + zeros(7) + [1] + zeros(15) + [97]),
+        (.call, [], [1, 0, 2, 0, 0] + zeros(19) + Array("/a".utf8)),
+        (
+            .call, [.revisionGiven],
+            [4, 1, 4, 0, 3] + zeros(3) + [7] + zeros(15) + Array("/a?bdt/x".utf8)
+        ),
+        (.call, [.mustBeAbsent], [2, 0, 1, 0, 0] + zeros(19) + Array("/".utf8)),
+        (.call, [.mustExist], [5, 0, 1, 0, 0] + zeros(19) + Array("/".utf8)),
+        (.watch, [], [0, 0, 1, 1] + zeros(4) + Array("o0".utf8)),
+        (.watch, [], [0xE8, 3, 2, 6] + zeros(4) + Array("élatest".utf8)),
+        (.watch, [], [1, 0, 1, 32] + zeros(4) + Array("o".utf8) + ones(32)),
     ]
 
     private static func zeros(_ count: Int) -> [UInt8] { Array(repeating: 0, count: count) }
@@ -122,10 +132,12 @@ import BlobProtocol
             (Opcode.put, Array(0..<16) + [21] + Array(24..<32)),
             (.get, Array(0..<16) + Array(18..<24)),
             (.stat, Array(1..<8)), (.delete, Array(1..<8)), (.list, Array(5..<8)),
-            (.getBlob, Array(0..<16)),
+            (.getBlob, Array(0..<16)), (.call, Array(5..<24)), (.watch, Array(4..<8)),
         ] {
             for (candidate, flags, head) in Self.requests
-            where candidate == operation && flags.isDisjoint(with: [.rangeGiven, .expiryGiven]) {
+            where candidate == operation && flags.isDisjoint(with: [.rangeGiven, .expiryGiven])
+                && (operation != .call || !flags.contains(.revisionGiven))
+            {
                 for offset in offsets {
                     var changed = head
                     changed[offset] = 1
@@ -150,6 +162,26 @@ import BlobProtocol
         #expect(refusal(.list, [], Self.zeros(8)) == .badQuery)
         #expect(refusal(.list, [], [0xE9, 3, 0, 0] + Self.zeros(4)) == .badQuery)
         #expect(refusal(.list, [], Self.ones(4) + Self.zeros(4)) == .badQuery)
+        #expect(refusal(.call, [], [0, 0, 1, 0] + Self.zeros(20) + [47]) == .malformed)
+        #expect(refusal(.call, [], [6, 0, 1, 0] + Self.zeros(20) + [47]) == .malformed)
+        #expect(refusal(.call, [], [1, 0, 0, 0] + Self.zeros(20)) == .malformed)
+        for target in ["a", "/a b", "/é", "/\u{7F}"] {
+            let bytes = Array(target.utf8)
+            #expect(
+                refusal(.call, [], [1, 0, UInt8(bytes.count), 0] + Self.zeros(20) + bytes)
+                    == .malformed, "\(target)")
+        }
+        #expect(
+            refusal(.call, [.mustBeAbsent, .mustExist], [1, 0, 1, 0] + Self.zeros(20) + [47])
+                == .malformed)
+        #expect(refusal(.call, [], [1, 1, 1, 0] + Self.zeros(20) + [47, 47]) == .badDevice)
+        #expect(
+            refusal(.call, [], [1, 0, 1, 0, 1] + Self.zeros(19) + [47, 97]) == .badMediaType)
+        #expect(refusal(.watch, [], [0, 0, 0, 1] + Self.zeros(4) + [48]) == .badOwner)
+        #expect(refusal(.watch, [], [0, 0, 1, 0] + Self.zeros(4) + [97]) == .badCursor)
+        #expect(refusal(.watch, [], [0, 0, 1, 1] + Self.zeros(4) + [97, 49]) == .badCursor)
+        #expect(
+            refusal(.watch, [], [0xE9, 3, 1, 1] + Self.zeros(4) + [97, 48]) == .badLimit)
         #expect(refusal(.put, [], Self.zeros(32)) == .badID)
         let givenID = Self.zeros(16) + [1] + Self.zeros(15) + [97]
         #expect(refusal(.put, .idAssigned, givenID) == .badID)
@@ -193,10 +225,24 @@ import BlobProtocol
         #expect(get == digest + numbers + [0, 3] + Self.zeros(6) + text)
         #expect(try recompose(responseHead: get, of: .get) == get)
 
+        var call: [UInt8] = []
+        Call.Response.compose(
+            revision: 7, mediaType: text.span.bytes, location: Array("/l".utf8).span.bytes,
+            into: &call)
+        #expect(
+            call == [7] + Self.zeros(7) + [3, 0, 2, 0] + Self.zeros(4) + Array("a/b/l".utf8))
+        #expect(try recompose(responseHead: call, of: .call) == call)
+
+        var watch: [UInt8] = []
+        Watch.Response(changeCount: 2, hasMore: true).compose(
+            next: Self.ones(32).span.bytes, into: &watch)
+        #expect(watch == [2, 0, 0, 0, 1, 0, 0, 0] + Self.ones(32))
+        #expect(try recompose(responseHead: watch, of: .watch) == watch)
+
         // The offsets are of a coding, which cannot be 2, and of reserved bytes.
         for (operation, head, offsets) in [
             (Opcode.hello, hello, [2, 3, 57, 63]), (.put, put, [64, 66, 71]),
-            (.get, get, [72, 74, 79]),
+            (.get, get, [72, 74, 79]), (.call, call, [9, 12, 15]), (.watch, watch, [4, 5, 7]),
         ] {
             for count in 0..<head.count {
                 let short = Array(head[..<count])
@@ -209,6 +255,48 @@ import BlobProtocol
                 #expect((try? recompose(responseHead: changed, of: operation)) == nil)
             }
         }
+    }
+
+    @Test("A call's path ends at the first question mark")
+    func split() throws {
+        for (target, path, query) in [
+            ("/", "/", ""), ("/a", "/a", ""), ("/a?", "/a", ""), ("/a?b=c?d", "/a", "b=c?d"),
+            ("/?b", "/", "b"),
+        ] {
+            var head: [UInt8] = []
+            try Call.Request.compose(
+                .get, target: target, device: "tv", mediaType: "a/b", into: &head)
+            let request = try Call.Request.parse(head.span.bytes, flags: [])
+            let parts = request.split(head.span.bytes)
+            #expect(text(parts.path, in: head) == path)
+            #expect(text(parts.query, in: head) == query)
+            #expect(text(request.device, in: head) == "tv")
+            #expect(text(request.mediaType, in: head) == "a/b")
+        }
+    }
+
+    @Test("Calls that break a rule are refused before a byte is written")
+    func badCalls() {
+        let long = "/" + String(repeating: "a", count: 8_000)
+        for (target, device, mediaType, expected) in [
+            (long, "", "", ErrorCode.malformed), ("", "", "", .malformed),
+            ("a", "", "", .malformed),
+            ("/", String(long.prefix(65)), "", .badDevice), ("/", "\n", "", .badDevice),
+            ("/", "", "text", .badMediaType),
+        ] {
+            var out: [UInt8] = []
+            let refusal = code { () throws(ProtocolError) in
+                try Call.Request.compose(
+                    .get, target: target, device: device, mediaType: mediaType, into: &out)
+            }
+            #expect(refusal == expected)
+            #expect(out.isEmpty)
+        }
+        #expect(
+            code { () throws(ProtocolError) in
+                var out: [UInt8] = []
+                try Call.Request.compose(.get, target: String(long.prefix(8_000)), into: &out)
+            } == nil)
     }
 
     @Test("Slices of another span give nothing rather than what lies outside")

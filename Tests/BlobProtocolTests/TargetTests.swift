@@ -16,6 +16,14 @@ import BlobProtocol
         case .part(let id, let name): return ["part", text(id, in: bytes)!, text(name, in: bytes)!]
         case .classicPayload(let id): return ["classic", text(id, in: bytes)!]
         case .blob(let digest): return ["blob", text(digest, in: bytes)!]
+        case .batch: return ["batch"]
+        case .responses(let id): return ["responses", text(id, in: bytes)!]
+        case .envelope(let id): return ["envelope", text(id, in: bytes)!]
+        case .categories: return ["categories"]
+        case .category(let name): return ["category", text(name, in: bytes)!]
+        case .owner(let owner): return ["owner", text(owner, in: bytes)!]
+        case .ownerNotifications(let owner): return ["history", text(owner, in: bytes)!]
+        case .ownerChanges(let owner): return ["changes", text(owner, in: bytes)!]
         case .unknown: return []
         }
     }
@@ -30,6 +38,14 @@ import BlobProtocol
         #expect(route("/v1/notifications/payload/parts/a.b") == ["part", "payload", "a.b"])
         #expect(route("/api/notifications/42") == ["classic", "42"])
         #expect(route("/v1/blobs/sha256:00") == ["blob", "sha256:00"])
+        #expect(route("/v1/notifications:batch") == ["batch"])
+        #expect(route("/v1/notifications/4/responses") == ["responses", "4"])
+        #expect(route("/v1/notifications/4/envelope") == ["envelope", "4"])
+        #expect(route("/v1/categories") == ["categories"])
+        #expect(route("/v1/categories/INVITE") == ["category", "INVITE"])
+        #expect(route("/v1/users/a%2Fb") == ["owner", "a%2Fb"])
+        #expect(route("/v1/users/u/notifications") == ["history", "u"])
+        #expect(route("/v1/users/u/changes") == ["changes", "u"])
     }
 
     @Test(
@@ -42,7 +58,12 @@ import BlobProtocol
             "/v1/notifications/1/parts", "/v1/notifications/1/parts/",
             "/v1/notifications/1/parts/a/b",
             "/api/notifications", "/api/notifications/", "/api/notifications/1/payload", "/api/x/1",
-            "/v1/blobs", "/v1/blobs/", "/v1/blobs/a/b", "/v1/x",
+            "/v1/blobs", "/v1/blobs/", "/v1/blobs/a/b", "/v1/x", "/v1/notifications:batch/",
+            "/v1/notifications:batch/x", "/v1/notifications/1/responses/",
+            "/v1/notifications/1/responses/2", "/v1/notifications/1/envelope/", "/v1/categories/",
+            "/v1/categories//", "/v1/categories/a/b", "/v1/users", "/v1/users/",
+            "/v1/users//changes", "/v1/users/u/", "/v1/users/u/changes/", "/v1/users/u/other",
+            "/v1/users/u/notifications/1",
         ])
     func unknown(path: String) {
         #expect(route(path) == [])
@@ -54,7 +75,9 @@ import BlobProtocol
         let routes: [Route] = [
             .healthz, .stats, .notifications, .notification(id: slice), .payload(id: slice),
             .part(id: slice, name: slice), .classicPayload(id: slice), .blob(digest: slice),
-            .unknown,
+            .batch, .responses(id: slice), .envelope(id: slice), .categories,
+            .category(name: slice), .owner(owner: slice), .ownerNotifications(owner: slice),
+            .ownerChanges(owner: slice), .unknown,
         ]
         let names: [(HTTPMethod, String)] = [
             (.get, "GET"), (.head, "HEAD"), (.put, "PUT"), (.post, "POST"), (.delete, "DELETE"),

@@ -14,6 +14,6 @@ struct Torture: ParsableCommand {
         subcommands: [
             KillScenario.self, GarbageScenario.self, IdleScenario.self, DescriptorsScenario.self,
             UploadScenario.self, SlowScenario.self, ChurnScenario.self, FullScenario.self,
-            SyncsScenario.self,
+            SyncsScenario.self, WaitersScenario.self, FeedScenario.self, FeedLife.self,
         ])
 }

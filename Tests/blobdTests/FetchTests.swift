@@ -200,7 +200,7 @@ import Testing
         }
         for (method, path, allow) in [
             ("DELETE", "/v1/notifications/42/payload", "GET, HEAD, PUT"),
-            ("PUT", "/v1/notifications/42", "GET, HEAD, DELETE"),
+            ("POST", "/v1/notifications/42", "GET, HEAD, PUT, PATCH, DELETE"),
             ("GET", "/v1/notifications", "POST"), ("POST", "/healthz", "GET, HEAD"),
             ("OPTIONS", "/v1/stats", "GET, HEAD"), ("PATCH", "/api/notifications/42", "GET, HEAD"),
         ] {

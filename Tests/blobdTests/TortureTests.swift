@@ -33,12 +33,21 @@ struct TortureTests {
         try torture("slow")
     }
 
+    @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
+    func manyWaiters() throws {
+        try torture("waiters")
+    }
+
     @Test func bytesUnderChurn() throws {
         try torture("churn")
     }
 
     @Test func bytesUnderChurnAndKills() throws {
         try torture("churn --kills")
+    }
+
+    @Test func feedsOfManyDevices() throws {
+        try torture("feed")
     }
 
     @Test(.enabled(if: canDo("unshare --mount true"), "a file system is mounted, which needs root"))

@@ -1,7 +1,8 @@
+import BlobJSON
 import BlobProtocol
 import CSubjects
 
-// Bytes to messages and back, on both dialects' way of a fetch.
+// Bytes to messages and back, on both dialects' way of a fetch; and JSON.
 
 extension Subjects {
     private static let request = Array(
@@ -99,8 +100,44 @@ extension Subjects {
                     }
                 }
             },
+            Subject("JSON of 2 KiB: read") {
+                let bytes = document
+                return { count in
+                    for _ in 0..<count {
+                        guard case .object = try JSONValue.parse(bytes.span.bytes) else {
+                            throw SubjectFailure(reason: "no object")
+                        }
+                    }
+                }
+            },
+            Subject("JSON of 2 KiB: written") {
+                let value = try JSONValue.parse(document.span.bytes)
+                return { count in
+                    var out: [UInt8] = []
+                    for _ in 0..<count {
+                        out.removeAll(keepingCapacity: true)
+                        value.append(to: &out)
+                        use(UInt64(out.count))
+                    }
+                }
+            },
         ]
     }
+
+    /// A notification's document of about 2 KiB.
+    private static let document: [UInt8] = {
+        let actions = (0..<3).map {
+            #"{"identifier":"action-\#($0)","title":"Do the thing \#($0)","foreground":true}"#
+        }
+        let items = (0..<20).map {
+            #"{"sku":"item-\#($0)","price":\#($0).95,"tags":["new","caf\u00e9",null],"left":\#($0)}"#
+        }
+        let text =
+            #"{"owner":"user-1","message":"The autumn collection is here\n","rich_type":"image","#
+            + #""actions":[\#(actions.joined(separator: ","))],"display_ttl":3600,"#
+            + #""data":{"items":[\#(items.joined(separator: ","))]}}"#
+        return Array(text.utf8)
+    }()
 
     private static func parse(_ bytes: [UInt8], _ count: Int) throws {
         for _ in 0..<count {

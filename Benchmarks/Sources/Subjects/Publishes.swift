@@ -29,6 +29,7 @@ extension Subjects {
             publish("publish 1 KiB", byteCount: 1_024, together: 1),
             publish("publish 1 KiB, 64 in a sync", byteCount: 1_024, together: 64),
             publish("publish 128 KiB", byteCount: 128 << 10, together: 1),
+            publish("publish 1 KiB to an owner", byteCount: 1_024, together: 1, ownerCount: 50),
         ]
     }
 
@@ -46,8 +47,10 @@ extension Subjects {
         }
     }
 
-    /// `together` payloads of a batch; a count is a batch.
-    private static func publish(_ name: String, byteCount: Int, together: Int) -> Subject {
+    /// `together` payloads of a batch; a count is a batch. They go to `ownerCount` owners in turn.
+    private static func publish(
+        _ name: String, byteCount: Int, together: Int, ownerCount: Int = 0
+    ) -> Subject {
         Subject(name, tolerancePercent: 10, isSlow: true) {
             let fixture = try Fixture(count: 1_000, byteCount: 64)
             let store = try fixture.openForWriting()
@@ -60,7 +63,9 @@ extension Subjects {
                             bytes.replaceSubrange(0..<8, with: $0)
                         }
                         let id = fixture.ids[(turn * together + index) % fixture.ids.count]
-                        return Change.publish(try Fixture.publication(store, id, bytes))
+                        var publication = try Fixture.publication(store, id, bytes)
+                        if ownerCount > 0 { publication.owner = "user-\(turn % ownerCount)" }
+                        return Change.publish(publication)
                     }
                     try Fixture.apply(changes, to: store)
                     if turn % 16 == 15 { _ = try store.freeOrphans(byteCountMax: 8 << 20) }

@@ -9,21 +9,24 @@ public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
     case delete = 7
     case stats = 8
     case list = 9
+    case call = 10
+    case watch = 11
 
     /// The flags that have a meaning with this operation. All others must be zero.
     public var knownFlags: RequestFlags {
         switch self {
         case .put: [.ttlGiven, .expiryGiven, .idAssigned]
         case .get, .getBlob: [.gzipAccepted, .rangeGiven, .headOnly]
+        case .call: [.revisionGiven, .mustBeAbsent, .mustExist]
         default: []
         }
     }
 
-    /// The most bytes a request of this operation may have in its body, or nil for put, where the
-    /// daemon's own payload limit holds (hello's answer names it).
+    /// The most bytes a request of this operation may have in its body. Nil where that depends: for
+    /// put the daemon's own payload limit holds (hello's answer names it), for call the resource's.
     public var bodyByteCountMax: UInt64? {
         switch self {
-        case .put: nil
+        case .put, .call: nil
         case .ping: UInt64(WireLimits.pingBodyByteCountMax)
         default: 0
         }
@@ -54,4 +57,11 @@ public struct RequestFlags: OptionSet, Sendable, Hashable {
     public static let rangeGiven = RequestFlags(rawValue: 1 << 1)
     /// get, getBlob: the answer's head without its body.
     public static let headOnly = RequestFlags(rawValue: 1 << 2)
+
+    /// call: only if the notification has the revision in the head.
+    public static let revisionGiven = RequestFlags(rawValue: 1 << 0)
+    /// call: only if there is no such notification.
+    public static let mustBeAbsent = RequestFlags(rawValue: 1 << 1)
+    /// call: only if there is such a notification.
+    public static let mustExist = RequestFlags(rawValue: 1 << 2)
 }

@@ -18,6 +18,22 @@ public enum Route: Sendable, Hashable {
     case classicPayload(id: Slice)
     /// `/v1/blobs/{digest}`: see `DigestText`.
     case blob(digest: Slice)
+    /// `/v1/notifications:batch`
+    case batch
+    /// `/v1/notifications/{id}/responses`
+    case responses(id: Slice)
+    /// `/v1/notifications/{id}/envelope`
+    case envelope(id: Slice)
+    /// `/v1/categories`
+    case categories
+    /// `/v1/categories/{name}`
+    case category(name: Slice)
+    /// `/v1/users/{owner}`
+    case owner(owner: Slice)
+    /// `/v1/users/{owner}/notifications`
+    case ownerNotifications(owner: Slice)
+    /// `/v1/users/{owner}/changes`
+    case ownerChanges(owner: Slice)
     /// Any other: 404.
     case unknown
 
@@ -47,6 +63,13 @@ public enum Route: Sendable, Hashable {
             return .blob(digest: digest)
         }
         if kind.of(path).equals("stats"), segments.isAtEnd(path) { return .stats }
+        if kind.of(path).equals("users") { return user(path, &segments) }
+        if kind.of(path).equals("categories") {
+            if segments.isAtEnd(path) { return .categories }
+            guard let name = segments.next(path), segments.isAtEnd(path) else { return .unknown }
+            return .category(name: name)
+        }
+        if kind.of(path).equals("notifications:batch"), segments.isAtEnd(path) { return .batch }
         return .unknown
     }
 
@@ -58,35 +81,57 @@ public enum Route: Sendable, Hashable {
         if kind.of(path).equals("payload") {
             return segments.isAtEnd(path) ? .payload(id: id) : .unknown
         }
-        guard kind.of(path).equals("parts"), let name = segments.next(path),
-            segments.isAtEnd(path)
-        else { return .unknown }
-        return .part(id: id, name: name)
+        if kind.of(path).equals("parts"), let name = segments.next(path) {
+            return segments.isAtEnd(path) ? .part(id: id, name: name) : .unknown
+        }
+        guard segments.isAtEnd(path) else { return .unknown }
+        if kind.of(path).equals("responses") { return .responses(id: id) }
+        return kind.of(path).equals("envelope") ? .envelope(id: id) : .unknown
+    }
+
+    private static func user(_ path: RawSpan, _ segments: inout PathSegments) -> Route {
+        guard let owner = segments.next(path) else { return .unknown }
+        if segments.isAtEnd(path) { return .owner(owner: owner) }
+        guard let kind = segments.next(path), segments.isAtEnd(path) else { return .unknown }
+        if kind.of(path).equals("changes") { return .ownerChanges(owner: owner) }
+        return kind.of(path).equals("notifications") ? .ownerNotifications(owner: owner) : .unknown
     }
 
     /// The methods that the resource has, for the `Allow` field of a 405 (RFC 9110, section
     /// 10.2.1); empty when there is no such resource.
     public var allow: StaticString {
         switch self {
-        case .healthz, .stats, .blob, .classicPayload: "GET, HEAD"
-        case .notifications: "POST"
-        case .notification: "GET, HEAD, DELETE"
-        case .payload, .part: "GET, HEAD, PUT"
+        case .healthz, .stats, .classicPayload, .envelope, .categories, .ownerChanges: "GET, HEAD"
+        case .notifications, .batch, .responses: "POST"
+        case .notification: "GET, HEAD, PUT, PATCH, DELETE"
+        case .payload, .part, .blob: "GET, HEAD, PUT"
+        case .category: "GET, HEAD, PUT, DELETE"
+        case .owner: "DELETE"
+        case .ownerNotifications: "GET, HEAD, PATCH"
         case .unknown: ""
         }
     }
 
     /// Whether the resource has the method.
     public func allows(_ method: HTTPMethod) -> Bool {
-        switch (self, method) {
-        case (.healthz, .get), (.healthz, .head), (.stats, .get), (.stats, .head): true
-        case (.blob, .get), (.blob, .head): true
-        case (.classicPayload, .get), (.classicPayload, .head): true
-        case (.notifications, .post): true
-        case (.notification, .get), (.notification, .head), (.notification, .delete): true
-        case (.payload, .get), (.payload, .head), (.payload, .put): true
-        case (.part, .get), (.part, .head), (.part, .put): true
-        default: false
+        switch self {
+        case .healthz, .stats, .classicPayload, .envelope, .categories, .ownerChanges:
+            method == .get || method == .head
+        case .notifications, .batch, .responses: method == .post
+        case .payload, .part, .blob: method == .get || method == .head || method == .put
+        case .notification:
+            switch method {
+            case .get, .head, .put, .patch, .delete: true
+            default: false
+            }
+        case .category:
+            switch method {
+            case .get, .head, .put, .delete: true
+            default: false
+            }
+        case .owner: method == .delete
+        case .ownerNotifications: method == .get || method == .head || method == .patch
+        case .unknown: false
         }
     }
 }

@@ -16,6 +16,12 @@ public enum Names {
         try checkName(bytes, "the part name", .badPart, byteCountMax: WireLimits.partByteCountMax)
     }
 
+    /// Checks a device: 1…64 bytes, otherwise as an id. Throws `bad_device`.
+    public static func checkDevice(_ bytes: RawSpan) throws(ProtocolError) {
+        try checkName(
+            bytes, "the device", .badDevice, byteCountMax: WireLimits.deviceByteCountMax)
+    }
+
     /// Checks an owner: 1…255 bytes of UTF-8 without control characters. Throws `bad_owner`.
     public static func checkOwner(_ bytes: RawSpan) throws(ProtocolError) {
         try checkText(
@@ -27,6 +33,19 @@ public enum Names {
     public static func checkRichType(_ bytes: RawSpan) throws(ProtocolError) {
         try checkText(
             bytes, "the rich type", .badRichType, byteCountMax: WireLimits.richTypeByteCountMax,
+            refusing: .controls)
+    }
+
+    /// Checks a category's name: 1…64 bytes, otherwise as an id. Throws `bad_category`.
+    public static func checkCategory(_ bytes: RawSpan) throws(ProtocolError) {
+        try checkName(
+            bytes, "the category", .badCategory, byteCountMax: WireLimits.categoryByteCountMax)
+    }
+
+    /// Checks a group's name: 1…128 bytes, otherwise as an owner. Throws `bad_group`.
+    public static func checkGroup(_ bytes: RawSpan) throws(ProtocolError) {
+        try checkText(
+            bytes, "the group", .badGroup, byteCountMax: WireLimits.groupByteCountMax,
             refusing: .controls)
     }
 

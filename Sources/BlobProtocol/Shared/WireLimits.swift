@@ -20,6 +20,16 @@ public enum WireLimits {
     public static let expiryMillisecondsMax: Int64 = 253_402_300_799_999
     /// The most notifications in one page of a list.
     public static let listLimitMax = 1_000
+    /// The longest name of a device, in bytes of UTF-8.
+    public static let deviceByteCountMax = 64
+    /// The most changes in one page of a feed.
+    public static let feedPageLimitMax = 1_000
+    /// Changes in one page of a feed when its reader does not say how many.
+    public static let feedPageLimitDefault = 100
+    /// The longest wait for a change, in seconds.
+    public static let waitSecondsMax = 60
+    /// The length of a place in a feed, written as text, in bytes of ASCII.
+    public static let cursorByteCount = 32
 
     // Binary protocol.
 
@@ -30,6 +40,8 @@ public enum WireLimits {
     /// How many requests of one connection may be without an answer. Further ones are not read
     /// until answers have left.
     public static let requestsInFlightMax = 64
+    /// The longest target of a call, path and query together, in bytes.
+    public static let callTargetByteCountMax = 8_000
     /// The longest text in which a daemon names its version, in bytes.
     public static let serverVersionByteCountMax = 255
 

@@ -42,11 +42,11 @@ struct ListCommand: ParsableCommand {
         var next = after
         var isFirst = true
         repeat {
-            let page = try connection.list(limit: min(left, Self.pageCount), after: next)
+            let document = try connection.listDocument(
+                limit: min(left, Self.pageCount), after: next)
+            let page = try NotificationPage(document: document)
             if json {
-                var lines = ""
-                for record in page.notifications { lines += try JSONLine.text(record) }
-                try StandardOutput.write(lines)
+                try StandardOutput.write(JSONTexts.lines("notifications", in: document).joined())
             } else {
                 let now = wallClockMilliseconds()
                 for record in page.notifications { table.append(Self.row(record, now: now)) }

@@ -37,11 +37,7 @@ struct PutCommand: ParsableCommand {
             valueName: "media-type"))
     var type: String?
 
-    @Option(help: ArgumentHelp("How long it lives: 90, 90s, 15m, 24h, 30d.", valueName: "time"))
-    var ttl: String?
-
-    @Option(help: ArgumentHelp("When it expires: 2026-12-01T00:00:00Z.", valueName: "time"))
-    var expiresAt: String?
+    @OptionGroup var life: LifetimeOptions
 
     @Option(help: ArgumentHelp("The notification's text.", valueName: "text"))
     var message: String?
@@ -71,10 +67,6 @@ struct PutCommand: ParsableCommand {
         } else if file == nil {
             throw ValidationError("Missing expected argument '<file>'")
         }
-        guard ttl == nil || expiresAt == nil else {
-            throw ValidationError("--ttl and --expires-at exclude each other: give one of them")
-        }
-        _ = try lifetime()
     }
 
     func run() throws {
@@ -161,26 +153,7 @@ struct PutCommand: ParsableCommand {
     private func request(for id: String, _ path: String) throws -> PutRequest {
         PutRequest(
             id: id, part: part, mediaType: type ?? MediaTypes.suggested(by: path), owner: owner,
-            message: message, richType: richType, lifetime: try lifetime())
-    }
-
-    private func lifetime() throws -> PutRequest.Lifetime {
-        if let ttl {
-            guard let seconds = CommandLineText.seconds(ttl) else {
-                throw ValidationError(
-                    "--ttl '\(ttl)' is not a lifetime: give whole seconds, at least 1, "
-                        + "or a number with s, m, h or d, such as 90, 15m, 24h, 30d")
-            }
-            return .seconds(seconds)
-        }
-        guard let expiresAt else { return .standard }
-        do {
-            return .until(milliseconds: try CommandLineText.time(expiresAt))
-        } catch {
-            throw ValidationError(
-                "--expires-at '\(expiresAt)' is not a time: "
-                    + "write it like 2026-12-01T00:00:00Z or 2026-12-01T00:00:00+01:00")
-        }
+            message: message, richType: richType, lifetime: try life.lifetime())
     }
 }
 

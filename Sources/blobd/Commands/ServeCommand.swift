@@ -80,6 +80,21 @@ struct ServeCommand: ParsableCommand {
     @Option(help: ArgumentHelp("How often expired payloads are removed.", valueName: "time"))
     var sweepInterval: DurationText = DurationText(seconds: 1)
 
+    @Option(help: "Waits, event streams and watches at once.")
+    var maxWatchers: Int = StoreLimits.watcherCountMaxDefault
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a stream of changes is quiet before it gives a sign of life.",
+            valueName: "time"))
+    var heartbeat: DurationText = DurationText(seconds: 25)
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a device may be away and still be told what was deleted meanwhile.",
+            valueName: "time"))
+    var tombstoneRetention: DurationText = DurationText(seconds: 30 * 86_400)
+
     @Option(
         help: ArgumentHelp(
             "How long payloads that an earlier run may have sent are not freed after its end.",
@@ -170,6 +185,12 @@ struct ServeCommand: ParsableCommand {
             "--drain-timeout", drainTimeout.milliseconds, 0...day)
         limits.sweepMilliseconds = try Self.check(
             "--sweep-interval", sweepInterval.milliseconds, 1...day)
+        limits.watcherCountMax = try Self.check("--max-watchers", maxWatchers, 0...1_000_000)
+        limits.heartbeatMilliseconds = try Self.check(
+            "--heartbeat", heartbeat.milliseconds, 1...day)
+        limits.tombstoneRetentionMilliseconds = Int64(
+            try Self.check(
+                "--tombstone-retention", tombstoneRetention.milliseconds, 0...36_500 * day))
         limits.lendingGraceMilliseconds = try Self.check(
             "--lending-grace", lendingGrace.milliseconds, 0...day)
         limits.linkedByteCountMin = try Self.check(

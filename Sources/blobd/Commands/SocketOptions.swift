@@ -28,9 +28,13 @@ struct SocketOptions: ParsableArguments {
 
     /// Connects. Exits with 2 when nobody said where to.
     func connect() throws -> BlobConnection {
+        try BlobConnection.connect(to: try path(), options: options())
+    }
+
+    func options() -> BlobConnection.Options {
         var options = BlobConnection.Options()
         options.timeoutMilliseconds = timeout * 1_000
-        return try BlobConnection.connect(to: try path(), options: options)
+        return options
     }
 
     func path() throws -> String {

@@ -14,6 +14,12 @@ enum StandardOutput {
             throw CommandFailure(.refused, "standard output: \(errorText(code))")
         }
     }
+
+    /// Writes bytes and a line end.
+    static func writeLine(_ bytes: [UInt8]) throws(CommandFailure) {
+        try write(bytes.span.bytes)
+        try write("\n")
+    }
 }
 
 /// Standard error, for people. There is nobody to tell when it cannot be written.

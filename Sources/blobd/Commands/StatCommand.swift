@@ -38,6 +38,9 @@ struct StatCommand: ParsableCommand {
             lines.append(("message", HumanText.line(message, characterCountMax: 200)))
         }
         if let richType = record.richType { lines.append(("rich type", HumanText.line(richType))) }
+        if let category = record.category { lines.append(("category", HumanText.line(category))) }
+        if let group = record.group { lines.append(("group", HumanText.line(group))) }
+        if let state = Self.state(record) { lines.append(("state", state)) }
         lines.append(("created", record.createdAt))
         lines.append(("expires", record.expiresAt + Self.remaining(record.expiresAt, now: now)))
         lines.append(("revision", HumanText.count(record.revision)))
@@ -45,6 +48,7 @@ struct StatCommand: ParsableCommand {
         for (title, value) in lines {
             text += title + String(repeating: " ", count: 10 - title.count) + value + "\n"
         }
+        guard !record.parts.isEmpty else { return text }
         var parts = TextTable([
             ("PART", .left), ("TYPE", .left), ("BYTES", .right), ("STORED", .right),
             ("DIGEST", .left),
@@ -57,6 +61,14 @@ struct StatCommand: ParsableCommand {
             ])
         }
         return text + "\n" + parts.takeText(withTitles: true)
+    }
+
+    /// Whether it was read and what was done with it; nil: neither, or the daemon does not say.
+    static func state(_ record: NotificationRecord) -> String? {
+        var words: [String] = []
+        if record.isRead == true { words.append("read") }
+        if let state = record.actionState, state != .none { words.append(state.rawValue) }
+        return words.isEmpty ? nil : words.joined(separator: ", ")
     }
 
     private static func remaining(_ time: String, now: Int64) -> String {

@@ -69,6 +69,8 @@ final class DaemonCounters: Sendable {
     /// Counted by the writer.
     let publishes = Counter()
     let deletes = Counter()
+    let patches = Counter()
+    let responses = Counter()
     let expired = Counter()
     let batches = Counter()
     let clockJumps = Counter()

@@ -74,6 +74,9 @@ enum Daemon {
         var storeOptions = BlobStore.Options()
         storeOptions.mapByteCountMax = options.mapByteCountMax
         storeOptions.payloadByteCountMax = options.limits.payloadByteCountMax
+        storeOptions.watcherCountMax = options.limits.watcherCountMax
+        storeOptions.tombstoneRetentionMilliseconds =
+            options.limits.tombstoneRetentionMilliseconds
         return try BlobStore.open(at: options.dataPath, options: storeOptions)
     }
 }

@@ -1,3 +1,5 @@
+import BlobStore
+
 /// Every limit of the daemon that its operator can choose. What the protocol fixes is in
 /// `WireLimits`, what the store fixes in `StoreLimits`.
 struct DaemonLimits: Sendable {
@@ -24,6 +26,12 @@ struct DaemonLimits: Sendable {
     var drainMilliseconds = 10_000
     /// How often the writer looks for what has expired.
     var sweepMilliseconds = 1_000
+    /// Who may wait for changes at once, streams included.
+    var watcherCountMax = StoreLimits.watcherCountMaxDefault
+    /// How long a deletion is remembered for devices that were away.
+    var tombstoneRetentionMilliseconds = StoreLimits.tombstoneRetentionMillisecondsDefault
+    /// How long a stream of changes is quiet before it gives a sign of life.
+    var heartbeatMilliseconds = 25_000
 
     /// How long what an earlier run may have lent to its peers is not freed after its end.
     var lendingGraceMilliseconds = 60_000
@@ -50,6 +58,8 @@ struct DaemonLimits: Sendable {
     /// Connections whose requests are answered before any of them is sent its answers: enough to
     /// spare their clients wake-ups, and few enough for them to have work meanwhile.
     static let gatheredConnectionCountMax = 16
+    /// Changes that a stream of events is sent before the other connections have their turn.
+    static let eventCountMax = 64
     /// Answers that one connection gets before the others have their turn, in bytes.
     static let turnByteCountMax = 1 << 20
     /// A body that comes with a refused request is skipped up to this size, in bytes; else the
@@ -86,4 +96,11 @@ struct DaemonLimits: Sendable {
     /// compress, elsewhere. What is in memory and is not compressed at all is finished on the worker,
     /// too: it takes less than it does to wake another thread.
     static let inlineFinishByteCountMax = 4 << 10
+    /// What a notification with its files may hold in memory on its way: a document, and of each
+    /// file what is not spooled.
+    static let multipartMemoryByteCountMax = 4 << 20
+    /// For how many bodies one with files counts.
+    static let multipartBodyCount = 16
+    /// How long a blob is kept that nothing refers to, when its publisher does not say, in seconds.
+    static let holdSeconds = 3_600
 }

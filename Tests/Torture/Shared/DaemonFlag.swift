@@ -14,4 +14,6 @@ enum DaemonFlag {
     static let grace = "--lending-grace"
     /// How often what has expired is removed.
     static let sweep = "--sweep-interval"
+    /// How long a stream of changes is quiet before it gives a sign of life.
+    static let heartbeat = "--heartbeat"
 }

@@ -137,7 +137,7 @@ func verify(_ bench: borrowing Workbench, data: String? = nil, _ when: String) t
 }
 
 /// Starts a process whose words go to the end of the file `log`.
-private func spawn(_ command: [String], log: String) throws -> pid_t {
+func spawn(_ command: [String], log: String) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }

@@ -28,7 +28,7 @@ import Testing
 
         let stat = try daemon.run("stat", "42", "--json")
         #expect(stat.status == 0)
-        let record = try JSONDecoder.snake.decode(NotificationRecord.self, from: Data(stat.output))
+        let record = try NotificationRecord(document: stat.output)
         #expect(record.owner == "ann")
         #expect(record.message == "Hello")
         #expect(record.richType == "img")

@@ -1,3 +1,4 @@
+import BlobClient
 import Testing
 
 @testable import blobd
@@ -81,5 +82,45 @@ import Testing
                 """)
         table.append(["2", "1", "bob"])
         #expect(table.takeText(withTitles: false) == "2          1  bob\n")
+    }
+}
+
+/// Parts and batches on the command line.
+@Suite struct NotificationTextTests {
+    @Test func partsAreFilesOrDigests() throws {
+        let digest = "sha256:" + String(repeating: "0a", count: 32)
+        for (text, name, source) in [
+            ("a=b", "a", PartText.Source.file("b", mediaType: nil)),
+            ("a=b=c", "a", .file("b=c", mediaType: nil)),
+            ("a=b:image/png", "a", .file("b", mediaType: "image/png")),
+            (
+                "a=/c:d/b:text/plain; charset=utf-8", "a",
+                .file("/c:d/b", mediaType: "text/plain; charset=utf-8")
+            ),
+            ("a=b:c", "a", .file("b:c", mediaType: nil)),
+            ("a=sha256:0a", "a", .file("sha256:0a", mediaType: nil)),
+            ("a=" + digest, "a", .stored(try #require(PayloadDigest(digest)))),
+        ] {
+            let part = PartText(argument: text)
+            #expect(part?.name == name, "\(text)")
+            #expect(part?.source == source, "\(text)")
+        }
+    }
+
+    @Test(arguments: ["", "a", "a=", "=b", "a=:image/png"])
+    func everythingElseIsNoPart(text: String) {
+        #expect(PartText(argument: text) == nil)
+    }
+
+    @Test func batchesAreCutIntoCalls() {
+        let lines = BatchFile(
+            Array(("{}\n\n \r\n" + String(repeating: "{}\n", count: 1_500)).utf8))
+        #expect(lines.calls.map(\.lineNumbers.count) == [1_000, 501])
+        #expect(lines.calls.first?.lineNumbers.prefix(2) == [1, 4])
+        #expect(lines.calls.last?.lineNumbers.last == 1_503)
+        let long = [UInt8](repeating: 0x78, count: 5 << 20)
+        let two = BatchFile(long + [0x0A] + long)
+        #expect(two.calls.map(\.bytes.count) == [long.count + 1, long.count + 1])
+        #expect(BatchFile([]).calls.isEmpty)
     }
 }

@@ -27,6 +27,8 @@ final class Connection {
     var mayRead = false
     /// Behind what is in the socket is the end, so that a read must find that, too.
     var isEndNear = false
+    /// The peer has closed both directions, and nobody reads what it is sent.
+    var isHungUp = false
 
     /// What the socket has not taken yet.
     var output = OutputQueue()
@@ -63,6 +65,10 @@ final class Connection {
         case awaitingMemory(Upload)
         /// The writer has a change of this connection.
         case awaitingChange(PendingReply)
+        /// An owner's changes are waited for, or the end of the time for them.
+        case awaitingFeed(FeedReader)
+        /// An owner's changes are sent as they come.
+        case streaming(FeedReader)
         /// A body is thrown away, so many more bytes of it.
         case skipping(UInt64)
         /// Everything is sent and said to be the last; input is thrown away until the peer hangs
@@ -88,7 +94,8 @@ final class Connection {
         switch phase {
         case .head: return hasUnreadRequests
         case .lingering, .draining: return false
-        case .body, .awaitingMemory, .awaitingChange, .skipping: return true
+        case .body, .awaitingMemory, .awaitingChange, .awaitingFeed, .streaming, .skipping:
+            return true
         }
     }
 
@@ -96,7 +103,15 @@ final class Connection {
     var takesInput: Bool {
         switch phase {
         case .head, .body, .skipping, .lingering: !hasInputEnded
-        case .awaitingMemory, .awaitingChange, .draining: false
+        case .awaitingMemory, .awaitingChange, .awaitingFeed, .streaming, .draining: false
+        }
+    }
+
+    /// Where it is in a feed, if that is what it is busy with.
+    var feedReader: FeedReader? {
+        switch phase {
+        case .awaitingFeed(let reader), .streaming(let reader): reader
+        default: nil
         }
     }
 
@@ -106,7 +121,7 @@ final class Connection {
         switch phase {
         case .head: return rest.isEmpty ? .idle : .head
         case .body, .skipping: return .body
-        case .awaitingMemory, .awaitingChange, .draining: return .ours
+        case .awaitingMemory, .awaitingChange, .awaitingFeed, .streaming, .draining: return .ours
         case .lingering: return .linger
         }
     }

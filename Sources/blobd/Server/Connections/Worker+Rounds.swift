@@ -87,6 +87,7 @@ extension Worker {
         }
         if event.isReadable || event.isHangUp { connection.mayRead = true }
         if event.isEnd || event.isHangUp { connection.isEndNear = true }
+        if event.isHangUp { connection.isHungUp = true }
         return !connection.isInLine
     }
 
@@ -138,7 +139,7 @@ extension Worker {
     private func finishGathered(_ input: inout InputBuffer, _ batch: inout AnswerBatch) {
         for index in gathered.indices {
             let connection = gathered[index].connection
-            if !connection.isBroken, follow(gathered[index].step, connection) {
+            if !connection.isBroken, follow(gathered[index].step, connection, &batch) {
                 takeTurn(connection, &input, &batch)
             }
             settle(connection)

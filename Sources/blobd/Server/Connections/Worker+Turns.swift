@@ -91,6 +91,13 @@ extension Worker {
                     connection.isBroken = true
                 }
                 return
+            case .awaitingFeed(let reader):
+                guard reader.isDue else { return }
+                lookAgain(reader, connection, &batch)
+                if case .awaitingFeed = connection.phase { return }
+            case .streaming(let reader):
+                if reader.isDue { continueStream(reader, connection, &batch) }
+                return
             case .awaitingMemory, .awaitingChange, .draining:
                 return
             }
@@ -129,11 +136,16 @@ extension Worker {
             noteSnapshotFailure(connection, error)
             return false
         }
-        return follow(step, connection)
+        return follow(step, connection, &batch)
     }
 
     /// Does what a request asks for besides an answer.
-    func follow(_ step: RequestHandler.Step, _ connection: Connection) -> Bool {
+    ///
+    /// - Parameter batch: its answers have been sent.
+    /// - Returns: whether there may be more to do with the input right away.
+    func follow(
+        _ step: RequestHandler.Step, _ connection: Connection, _ batch: inout AnswerBatch
+    ) -> Bool {
         switch step {
         case .needsInput: return false
         case .answered: return true
@@ -151,6 +163,10 @@ extension Worker {
             return false
         case .upload(let upload):
             return admit(upload, connection)
+        case .wait(let query, let form):
+            return beginWait(query, form, connection, &batch)
+        case .stream(let query, let form):
+            return beginStream(query, form, connection, &batch)
         }
     }
 
@@ -164,7 +180,8 @@ extension Worker {
             refuseUnfinished(connection, &batch)
         case .head, .skipping:
             connection.isEnding = true
-        case .awaitingMemory, .awaitingChange, .lingering, .draining: break
+        case .awaitingMemory, .awaitingChange, .awaitingFeed, .streaming, .lingering, .draining:
+            break
         }
     }
 }

@@ -1,7 +1,7 @@
 import BlobProtocol
 import BlobStore
 
-// A payload's way in: memory, bytes, the writer, the answer.
+// A body's way in: memory, bytes, the writer, the answer.
 
 extension Worker {
     /// Finds memory for a body that is to come.
@@ -9,7 +9,7 @@ extension Worker {
     /// - Returns: whether its bytes can be taken in now.
     func admit(_ upload: Upload, _ connection: Connection) -> Bool {
         let granted = environment.bodyMemory.reserve(
-            upload.memoryByteCount, for: connection.address)
+            upload.memoryByteCount, bodyCount: upload.bodyCount, for: connection.address)
         guard let granted else {
             connection.phase = .awaitingMemory(upload)
             return false
@@ -31,9 +31,7 @@ extension Worker {
     private func begin(
         _ upload: Upload, _ reservation: BodyReservation, _ connection: Connection
     ) {
-        let writer = environment.store.makePayloadWriter(
-            expecting: Int(clamping: upload.missingByteCount ?? 0))
-        upload.begin(writer, reservation)
+        upload.begin(environment.store, reservation)
         connection.phase = .body(upload)
         // Everything in the head has been checked, and there is room: the client may send.
         guard upload.expectsContinue else { return }
@@ -50,9 +48,8 @@ extension Worker {
         _ upload: Upload, _ connection: Connection, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch
     ) -> Bool {
-        do throws(Upload.Failure) {
-            let used = try upload.receive(
-                input.bytes, byteCountMax: environment.limits.payloadByteCountMax)
+        do throws(BodyFailure) {
+            let used = try upload.receive(input.bytes)
             input.consume(used)
         } catch {
             refuse(upload, error, connection, &batch)
@@ -66,7 +63,7 @@ extension Worker {
     /// The body cannot be taken. Where its end is known the rest of it is thrown away and the
     /// connection goes on, if the dialect allows that; else it ends.
     private func refuse(
-        _ upload: Upload, _ failure: Upload.Failure, _ connection: Connection,
+        _ upload: Upload, _ failure: BodyFailure, _ connection: Connection,
         _ batch: inout AnswerBatch
     ) {
         let error: ProtocolError
@@ -83,41 +80,92 @@ extension Worker {
         }
     }
 
-    /// The body is complete: finish the payload here if it is short, elsewhere if that may take
-    /// long.
+    /// The body is complete: read it here if it is short, elsewhere if that may take long.
     private func finish(
         _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch
     ) {
         connection.phase = .awaitingChange(upload.reply)
-        do throws(ProtocolError) {
-            try checkAgain(upload)
-        } catch {
-            upload.abandon()
-            connection.phase = .head
-            answer(connection, &batch) { handler.refuse(upload.reply, error, into: &$0) }
-            return
-        }
-        guard let writer = upload.takeWriter() else { return }
-        let isShort =
-            upload.byteCount <= DaemonLimits.inlineFinishByteCountMax
-            || writer.finishesAtOnce(mediaType: upload.draft.mediaType)
-        let reservation = upload.reservation.take()
-        if isShort {
-            environment.writer.publish(
-                upload.draft, writer, for: connection.address, reservation)
-        } else {
-            environment.publishers.submit(
-                PublishJob(
-                    upload.draft, writer: writer, connection: connection.address,
-                    reservation: reservation))
+        switch upload.purpose {
+        case .payload(let draft):
+            do throws(ProtocolError) {
+                try checkAgain(upload, draft)
+            } catch {
+                return refuseWhole(upload, error, connection, &batch)
+            }
+            finish(upload, .publish(draft), connection)
+        case .resource(let plan):
+            finish(upload, plan, connection, &batch)
         }
     }
 
+    /// Finishes a payload, here if it is short.
+    private func finish(_ upload: Upload, _ use: PayloadUse, _ connection: Connection) {
+        guard let writer = upload.takeWriter() else { return }
+        let isShort =
+            upload.byteCount <= DaemonLimits.inlineFinishByteCountMax
+            || writer.finishesAtOnce(mediaType: use.mediaType)
+        let reservation = upload.reservation.take()
+        if isShort {
+            environment.writer.submit(use, writer, for: connection.address, reservation)
+        } else {
+            environment.publishers.submit(
+                PayloadJob(
+                    use, writer, connection: connection.address, reservation: reservation))
+        }
+    }
+
+    /// Reads what a resource takes: documents here, batches and files elsewhere.
+    private func finish(
+        _ upload: Upload, _ plan: BodyPlan, _ connection: Connection, _ batch: inout AnswerBatch
+    ) {
+        let reader = BodyReader(environment.limits)
+        let body: BodyJob.Body
+        do throws(ProtocolError) {
+            switch plan.kind {
+            case .heldBlob(let digest, let seconds, let mediaType):
+                return finish(
+                    upload, .hold(digest, ttlSeconds: seconds, mediaType: mediaType), connection)
+            case .batch: body = .batch(upload.takeDocument())
+            case .multipart:
+                guard let received = try upload.takeMultipart()?.finish() else { return }
+                body = .multipart(received)
+            default:
+                let operation = try reader.operation(upload.takeDocument(), plan)
+                environment.writer.submit(
+                    PendingChange(
+                        operation: operation, connection: connection.address,
+                        reservation: upload.reservation.take()))
+                return
+            }
+        } catch {
+            return refuseWhole(upload, error, connection, &batch)
+        }
+        environment.publishers.submit(
+            BodyJob(
+                body, plan, reader, connection: connection.address,
+                reservation: upload.reservation.take()))
+    }
+
+    /// The body has been read to its end and is not taken: the connection goes on behind it.
+    private func refuseWhole(
+        _ upload: Upload, _ error: ProtocolError, _ connection: Connection,
+        _ batch: inout AnswerBatch
+    ) {
+        upload.abandon()
+        connection.phase = .head
+        if case .http(let form) = upload.reply.form, !form.keepAlive || isStopping {
+            connection.isEnding = true
+        }
+        answer(connection, &batch) { handler.refuse(upload.reply, error, into: &$0) }
+    }
+
     /// Time has passed since the head was checked.
-    private func checkAgain(_ upload: Upload) throws(ProtocolError) {
+    private func checkAgain(
+        _ upload: Upload, _ draft: PublicationDraft
+    ) throws(ProtocolError) {
         guard !upload.precondition.isEmpty else { return }
-        let id = Array((upload.draft.id ?? "").utf8)
-        let part = Array(upload.draft.part.utf8)
+        let id = Array((draft.id ?? "").utf8)
+        let part = Array(draft.part.utf8)
         let snapshot: Snapshot
         do throws(StoreError) {
             snapshot = try environment.store.makeSnapshot()

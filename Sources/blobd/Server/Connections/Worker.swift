@@ -129,6 +129,8 @@ final class Worker {
         if connection.isEnding, connection.output.isEmpty, !connection.isBroken {
             linger(connection)
         }
+        // Nobody is left to be told.
+        if connection.isHungUp, connection.feedReader != nil { connection.isBroken = true }
         if connection.isBroken { return drop(connection) }
         if isStopping, !connection.isBusy { return drop(connection) }
 
@@ -145,6 +147,9 @@ final class Worker {
             case .awaitingChange:
                 // Nothing is read meanwhile. But an edge is noted (`mayRead`), so there is no need to
                 // tell the poller twice for each publish.
+                if !connection.hasInputEnded { interest = .input }
+            case .awaitingFeed(let reader), .streaming(let reader):
+                if reader.isDue { hasMore = true }
                 if !connection.hasInputEnded { interest = .input }
             case .awaitingMemory, .draining: break
             }
@@ -177,6 +182,10 @@ final class Worker {
         case .changed(let result):
             guard let connection = connection(message.token) else { return }
             finishChange(connection, result, &input, &batch)
+            settle(connection)
+        case .feedChanged:
+            guard let connection = connection(message.token) else { return }
+            continueFeed(connection, &batch)
             settle(connection)
         case .memoryGranted(let reservation):
             guard let connection = connection(message.token) else { return }
@@ -261,6 +270,7 @@ final class Worker {
             upload.abandon()
             environment.bodyMemory.cancel(connection.address)
         case .body(let upload): upload.abandon()
+        case .awaitingFeed(let reader), .streaming(let reader): reader.registration = nil
         default: break
         }
     }
@@ -291,6 +301,11 @@ final class Worker {
             }
             if case .draining = connection.phase {
                 if connection.inFlight.isEmpty { forget(connection) }
+                continue
+            }
+            if let reader = connection.feedReader, now >= reader.end, connection.output.isEmpty {
+                continueFeed(connection, &batch)
+                settle(connection)
                 continue
             }
             let progress = connection.deadline.isTransfer ? connection.progress : 0
@@ -333,6 +348,9 @@ final class Worker {
             if connection.takesInput {
                 connection.mayRead = true
                 takeTurn(connection, &input, &batch)
+            } else {
+                // Nothing more will come: a wait is answered with what there is, a stream ended.
+                continueFeed(connection, &batch)
             }
             settle(connection)
         }

@@ -10,6 +10,8 @@ struct WorkerMessage: Sendable {
         case changed(ChangeResult)
         /// The memory a connection waits for is there.
         case memoryGranted(BodyReservation)
+        /// The feed a connection waits for has changed.
+        case feedChanged
         /// Stop: finish what is under way.
         case stop
         /// Stop now.

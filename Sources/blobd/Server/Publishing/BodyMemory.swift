@@ -14,6 +14,7 @@ final class BodyMemory: Sendable {
 
     private struct Waiter {
         let byteCount: Int
+        let bodyCount: Int
         let connection: ConnectionAddress
     }
 
@@ -21,10 +22,12 @@ final class BodyMemory: Sendable {
 
     /// The bytes to give out in all.
     let byteCountMax: Int
+    private let bodyCountMax: Int
 
     /// A budget of bytes, and of bodies, each of which may need a descriptor to be spooled.
     init(byteCountMax: Int, bodyCountMax: Int) {
         self.byteCountMax = byteCountMax
+        self.bodyCountMax = bodyCountMax
         state = Mutex(State(byteCountFree: byteCountMax, bodyCountFree: bodyCountMax))
     }
 
@@ -33,22 +36,29 @@ final class BodyMemory: Sendable {
 
     /// Takes `byteCount` bytes for a body.
     ///
+    /// - Parameter bodyCount: for how many bodies it counts, because it may need so many
+    ///   descriptors.
     /// - Returns: the reservation; nil when others come first or too little is left. The connection
     ///   is then in line, and its worker gets the reservation as a message later.
-    func reserve(_ byteCount: Int, for connection: ConnectionAddress) -> BodyReservation? {
+    func reserve(
+        _ byteCount: Int, bodyCount: Int = 1, for connection: ConnectionAddress
+    ) -> BodyReservation? {
         // No request may wait for more than there can ever be.
         let byteCount = min(byteCount, byteCountMax)
+        let bodyCount = min(bodyCount, bodyCountMax)
         let isGranted = state.withLock { state in
-            guard state.waiting.isEmpty, state.bodyCountFree > 0, state.byteCountFree >= byteCount
+            guard state.waiting.isEmpty, state.bodyCountFree >= bodyCount,
+                state.byteCountFree >= byteCount
             else {
-                state.waiting.append(Waiter(byteCount: byteCount, connection: connection))
+                state.waiting.append(
+                    Waiter(byteCount: byteCount, bodyCount: bodyCount, connection: connection))
                 return false
             }
-            state.bodyCountFree -= 1
+            state.bodyCountFree -= bodyCount
             state.byteCountFree -= byteCount
             return true
         }
-        return isGranted ? BodyReservation(byteCount: byteCount, of: self) : nil
+        return isGranted ? BodyReservation(byteCount, bodyCount, of: self) : nil
     }
 
     /// Takes a connection that has ended out of the line. One that has just been granted memory
@@ -57,16 +67,16 @@ final class BodyMemory: Sendable {
         state.withLock { $0.waiting.removeAll { $0.connection == connection } }
     }
 
-    fileprivate func release(_ byteCount: Int) {
+    fileprivate func release(_ byteCount: Int, _ bodyCount: Int) {
         let granted = state.withLock { state in
             state.byteCountFree += byteCount
-            state.bodyCountFree += 1
+            state.bodyCountFree += bodyCount
             var granted: [Waiter] = []
-            while let first = state.waiting.first, state.bodyCountFree > 0,
+            while let first = state.waiting.first, state.bodyCountFree >= first.bodyCount,
                 state.byteCountFree >= first.byteCount
             {
                 state.byteCountFree -= first.byteCount
-                state.bodyCountFree -= 1
+                state.bodyCountFree -= first.bodyCount
                 granted.append(state.waiting.removeFirst())
             }
             return granted
@@ -74,7 +84,7 @@ final class BodyMemory: Sendable {
         // Outside of the lock: a message that cannot be delivered gives its reservation back.
         for waiter in granted {
             waiter.connection.post(
-                .memoryGranted(BodyReservation(byteCount: waiter.byteCount, of: self)))
+                .memoryGranted(BodyReservation(waiter.byteCount, waiter.bodyCount, of: self)))
         }
     }
 }
@@ -83,14 +93,16 @@ final class BodyMemory: Sendable {
 /// or given up.
 final class BodyReservation: Sendable {
     private let byteCount: Int
+    private let bodyCount: Int
     private let memory: BodyMemory
 
-    fileprivate init(byteCount: Int, of memory: BodyMemory) {
+    fileprivate init(_ byteCount: Int, _ bodyCount: Int, of memory: BodyMemory) {
         self.byteCount = byteCount
+        self.bodyCount = bodyCount
         self.memory = memory
     }
 
     deinit {
-        memory.release(byteCount)
+        memory.release(byteCount, bodyCount)
     }
 }

@@ -1,3 +1,4 @@
+import BlobProtocol
 import BlobStore
 import Synchronization
 
@@ -10,12 +11,33 @@ enum ChangeResult: Sendable {
     case unchanged(Record)
     case held(HeldBlob, created: Bool)
     case categorySet(Category, created: Bool)
-    /// The results of several changes, in their order.
-    case many([ChangeResult])
+    /// What became of each line of a batch, in their order.
+    case lines([BatchLine.Answered])
     case long(LongChange)
     /// The store can commit.
     case writable
     case failed(StoreError)
+    /// The body was found wrong, away from its connection.
+    case refused(ProtocolError)
+}
+
+/// A line of a batch: a change to be made, or what is wrong with it.
+struct BatchLine: Sendable {
+    /// What it says.
+    enum Content: Sendable {
+        case change(Change)
+        case refused(ProtocolError)
+    }
+
+    /// The notification's, where it is said.
+    var id: String?
+    var content: Content
+
+    /// What became of one.
+    struct Answered: Sendable {
+        var id: String?
+        var result: ChangeResult
+    }
 }
 
 /// A change on its way to the writer, and who waits for it.
@@ -23,7 +45,9 @@ struct PendingChange: Sendable {
     /// What to do.
     enum Operation: Sendable {
         case apply(Change)
-        case applyAll([Change])
+        /// Each line by itself, in one transaction as far as that goes.
+        case applyAll([BatchLine])
+        /// In steps, between which others have their turn.
         case long(LongChange)
         /// Find out whether the store can commit.
         case checkWritable
@@ -69,45 +93,44 @@ struct PublicationDraft: Sendable {
     }
 }
 
-extension WriterThread {
-    /// Finishes a payload that is complete, which may mean compressing it, and puts it in line; a
-    /// failure goes back to the connection.
-    func publish(
-        _ draft: PublicationDraft, _ payload: consuming PayloadWriter,
-        for connection: ConnectionAddress, _ reservation: BodyReservation?
-    ) {
-        do throws(StoreError) {
-            let payload = try payload.finish(mediaType: draft.mediaType)
-            submit(
-                PendingChange(
-                    operation: .apply(.publish(draft.publication(of: payload, asOf: .now))),
-                    connection: connection, reservation: reservation))
-        } catch {
-            connection.post(.changed(.failed(error)))
+/// What a payload is prepared for.
+enum PayloadUse: Sendable {
+    case publish(PublicationDraft)
+    /// To be kept for a while; it must have the digest.
+    case hold(Digest, ttlSeconds: Int64, mediaType: String)
+
+    var mediaType: String {
+        switch self {
+        case .publish(let draft): draft.mediaType
+        case .hold(_, _, let mediaType): mediaType
+        }
+    }
+
+    /// The change that stores it.
+    func change(of payload: PreparedPayload, asOf now: Timestamp) -> Change {
+        switch self {
+        case .publish(let draft): .publish(draft.publication(of: payload, asOf: now))
+        case .hold(let digest, let seconds, _):
+            .hold(BlobHold(payload, until: now.adding(seconds: seconds), expected: digest))
         }
     }
 }
 
-/// A payload that is to be finished on another thread than its connection's.
-final class PublishJob: Sendable {
-    private let draft: PublicationDraft
-    private let writer: Mutex<PayloadWriter?>
-    private let connection: ConnectionAddress
-    private let reservation: BodyReservation?
-
-    init(
-        _ draft: PublicationDraft, writer: consuming sending PayloadWriter,
-        connection: ConnectionAddress, reservation: BodyReservation?
+extension WriterThread {
+    /// Finishes a payload that is complete, which may mean compressing it, and puts it in line; a
+    /// failure goes back to the connection.
+    func submit(
+        _ use: PayloadUse, _ payload: consuming PayloadWriter,
+        for connection: ConnectionAddress, _ reservation: BodyReservation?
     ) {
-        self.draft = draft
-        self.writer = Mutex(writer)
-        self.connection = connection
-        self.reservation = reservation
-    }
-
-    /// Finishes the payload and hands it to the writer. Runs once.
-    func run(_ writerThread: WriterThread) {
-        guard let writer = writer.withLock({ $0.take() }) else { return }
-        writerThread.publish(draft, writer, for: connection, reservation)
+        do throws(StoreError) {
+            let payload = try payload.finish(mediaType: use.mediaType)
+            submit(
+                PendingChange(
+                    operation: .apply(use.change(of: payload, asOf: .now)),
+                    connection: connection, reservation: reservation))
+        } catch {
+            connection.post(.changed(.failed(error)))
+        }
     }
 }

@@ -1,12 +1,13 @@
 import Synchronization
 
-/// A few threads that finish payloads, so that compressing a long one holds up no worker.
+/// A few threads that read long bodies and finish payloads, so that compressing a long one holds up
+/// no worker.
 final class PublisherPool: Sendable {
     /// How many threads there are.
     static let threadCount = 2
 
     private struct State {
-        var jobs: [PublishJob] = []
+        var jobs: [any PublisherJob] = []
         var isClosed = false
     }
 
@@ -28,7 +29,7 @@ final class PublisherPool: Sendable {
 
     /// Puts a job in line. There is at most one for each connection, and each has its memory
     /// reserved.
-    func submit(_ job: PublishJob) {
+    func submit(_ job: any PublisherJob) {
         state.withLock { $0.jobs.append(job) }
         signal.give()
     }

@@ -1,3 +1,4 @@
+import BlobProtocol
 import BlobStore
 import CLinux
 import Glibc
@@ -15,28 +16,96 @@ final class WriterThread: Sendable {
 
         struct Waiter {
             let connection: ConnectionAddress
-            let isChange: Bool
+            let wish: Wish
             /// Kept until the change is done.
             let reservation: BodyReservation?
         }
 
-        /// Takes the first `countMax`.
+        /// What a waiter waits for.
+        enum Wish {
+            /// The next change.
+            case change
+            /// As many changes as there are lines that are not refused.
+            case lines([Line])
+            /// An answer to the question whether the store can commit.
+            case check
+
+            struct Line {
+                let id: String?
+                /// What is wrong with it; nil: it is a change.
+                let refused: ProtocolError?
+            }
+
+            var changeCount: Int {
+                switch self {
+                case .change: 1
+                case .lines(let lines): lines.count { $0.refused == nil }
+                case .check: 0
+                }
+            }
+        }
+
+        /// Adds what is asked for. Long changes are not among it.
+        mutating func append(_ change: PendingChange) {
+            let wish: Wish
+            switch change.operation {
+            case .apply(let change):
+                changes.append(change)
+                wish = .change
+            case .applyAll(let lines):
+                wish = .lines(
+                    lines.map { line in
+                        switch line.content {
+                        case .change(let change):
+                            changes.append(change)
+                            return Wish.Line(id: line.id, refused: nil)
+                        case .refused(let error):
+                            return Wish.Line(id: line.id, refused: error)
+                        }
+                    })
+            case .checkWritable, .long: wish = .check
+            }
+            waiters.append(
+                Waiter(
+                    connection: change.connection, wish: wish, reservation: change.reservation))
+        }
+
+        /// Takes the first ones, with `countMax` changes or questions, or a few more where the last
+        /// has several.
         mutating func take(_ countMax: Int) -> Batch {
             var taken = Batch()
-            guard waiters.count > countMax else {
+            var changeCount = 0
+            var waiterCount = 0
+            var count = 0
+            while waiterCount < waiters.count, count < countMax {
+                let wished = waiters[waiterCount].wish.changeCount
+                changeCount += wished
+                count += max(1, wished)
+                waiterCount += 1
+            }
+            guard waiterCount < waiters.count else {
                 swap(&taken, &self)
                 return taken
             }
-            taken.waiters = Array(waiters.prefix(countMax))
-            taken.changes = Array(changes.prefix(taken.waiters.count { $0.isChange }))
-            waiters.removeFirst(taken.waiters.count)
-            changes.removeFirst(taken.changes.count)
+            taken.waiters = Array(waiters.prefix(waiterCount))
+            taken.changes = Array(changes.prefix(changeCount))
+            waiters.removeFirst(waiterCount)
+            changes.removeFirst(changeCount)
             return taken
         }
     }
 
+    /// A long change, and who waits for it.
+    private struct Undertaking {
+        var change: LongChange
+        let connection: ConnectionAddress
+        /// Kept until the change is done.
+        let reservation: BodyReservation?
+    }
+
     private struct State {
         var waiting = Batch()
+        var undertakings: [Undertaking] = []
         var isClosed = false
     }
 
@@ -75,21 +144,22 @@ final class WriterThread: Sendable {
     /// change at a time.
     func submit(_ change: PendingChange) {
         let isFirst = state.withLock { state in
-            var isChange = false
-            if case .apply(let change) = change.operation {
-                state.waiting.changes.append(change)
-                isChange = true
+            let wasEmpty = state.waiting.waiters.isEmpty && state.undertakings.isEmpty
+            if case .long(let long) = change.operation {
+                state.undertakings.append(
+                    Undertaking(
+                        change: long, connection: change.connection,
+                        reservation: change.reservation))
+            } else {
+                state.waiting.append(change)
             }
-            state.waiting.waiters.append(
-                Batch.Waiter(
-                    connection: change.connection, isChange: isChange,
-                    reservation: change.reservation))
-            return state.waiting.waiters.count == 1
+            return wasEmpty
         }
         if isFirst { signal.give() }
     }
 
-    /// Applies what is in line and ends the thread.
+    /// Applies what is in line and ends the thread. Long changes stay where they are: what is done of
+    /// them is done, and whoever asked may ask again.
     func close() {
         state.withLock { $0.isClosed = true }
         signal.give()
@@ -105,6 +175,8 @@ final class WriterThread: Sendable {
         private var isFull = false
         private var failure: StoreError?
         private var trouble: TroubleLog
+        /// The long change that is under way.
+        private var undertaking: Undertaking?
 
         init(_ writer: WriterThread) {
             self.writer = writer
@@ -122,18 +194,41 @@ final class WriterThread: Sendable {
                 } else if isClosed {
                     return
                 }
+                advance()
                 let now = Instant.now
                 if now >= nextSweep { keep(asOf: now) }
-                if batch.waiters.isEmpty {
+                if batch.waiters.isEmpty, undertaking == nil {
                     let pause = max(0, nextSweep.milliseconds(since: now) + 1)
                     writer.signal.wait(milliseconds: pause)
                 }
             }
         }
 
-        private func take() -> (batch: Batch, isClosed: Bool) {
+        private mutating func take() -> (batch: Batch, isClosed: Bool) {
             writer.state.withLock { state in
-                (state.waiting.take(DaemonLimits.changeBatchCountMax), state.isClosed)
+                if undertaking == nil, !state.undertakings.isEmpty {
+                    undertaking = state.undertakings.removeFirst()
+                }
+                return (state.waiting.take(DaemonLimits.changeBatchCountMax), state.isClosed)
+            }
+        }
+
+        /// Does one step of the long change, so that nobody else waits longer than that takes.
+        private mutating func advance() {
+            guard var current = undertaking else { return }
+            if let failure {
+                undertaking = nil
+                return current.connection.post(.changed(.failed(failure)))
+            }
+            do throws(StoreError) {
+                let isDone = try writer.store.advance(&current.change, asOf: .now)
+                writer.counters.batches.add()
+                undertaking = isDone ? nil : current
+                if isDone { current.connection.post(.changed(.long(current.change))) }
+            } catch {
+                undertaking = nil
+                if case .outcomeUnknown = error { fail(error) }
+                current.connection.post(.changed(.failed(error)))
             }
         }
 
@@ -155,41 +250,63 @@ final class WriterThread: Sendable {
                 }
             }
             var next = 0
-            tell(batch) { isChange in
-                guard isChange else { return check() }
-                next += 1
-                return result(outcomes[next - 1])
+            tell(batch) { wish in
+                switch wish {
+                case .check: return check()
+                case .change:
+                    next += 1
+                    return result(outcomes[next - 1], of: batch.changes[next - 1])
+                case .lines(let lines):
+                    return .lines(
+                        lines.map { line in
+                            if let error = line.refused {
+                                return BatchLine.Answered(id: line.id, result: .refused(error))
+                            }
+                            next += 1
+                            return BatchLine.Answered(
+                                id: line.id,
+                                result: result(outcomes[next - 1], of: batch.changes[next - 1]))
+                        })
+                }
             }
         }
 
         /// Tells everyone in a batch what came of it, and wakes each worker once: one that woke for
         /// the first answer would take the processor from this thread, and find one at a time.
         ///
-        /// - Parameter result: is asked for each, whether a change or a question, in their order.
-        private func tell(_ batch: Batch, _ result: (_ isChange: Bool) -> ChangeResult) {
+        /// - Parameter result: is asked for each wish, in their order.
+        private func tell(_ batch: Batch, _ result: (_ wish: Batch.Wish) -> ChangeResult) {
             var asleep: [WorkerInbox] = []
             for waiter in batch.waiters {
-                if waiter.connection.leave(.changed(result(waiter.isChange))) {
+                if waiter.connection.leave(.changed(result(waiter.wish))) {
                     asleep.append(waiter.connection.inbox)
                 }
             }
             for inbox in asleep { inbox.wake() }
         }
 
-        private mutating func result(_ outcome: Outcome) -> ChangeResult {
+        private mutating func result(_ outcome: Outcome, of change: Change) -> ChangeResult {
             switch outcome {
             case .published(let record, let created):
                 writer.counters.publishes.add()
                 noteFull(false)
                 return .published(record, created: created)
             case .deleted:
+                if case .removeCategory = change { return .deleted }
                 writer.counters.deletes.add()
                 return .deleted
             case .notFound:
                 return .notFound
-            case .changed(let record): return .changed(record)
+            case .changed(let record):
+                switch change {
+                case .respond: writer.counters.responses.add()
+                default: writer.counters.patches.add()
+                }
+                return .changed(record)
             case .unchanged(let record): return .unchanged(record)
-            case .held(let blob, let created): return .held(blob, created: created)
+            case .held(let blob, let created):
+                noteFull(false)
+                return .held(blob, created: created)
             case .categorySet(let category, let created):
                 return .categorySet(category, created: created)
             case .refused(let error):

@@ -161,6 +161,12 @@ extension RequestHandler {
     ) {
         document.removeAll(keepingCapacity: true)
         switch (result, request) {
+        case (_, .resource(let reply)):
+            do throws(ProtocolError) {
+                appendResource(try answer(reply, with: result), form, into: &batch)
+            } catch {
+                appendProblem(error, form, into: &batch)
+            }
         case (.published(let record, let created), .publish(_, let isIDAssigned)):
             RecordDocument.append(record, to: &document)
             begin(created ? 201 : 200, form, into: &batch.heads)
@@ -171,12 +177,6 @@ extension RequestHandler {
                 batch.heads.append("\r\n")
             }
             end("application/json", form, into: &batch)
-        case (.deleted, _):
-            begin(204, form, into: &batch.heads)
-            HTTPResponseHead.end(into: &batch.heads)
-            batch.endAnswer()
-        case (.notFound, _):
-            appendProblem(.notFound("notification"), form, into: &batch)
         case (.writable, _):
             document.append("ok\n")
             begin(200, form, into: &batch.heads)
@@ -188,6 +188,26 @@ extension RequestHandler {
                 ProtocolError(.internalError, "the outcome does not fit the request"), form,
                 into: &batch)
         }
+    }
+
+    /// Appends a resource's answer, whose body is ``document``.
+    func appendResource(
+        _ answer: ResourceAnswer, _ form: HTTPForm, into batch: inout AnswerBatch
+    ) {
+        begin(answer.status, form, into: &batch.heads)
+        if let revision = answer.revision {
+            batch.heads.append("ETag: ")
+            RevisionTags.append(revision, to: &batch.heads)
+            batch.heads.append("\r\n")
+        }
+        if let location = answer.location {
+            HTTPResponseHead.field("Location", location.utf8.span.bytes, into: &batch.heads)
+        }
+        guard answer.status != 204, answer.status != 304 else {
+            HTTPResponseHead.end(into: &batch.heads)
+            return batch.endAnswer()
+        }
+        end(answer.mediaType, form, into: &batch)
     }
 
     /// Appends an answer whose body is ``document``, as JSON.

@@ -23,6 +23,15 @@ struct Precondition: Sendable {
         }
     }
 
+    /// Whether what a DELETE says is about the payload and not about the revision.
+    static func isOfPayload(_ head: HTTPRequestHead, _ bytes: RawSpan) -> Bool {
+        guard head.ifNoneMatch.isEmpty else { return true }
+        for index in 0..<head.ifMatch.count where head.ifMatch[index].of(bytes).hasDigestTag {
+            return true
+        }
+        return false
+    }
+
     /// Whether nothing is asked for.
     var isEmpty: Bool { ifMatch.isEmpty && ifNoneMatch.isEmpty }
 
@@ -57,6 +66,17 @@ struct Precondition: Sendable {
             throw ProtocolError(
                 .preconditionFailed, "the payload is \(digest), which If-None-Match rules out")
         }
+    }
+}
+
+extension RawSpan {
+    /// Whether an entity tag in it begins as those of payloads do.
+    fileprivate var hasDigestTag: Bool {
+        let count = 8
+        guard byteCount >= count else { return false }
+        for start in 0...(byteCount - count)
+        where extracting(start..<start + count).equals("\"sha256:") { return true }
+        return false
     }
 }
 

@@ -40,7 +40,7 @@ extension RequestHandler {
                 appendProblem(ProtocolError(.malformed, words), frame, into: &batch)
                 return .answeredThenClose
             }
-            let bodyMax = operation.bodyByteCountMax ?? UInt64(limits.payloadByteCountMax)
+            let bodyMax = bodyByteCountMax(of: operation)
             guard frame.bodyByteCount <= bodyMax else {
                 throw ProtocolError(
                     .payloadTooLarge,
@@ -54,14 +54,21 @@ extension RequestHandler {
             appendProblem(error, frame, into: &batch)
             // Where the next frame begins is known, but a body that nobody may send is not worth
             // waiting for.
-            let bodyMax = UInt64(limits.payloadByteCountMax)
             if error.endsConnection || error.code == .payloadTooLarge
-                || frame.bodyByteCount > bodyMax
+                || frame.bodyByteCount > bodyByteCountMax(of: .call)
             {
                 return .answeredThenClose
             }
             return frame.bodyByteCount == 0 ? .answered : .answeredThenSkip(frame.bodyByteCount)
         }
+    }
+
+    /// The longest body of an operation. A call's may be several payloads with the words between
+    /// them; the resource says the rest.
+    private func bodyByteCountMax(of operation: Opcode) -> UInt64 {
+        if let byteCountMax = operation.bodyByteCountMax { return byteCountMax }
+        let extra = operation == .call ? WireLimits.multipartExtraByteCountMax : 0
+        return UInt64(limits.payloadByteCountMax + extra)
     }
 
     private func perform(
@@ -118,6 +125,10 @@ extension RequestHandler {
             let request = try List.Request.parse(head)
             try composePage(after: request.after.of(head), limit: request.limit, in: snapshot)
             append(frame, status: 200, body: document, into: &batch)
+        case .call:
+            return try call(frame, head, in: snapshot, into: &batch)
+        case .watch:
+            return try watch(frame, head)
         }
         return .answered
     }
@@ -230,7 +241,8 @@ extension RequestHandler {
                 ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds,
                 isPayloadPart: part == Wire.defaultPart.description))
         return Upload(
-            draft, framing: .counted(frame.bodyByteCount),
+            .payload(draft), framing: .counted(frame.bodyByteCount),
+            byteCountMax: limits.payloadByteCountMax,
             reply: PendingReply(
                 request: .publish(part: part, isIDAssigned: request.isIDAssigned),
                 form: .binary(frame)))
@@ -242,6 +254,13 @@ extension RequestHandler {
         into batch: inout AnswerBatch
     ) {
         switch (result, request) {
+        case (_, .resource(let reply)):
+            do throws(ProtocolError) {
+                appendCall(try answer(reply, with: result), frame, into: &batch)
+            } catch {
+                appendProblem(error, frame, into: &batch)
+            }
+            return
         case (.published(let record, let created), .publish(let name, _)):
             guard let part = record.part(named: name) else { break }
             appendPublished(record, part, created: created, frame, into: &batch)

@@ -24,7 +24,7 @@ extension RequestHandler {
         }
         counters.requests.add()
         let skipped = bodyToSkip(head)
-        let storesBody = head.method == .put || head.method == .post
+        let storesBody = head.method == .put || head.method == .post || head.method == .patch
         var form = HTTPForm(
             keepAlive: head.keepAlive && !isStopping && (storesBody || skipped != nil),
             isHTTP10: head.minorVersion == 0, isHead: head.method == .head)
@@ -61,7 +61,7 @@ extension RequestHandler {
     ) -> StaticString? {
         guard error.code == .methodNotAllowed else { return nil }
         let route = Route.parse(path: head.path.of(bytes))
-        return route == .unknown ? "GET, HEAD, PUT, POST, DELETE" : route.allow
+        return route == .unknown ? "GET, HEAD, PUT, POST, PATCH, DELETE" : route.allow
     }
 
     private func route(
@@ -84,16 +84,9 @@ extension RequestHandler {
         case .part(let id, let name):
             try Self.decodeID(id.of(path), into: &batch.scratch.id)
             try Self.decodePart(name.of(path), into: &batch.scratch.part)
-        case .notification(let id):
-            try Self.decodeID(id.of(path), into: &batch.scratch.id)
-            if method == .delete { return try delete(head, bytes, form, batch, in: snapshot) }
-            try composeRecord(batch.scratch.id.span.bytes, in: snapshot)
-            appendDocument(200, form, into: &batch)
-            return .answered
-        case .notifications: break
-        case .blob(let text):
+        case .blob(let text) where method != .put:
             try appendPayload(
-                try blob(try Self.digest(text.of(path)), in: snapshot), head, bytes, form,
+                try blob(try Resource.digest(text.of(path)), in: snapshot), head, bytes, form,
                 in: snapshot, into: &batch)
             return .answered
         case .healthz:
@@ -104,8 +97,10 @@ extension RequestHandler {
             try composeStatistics()
             appendDocument(200, form, into: &batch)
             return .answered
-        case .unknown:
-            throw .notFound("resource")
+        case .notifications where Self.isRawPublish(head, bytes): break
+        default:
+            guard let resource = try Resource(route, in: path) else { throw .notFound("resource") }
+            return try perform(resource, head, bytes, form, in: snapshot, into: &batch)
         }
         if method == .put || method == .post {
             return try publish(head, bytes, form, batch, in: snapshot)
@@ -131,12 +126,72 @@ extension RequestHandler {
         try Names.checkPart(part.span.bytes)
     }
 
-    private static func digest(_ text: RawSpan) throws(ProtocolError) -> Digest {
-        let bytes = try DigestText.parse(text)
-        guard let digest = Digest(bytes: bytes.span.bytes) else {
-            throw ProtocolError(.badDigest, "the digest is not 32 bytes long")
+    /// A POST is of a payload's bytes, unless it has the type of a whole notification and none of
+    /// the parameters that say the rest of one.
+    private static func isRawPublish(_ head: HTTPRequestHead, _ bytes: RawSpan) -> Bool {
+        guard let type = head.contentType?.of(bytes), head.query.isEmpty else { return true }
+        return !MediaType.isType(type, "application/json")
+            && !MediaType.isType(type, "multipart/form-data")
+    }
+
+    /// What is done for a resource, and its answer if that is known at once.
+    private func perform(
+        _ resource: Resource, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
+    ) throws(ProtocolError) -> Step {
+        if head.method == .delete, case .notification(let id) = resource,
+            Precondition.isOfPayload(head, bytes)
+        {
+            try Precondition(head, bytes).check(
+                try currentDigest(id.utf8.span.bytes, RawSpan(), in: snapshot))
         }
-        return digest
+        let request = try ResourceRequest(resource, head, bytes)
+        switch try perform(request, in: snapshot) {
+        case .answer(var answer):
+            if Self.isKnown(answer, to: head, bytes) { answer.status = 304 }
+            appendResource(answer, form, into: &batch)
+            return .answered
+        case .receive(let plan):
+            try Self.checkCoding(head, bytes)
+            return .upload(
+                try upload(
+                    plan, Self.framing(of: head), .http(form),
+                    expectsContinue: head.expectsContinue))
+        case .change(let operation, let reply):
+            try checkNoBody(head)
+            return .change(
+                operation, PendingReply(request: .resource(reply), form: .http(form)))
+        case .wait(let query):
+            try checkNoBody(head)
+            return .wait(query, .http(form))
+        case .stream(let query):
+            try checkNoBody(head)
+            return .stream(query, .http(form))
+        }
+    }
+
+    /// Whether `If-None-Match` names the record that is answered (RFC 9110, section 13.1.2).
+    private static func isKnown(
+        _ answer: ResourceAnswer, to head: HTTPRequestHead, _ bytes: RawSpan
+    ) -> Bool {
+        guard let revision = answer.revision, !head.ifNoneMatch.isEmpty else { return false }
+        var tag: [UInt8] = []
+        RevisionTags.append(revision, to: &tag)
+        return EntityTags.matchesWeakly(head.ifNoneMatch, in: bytes, tag: tag.span.bytes)
+    }
+
+    private static func framing(of head: HTTPRequestHead) -> Upload.Framing {
+        head.isChunked ? .chunked(ChunkedDecoder()) : .counted(head.contentLength ?? 0)
+    }
+
+    private static func checkCoding(
+        _ head: HTTPRequestHead, _ bytes: RawSpan
+    ) throws(ProtocolError) {
+        guard let coding = head.contentEncoding?.of(bytes), !coding.equalsIgnoringCase("identity")
+        else { return }
+        throw ProtocolError(
+            .unsupportedContentCoding,
+            "the content coding is \(coding.excerpt()); send the payload as it is")
     }
 
     /// What the writer answers later cannot throw a body away first.
@@ -144,22 +199,6 @@ extension RequestHandler {
         guard !head.hasBody else {
             throw ProtocolError(.malformed, "this request has no body here")
         }
-    }
-
-    /// A DELETE: checked here, done by the writer.
-    private func delete(
-        _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
-        _ batch: borrowing AnswerBatch, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> Step {
-        try checkNoBody(head)
-        let precondition = Precondition(head, bytes)
-        if !precondition.isEmpty {
-            try precondition.check(
-                try currentDigest(batch.scratch.id.span.bytes, RawSpan(), in: snapshot))
-        }
-        return .change(
-            .apply(.delete(id: String(decoding: batch.scratch.id, as: UTF8.self))),
-            PendingReply(request: .delete, form: .http(form)))
     }
 
     /// A PUT or POST: everything about it is checked before a byte of its body is read (and before
@@ -174,13 +213,7 @@ extension RequestHandler {
             try MediaType.check(contentType.of(bytes))
             mediaType = contentType.of(bytes).text()
         }
-        if let coding = head.contentEncoding?.of(bytes),
-            !coding.equalsIgnoringCase("identity")
-        {
-            throw ProtocolError(
-                .unsupportedContentCoding,
-                "the content coding is \(coding.excerpt()); send the payload as it is")
-        }
+        try Self.checkCoding(head, bytes)
         if let count = head.contentLength, count > UInt64(limits.payloadByteCountMax) {
             throw Upload.tooLarge(limit: limits.payloadByteCountMax)
         }
@@ -206,9 +239,8 @@ extension RequestHandler {
             message: text(query.message), richType: text(query.richType), lifetime: lifetime)
         return .upload(
             Upload(
-                draft,
-                framing: head.isChunked
-                    ? .chunked(ChunkedDecoder()) : .counted(head.contentLength ?? 0),
+                .payload(draft), framing: Self.framing(of: head),
+                byteCountMax: limits.payloadByteCountMax,
                 reply: PendingReply(
                     request: .publish(part: part, isIDAssigned: batch.scratch.id.isEmpty),
                     form: .http(form)),

@@ -49,6 +49,10 @@ final class RequestHandler {
         indirect case upload(Upload)
         /// The writer has to do something first.
         indirect case change(PendingChange.Operation, PendingReply)
+        /// An owner's changes are asked for, and waited for if there are none.
+        indirect case wait(FeedQuery, PendingReply.Form)
+        /// An owner's changes are asked for as they come.
+        indirect case stream(FeedQuery, PendingReply.Form)
     }
 
     /// Takes the time for the requests of this turn.
@@ -103,9 +107,31 @@ final class RequestHandler {
         }
     }
 
+    /// A body that a resource takes. Throws `payload_too_large` when it is known to be longer than
+    /// that is, before a byte of it is read.
+    func upload(
+        _ plan: BodyPlan, _ framing: Upload.Framing, _ form: PendingReply.Form,
+        expectsContinue: Bool = false
+    ) throws(ProtocolError) -> Upload {
+        if case .counted(let count) = framing, count > UInt64(plan.byteCountMax) {
+            throw Upload.tooLarge(limit: plan.byteCountMax)
+        }
+        return Upload(
+            .resource(plan), framing: framing, byteCountMax: plan.byteCountMax,
+            reply: PendingReply(request: .resource(plan.reply), form: form),
+            expectsContinue: expectsContinue)
+    }
+
     /// Answers a request that was found wrong after its head.
     func refuse(_ reply: PendingReply, _ error: ProtocolError, into batch: inout AnswerBatch) {
-        switch reply.form {
+        refuse(reply.form, error, into: &batch)
+    }
+
+    /// The same, where nothing else about it matters.
+    func refuse(
+        _ form: PendingReply.Form, _ error: ProtocolError, into batch: inout AnswerBatch
+    ) {
+        switch form {
         case .binary(let frame): appendProblem(error, frame, into: &batch)
         case .http(let form): appendProblem(error, form, into: &batch)
         }
@@ -161,8 +187,20 @@ final class RequestHandler {
         }
     }
 
-    /// A notification's record as JSON, in ``document``.
-    func composeRecord(_ id: RawSpan, in snapshot: borrowing Snapshot) throws(ProtocolError) {
+    /// What a question to the store answers.
+    func asked<Answer>(_ question: () throws(StoreError) -> Answer) throws(ProtocolError) -> Answer
+    {
+        do throws(StoreError) {
+            return try question()
+        } catch {
+            throw problem(error)
+        }
+    }
+
+    /// A notification's record.
+    func record(
+        _ id: RawSpan, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> Record {
         let lookup: RecordLookup
         do throws(StoreError) {
             lookup = try snapshot.record(for: id, asOf: now)
@@ -172,10 +210,15 @@ final class RequestHandler {
         switch lookup {
         case .missing: throw .notFound("notification")
         case .expired: throw .expired
-        case .found(let record):
-            document.removeAll(keepingCapacity: true)
-            RecordDocument.append(record, to: &document)
+        case .found(let record): return record
         }
+    }
+
+    /// A notification's record as JSON, in ``document``.
+    func composeRecord(_ id: RawSpan, in snapshot: borrowing Snapshot) throws(ProtocolError) {
+        let record = try record(id, in: snapshot)
+        document.removeAll(keepingCapacity: true)
+        RecordDocument.append(record, to: &document)
     }
 
     /// A page of records as JSON, in ``document``.
@@ -204,40 +247,13 @@ final class RequestHandler {
     func lifetime(
         ttlSeconds: Int64?, expiryMilliseconds: Int64?, isPayloadPart: Bool
     ) throws(ProtocolError) -> PublicationDraft.Lifetime {
-        let max = limits.ttlSecondsMax
-        if let ttlSeconds {
-            guard ttlSeconds <= max else {
-                throw ProtocolError(
-                    .badTTL, "a ttl of \(ttlSeconds) s is too long; the limit is \(max) s",
-                    limit: Int(clamping: max))
-            }
-            return .seconds(ttlSeconds)
-        }
-        if let expiryMilliseconds {
-            guard expiryMilliseconds > now.milliseconds else {
-                throw ProtocolError(
-                    .badExpiry,
-                    "the expiry \(Self.text(expiryMilliseconds)) is not after the present, \(Self.text(now.milliseconds))"
-                )
-            }
-            let latest = now.adding(seconds: max)
-            guard expiryMilliseconds <= latest.milliseconds else {
-                throw ProtocolError(
-                    .badExpiry,
-                    "the expiry is \((expiryMilliseconds - now.milliseconds) / 1_000) s away; the limit is \(max) s",
-                    limit: Int(clamping: max))
-            }
-            return .until(Timestamp(milliseconds: expiryMilliseconds))
+        if let chosen = try LifetimeRules(limits).chosen(
+            ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds, asOf: now)
+        {
+            return chosen
         }
         let usual = limits.defaultTTLSeconds
         return isPayloadPart ? .seconds(usual) : .keep(otherwiseSeconds: usual)
-    }
-
-    /// A time as RFC 3339 writes it, for an error's words.
-    private static func text(_ milliseconds: Int64) -> String {
-        var bytes: [UInt8] = []
-        RFC3339.append(milliseconds, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

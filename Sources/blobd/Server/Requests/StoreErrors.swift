@@ -42,6 +42,18 @@ extension ProtocolError {
         }
     }
 
+    /// Why there is no push.
+    init(_ error: EnvelopeError) {
+        switch error {
+        case .tooLarge(let byteCount, let limit):
+            self.init(
+                .envelopeTooLarge,
+                "the push would have \(byteCount) bytes; its service takes \(limit)", limit: limit)
+        case .noMessage:
+            self.init(.noMessage, "the notification has no message, and an alert needs one")
+        }
+    }
+
     private static func code(of field: InvalidInput.Field) -> ErrorCode {
         switch field {
         case .id: .badID

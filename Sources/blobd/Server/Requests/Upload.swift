@@ -1,18 +1,38 @@
 import BlobProtocol
 import BlobStore
 
-/// A payload that is being received.
+/// Why a body cannot be taken.
+enum BodyFailure: Error {
+    /// What the client sent is wrong; for chunks, where the body ends is then unknown.
+    case wire(ProtocolError)
+    case store(StoreError)
+}
+
+/// A body that is being received.
 final class Upload {
-    let draft: PublicationDraft
+    /// What the bytes are.
+    enum Purpose: Sendable {
+        /// A part's payload, by itself.
+        case payload(PublicationDraft)
+        /// What a resource takes.
+        indirect case resource(BodyPlan)
+    }
+
+    let purpose: Purpose
     /// How to answer in the end.
     let reply: PendingReply
     /// What must hold of the payload that is there already.
     let precondition: Precondition
     /// Whether the client waits for `100 Continue`.
     let expectsContinue: Bool
+    /// The most bytes there may be.
+    let byteCountMax: Int
     private(set) var framing: Framing
     private(set) var byteCount = 0
+    /// Where the bytes go: one of the three.
     private var writer: PayloadWriter?
+    private var document: [UInt8] = []
+    private var multipart: MultipartReceiver?
     var reservation: BodyReservation?
 
     /// How the end of the body is known.
@@ -23,11 +43,12 @@ final class Upload {
     }
 
     init(
-        _ draft: PublicationDraft, framing: Framing, reply: PendingReply,
+        _ purpose: Purpose, framing: Framing, byteCountMax: Int, reply: PendingReply,
         precondition: Precondition = Precondition(), expectsContinue: Bool = false
     ) {
-        self.draft = draft
+        self.purpose = purpose
         self.framing = framing
+        self.byteCountMax = byteCountMax
         self.reply = reply
         self.precondition = precondition
         self.expectsContinue = expectsContinue
@@ -35,9 +56,21 @@ final class Upload {
 
     /// The memory the body may need before it is committed, in bytes: longer ones are spooled.
     var memoryByteCount: Int {
-        let max = StoreLimits.payloadInMemoryByteCountMax
+        let max =
+            switch purpose {
+            case .payload: StoreLimits.payloadInMemoryByteCountMax
+            case .resource(let plan): plan.memoryByteCountMax
+            }
         guard case .counted(let count) = framing, count < UInt64(max) else { return max }
         return Int(count)
+    }
+
+    /// For how many bodies it counts: each file may need a descriptor.
+    var bodyCount: Int {
+        switch purpose {
+        case .payload: 1
+        case .resource(let plan): plan.bodyCount
+        }
     }
 
     /// How many bytes of the body are still to come, when that is known.
@@ -55,22 +88,25 @@ final class Upload {
     }
 
     /// Memory has been given: bytes may come.
-    func begin(_ writer: consuming PayloadWriter, _ reservation: BodyReservation) {
-        self.writer = consume writer
+    func begin(_ store: BlobStore, _ reservation: BodyReservation) {
         self.reservation = reservation
-    }
-
-    /// Why a body cannot be taken.
-    enum Failure: Error {
-        /// What the client sent is wrong; for chunks, where the body ends is then unknown.
-        case wire(ProtocolError)
-        case store(StoreError)
+        let expected = Int(clamping: missingByteCount ?? 0)
+        switch purpose {
+        case .payload: writer = store.makePayloadWriter(expecting: expected)
+        case .resource(let plan):
+            switch plan.kind {
+            case .heldBlob: writer = store.makePayloadWriter(expecting: expected)
+            case .multipart(_, let boundary):
+                multipart = MultipartReceiver(store, boundary: boundary)
+            default: document.reserveCapacity(min(expected, plan.byteCountMax))
+            }
+        }
     }
 
     /// Takes in what belongs to the body from the start of `bytes`.
     ///
     /// - Returns: how many bytes were used; what is behind them belongs to the next request.
-    func receive(_ bytes: RawSpan, byteCountMax: Int) throws(Failure) -> Int {
+    func receive(_ bytes: RawSpan) throws(BodyFailure) -> Int {
         switch framing {
         case .counted(let missing):
             let count = Int(min(missing, UInt64(bytes.byteCount)))
@@ -98,12 +134,18 @@ final class Upload {
         }
     }
 
-    private func append(_ bytes: RawSpan) throws(Failure) {
+    private func append(_ bytes: RawSpan) throws(BodyFailure) {
         guard bytes.byteCount > 0 else { return }
-        do throws(StoreError) {
-            try writer?.append(bytes)
-        } catch {
-            throw .store(error)
+        if let multipart {
+            try multipart.append(bytes)
+        } else if writer != nil {
+            do throws(StoreError) {
+                try writer?.append(bytes)
+            } catch {
+                throw .store(error)
+            }
+        } else {
+            document.append(contentsOf: bytes)
         }
         byteCount += bytes.byteCount
     }
@@ -113,9 +155,25 @@ final class Upload {
         writer.take()
     }
 
+    /// Hands the document out. Once.
+    func takeDocument() -> [UInt8] {
+        let taken = document
+        document = []
+        return taken
+    }
+
+    /// Hands the document and the files out. Once.
+    func takeMultipart() -> MultipartReceiver? {
+        let taken = multipart
+        multipart = nil
+        return taken
+    }
+
     /// Gives up: bytes, spool and memory are let go of.
     func abandon() {
         writer = nil
+        document = []
+        multipart = nil
         reservation = nil
     }
 

@@ -1,7 +1,8 @@
 import BlobProtocol
 import BlobStore
 
-/// What a request of either dialect is about.
+/// What a request of either dialect is about. Payloads are not among them: each dialect has its own
+/// way for those, which is short.
 enum Resource: Sendable {
     case notification(id: String)
     case newNotification
@@ -16,22 +17,28 @@ enum Resource: Sendable {
     case ownerChanges(String)
 }
 
-/// A request for a resource, whatever its dialect.
+/// A request for a resource, whatever its dialect. The method is one that the resource's route
+/// allows (`Route.allows`), GET for HEAD.
 struct ResourceRequest: Sendable {
     var method: HTTPMethod
     var resource: Resource
     /// As it came, percent-encoded.
     var query: [UInt8] = []
+    /// The body's, with its parameters; nil when it was not said.
     var mediaType: [UInt8]?
+    /// Who asks, checked.
     var device: String?
+    /// What must hold of the notification that is there.
     var condition = Condition.none
     /// Whether a stream of events is asked for.
     var acceptsEvents = false
+    /// The place in the feed that a stream was read up to.
     var lastEventID: [UInt8]?
 }
 
-/// The answer to one; its body is `RequestHandler.document`.
+/// The answer to one; its body is ``RequestHandler/document``.
 struct ResourceAnswer: Sendable {
+    /// 204 has no body.
     var status: UInt16
     var mediaType: StaticString = "application/json"
     /// The notification's, for an entity tag.
@@ -42,30 +49,58 @@ struct ResourceAnswer: Sendable {
 
 /// What is to be done for a request.
 enum ResourceStep {
+    /// Nothing more: the answer's body is in ``RequestHandler/document``.
     case answer(ResourceAnswer)
     /// A body comes first.
     case receive(BodyPlan)
+    /// The writer has to do something first.
     case change(PendingChange.Operation, ResourceReply)
+    /// A page of changes, now or when there are some.
     case wait(FeedQuery)
+    /// Changes as events, until the connection ends.
     case stream(FeedQuery)
 }
 
 /// What a body is for, and how much of it is taken.
 struct BodyPlan: Sendable {
+    /// What it says.
     enum Kind: Sendable {
+        /// A notification's document; nil: the store chooses the id.
         case notification(id: String?)
+        /// A notification's document and files.
         case multipart(id: String?, boundary: [UInt8])
+        /// A document in each line.
         case batch
         case patch(id: String)
         case groupPatch(owner: String, group: String)
         case response(id: String)
         case category(name: String)
+        /// A blob's bytes.
         case heldBlob(Digest, ttlSeconds: Int64, mediaType: String)
     }
+
     var kind: Kind
-    var request: ResourceRequest
+    var device: String?
+    var condition = Condition.none
+    /// Longer ones are refused before a byte is read, where the length is said.
     var byteCountMax: Int
-    var memoryByteCount: Int
+    /// What it may hold in memory at the most.
+    var memoryByteCountMax: Int
+    /// How many of those descriptors it counts for that spooled bodies need.
+    var bodyCount = 1
+
+    /// How to answer when the writer is done.
+    var reply: ResourceReply {
+        switch kind {
+        case .notification(let id), .multipart(let id, _): .published(isIDAssigned: id == nil)
+        case .batch: .batch
+        case .patch: .changed
+        case .groupPatch: .groupPatched
+        case .response: .responded
+        case .category: .categorySet
+        case .heldBlob: .held
+        }
+    }
 }
 
 /// How to answer when the writer is done.
@@ -73,15 +108,16 @@ enum ResourceReply: Sendable {
     case published(isIDAssigned: Bool)
     case changed
     case responded
-    case removed
-    case batch(ids: [String?])
+    /// The name of what was to be removed, for the case that there is none.
+    case removed(StaticString)
+    case batch
     case held
     case categorySet
     case groupPatched
     case ownerDeleted
 }
 
-/// What is waited for.
+/// What is read of a feed, and for how long that may be waited for.
 struct FeedQuery: Sendable {
     var owner: String
     /// Becomes the page's `next` after every look.
@@ -90,8 +126,3 @@ struct FeedQuery: Sendable {
     /// 0: not at all.
     var waitSeconds: Int
 }
-
-// Into ChangeResult: changed(Record), unchanged(Record), held(HeldBlob, created: Bool), categorySet(Category, created: Bool), many([ChangeResult]), long(LongChange)
-// Into PendingChange.Operation: applyAll([Change]), long(LongChange)
-// Into PendingReply.Request: resource(ResourceReply). Into RequestHandler.Step: receive(BodyPlan, PendingReply.Form), wait(FeedQuery, PendingReply.Form), stream(FeedQuery, PendingReply.Form)
-// Into Connection.Phase: awaitingFeed(FeedWait), streaming(FeedStream)   (final classes of package E). Into WorkerMessage.Content: feedChanged

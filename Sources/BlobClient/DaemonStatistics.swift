@@ -1,50 +1,5 @@
 import FoundationEssentials
 
-/// A notification as `stat` and `list` describe it. Times are RFC 3339 in UTC, as the daemon wrote
-/// them.
-public struct NotificationRecord: Sendable, Hashable, Codable {
-    /// A named payload of a notification.
-    public struct Part: Sendable, Hashable, Codable {
-        /// The part's name; the unnamed one is called `payload`.
-        public let name: String
-        /// The media type as it was put.
-        public let mediaType: String
-        /// The digest, `sha256:` and 64 hexadecimal digits.
-        public let digest: String
-        /// How many bytes were given.
-        public let byteCount: Int64
-        /// How many bytes they take in the store.
-        public let storedByteCount: Int64
-        /// How they are stored: `identity` or `gzip`.
-        public let coding: String
-    }
-
-    /// The notification's id.
-    public let id: String
-    /// The user it is for, or nil.
-    public let owner: String?
-    /// The text, or nil.
-    public let message: String?
-    /// The kind of rich notification, or nil.
-    public let richType: String?
-    /// When it was created.
-    public let createdAt: String
-    /// When it expires.
-    public let expiresAt: String
-    /// The store's revision at which it last changed.
-    public let revision: UInt64
-    /// Its parts, at least one.
-    public let parts: [Part]
-}
-
-/// A page of a list, in the byte order of the ids. Expired notifications are left out.
-public struct NotificationPage: Sendable, Hashable, Codable {
-    /// The notifications of the page.
-    public let notifications: [NotificationRecord]
-    /// The id to continue after, or nil when this is the last page.
-    public let next: String?
-}
-
 /// The daemon's counters. One that this daemon does not have is nil.
 public struct DaemonStatistics: Sendable, Hashable, Codable {
     /// Live notifications, their parts, and the distinct blobs behind them.
@@ -69,6 +24,12 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
     public let connections, requests, publishes, deletes, expired, syncs: Int64?
     /// Bytes in and out since the start.
     public let bytesSent, bytesReceived: Int64?
+    /// Deleted and expired notifications that feeds still tell of, blobs kept for a publish to come,
+    /// and categories.
+    public let tombstones, heldBlobs, categories: Int64?
+    /// Who waits for changes now; how often one was woken, and patches and responses carried out,
+    /// since the start.
+    public let watchers, feedWakes, patches, responses: Int64?
     /// Errors answered since the start, by code.
     public let errors: [String: Int64]?
 
@@ -76,6 +37,7 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
         case notifications, parts, blobs, bytes, bytesStored, bytesReferenced, orphanBlobs
         case orphanBytes, leases, fileBytes, freeBytes, revision, uptimeSeconds, connections
         case requests, publishes, deletes, expired, syncs, bytesSent, bytesReceived, errors
+        case tombstones, heldBlobs, categories, watchers, feedWakes, patches, responses
         // What the decoder makes of `store_id`.
         case storeID = "storeId"
     }

@@ -1,0 +1,319 @@
+import BlobJSON
+public import BlobProtocol
+
+// Notifications beyond their payloads: HTTP's resources, called over the binary protocol. One
+// request, one answer; what docs/HTTP.md says of a resource holds here. All throw `refused` with the
+// daemon's code, and an old daemon's `method_not_allowed`.
+extension BlobConnection {
+    /// Calls one of HTTP's resources: the same target, the same body, the same document.
+    ///
+    /// - Parameters:
+    ///   - target: path and query, percent-encoded, 1…8,000 bytes.
+    ///   - mediaType: the body's.
+    ///   - device: who asks, 1…64 bytes; others learn of it with the change.
+    ///   - condition: what must hold of the notification, or `preconditionFailed` is thrown.
+    public mutating func call(
+        _ method: CallMethod, _ target: String, body: [UInt8] = [], mediaType: String? = nil,
+        device: String? = nil, condition: CallCondition = .none
+    ) throws(ClientError) -> CallAnswer {
+        _ = try queueCallHead(
+            method, target, bodyByteCount: body.count, mediaType: mediaType, device: device,
+            condition: condition)
+        try flush()
+        try send(body.span.bytes)
+        let outcome = try answer()
+        guard case .called(let answer) = outcome else { throw unexpected(outcome) }
+        return answer
+    }
+
+    /// Stores a whole notification with all its parts in one transaction. When this returns it is
+    /// on the daemon's disk.
+    @discardableResult
+    public mutating func publish(
+        _ upload: NotificationUpload, device: String? = nil, condition: CallCondition = .none
+    ) throws(ClientError) -> PublishReceipt {
+        let answer = try publishAnswer(upload, device: device, condition: condition)
+        return PublishReceipt(
+            notification: try NotificationRecord(document: answer.body),
+            isCreated: answer.status == 201)
+    }
+
+    /// The answer that `publish` reads.
+    package mutating func publishAnswer(
+        _ upload: NotificationUpload, device: String? = nil, condition: CallCondition = .none
+    ) throws(ClientError) -> CallAnswer {
+        let body = upload.body(withID: false)
+        let target = try upload.id.map { (id) throws(ClientError) in
+            try Self.notification(id).text
+        }
+        return try call(
+            target == nil ? .post : .put, target ?? Self.notifications, body: body.bytes,
+            mediaType: body.mediaType, device: device, condition: condition)
+    }
+
+    /// Stores many notifications, at most 1,000, each all or nothing by itself. Their parts must be
+    /// stored already (`putBlob`). Returns what came of each, in order.
+    public mutating func publishBatch(
+        _ uploads: [NotificationUpload], device: String? = nil
+    ) throws(ClientError) -> [BatchResult] {
+        var lines: [UInt8] = []
+        for upload in uploads {
+            guard !upload.hasFiles else {
+                throw .invalid(
+                    ProtocolError(
+                        .partMissing, "a notification of a batch has bytes; put the blob first"))
+            }
+            upload.document(withID: true).append(to: &lines)
+            lines.append(UInt8(ascii: "\n"))
+        }
+        return try publishBatch(lines: lines, device: device)
+    }
+
+    /// The same with the JSON lines themselves: at most 1,000 in 8 MiB.
+    public mutating func publishBatch(
+        lines: [UInt8], device: String? = nil
+    ) throws(ClientError) -> [BatchResult] {
+        let answer = try call(
+            .post, Self.notifications + ":batch", body: lines, mediaType: "application/x-ndjson",
+            device: device)
+        var results: [BatchResult] = []
+        for line in answer.body.split(separator: UInt8(ascii: "\n")) {
+            results.append(try BatchResult(document: Array(line)))
+        }
+        return results
+    }
+
+    /// Stores bytes ahead of the notifications that will refer to them by their digest.
+    ///
+    /// - Parameters:
+    ///   - mediaType: decides whether they are compressed; nil: they are not.
+    ///   - ttlSeconds: how long they are kept though nothing refers to them; nil: an hour.
+    @discardableResult
+    public mutating func putBlob(
+        _ bytes: [UInt8], mediaType: String? = nil, ttlSeconds: Int64? = nil
+    ) throws(ClientError) -> HeldBlobReceipt {
+        let digest = PayloadDigest(of: bytes.span.bytes)
+        // The colon is the path's own.
+        var target = CallTarget("/v1/blobs/\(digest)")
+        target.add("ttl", ttlSeconds.map { "\($0)" })
+        return try HeldBlobReceipt(
+            try call(.put, target.text, body: bytes, mediaType: mediaType))
+    }
+
+    /// Changes a notification. One that is so already stays as it is, revision and all. Throws
+    /// `notFound`, `expired`, `preconditionFailed`.
+    @discardableResult
+    public mutating func patch(
+        _ id: String, _ patch: PatchRequest, device: String? = nil,
+        condition: CallCondition = .none
+    ) throws(ClientError) -> NotificationRecord {
+        try NotificationRecord(
+            document: try patchAnswer(id, patch, device: device, condition: condition).body)
+    }
+
+    /// The answer that `patch` reads.
+    package mutating func patchAnswer(
+        _ id: String, _ patch: PatchRequest, device: String? = nil,
+        condition: CallCondition = .none
+    ) throws(ClientError) -> CallAnswer {
+        try call(
+            .patch, try Self.notification(id).text, body: patch.document,
+            mediaType: Self.mergePatch, device: device, condition: condition)
+    }
+
+    /// Changes all of an owner's notifications of a group, in as many transactions as it takes.
+    @discardableResult
+    public mutating func patchGroup(
+        _ group: String, of owner: String, _ patch: PatchRequest, device: String? = nil
+    ) throws(ClientError) -> GroupReceipt {
+        var target = try Self.user(owner, "/notifications")
+        target.add("group", group)
+        let answer = try call(
+            .patch, target.text, body: patch.document, mediaType: Self.mergePatch, device: device)
+        let reader = try DocumentReader(answer.body)
+        return GroupReceipt(
+            matchedCount: try reader.integer("matched"), changedCount: try reader.integer("changed")
+        )
+    }
+
+    /// Records what a user chose. Throws `notFound` and `expired`, and `refused` with
+    /// `unknown_action` and `response_conflict`.
+    @discardableResult
+    public mutating func respond(
+        to id: String, _ response: ResponseRequest, device: String? = nil
+    ) throws(ClientError) -> ResponseReceipt {
+        let answer = try respondAnswer(to: id, response, device: device)
+        return ResponseReceipt(
+            notification: try NotificationRecord(document: answer.body),
+            isNew: answer.status == 201)
+    }
+
+    /// The answer that `respond` reads.
+    package mutating func respondAnswer(
+        to id: String, _ response: ResponseRequest, device: String? = nil
+    ) throws(ClientError) -> CallAnswer {
+        try call(
+            .post, try Self.notification(id, "/responses").text, body: response.document,
+            mediaType: Self.json, device: device)
+    }
+
+    /// Removes a notification and says who did it. Throws `notFound`, `preconditionFailed`.
+    public mutating func delete(
+        _ id: String, device: String?, condition: CallCondition = .none
+    ) throws(ClientError) {
+        _ = try call(
+            .delete, try Self.notification(id).text, device: device, condition: condition)
+    }
+
+    /// Removes all of an owner's notifications, in as many transactions as it takes. Returns how
+    /// many there were.
+    @discardableResult
+    public mutating func deleteOwner(
+        _ owner: String, device: String? = nil
+    ) throws(ClientError) -> Int {
+        let answer = try call(.delete, try Self.user(owner).text, device: device)
+        return try DocumentReader(answer.body).integer("deleted")
+    }
+
+    /// A page of an owner's notifications, newest first.
+    public mutating func history(
+        of owner: String, _ request: HistoryRequest = HistoryRequest()
+    ) throws(ClientError) -> NotificationHistory {
+        try NotificationHistory(document: try historyDocument(of: owner, request))
+    }
+
+    /// The JSON document that `history` reads.
+    public mutating func historyDocument(
+        of owner: String, _ request: HistoryRequest = HistoryRequest()
+    ) throws(ClientError) -> [UInt8] {
+        var target = try Self.user(owner, "/notifications")
+        target.add("limit", "\(request.limit)")
+        target.add("before", request.before)
+        target.add("read", request.isRead.map { "\($0)" })
+        target.add("action_state", request.actionState?.rawValue)
+        target.add("group", request.group)
+        return try call(.get, target.text).body
+    }
+
+    /// A page of an owner's changes. Throws `resync` when the daemon does not remember that far
+    /// back.
+    ///
+    /// - Parameters:
+    ///   - since: `0` for everything there is, `latest` for what comes from now on, or a cursor.
+    ///   - limit: the most changes, 1…1,000.
+    ///   - waitSeconds: how long to wait for a change when there is none, at most 60.
+    public mutating func changes(
+        of owner: String, since: String = "0", limit: Int = 100, waitSeconds: Int = 0
+    ) throws(ClientError) -> ChangePage {
+        try ChangePage(
+            document: try changesDocument(
+                of: owner, since: since, limit: limit, waitSeconds: waitSeconds))
+    }
+
+    /// The JSON document that `changes` reads.
+    public mutating func changesDocument(
+        of owner: String, since: String = "0", limit: Int = 100, waitSeconds: Int = 0
+    ) throws(ClientError) -> [UInt8] {
+        var target = try Self.user(owner, "/changes")
+        target.add("since", since)
+        target.add("limit", "\(limit)")
+        if waitSeconds != 0 { target.add("wait", "\(waitSeconds)") }
+        let timeout = options.timeoutMilliseconds
+        if timeout > 0, (0...WireLimits.waitSecondsMax).contains(waitSeconds) {
+            // The daemon is silent for as long as it was asked to be.
+            socket.setTimeout(milliseconds: timeout + waitSeconds * 1_000)
+        }
+        defer { socket.setTimeout(milliseconds: timeout) }
+        return try call(.get, target.text).body
+    }
+
+    /// The push to send for a notification. Throws `refused` with `envelope_too_large` over the
+    /// provider's limit, and with `no_message` for an alert that has nothing to say.
+    public mutating func envelope(
+        _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent
+    ) throws(ClientError) -> RenderedEnvelope {
+        var target = try Self.notification(id, "/envelope")
+        target.add("platform", platform.rawValue)
+        target.add("style", style.rawValue)
+        let answer = try call(.get, target.text)
+        return RenderedEnvelope(mediaType: answer.mediaType, bytes: answer.body)
+    }
+
+    /// Gives a category its actions. Returns whether there was none of that name.
+    @discardableResult
+    public mutating func setCategory(
+        _ name: String, _ actions: [NotificationRecord.Action]
+    ) throws(ClientError) -> Bool {
+        var document = DocumentBuilder()
+        document.add("actions", .array(actions.map(\.json)))
+        let target = try Self.category(name).text
+        return try call(.put, target, body: document.bytes, mediaType: Self.json).status == 201
+    }
+
+    /// A category. Throws `notFound`.
+    public mutating func category(_ name: String) throws(ClientError) -> NotificationCategory {
+        try NotificationCategory(DocumentReader(try categoryDocument(name)))
+    }
+
+    /// The JSON document that `category` reads.
+    public mutating func categoryDocument(_ name: String) throws(ClientError) -> [UInt8] {
+        try call(.get, try Self.category(name).text).body
+    }
+
+    /// All categories, by name.
+    public mutating func categories() throws(ClientError) -> [NotificationCategory] {
+        let reader = try DocumentReader(try categoriesDocument())
+        return try reader.list("categories", NotificationCategory.init)
+    }
+
+    /// The JSON document that `categories` reads.
+    public mutating func categoriesDocument() throws(ClientError) -> [UInt8] {
+        try call(.get, "/v1/categories").body
+    }
+
+    /// Removes a category; notifications keep its name. Throws `notFound`.
+    public mutating func deleteCategory(_ name: String) throws(ClientError) {
+        _ = try call(.delete, try Self.category(name).text)
+    }
+
+    // MARK: Targets
+
+    private static let notifications = "/v1/notifications"
+    private static let json = "application/json"
+    private static let mergePatch = "application/merge-patch+json"
+
+    // What the daemon would not take for a name is refused here: an empty one would make another
+    // resource of the target.
+
+    private static func notification(
+        _ id: String, _ suffix: String = ""
+    ) throws(ClientError) -> CallTarget {
+        try check(id) { (id) throws(ProtocolError) in try Names.checkID(id) }
+        return CallTarget(notifications + "/", id, suffix)
+    }
+
+    private static func user(
+        _ owner: String, _ suffix: String = ""
+    ) throws(ClientError) -> CallTarget {
+        try check(owner) { (owner) throws(ProtocolError) in try Names.checkOwner(owner) }
+        return CallTarget("/v1/users/", owner, suffix)
+    }
+
+    private static func category(_ name: String) throws(ClientError) -> CallTarget {
+        guard !name.isEmpty else {
+            throw .invalid(ProtocolError(.badCategory, "the category is empty"))
+        }
+        return CallTarget("/v1/categories/", name)
+    }
+
+    private static func check(
+        _ name: String, _ rule: (RawSpan) throws(ProtocolError) -> Void
+    ) throws(ClientError) {
+        let bytes = Array(name.utf8)
+        do throws(ProtocolError) {
+            try rule(bytes.span.bytes)
+        } catch {
+            throw .invalid(error)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import BlobJSON
+
+/// An object in a JSON document of the daemon's, read member by member. Members that are not asked
+/// for are passed over, so that a newer daemon may say more.
+struct DocumentReader {
+    private let value: JSONValue
+
+    /// Reads a document.
+    init(_ document: [UInt8]) throws(ClientError) {
+        var limits = JSONLimits()
+        limits.byteCountMax = BlobConnection.documentByteCountMax
+        limits.memberCountMax = .max
+        // A notification's data may be 64 deep, and lies in a record in a change in a page.
+        limits.depthMax += 16
+        do throws(JSONError) {
+            value = try JSONValue.parse(document.span.bytes, limits: limits)
+        } catch {
+            throw .protocolViolation("a JSON document that cannot be read: \(error)")
+        }
+    }
+
+    private init(within value: JSONValue) {
+        self.value = value
+    }
+
+    /// A member as it is; nil when there is none, or it is null.
+    func member(_ name: String) -> JSONValue? {
+        switch value[name] {
+        case nil, .null: nil
+        case let found?: found
+        }
+    }
+
+    func text(_ name: String) throws(ClientError) -> String {
+        guard let text = try optionalText(name) else { throw missing(name) }
+        return text
+    }
+
+    func optionalText(_ name: String) throws(ClientError) -> String? {
+        guard let member = member(name) else { return nil }
+        guard case .string(let text) = member else { throw unfit(name, "a string") }
+        return text
+    }
+
+    func integer<Number: FixedWidthInteger>(_ name: String) throws(ClientError) -> Number {
+        guard let number: Number = try optionalInteger(name) else { throw missing(name) }
+        return number
+    }
+
+    func optionalInteger<Number: FixedWidthInteger>(
+        _ name: String
+    ) throws(ClientError) -> Number? {
+        guard let member = member(name) else { return nil }
+        guard case .number(let number) = member, let integer = Number(number.text) else {
+            throw unfit(name, "a whole number")
+        }
+        return integer
+    }
+
+    func optionalFlag(_ name: String) throws(ClientError) -> Bool? {
+        guard let member = member(name) else { return nil }
+        guard case .bool(let flag) = member else { throw unfit(name, "a boolean") }
+        return flag
+    }
+
+    /// One of the values of `Choice`.
+    func optionalChoice<Choice: RawRepresentable<String>>(
+        _ name: String, of: Choice.Type = Choice.self
+    ) throws(ClientError) -> Choice? {
+        guard let text = try optionalText(name) else { return nil }
+        guard let choice = Choice(rawValue: text) else { throw unfit(name, "a known value") }
+        return choice
+    }
+
+    func optionalObject<Element>(
+        _ name: String, _ read: (DocumentReader) throws(ClientError) -> Element
+    ) throws(ClientError) -> Element? {
+        guard let member = member(name) else { return nil }
+        return try read(DocumentReader(within: member))
+    }
+
+    func list<Element>(
+        _ name: String, _ read: (DocumentReader) throws(ClientError) -> Element
+    ) throws(ClientError) -> [Element] {
+        guard let list = try optionalList(name, read) else { throw missing(name) }
+        return list
+    }
+
+    func optionalList<Element>(
+        _ name: String, _ read: (DocumentReader) throws(ClientError) -> Element
+    ) throws(ClientError) -> [Element]? {
+        guard let member = member(name) else { return nil }
+        guard case .array(let elements) = member else { throw unfit(name, "an array") }
+        var list: [Element] = []
+        list.reserveCapacity(elements.count)
+        for element in elements { list.append(try read(DocumentReader(within: element))) }
+        return list
+    }
+
+    private func missing(_ name: String) -> ClientError {
+        .protocolViolation("a JSON document without the member \(name)")
+    }
+
+    private func unfit(_ name: String, _ wanted: String) -> ClientError {
+        .protocolViolation("a JSON document whose member \(name) is not \(wanted)")
+    }
+}

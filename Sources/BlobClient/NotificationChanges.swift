@@ -1,0 +1,188 @@
+public import BlobJSON
+import BlobProtocol
+
+/// What to change of a notification (RFC 7396). What is left alone stays as it is.
+public struct PatchRequest: Sendable, Hashable {
+    /// What to do with one member.
+    public enum Member<Value: Sendable & Hashable>: Sendable, Hashable {
+        /// Leave it.
+        case keep
+        /// Take it away, or back to its default.
+        case clear
+        /// Give it a value.
+        case set(Value)
+    }
+
+    /// The text.
+    public var message = Member<String>.keep
+    /// The kind of rich notification.
+    public var richType = Member<String>.keep
+    /// The category.
+    public var category = Member<String>.keep
+    /// Its own actions; cleared: the category's.
+    public var actions = Member<[NotificationRecord.Action]>.keep
+    /// What it belongs to.
+    public var group = Member<String>.keep
+    /// How urgent it is.
+    public var priority = Member<NotificationRecord.Priority>.keep
+    /// How long it should be shown, in seconds.
+    public var displayTTLSeconds = Member<Int>.keep
+    /// Merged with what is there: objects member by member, null takes a member away.
+    public var data = Member<JSONValue>.keep
+    /// Whether it was read; nil: as it is.
+    public var isRead: Bool?
+    /// What its owner did with it; nil: as it is.
+    public var actionState: NotificationRecord.ActionState?
+    /// When it expires, in milliseconds since 1970; nil: as it is.
+    public var expiryMilliseconds: Int64?
+
+    /// Nothing yet.
+    public init(isRead: Bool? = nil, actionState: NotificationRecord.ActionState? = nil) {
+        self.isRead = isRead
+        self.actionState = actionState
+    }
+
+    /// The merge patch.
+    var document: [UInt8] {
+        var document = DocumentBuilder()
+        func add<Value>(_ name: String, _ member: Member<Value>, _ json: (Value) -> JSONValue) {
+            switch member {
+            case .keep: break
+            case .clear: document.add(name, JSONValue.null)
+            case .set(let value): document.add(name, json(value))
+            }
+        }
+        add("message", message) { .string($0) }
+        add("rich_type", richType) { .string($0) }
+        add("category", category) { .string($0) }
+        add("actions", actions) { .array($0.map(\.json)) }
+        add("group", group) { .string($0) }
+        add("priority", priority) { .string($0.rawValue) }
+        add("display_ttl", displayTTLSeconds) { .number(JSONNumber(Int64($0))) }
+        add("data", data) { $0 }
+        document.add("read", isRead.map { .bool($0) })
+        document.add("action_state", actionState?.rawValue)
+        document.add("expires_at", expiryMilliseconds.map { time($0) })
+        return document.bytes
+    }
+}
+
+/// What a user chose.
+public struct ResponseRequest: Sendable, Hashable {
+    /// `default` (opened it), `dismiss` (put it away), or the identifier of an action.
+    public var action: String
+    /// Sent again with the same key it counts once, 1…64 bytes.
+    public var key: String?
+    /// Whether the notification stays on screen, and so neither read nor activated.
+    public var staysOnScreen: Bool
+
+    /// A response.
+    public init(action: String, key: String? = nil, staysOnScreen: Bool = false) {
+        self.action = action
+        self.key = key
+        self.staysOnScreen = staysOnScreen
+    }
+
+    var document: [UInt8] {
+        var document = DocumentBuilder()
+        document.add("action", action)
+        document.add("key", key)
+        if staysOnScreen { document.add("dismissed", .bool(false)) }
+        return document.bytes
+    }
+}
+
+/// Which of an owner's notifications.
+public struct HistoryRequest: Sendable, Hashable {
+    /// The most in one page, 1…1,000; a page may have fewer and not be the last.
+    public var limit = 100
+    /// Those older than the place that `NotificationHistory.next` gave.
+    public var before: String?
+    /// Only read ones, or only unread ones.
+    public var isRead: Bool?
+    /// Only those with this state.
+    public var actionState: NotificationRecord.ActionState?
+    /// Only those of this group.
+    public var group: String?
+
+    /// All.
+    public init() {}
+}
+
+/// A page of an owner's notifications, newest first, without those that have expired.
+public struct NotificationHistory: Sendable, Hashable {
+    /// The notifications.
+    public let notifications: [NotificationRecord]
+    /// Where to go on; nil at the end.
+    public let next: String?
+    /// The place in the feed that fits: whoever reads the changes from the first page's on misses
+    /// nothing.
+    public let cursor: String
+
+    /// Reads the document that `historyDocument` answers.
+    public init(document: [UInt8]) throws(ClientError) {
+        let reader = try DocumentReader(document)
+        notifications = try reader.list("notifications", NotificationRecord.init)
+        next = try reader.optionalText("next")
+        cursor = try reader.text("cursor")
+    }
+}
+
+/// What became of a notification: its latest change.
+public struct NotificationChange: Sendable, Hashable {
+    /// What kind of change it was.
+    public enum Kind: String, Sendable, Hashable {
+        /// It came to its owner.
+        case published
+        /// It was changed, or replaced.
+        case updated
+        /// It was removed, or has another owner now.
+        case deleted
+        /// Its time was over.
+        case expired
+    }
+
+    /// The place behind it: keep it, and go on from there.
+    public let cursor: String
+    /// What kind of change it was.
+    public let kind: Kind
+    /// The notification's id.
+    public let id: String
+    /// The number of the change; they grow.
+    public let revision: UInt64
+    /// The device that made it, or nil.
+    public let device: String?
+    /// The notification; nil when it is gone.
+    public let notification: NotificationRecord?
+
+    init(_ reader: DocumentReader) throws(ClientError) {
+        cursor = try reader.text("cursor")
+        guard let kind = try reader.optionalChoice("kind", of: Kind.self) else {
+            throw .protocolViolation("a change without a kind")
+        }
+        self.kind = kind
+        id = try reader.text("id")
+        revision = try reader.integer("revision")
+        device = try reader.optionalText("device")
+        notification = try reader.optionalObject("notification", NotificationRecord.init)
+    }
+}
+
+/// A stretch of an owner's feed, in the order in which the changes were made, each notification
+/// once.
+public struct ChangePage: Sendable, Hashable {
+    /// The changes.
+    public let changes: [NotificationChange]
+    /// Where to go on.
+    public let next: String
+    /// Whether there is more there now.
+    public let hasMore: Bool
+
+    /// Reads the document that `changesDocument` answers, and the one in a `WatchedPage`.
+    public init(document: [UInt8]) throws(ClientError) {
+        let reader = try DocumentReader(document)
+        changes = try reader.list("changes", NotificationChange.init)
+        next = try reader.text("next")
+        hasMore = try reader.optionalFlag("more") ?? false
+    }
+}

@@ -1,0 +1,116 @@
+/// What a publish of a whole notification has done. It is on the daemon's disk.
+public struct PublishReceipt: Sendable, Hashable {
+    /// The notification as it is now; its id also when the daemon chose it.
+    public let notification: NotificationRecord
+    /// Whether there was none before.
+    public let isCreated: Bool
+}
+
+/// What came of one notification of a batch.
+public struct BatchResult: Sendable, Hashable {
+    /// Its id; nil when it was refused.
+    public let id: String?
+    /// HTTP's number for the outcome: 201 created, 200 replaced, 400 and more: refused.
+    public let status: Int
+    /// The change that stored it, or nil.
+    public let revision: UInt64?
+    /// The stable name of what is wrong, or nil.
+    public let code: String?
+    /// What is wrong, in words, or nil.
+    public let detail: String?
+
+    /// Reads one line of the answer.
+    public init(document: [UInt8]) throws(ClientError) {
+        let reader = try DocumentReader(document)
+        id = try reader.optionalText("id")
+        status = try reader.integer("status")
+        revision = try reader.optionalInteger("revision")
+        code = try reader.optionalText("code")
+        detail = try reader.optionalText("detail")
+    }
+}
+
+/// A blob that was sent ahead of the notifications that will refer to it.
+public struct HeldBlobReceipt: Sendable, Hashable {
+    /// What they refer to it by.
+    public let digest: PayloadDigest
+    /// Whether the daemon did not have it before.
+    public let isCreated: Bool
+    /// How many bytes were given.
+    public let byteCount: Int64
+    /// How many bytes they take in the store.
+    public let storedByteCount: Int64
+    /// How they are stored: `identity` or `gzip`.
+    public let coding: String
+    /// Until when it is kept though nothing refers to it, in RFC 3339.
+    public let heldUntil: String
+
+    init(_ answer: CallAnswer) throws(ClientError) {
+        let reader = try DocumentReader(answer.body)
+        let text = try reader.text("digest")
+        guard let digest = PayloadDigest(text) else {
+            throw .protocolViolation("the digest \(text)")
+        }
+        self.digest = digest
+        isCreated = answer.status == 201
+        byteCount = try reader.integer("byte_count")
+        storedByteCount = try reader.integer("stored_byte_count")
+        coding = try reader.text("coding")
+        heldUntil = try reader.text("held_until")
+    }
+}
+
+/// What a response has done.
+public struct ResponseReceipt: Sendable, Hashable {
+    /// The notification as it is now.
+    public let notification: NotificationRecord
+    /// Whether it was recorded by this call; false: its key was known already.
+    public let isNew: Bool
+}
+
+/// What the change of a whole group has done.
+public struct GroupReceipt: Sendable, Hashable {
+    /// How many notifications the group has.
+    public let matchedCount: Int
+    /// How many of them were changed; the others were so already.
+    public let changedCount: Int
+}
+
+/// The push that tells a device of a notification.
+public struct RenderedEnvelope: Sendable, Hashable {
+    /// `application/json` or `text/xml`.
+    public let mediaType: String
+    /// What to send to the provider.
+    public let bytes: [UInt8]
+}
+
+/// Whose push service.
+public enum EnvelopePlatform: String, Sendable, Hashable, CaseIterable {
+    /// Apple's.
+    case apns
+    /// Google's.
+    case fcm
+    /// Microsoft's.
+    case wns
+}
+
+/// How a push shows itself.
+public enum EnvelopeStyle: String, Sendable, Hashable, CaseIterable {
+    /// Not at all: it wakes the app, which fetches and shows.
+    case silent
+    /// As a text, which the app may complete before it is shown.
+    case alert
+}
+
+/// Default actions for the notifications that name it.
+public struct NotificationCategory: Sendable, Hashable {
+    /// Its name.
+    public let name: String
+    /// At most 10.
+    public let actions: [NotificationRecord.Action]
+
+    init(_ reader: DocumentReader) throws(ClientError) {
+        name = try reader.text("name")
+        actions = try reader.list("actions", NotificationRecord.Action.init)
+    }
+}

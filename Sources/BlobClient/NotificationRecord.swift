@@ -1,0 +1,205 @@
+public import BlobJSON
+
+/// A notification as the daemon describes it. Times are RFC 3339 in UTC, as the daemon wrote them.
+public struct NotificationRecord: Sendable, Hashable {
+    /// A named payload of a notification.
+    public struct Part: Sendable, Hashable {
+        /// The part's name; the unnamed one is called `payload`.
+        public let name: String
+        /// The media type as it was put.
+        public let mediaType: String
+        /// The digest, `sha256:` and 64 hexadecimal digits.
+        public let digest: String
+        /// How many bytes were given.
+        public let byteCount: Int64
+        /// How many bytes they take in the store.
+        public let storedByteCount: Int64
+        /// How they are stored: `identity` or `gzip`.
+        public let coding: String
+    }
+
+    /// A button.
+    public struct Action: Sendable, Hashable {
+        /// What a response names it by, 1…64 bytes; not `default` or `dismiss`.
+        public var identifier: String
+        /// What it says, at most 256 bytes.
+        public var title: String
+        /// Whether it opens the app.
+        public var isForeground: Bool
+        /// Whether it destroys something.
+        public var isDestructive: Bool
+        /// Whether the device must be unlocked for it.
+        public var requiresAuthentication: Bool
+
+        /// A button.
+        public init(
+            identifier: String, title: String, isForeground: Bool = false,
+            isDestructive: Bool = false, requiresAuthentication: Bool = false
+        ) {
+            self.identifier = identifier
+            self.title = title
+            self.isForeground = isForeground
+            self.isDestructive = isDestructive
+            self.requiresAuthentication = requiresAuthentication
+        }
+    }
+
+    /// How urgent a notification is.
+    public enum Priority: String, Sendable, Hashable, CaseIterable {
+        /// At once.
+        case high
+        /// When it suits the device.
+        case low
+    }
+
+    /// What its owner did with a notification.
+    public enum ActionState: String, Sendable, Hashable, CaseIterable {
+        /// Nothing yet.
+        case none
+        /// Opened it, or chose one of its actions.
+        case activated
+        /// Put it away.
+        case dismissed
+        /// Put it off.
+        case snoozed
+    }
+
+    /// What its owner chose, once.
+    public struct Response: Sendable, Hashable {
+        /// `default`, `dismiss`, or an action's identifier.
+        public let action: String
+        /// What makes it the same when it is sent again, or nil.
+        public let key: String?
+        /// The device it came from, or nil.
+        public let device: String?
+        /// When it came, or nil when the daemon does not say.
+        public let at: String?
+        /// The change that recorded it, or nil when the daemon does not say.
+        public let revision: UInt64?
+        /// Whether the notification stayed on screen.
+        public let staysOnScreen: Bool
+    }
+
+    /// The notification's id.
+    public let id: String
+    /// The user it is for, or nil.
+    public let owner: String?
+    /// The text, or nil.
+    public let message: String?
+    /// The kind of rich notification, or nil.
+    public let richType: String?
+    /// The category whose actions it has unless it has its own, or nil.
+    public let category: String?
+    /// Its own actions; nil: the category's.
+    public let actions: [Action]?
+    /// What it belongs to, together with others of its owner, or nil.
+    public let group: String?
+    /// How urgent it is; nil from a daemon that knows no urgency.
+    public let priority: Priority?
+    /// How long it should be shown, in seconds, or nil.
+    public let displayTTLSeconds: Int?
+    /// What else the publisher had to say, or nil. Numbers are as they were written.
+    public let data: JSONValue?
+    /// Whether its owner has read it; nil from a daemon that does not know.
+    public let isRead: Bool?
+    /// What its owner did with it; nil from a daemon that does not know.
+    public let actionState: ActionState?
+    /// The device that made the latest change, or nil.
+    public let device: String?
+    /// What its owner chose, oldest first, the 32 latest.
+    public let responses: [Response]
+    /// When it was created.
+    public let createdAt: String
+    /// When it expires.
+    public let expiresAt: String
+    /// The store's revision at which it last changed.
+    public let revision: UInt64
+    /// Its parts; none when it is text alone.
+    public let parts: [Part]
+
+    /// Reads the document that `statDocument` and many calls answer.
+    public init(document: [UInt8]) throws(ClientError) {
+        try self.init(DocumentReader(document))
+    }
+
+    init(_ reader: DocumentReader) throws(ClientError) {
+        id = try reader.text("id")
+        owner = try reader.optionalText("owner")
+        message = try reader.optionalText("message")
+        richType = try reader.optionalText("rich_type")
+        category = try reader.optionalText("category")
+        actions = try reader.optionalList("actions", Action.init)
+        group = try reader.optionalText("group")
+        priority = try reader.optionalChoice("priority")
+        displayTTLSeconds = try reader.optionalInteger("display_ttl")
+        data = reader.member("data")
+        isRead = try reader.optionalFlag("read")
+        actionState = try reader.optionalChoice("action_state")
+        device = try reader.optionalText("device")
+        responses = try reader.optionalList("responses", Response.init) ?? []
+        createdAt = try reader.text("created_at")
+        expiresAt = try reader.text("expires_at")
+        revision = try reader.integer("revision")
+        parts = try reader.list("parts", Part.init)
+    }
+}
+
+extension NotificationRecord.Part {
+    init(_ reader: DocumentReader) throws(ClientError) {
+        name = try reader.text("name")
+        mediaType = try reader.text("media_type")
+        digest = try reader.text("digest")
+        byteCount = try reader.integer("byte_count")
+        storedByteCount = try reader.integer("stored_byte_count")
+        coding = try reader.text("coding")
+    }
+}
+
+extension NotificationRecord.Action {
+    init(_ reader: DocumentReader) throws(ClientError) {
+        identifier = try reader.text("identifier")
+        title = try reader.text("title")
+        isForeground = try reader.optionalFlag("foreground") ?? false
+        isDestructive = try reader.optionalFlag("destructive") ?? false
+        requiresAuthentication = try reader.optionalFlag("authentication_required") ?? false
+    }
+
+    /// As a publish and a category have it.
+    var json: JSONValue {
+        var members = [
+            JSONMember("identifier", .string(identifier)), JSONMember("title", .string(title)),
+        ]
+        if isForeground { members.append(JSONMember("foreground", .bool(true))) }
+        if isDestructive { members.append(JSONMember("destructive", .bool(true))) }
+        if requiresAuthentication {
+            members.append(JSONMember("authentication_required", .bool(true)))
+        }
+        return .object(members)
+    }
+}
+
+extension NotificationRecord.Response {
+    init(_ reader: DocumentReader) throws(ClientError) {
+        action = try reader.text("action")
+        key = try reader.optionalText("key")
+        device = try reader.optionalText("device")
+        at = try reader.optionalText("at")
+        revision = try reader.optionalInteger("revision")
+        staysOnScreen = try reader.optionalFlag("dismissed") == false
+    }
+}
+
+/// A page of a list, in the byte order of the ids. Expired notifications are left out.
+public struct NotificationPage: Sendable, Hashable {
+    /// The notifications of the page.
+    public let notifications: [NotificationRecord]
+    /// The id to continue after, or nil when this is the last page.
+    public let next: String?
+
+    /// Reads the document that `listDocument` answers.
+    public init(document: [UInt8]) throws(ClientError) {
+        let reader = try DocumentReader(document)
+        notifications = try reader.list("notifications", NotificationRecord.init)
+        next = try reader.optionalText("next")
+    }
+}

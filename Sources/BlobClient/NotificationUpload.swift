@@ -1,0 +1,155 @@
+public import BlobJSON
+import BlobProtocol
+
+/// A whole notification to publish: it takes the place of everything of the one that is there, but
+/// its creation time and its place in the history. What is nil is left out.
+public struct NotificationUpload: Sendable, Hashable {
+    /// A payload of it.
+    public struct Part: Sendable, Hashable {
+        /// Its bytes.
+        public enum Content: Sendable, Hashable {
+            /// These.
+            case bytes([UInt8])
+            /// Those the daemon has already, of an earlier publish or of `putBlob`.
+            case stored(PayloadDigest)
+        }
+
+        /// The part's name, 1…64 bytes.
+        public var name: String
+        /// The media type; nil: `application/octet-stream`.
+        public var mediaType: String?
+        /// Its bytes.
+        public var content: Content
+
+        /// A part.
+        public init(name: String = "payload", mediaType: String? = nil, _ content: Content) {
+            self.name = name
+            self.mediaType = mediaType
+            self.content = content
+        }
+    }
+
+    /// The notification's id, 1…255 bytes; nil: the daemon chooses one.
+    public var id: String?
+    /// The user it is for, 1…255 bytes. Without one it is in no history and no feed.
+    public var owner: String?
+    /// The text, at most 4,096 bytes.
+    public var message: String?
+    /// What kind of rich notification it is, such as `img`.
+    public var richType: String?
+    /// The category whose actions it has, 1…64 bytes. It must be there.
+    public var category: String?
+    /// Its own actions instead of the category's, at most 10.
+    public var actions: [NotificationRecord.Action]?
+    /// What it belongs to, 1…128 bytes.
+    public var group: String?
+    /// How urgent it is; nil: high.
+    public var priority: NotificationRecord.Priority?
+    /// How long it should be shown, in seconds, at most 2,592,000.
+    public var displayTTLSeconds: Int?
+    /// Anything else, at most 16,384 bytes of JSON.
+    public var data: JSONValue?
+    /// Whether it counts as read; nil: no.
+    public var isRead: Bool?
+    /// What its owner did with it; nil: nothing.
+    public var actionState: NotificationRecord.ActionState?
+    /// How long it lives.
+    public var lifetime = PutRequest.Lifetime.standard
+    /// Its payloads, at most 32; none is a notification of text alone.
+    public var parts: [Part] = []
+
+    /// One with this id, for this user, and nothing else yet.
+    public init(id: String? = nil, owner: String? = nil, message: String? = nil) {
+        self.id = id
+        self.owner = owner
+        self.message = message
+    }
+
+    /// Whether bytes have to be sent along.
+    var hasFiles: Bool {
+        parts.contains { part in
+            if case .bytes = part.content { true } else { false }
+        }
+    }
+
+    /// The document of a publish. With `id` only where the target does not say it.
+    func document(withID: Bool) -> JSONValue {
+        var document = DocumentBuilder()
+        if withID { document.add("id", id) }
+        document.add("owner", owner)
+        document.add("message", message)
+        document.add("rich_type", richType)
+        document.add("category", category)
+        document.add("actions", actions.map { .array($0.map(\.json)) })
+        document.add("group", group)
+        document.add("priority", priority?.rawValue)
+        document.add("display_ttl", displayTTLSeconds.map { .number(JSONNumber(Int64($0))) })
+        document.add("data", data)
+        document.add("read", isRead.map { .bool($0) })
+        document.add("action_state", actionState?.rawValue)
+        switch lifetime {
+        case .standard: break
+        case .seconds(let seconds): document.add("ttl", .number(JSONNumber(seconds)))
+        case .until(let milliseconds): document.add("expires_at", time(milliseconds))
+        }
+        if !parts.isEmpty { document.add("parts", .array(parts.map(\.json))) }
+        return document.value
+    }
+
+    /// The body that carries the document and the bytes, and its media type.
+    func body(withID: Bool) -> (bytes: [UInt8], mediaType: String) {
+        var bytes: [UInt8] = []
+        guard hasFiles else {
+            document(withID: withID).append(to: &bytes)
+            return (bytes, "application/json")
+        }
+        var form = MultipartBody()
+        var text: [UInt8] = []
+        document(withID: withID).append(to: &text)
+        form.append(name: "notification", mediaType: "application/json", text)
+        for part in parts {
+            guard case .bytes(let content) = part.content else { continue }
+            form.append(name: part.name, mediaType: part.mediaType, content)
+        }
+        return (form.finished(), form.mediaType)
+    }
+}
+
+extension NotificationUpload.Part {
+    fileprivate var json: JSONValue {
+        var document = DocumentBuilder()
+        document.add("name", name)
+        document.add("media_type", mediaType)
+        if case .stored(let digest) = content { document.add("digest", digest.description) }
+        return document.value
+    }
+}
+
+/// A JSON object in the making. What is nil is left out.
+struct DocumentBuilder {
+    private var members: [JSONMember] = []
+
+    mutating func add(_ name: String, _ value: JSONValue?) {
+        if let value { members.append(JSONMember(name, value)) }
+    }
+
+    mutating func add(_ name: String, _ text: String?) {
+        if let text { members.append(JSONMember(name, .string(text))) }
+    }
+
+    var value: JSONValue { .object(members) }
+
+    /// Minified.
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        value.append(to: &bytes)
+        return bytes
+    }
+}
+
+/// A time in milliseconds since 1970 as documents have it.
+func time(_ milliseconds: Int64) -> String {
+    var bytes: [UInt8] = []
+    RFC3339.append(milliseconds, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+}

@@ -1,0 +1,239 @@
+/// A request for one of HTTP's resources, without HTTP: what it names, takes and gives are the same.
+public enum Call {
+    /// What is to be done with the resource.
+    public enum Method: UInt8, Sendable, Hashable, CaseIterable {
+        case get = 1
+        case put = 2
+        case post = 3
+        case patch = 4
+        case delete = 5
+
+        /// The same method in HTTP.
+        public var http: HTTPMethod {
+            switch self {
+            case .get: .get
+            case .put: .put
+            case .post: .post
+            case .patch: .patch
+            case .delete: .delete
+            }
+        }
+    }
+
+    /// What must hold of the notification for the call to be carried out.
+    public enum Condition: Sendable, Hashable {
+        /// Nothing.
+        case none
+        /// It has this revision.
+        case revision(UInt64)
+        /// There is none.
+        case absent
+        /// There is one.
+        case exists
+
+        /// The flags for the frame's header.
+        public var flags: RequestFlags {
+            switch self {
+            case .none: []
+            case .revision: .revisionGiven
+            case .absent: .mustBeAbsent
+            case .exists: .mustExist
+            }
+        }
+
+        /// Throws `malformed` when more than one is given.
+        init(_ flags: RequestFlags, revision: UInt64) throws(ProtocolError) {
+            switch flags {
+            case []: self = .none
+            case .revisionGiven: self = .revision(revision)
+            case .mustBeAbsent: self = .absent
+            case .mustExist: self = .exists
+            default:
+                throw ProtocolError(
+                    .malformed, "flags \(flags.rawValue) say more than one condition")
+            }
+        }
+    }
+
+    /// What the client says, 24 bytes and three texts:
+    ///
+    ///     OFFSET  SIZE  DESCRIPTION
+    ///          0     1  method: 1 GET, 2 PUT, 3 POST, 4 PATCH, 5 DELETE
+    ///          1     1  d: bytes in the device; 0: none
+    ///          2     2  t: bytes in the target, 1…8,000
+    ///          4     1  m: bytes in the media type; 0: none
+    ///          5     3  reserved, 0
+    ///          8     8  revision; 0 without the flag
+    ///         16     8  reserved, 0
+    ///         24     …  target (t), device (d), media type (m)
+    public struct Request: Sendable, Hashable {
+        /// The size of the part before the texts, in bytes.
+        public static let fixedByteCount = 24
+
+        /// What is to be done.
+        public var method: Method
+        /// What must hold.
+        public var condition: Condition
+        /// Path and query, as HTTP has them in its request line.
+        public var target: Slice
+        /// The device that asks, or an empty slice.
+        public var device: Slice
+        /// The media type of the body, or an empty slice.
+        public var mediaType: Slice
+
+        /// Reads a whole head and checks its texts. Whether there is such a resource is for the
+        /// daemon to say.
+        ///
+        /// Throws `malformed`, `reserved`, `bad_device`, `bad_media_type`.
+        public static func parse(
+            _ head: RawSpan, flags: RequestFlags
+        ) throws(ProtocolError) -> Request {
+            try head.checkFixedPart(fixedByteCount, .call)
+            try head.checkReserved(from: 5, upTo: 8, .call)
+            try head.checkReserved(from: 16, upTo: 24, .call)
+            if !flags.contains(.revisionGiven) { try head.checkReserved(from: 8, upTo: 16, .call) }
+            var texts = HeadTexts(after: fixedByteCount)
+            let target = texts.next(Int(head.integer(2, as: UInt16.self)))
+            let device = texts.next(Int(head.byte(1)))
+            let mediaType = texts.next(Int(head.byte(4)))
+            try texts.checkEnd(of: head, .call)
+            guard let method = Method(rawValue: head.byte(0)) else {
+                throw ProtocolError(.malformed, "method \(head.byte(0)) is not known")
+            }
+            try Call.check(
+                target: target.of(head), device: device.of(head), mediaType: mediaType.of(head))
+            return Request(
+                method: method,
+                condition: try Condition(flags, revision: head.integer(8, as: UInt64.self)),
+                target: target, device: device, mediaType: mediaType)
+        }
+
+        /// Where path and query lie in the head that was parsed: before and behind the first `?`.
+        public func split(_ head: RawSpan) -> (path: Slice, query: Slice) {
+            let bytes = target.of(head)
+            for index in 0..<bytes.byteCount where bytes.byte(index) == UInt8(ascii: "?") {
+                return (
+                    Slice(offset: target.offset, count: index),
+                    Slice(target.offset + index + 1, upTo: target.end)
+                )
+            }
+            return (target, .empty)
+        }
+
+        /// Appends the head, whose flags are the condition's. Empty texts: none. Throws before
+        /// anything is appended.
+        public static func compose(
+            _ method: Method, target: RawSpan, device: RawSpan = RawSpan(),
+            mediaType: RawSpan = RawSpan(), condition: Condition = .none, into out: inout [UInt8]
+        ) throws(ProtocolError) {
+            try Call.check(target: target, device: device, mediaType: mediaType)
+            var revision: UInt64 = 0
+            if case .revision(let number) = condition { revision = number }
+            out.append(method.rawValue)
+            out.append(UInt8(device.byteCount))
+            out.append(littleEndian: UInt16(target.byteCount))
+            out.append(UInt8(mediaType.byteCount))
+            out.appendZeros(3)
+            out.append(littleEndian: revision)
+            out.appendZeros(8)
+            out.append(contentsOf: target)
+            out.append(contentsOf: device)
+            out.append(contentsOf: mediaType)
+        }
+
+        /// The same with texts in UTF-8. Nil and "" mean the same: none.
+        public static func compose(
+            _ method: Method, target: String, device: String? = nil, mediaType: String? = nil,
+            condition: Condition = .none, into out: inout [UInt8]
+        ) throws(ProtocolError) {
+            let target = Array(target.utf8)
+            let device = Array((device ?? "").utf8)
+            let mediaType = Array((mediaType ?? "").utf8)
+            try compose(
+                method, target: target.span.bytes, device: device.span.bytes,
+                mediaType: mediaType.span.bytes, condition: condition, into: &out)
+        }
+    }
+
+    /// What the daemon answers, 16 bytes and two texts; the document is the body:
+    ///
+    ///     OFFSET  SIZE  DESCRIPTION
+    ///          0     8  revision of the notification; 0: none
+    ///          8     1  m: bytes in the media type; 0: there is no body
+    ///          9     1  reserved, 0
+    ///         10     2  l: bytes in the location; 0: none
+    ///         12     4  reserved, 0
+    ///         16     …  media type (m), location (l)
+    public struct Response: Sendable, Hashable {
+        /// The size of the part before the texts, in bytes.
+        public static let fixedByteCount = 16
+
+        /// The notification's revision, or 0.
+        public var revision: UInt64
+        /// The media type of the body, or an empty slice.
+        public var mediaType: Slice
+        /// The path of what was made, or an empty slice.
+        public var location: Slice
+
+        /// Reads a whole head.
+        public static func parse(_ head: RawSpan) throws(ProtocolError) -> Response {
+            try head.checkFixedPart(fixedByteCount, .call)
+            try head.checkReserved(from: 9, upTo: 10, .call)
+            try head.checkReserved(from: 12, upTo: 16, .call)
+            var texts = HeadTexts(after: fixedByteCount)
+            let response = Response(
+                revision: head.integer(0, as: UInt64.self),
+                mediaType: texts.next(Int(head.byte(8))),
+                location: texts.next(Int(head.integer(10, as: UInt16.self))))
+            try texts.checkEnd(of: head, .call)
+            if !response.mediaType.isEmpty { try MediaType.check(response.mediaType.of(head)) }
+            if !response.location.isEmpty { try Call.check(target: response.location.of(head)) }
+            return response
+        }
+
+        /// Appends the head. The media type must be at most 255 bytes and the location at most
+        /// 8,000, as the daemon's own are.
+        public static func compose(
+            revision: UInt64, mediaType: RawSpan, location: RawSpan, into out: inout [UInt8]
+        ) {
+            precondition(mediaType.byteCount <= WireLimits.mediaTypeByteCountMax)
+            precondition(location.byteCount <= WireLimits.callTargetByteCountMax)
+            out.append(littleEndian: revision)
+            out.append(UInt8(mediaType.byteCount))
+            out.append(0)
+            out.append(littleEndian: UInt16(location.byteCount))
+            out.appendZeros(4)
+            out.append(contentsOf: mediaType)
+            out.append(contentsOf: location)
+        }
+    }
+
+    private static func check(
+        target: RawSpan, device: RawSpan, mediaType: RawSpan
+    ) throws(ProtocolError) {
+        try check(target: target)
+        if device.byteCount > 0 { try Names.checkDevice(device) }
+        if mediaType.byteCount > 0 { try MediaType.check(mediaType) }
+    }
+
+    /// A target is what could stand in HTTP's request line: it begins with `/`, and has neither
+    /// blanks nor anything that is not ASCII.
+    private static func check(target: RawSpan) throws(ProtocolError) {
+        let max = WireLimits.callTargetByteCountMax
+        guard target.byteCount > 0 else { throw ProtocolError(.malformed, "the target is empty") }
+        guard target.byteCount <= max else {
+            throw ProtocolError(
+                .malformed, "the target is \(target.byteCount) bytes long; the limit is \(max)",
+                limit: max)
+        }
+        guard target.byte(0) == UInt8(ascii: "/") else {
+            throw ProtocolError(.malformed, "the target does not begin with /")
+        }
+        for index in 0..<target.byteCount {
+            guard (0x21...0x7E).contains(target.byte(index)) else {
+                throw ProtocolError(
+                    .malformed, "the target has byte \(target.byte(index)) at byte \(index)")
+            }
+        }
+    }
+}

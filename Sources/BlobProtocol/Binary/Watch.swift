@@ -1,0 +1,131 @@
+/// A subscription to an owner's changes. The connection serves nothing else afterwards: pages come
+/// until either side ends it.
+public enum Watch {
+    /// What the client says, 8 bytes and two texts:
+    ///
+    ///     OFFSET  SIZE  DESCRIPTION
+    ///          0     2  most changes in one answer, 1…1,000; 0: 100
+    ///          2     1  o: bytes in the owner
+    ///          3     1  c: bytes in the cursor
+    ///          4     4  reserved, 0
+    ///          8     …  owner (o), cursor (c)
+    public struct Request: Sendable, Hashable {
+        /// The size of the part before the texts, in bytes.
+        public static let fixedByteCount = 8
+
+        /// The most changes in one answer as it was sent, 0…1,000.
+        public var limit: Int
+        /// Whose changes.
+        public var owner: Slice
+        /// Where to begin: `0`, `latest`, or 32 characters that an answer gave.
+        public var cursor: Slice
+
+        /// Reads a whole head and checks its texts; whether the cursor is one of this owner and
+        /// store is for the daemon to say. Throws `bad_limit`, `bad_owner`, `bad_cursor`.
+        public static func parse(
+            _ head: RawSpan, flags: RequestFlags = []
+        ) throws(ProtocolError) -> Request {
+            try head.checkFixedPart(fixedByteCount, .watch)
+            try head.checkReserved(from: 4, upTo: 8, .watch)
+            var texts = HeadTexts(after: fixedByteCount)
+            let owner = texts.next(Int(head.byte(2)))
+            let cursor = texts.next(Int(head.byte(3)))
+            try texts.checkEnd(of: head, .watch)
+            let limit = Int(head.integer(0, as: UInt16.self))
+            try check(limit, owner: owner.of(head), cursor: cursor.of(head))
+            return Request(limit: limit, owner: owner, cursor: cursor)
+        }
+
+        /// The most changes in one answer, 1…1,000.
+        public var pageLimit: Int { limit == 0 ? WireLimits.feedPageLimitDefault : limit }
+
+        /// Appends the head; a limit of 0: 100. Throws before anything is appended.
+        public static func compose(
+            limit: Int, owner: RawSpan, cursor: RawSpan, into out: inout [UInt8]
+        ) throws(ProtocolError) {
+            try check(limit, owner: owner, cursor: cursor)
+            out.append(littleEndian: UInt16(limit))
+            out.append(UInt8(owner.byteCount))
+            out.append(UInt8(cursor.byteCount))
+            out.appendZeros(4)
+            out.append(contentsOf: owner)
+            out.append(contentsOf: cursor)
+        }
+
+        /// The same with texts.
+        public static func compose(
+            limit: Int = 0, owner: String, cursor: String,
+            into out: inout [UInt8]
+        ) throws(ProtocolError) {
+            let owner = Array(owner.utf8)
+            let cursor = Array(cursor.utf8)
+            try compose(
+                limit: limit, owner: owner.span.bytes, cursor: cursor.span.bytes, into: &out)
+        }
+
+        private static func check(
+            _ limit: Int, owner: RawSpan, cursor: RawSpan
+        ) throws(ProtocolError) {
+            let max = WireLimits.feedPageLimitMax
+            guard limit >= 0, limit <= max else {
+                throw ProtocolError(
+                    .badLimit, "a page of \(limit) is asked for; the limit is \(max)", limit: max)
+            }
+            try Names.checkOwner(owner)
+            let isPlace = cursor.byteCount == WireLimits.cursorByteCount
+            guard isPlace || cursor.equals("0") || cursor.equals("latest") else {
+                throw ProtocolError(
+                    .badCursor,
+                    "the cursor is \(cursor.byteCount) bytes long; it is 0, latest, or has \(WireLimits.cursorByteCount)"
+                )
+            }
+        }
+    }
+
+    /// What the daemon answers, again and again, 40 bytes; the page is the body:
+    ///
+    ///     OFFSET  SIZE  DESCRIPTION
+    ///          0     4  changes in the body; 0: a sign of life
+    ///          4     1  1: more follow at once; 0
+    ///          5     3  reserved, 0
+    ///          8    32  the cursor behind them
+    public struct Response: Sendable, Hashable {
+        /// The size of the head, in bytes.
+        public static let byteCount = 40
+
+        /// How many changes are in the body.
+        public var changeCount: UInt32
+        /// Whether the next answer follows at once.
+        public var hasMore: Bool
+        /// Where the cursor lies in the head: 32 characters.
+        public var next: Slice { Slice(offset: 8, count: WireLimits.cursorByteCount) }
+
+        /// An answer, whose cursor is given to `compose`.
+        public init(changeCount: UInt32, hasMore: Bool) {
+            self.changeCount = changeCount
+            self.hasMore = hasMore
+        }
+
+        /// Reads a whole head.
+        public static func parse(_ head: RawSpan) throws(ProtocolError) -> Response {
+            try head.checkFixedPart(byteCount, .watch)
+            try HeadTexts(after: byteCount).checkEnd(of: head, .watch)
+            try head.checkReserved(from: 5, upTo: 8, .watch)
+            guard head.byte(4) <= 1 else {
+                throw ProtocolError(
+                    .malformed, "byte 4 of the head of watch is \(head.byte(4)), not 0 or 1")
+            }
+            return Response(
+                changeCount: head.integer(0, as: UInt32.self), hasMore: head.byte(4) == 1)
+        }
+
+        /// Appends the head. The cursor must be 32 bytes, as every one is.
+        public func compose(next: RawSpan, into out: inout [UInt8]) {
+            precondition(next.byteCount == WireLimits.cursorByteCount)
+            out.append(littleEndian: changeCount)
+            out.append(hasMore ? 1 : 0)
+            out.appendZeros(3)
+            out.append(contentsOf: next)
+        }
+    }
+}

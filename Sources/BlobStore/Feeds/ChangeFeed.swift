@@ -1,0 +1,117 @@
+internal import Synchronization
+
+/// An owner's changes as they come, page by page, without end.
+///
+/// ```swift
+/// for try await page in store.changeFeed(of: "anna", from: .latest) {
+///     for change in page.changes { print(change.kind, change.id) }
+/// }
+/// ```
+public struct ChangeFeed: AsyncSequence, Sendable {
+    public typealias Element = FeedPage
+    public typealias Failure = StoreError
+
+    private let store: BlobStore
+    private let owner: String
+    private let start: FeedStart
+    private let limit: Int
+
+    fileprivate init(_ store: BlobStore, of owner: String, from start: FeedStart, limit: Int) {
+        self.store = store
+        self.owner = owner
+        self.start = start
+        self.limit = limit
+    }
+
+    /// Begins at the sequence's start. Several iterators know nothing of one another.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(store: store, owner: owner, start: start, limit: limit)
+    }
+
+    /// Where a reader is.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let store: BlobStore
+        fileprivate let owner: String
+        fileprivate var start: FeedStart
+        fileprivate let limit: Int
+
+        /// The next page that has a change, waiting for one where there is none.
+        ///
+        /// - Returns: nil when the task was cancelled.
+        /// - Throws: ``StoreError/resync``; ``StoreError/tooManyWatchers(limit:)``; what a read
+        ///   throws.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(StoreError) -> FeedPage? {
+            while !Task.isCancelled {
+                let page = try look()
+                start = .after(page.next)
+                if !page.changes.isEmpty { return page }
+                if page.hasMore { continue }
+                let signal = FeedSignal()
+                let registration = try store.feedWatch.register(
+                    Array(owner.utf8), behind: page.revision
+                ) { signal.give() }
+                guard let registration else { continue }
+                await withTaskCancellationHandler {
+                    await signal.wait()
+                } onCancel: {
+                    signal.give()
+                }
+                registration.cancel()
+            }
+            return nil
+        }
+
+        /// A page in a snapshot of its own.
+        private func look() throws(StoreError) -> FeedPage {
+            let snapshot = try store.makeSnapshot()
+            return try snapshot.changes(of: owner.utf8.span.bytes, from: start, limit: limit)
+        }
+    }
+}
+
+extension BlobStore {
+    /// Every change of an owner's notifications, as it is committed by this process. It ends with
+    /// the task that reads it, or by throwing ``StoreError/resync``.
+    ///
+    /// - Parameters:
+    ///   - start: where to begin; `.beginning` gives first what is there.
+    ///   - limit: changes in a page, 1…1,000.
+    public func changeFeed(
+        of owner: String, from start: FeedStart, limit: Int = 100
+    ) -> ChangeFeed {
+        ChangeFeed(self, of: owner, from: start, limit: limit)
+    }
+}
+
+/// Something one task waits for and any thread gives, once.
+private final class FeedSignal: Sendable {
+    private enum State {
+        case nothing
+        case given
+        case awaited(CheckedContinuation<Void, Never>)
+    }
+
+    private let state = Mutex(State.nothing)
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let isGiven = state.withLock { state in
+                if case .given = state { return true }
+                state = .awaited(continuation)
+                return false
+            }
+            if isGiven { continuation.resume() }
+        }
+    }
+
+    func give() {
+        let continuation: CheckedContinuation<Void, Never>? = state.withLock { state in
+            defer { state = .given }
+            guard case .awaited(let continuation) = state else { return nil }
+            return continuation
+        }
+        continuation?.resume()
+    }
+}

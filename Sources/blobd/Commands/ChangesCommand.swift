@@ -1,0 +1,118 @@
+import ArgumentParser
+import BlobClient
+import Dispatch
+import Glibc
+
+/// `blobd changes`: tells what became of a user's notifications.
+struct ChangesCommand: ParsableCommand {
+    /// How many changes are asked for at once.
+    private static let pageCount = 100
+
+    static let configuration = CommandConfiguration(
+        commandName: "changes",
+        abstract: "Print the changes of a user's notifications, one JSON document a line.",
+        discussion: """
+            Each notification comes once, with its latest change: published, updated, deleted or \
+            expired. The last line on standard error is the cursor: give it as --since the next time, \
+            and nothing is missed and nothing comes twice. With --follow it goes on until it is \
+            interrupted, also while the daemon is started again.
+
+              blobd changes ann
+              blobd changes ann --since Nu3o…
+              blobd changes ann --since latest --follow | jq -r '.kind + " " + .id'
+            """)
+
+    @Argument(help: ArgumentHelp("The user.", valueName: "user"))
+    var owner: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Begin behind this cursor; 0: at the beginning, latest: with what comes now.",
+            valueName: "cursor"))
+    var since = "0"
+
+    @Option(help: ArgumentHelp("At most so many. Without it: all.", valueName: "count"))
+    var limit: Int?
+
+    @Flag(help: "Wait for more until interrupted.")
+    var follow = false
+
+    @OptionGroup var socket: SocketOptions
+
+    func validate() throws {
+        if let limit, limit < 1 { throw ValidationError("--limit \(limit) is under 1") }
+    }
+
+    func run() throws {
+        var printer = ChangePrinter(cursor: since, left: limit ?? .max)
+        defer { StandardError.write("cursor: \(printer.cursor)\n") }
+        if follow { try follow(&printer) } else { try read(&printer) }
+    }
+
+    private func read(_ printer: inout ChangePrinter) throws {
+        var connection = try socket.connect()
+        var hasMore = true
+        while hasMore && printer.left > 0 {
+            let document = try connection.changesDocument(
+                of: owner, since: printer.cursor, limit: min(printer.left, Self.pageCount))
+            hasMore = try printer.print(document)
+        }
+    }
+
+    private func follow(_ printer: inout ChangePrinter) throws {
+        let stop = SocketStop()
+        Self.whenInterrupted { stop.stop() }
+        var reader = FeedSubscription(
+            socketPath: try socket.path(), options: socket.options(), owner: owner, since: since,
+            limit: min(printer.left, Self.pageCount), stop: stop)
+        while printer.left > 0, let page = try reader.next() {
+            _ = try printer.print(page.document)
+        }
+    }
+
+    /// Runs `body` on another thread at the first SIGINT or SIGTERM, which do nothing else then.
+    private static func whenInterrupted(_ body: @escaping @Sendable () -> Void) {
+        // Blocked before there is another thread, so that none can be interrupted.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGINT)
+        sigaddset(&signals, SIGTERM)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        let awaited = signals
+        DispatchQueue(label: "blobd.signals").async {
+            var signals = awaited
+            var number: CInt = 0
+            while sigwait(&signals, &number) != 0 {}
+            body()
+        }
+    }
+}
+
+/// Prints changes and keeps the place behind them.
+private struct ChangePrinter {
+    private(set) var cursor: String
+    /// How many may still be printed.
+    private(set) var left: Int
+
+    init(cursor: String, left: Int) {
+        self.cursor = cursor
+        self.left = left
+    }
+
+    /// Prints a page, and returns whether there is more.
+    mutating func print(_ document: [UInt8]) throws -> Bool {
+        let page = try ChangePage(document: document)
+        let lines = try JSONTexts.lines("changes", in: document)
+        guard lines.count <= left else {
+            // Only the places of those that are printed count.
+            try StandardOutput.write(lines.prefix(left).joined())
+            cursor = page.changes[left - 1].cursor
+            left = 0
+            return true
+        }
+        if !lines.isEmpty { try StandardOutput.write(lines.joined()) }
+        left -= lines.count
+        cursor = page.next
+        return page.hasMore
+    }
+}

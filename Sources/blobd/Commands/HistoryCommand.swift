@@ -1,0 +1,99 @@
+import ArgumentParser
+import BlobClient
+
+/// `blobd history`: lists a user's notifications.
+struct HistoryCommand: ParsableCommand {
+    /// How many notifications are asked for at once.
+    private static let pageCount = 100
+
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "List a user's notifications, newest first.",
+        discussion: """
+            Dismissed ones are among them until they expire. The last line on standard error is the \
+            cursor from which blobd changes goes on without missing anything; where --limit cut the \
+            list, the one above it says how to go on.
+
+              blobd history ann
+              blobd history ann --unread --limit 20
+              blobd history ann --group weekend --json | jq -r .message
+            """)
+
+    @Argument(help: ArgumentHelp("The user.", valueName: "user"))
+    var owner: String
+
+    @Option(help: ArgumentHelp("At most so many. Without it: all.", valueName: "count"))
+    var limit: Int?
+
+    @Option(help: ArgumentHelp("Go on where another list was cut.", valueName: "place"))
+    var before: String?
+
+    @Flag(help: "Only what was read.")
+    var read = false
+
+    @Flag(help: "Only what was not read.")
+    var unread = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Only with this state: none, activated, dismissed or snoozed.", valueName: "state"))
+    var state: NotificationRecord.ActionState?
+
+    @Option(help: ArgumentHelp("Only of this group.", valueName: "name"))
+    var group: String?
+
+    @Flag(help: "Print one JSON record a line.")
+    var json = false
+
+    @OptionGroup var socket: SocketOptions
+
+    func validate() throws {
+        if let limit, limit < 1 { throw ValidationError("--limit \(limit) is under 1") }
+        guard !(read && unread) else {
+            throw ValidationError("--read and --unread exclude each other: give one of them")
+        }
+    }
+
+    func run() throws {
+        var connection = try socket.connect()
+        var request = HistoryRequest()
+        request.before = before
+        request.isRead = read ? true : unread ? false : nil
+        request.actionState = state
+        request.group = group
+        var table = TextTable([
+            ("ID", .left), ("CREATED", .left), ("STATE", .left), ("PARTS", .right),
+            ("MESSAGE", .left),
+        ])
+        var left = limit ?? .max
+        var isFirst = true
+        var cursor = ""
+        repeat {
+            request.limit = min(left, Self.pageCount)
+            let document = try connection.historyDocument(of: owner, request)
+            let page = try NotificationHistory(document: document)
+            if isFirst { cursor = page.cursor }
+            if json {
+                try StandardOutput.write(JSONTexts.lines("notifications", in: document).joined())
+            } else {
+                for record in page.notifications { table.append(Self.row(record)) }
+                if isFirst || !table.isEmpty {
+                    try StandardOutput.write(table.takeText(withTitles: isFirst))
+                }
+            }
+            isFirst = false
+            left -= page.notifications.count
+            request.before = page.next
+        } while left > 0 && request.before != nil
+        if let next = request.before { StandardError.write("more: --before \(next)\n") }
+        StandardError.write("cursor: \(cursor)\n")
+    }
+
+    private static func row(_ record: NotificationRecord) -> [String] {
+        [
+            HumanText.line(record.id, characterCountMax: 255), record.createdAt,
+            StatCommand.state(record) ?? "unread", "\(record.parts.count)",
+            record.message.map { HumanText.line($0) } ?? "",
+        ]
+    }
+}

@@ -1,0 +1,133 @@
+import ArgumentParser
+import BlobClient
+import BlobProtocol
+
+/// `blobd mark`: says what a user did with a notification.
+struct MarkCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mark",
+        abstract: "Mark a notification, or a group of them, as read, dismissed and so on.",
+        usage: """
+            blobd mark <id> [--read | --unread] [--state <state>] [--if-revision <number>] ...
+            blobd mark <id> --action <identifier> [--key <key>] [--stay] ...
+            blobd mark --owner <user> --group <name> [--read | --unread] [--state <state>] ...
+            """,
+        discussion: """
+            All of the user's devices learn of it. Marking what is marked so already changes nothing.
+
+              blobd mark 42 --read --device phone
+              blobd mark 42 --state dismissed --if-revision 17
+              blobd mark 42 --action yes --key 5f1c      # a button; the key makes it count once
+              blobd mark 42 --action dismiss
+              blobd mark --owner ann --group weekend --read
+            """)
+
+    @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
+    var id: String?
+
+    @Option(help: ArgumentHelp("The user whose group it is.", valueName: "user"))
+    var owner: String?
+
+    @Option(help: ArgumentHelp("All notifications of this group.", valueName: "name"))
+    var group: String?
+
+    @Flag(help: "It was read.")
+    var read = false
+
+    @Flag(help: "It was not read.")
+    var unread = false
+
+    @Option(
+        help: ArgumentHelp("none, activated, dismissed or snoozed.", valueName: "state"))
+    var state: NotificationRecord.ActionState?
+
+    @Option(
+        help: ArgumentHelp(
+            "What the user chose: default (opened it), dismiss, or a button's identifier.",
+            valueName: "identifier"))
+    var action: String?
+
+    @Option(help: ArgumentHelp("Makes the choice count once.", valueName: "key"))
+    var key: String?
+
+    @Flag(help: "The notification stays on screen after the choice.")
+    var stay = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Only if this is its revision; otherwise exit with 1.", valueName: "number")
+    )
+    var ifRevision: UInt64?
+
+    @Option(help: ArgumentHelp("The device it was done on.", valueName: "name"))
+    var device: String?
+
+    @Flag(help: "Print the notification as JSON.")
+    var json = false
+
+    @OptionGroup var socket: SocketOptions
+
+    func validate() throws {
+        let isMarking = read || unread || state != nil
+        guard !(read && unread) else {
+            throw ValidationError("--read and --unread exclude each other: give one of them")
+        }
+        if id != nil {
+            guard owner == nil, group == nil else {
+                throw ValidationError("an id excludes --owner and --group")
+            }
+        } else {
+            guard owner != nil, group != nil else {
+                throw ValidationError("give an id, or --owner and --group")
+            }
+            guard action == nil, ifRevision == nil, !json else {
+                throw ValidationError("--action, --if-revision and --json are for one id")
+            }
+        }
+        if action != nil {
+            guard !isMarking, ifRevision == nil else {
+                throw ValidationError(
+                    "--action says what was chosen, and that says the rest: "
+                        + "give it without --read, --unread, --state, --if-revision")
+            }
+        } else {
+            guard isMarking else {
+                throw ValidationError("give --read, --unread, --state or --action")
+            }
+            guard key == nil, !stay else {
+                throw ValidationError("--key and --stay are --action's")
+            }
+        }
+    }
+
+    func run() throws {
+        var connection = try socket.connect()
+        let patch = PatchRequest(isRead: read ? true : unread ? false : nil, actionState: state)
+        guard let id else {
+            let receipt = try connection.patchGroup(
+                group ?? "", of: owner ?? "", patch, device: device)
+            try StandardOutput.write(
+                "changed \(HumanText.count(receipt.changedCount))"
+                    + " of \(HumanText.count(receipt.matchedCount))\n")
+            return
+        }
+        if let action {
+            let response = ResponseRequest(action: action, key: key, staysOnScreen: stay)
+            let answer = try connection.respondAnswer(to: id, response, device: device)
+            try report(answer, answer.status == 201 ? "recorded" : "known already")
+        } else {
+            let condition = ifRevision.map { CallCondition.revision($0) } ?? CallCondition.none
+            try report(
+                try connection.patchAnswer(id, patch, device: device, condition: condition),
+                "marked")
+        }
+    }
+
+    private func report(_ answer: CallAnswer, _ word: String) throws {
+        guard !json else { return try StandardOutput.writeLine(answer.body) }
+        let record = try NotificationRecord(document: answer.body)
+        try StandardOutput.write(
+            "\(word)  \(record.id)  revision \(HumanText.count(record.revision))"
+                + "  \(StatCommand.state(record) ?? "unread")\n")
+    }
+}

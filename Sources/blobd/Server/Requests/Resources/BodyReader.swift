@@ -1,0 +1,133 @@
+import BlobProtocol
+import BlobStore
+
+/// Turns the bodies that resources take into changes. Everything wrong with them is found here or in
+/// the change's transaction, before anything is written.
+struct BodyReader: Sendable {
+    private let lifetimes: LifetimeRules
+
+    init(_ limits: DaemonLimits) {
+        lifetimes = LifetimeRules(limits)
+    }
+
+    /// The change that a document asks for.
+    func operation(
+        _ bytes: [UInt8], _ plan: BodyPlan
+    ) throws(ProtocolError) -> PendingChange.Operation {
+        let text = bytes.span.bytes
+        switch plan.kind {
+        case .notification(let id):
+            return .apply(try publication(text, id: id, plan, asOf: .now).change)
+        case .patch(let id): return .apply(.patch(try patch(text, id: id, plan)))
+        case .groupPatch(let owner, let group):
+            return .long(.patchGroup(owner: owner, group: group, try patch(text, id: "", plan)))
+        case .response(let id):
+            return .apply(
+                .respond(try ResponseDocument.parse(text, id: id, device: plan.device)))
+        case .category(let name):
+            return .apply(.setCategory(try CategoryDocument.parse(text, name: name)))
+        case .multipart, .batch, .heldBlob:
+            throw ProtocolError(.internalError, "the body is no document")
+        }
+    }
+
+    private func patch(
+        _ bytes: RawSpan, id: String, _ plan: BodyPlan
+    ) throws(ProtocolError) -> NotificationPatch {
+        let patch = try PatchDocument.parse(
+            bytes, id: id, device: plan.device, condition: plan.condition)
+        if case .set(let moment) = patch.expiresAt {
+            _ = try lifetimes.expiry(milliseconds: moment.milliseconds, asOf: .now)
+        }
+        return patch
+    }
+
+    /// A document that comes without files.
+    private func publication(
+        _ bytes: RawSpan, id: String?, _ plan: BodyPlan, asOf now: Timestamp
+    ) throws(ProtocolError) -> (id: String?, change: Change) {
+        let document = try NotificationDocument(parsing: bytes, id: id)
+        var draft = try draft(document, plan, asOf: now)
+        draft.parts = try document.draftParts([])
+        return (document.id, .publishNotification(draft))
+    }
+
+    private func draft(
+        _ document: NotificationDocument, _ plan: BodyPlan, asOf now: Timestamp
+    ) throws(ProtocolError) -> NotificationDraft {
+        let chosen = try lifetimes.chosen(
+            ttlSeconds: document.ttlSeconds, expiryMilliseconds: document.expiryMilliseconds,
+            asOf: now)
+        let end =
+            switch chosen {
+            case .until(let moment): moment
+            case .seconds(let seconds): now.adding(seconds: seconds)
+            case .keep, nil: now.adding(seconds: lifetimes.usualSeconds)
+            }
+        return document.draft(.at(end), device: plan.device, condition: plan.condition)
+    }
+
+    // MARK: - Files
+
+    /// A notification with its files, which are finished here.
+    func notification(
+        _ received: MultipartReceiver.Received, _ plan: BodyPlan
+    ) throws(BodyFailure) -> PendingChange.Operation {
+        guard case .multipart(let id, _) = plan.kind else {
+            throw .wire(ProtocolError(.internalError, "the body is not multipart"))
+        }
+        let document: NotificationDocument
+        var draft: NotificationDraft
+        do throws(ProtocolError) {
+            guard let bytes = received.document else {
+                throw ProtocolError(.badMultipart, "there is no field notification")
+            }
+            document = try NotificationDocument(parsing: bytes.span.bytes, id: id)
+            draft = try self.draft(document, plan, asOf: .now)
+            // Before the files are compressed.
+            try document.checkFiles(received.files.map(\.name))
+        } catch {
+            throw .wire(error)
+        }
+        var files: [ReceivedFile] = []
+        for file in received.files {
+            let mediaType = document.mediaType(ofFile: file.name, saying: file.mediaType)
+            do throws(StoreError) {
+                guard let payload = try file.finish(mediaType: mediaType) else { continue }
+                files.append(
+                    ReceivedFile(name: file.name, mediaType: mediaType, payload: payload))
+            } catch {
+                throw .store(error)
+            }
+        }
+        do throws(ProtocolError) {
+            draft.parts = try document.draftParts(files)
+        } catch {
+            throw .wire(error)
+        }
+        return .apply(.publishNotification(draft))
+    }
+
+    // MARK: - Batches
+
+    /// The documents of a batch, each a change or what is wrong with it. Throws when there are too
+    /// many.
+    func batch(_ bytes: [UInt8], _ plan: BodyPlan) throws(ProtocolError) -> PendingChange.Operation
+    {
+        let now = Timestamp.now
+        var lines: [BatchLine] = []
+        for slice in try BatchLines.split(bytes.span.bytes) {
+            lines.append(line(slice.of(bytes.span.bytes), plan, asOf: now))
+        }
+        return .applyAll(lines)
+    }
+
+    private func line(_ bytes: RawSpan, _ plan: BodyPlan, asOf now: Timestamp) -> BatchLine {
+        do throws(ProtocolError) {
+            let (id, change) = try publication(bytes, id: nil, plan, asOf: now)
+            return BatchLine(id: id, content: .change(change))
+        } catch {
+            return BatchLine(content: .refused(error))
+        }
+    }
+}

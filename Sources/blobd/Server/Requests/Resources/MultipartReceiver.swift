@@ -1,0 +1,150 @@
+import BlobProtocol
+import BlobStore
+import Synchronization
+
+/// Takes in a multipart body as it comes: the document into memory, each file into a writer of its
+/// own.
+final class MultipartReceiver {
+    /// The name of the field that has the document.
+    private static let documentName: StaticString = "notification"
+
+    private let store: BlobStore
+    private var parser: MultipartParser
+    /// What the parser wants to see again, with more behind it.
+    private var rest: [UInt8] = []
+    private var document: [UInt8]?
+    private var files: [IncomingFile] = []
+    private var isInDocument = false
+
+    /// What was received.
+    struct Received: Sendable {
+        /// The document; nil when there was none.
+        var document: [UInt8]?
+        /// In the order in which they came.
+        var files: [IncomingFile]
+    }
+
+    init(_ store: BlobStore, boundary: [UInt8]) {
+        self.store = store
+        parser = MultipartParser(boundary: boundary)
+    }
+
+    /// Takes in some more bytes.
+    func append(_ bytes: RawSpan) throws(BodyFailure) {
+        guard !rest.isEmpty else {
+            let used = try take(bytes)
+            rest.append(contentsOf: bytes.extracting(droppingFirst: used))
+            return
+        }
+        rest.append(contentsOf: bytes)
+        let held = rest
+        let used = try take(held.span.bytes)
+        rest.removeAll(keepingCapacity: true)
+        rest.append(contentsOf: held[used...])
+    }
+
+    /// Hands out what was received. Throws `bad_multipart` when the end is missing.
+    func finish() throws(ProtocolError) -> Received {
+        guard parser.isComplete else {
+            throw ProtocolError(.badMultipart, "the body ends without a closing delimiter")
+        }
+        return Received(document: document, files: files)
+    }
+
+    /// - Returns: how many bytes were used.
+    private func take(_ bytes: RawSpan) throws(BodyFailure) -> Int {
+        var used = 0
+        while used < bytes.byteCount {
+            let rest = bytes.extracting(droppingFirst: used)
+            let step: MultipartParser.Step
+            do throws(ProtocolError) {
+                let next = try parser.next(rest)
+                used += next.consumed
+                step = next.step
+                if case .part(let head) = step { try begin(head) }
+            } catch {
+                throw .wire(error)
+            }
+            switch step {
+            case .needsMore: return used
+            case .part, .end: break
+            case .bytes(let slice): try append(content: slice.of(rest))
+            case .partEnd: isInDocument = false
+            }
+        }
+        return used
+    }
+
+    private func begin(_ head: MultipartHead) throws(ProtocolError) {
+        let name = head.name.span.bytes
+        if name.equals(Self.documentName) {
+            guard document == nil else { throw Self.twice(name) }
+            document = []
+            isInDocument = true
+            return
+        }
+        try Names.checkPart(name)
+        guard !files.contains(where: { $0.name.utf8.elementsEqual(head.name) }) else {
+            throw Self.twice(name)
+        }
+        guard files.count < StoreLimits.partCountMax else {
+            throw ProtocolError(
+                .tooManyParts, "there are more than \(StoreLimits.partCountMax) files",
+                limit: StoreLimits.partCountMax)
+        }
+        if let mediaType = head.mediaType { try MediaType.check(mediaType.span.bytes) }
+        files.append(
+            IncomingFile(
+                name: String(decoding: head.name, as: UTF8.self),
+                mediaType: head.mediaType.map { String(decoding: $0, as: UTF8.self) },
+                store.makePayloadWriter()))
+    }
+
+    private static func twice(_ name: RawSpan) -> ProtocolError {
+        ProtocolError(.badMultipart, "the field \(name.excerpt()) is there twice")
+    }
+
+    private func append(content bytes: RawSpan) throws(BodyFailure) {
+        if isInDocument {
+            let limit = WireLimits.documentByteCountMax
+            guard bytes.byteCount <= limit - (document?.count ?? 0) else {
+                throw .wire(
+                    ProtocolError(
+                        .payloadTooLarge, "the document is larger than \(limit) bytes",
+                        limit: limit))
+            }
+            document?.append(contentsOf: bytes)
+        } else if let file = files.last {
+            do throws(StoreError) {
+                try file.append(bytes)
+            } catch {
+                throw .store(error)
+            }
+        }
+    }
+}
+
+/// A file of a multipart body.
+final class IncomingFile: Sendable {
+    let name: String
+    /// Nil: not said.
+    let mediaType: String?
+    /// Used by one thread after the other, never by two at a time.
+    private let writer: Mutex<PayloadWriter?>
+
+    init(name: String, mediaType: String?, _ writer: consuming sending PayloadWriter) {
+        self.name = name
+        self.mediaType = mediaType
+        self.writer = Mutex(writer)
+    }
+
+    fileprivate func append(_ bytes: RawSpan) throws(StoreError) {
+        try writer.withLock { (writer) throws(StoreError) in try writer?.append(bytes) }
+    }
+
+    /// The file, hashed and compressed where that helps; nil when it was finished before.
+    func finish(mediaType: String) throws(StoreError) -> PreparedPayload? {
+        guard let writer = writer.withLock({ $0.take() }) else { return nil }
+        return try writer.finish(mediaType: mediaType)
+    }
+}

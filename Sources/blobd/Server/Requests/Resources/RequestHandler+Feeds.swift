@@ -1,0 +1,110 @@
+import BlobProtocol
+import BlobStore
+
+// Histories and changes of an owner, as documents.
+
+extension RequestHandler {
+    /// What is asked of a feed. A stream's last event id goes before `since`.
+    func feedQuery(
+        of owner: String, _ request: ResourceRequest
+    ) throws(ProtocolError) -> FeedQuery {
+        let query = try ResourceQuery(request.query, "since", "limit", "wait")
+        let limit = try query.number(
+            "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
+            usual: WireLimits.feedPageLimitDefault)
+        let wait = try query.number("wait", in: 0...WireLimits.waitSecondsMax, .badWait, usual: 0)
+        let lastEventID = request.acceptsEvents ? request.lastEventID : nil
+        let since = lastEventID ?? query["since"] ?? Array("0".utf8)
+        return FeedQuery(
+            owner: owner, start: try feedStart(since.span.bytes, of: owner), limit: limit,
+            waitSeconds: wait)
+    }
+
+    /// A place in a feed: `0`, `latest`, or what an answer said. Throws `bad_cursor` for anything
+    /// else, and for one of another owner or store.
+    func feedStart(_ text: RawSpan, of owner: String) throws(ProtocolError) -> FeedStart {
+        if text.equals("0") { return .beginning }
+        if text.equals("latest") { return .latest }
+        guard let cursor = FeedCursor(text, owner: owner.utf8.span.bytes, store: store.id) else {
+            throw ProtocolError(
+                .badCursor,
+                "\(text.excerpt()) is no place in this owner's feed: give 0, latest, or a cursor that was answered for it"
+            )
+        }
+        return .after(cursor)
+    }
+
+    /// A page of changes. Throws `resync` where the history must be read anew, and says where that
+    /// is.
+    func changes(
+        _ query: FeedQuery, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> FeedPage {
+        do throws(StoreError) {
+            return try snapshot.changes(
+                of: query.owner.utf8.span.bytes, from: query.start, limit: query.limit)
+        } catch {
+            throw resynchronising(problem(error), query.owner)
+        }
+    }
+
+    /// Adds to `resync` where the owner's history is.
+    private func resynchronising(_ error: ProtocolError, _ owner: String) -> ProtocolError {
+        guard error.code == .resync else { return error }
+        var path = Array("/v1/users/".utf8)
+        PercentCoding.encode(owner.utf8.span.bytes, into: &path)
+        path.append("/notifications")
+        var error = error
+        error.members = [
+            ProblemMember("history", .text(String(decoding: path, as: UTF8.self)))
+        ]
+        return error
+    }
+
+    /// A page of an owner's history as JSON, in ``document``.
+    func composeHistory(
+        of owner: String, _ request: ResourceRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ResourceAnswer {
+        let query = try historyQuery(of: owner, request)
+        let page = try asked { () throws(StoreError) in
+            try snapshot.history(of: owner.utf8.span.bytes, query, asOf: now)
+        }
+        document.removeAll(keepingCapacity: true)
+        HistoryDocument.append(page, owner: owner, store: store.id, to: &document)
+        return ResourceAnswer(status: 200)
+    }
+
+    private func historyQuery(
+        of owner: String, _ request: ResourceRequest
+    ) throws(ProtocolError) -> HistoryQuery {
+        let query = try ResourceQuery(
+            request.query, "limit", "before", "read", "action_state", "group")
+        var history = HistoryQuery()
+        history.limit = try query.number(
+            "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
+            usual: WireLimits.feedPageLimitDefault)
+        if let before = query["before"] {
+            guard
+                let token = HistoryToken(
+                    before.span.bytes, owner: owner.utf8.span.bytes, store: store.id)
+            else {
+                throw ProtocolError(
+                    .badCursor,
+                    "\(before.span.bytes.excerpt()) is no place in this owner's history: give what was answered as next"
+                )
+            }
+            history.before = token
+        }
+        history.isRead = try query.flag("read")
+        if let name = try query.text("action_state", .badActionState) {
+            guard let state = ActionState(name: name) else {
+                throw ProtocolError(
+                    .badActionState,
+                    "the state is \(name.utf8.span.bytes.excerpt()); there are none, activated, dismissed, snoozed"
+                )
+            }
+            history.actionState = state
+        }
+        history.group = try query.group()
+        return history
+    }
+}

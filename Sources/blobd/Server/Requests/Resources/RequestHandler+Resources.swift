@@ -1,0 +1,221 @@
+import BlobProtocol
+import BlobStore
+
+// What is done for a request for a resource: everything about it is checked here, before a byte of
+// a body is read. The two dialects make the request and write the answer.
+
+extension RequestHandler {
+    /// Answers what can be answered in the snapshot, and says what else is to be done.
+    func perform(
+        _ request: ResourceRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ResourceStep {
+        switch request.method {
+        case .get: try read(request, in: snapshot)
+        case .delete: try remove(request)
+        default: .receive(try plan(request))
+        }
+    }
+
+    private func read(
+        _ request: ResourceRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ResourceStep {
+        switch request.resource {
+        case .notification(let id):
+            _ = try ResourceQuery(request.query)
+            let record = try record(id.utf8.span.bytes, in: snapshot)
+            try Self.check(request.condition, of: record)
+            return .answer(compose(record, status: 200))
+        case .envelope(let id):
+            return .answer(try composeEnvelope(id, request, in: snapshot))
+        case .categories:
+            _ = try ResourceQuery(request.query)
+            let categories = try asked { () throws(StoreError) in try snapshot.categories() }
+            document.removeAll(keepingCapacity: true)
+            CategoriesDocument.append(categories, to: &document)
+            return .answer(ResourceAnswer(status: 200))
+        case .category(let name):
+            _ = try ResourceQuery(request.query)
+            let found = try asked { () throws(StoreError) in
+                try snapshot.category(name.utf8.span.bytes)
+            }
+            guard let found else { throw .notFound("category") }
+            document.removeAll(keepingCapacity: true)
+            CategoryDocument.append(found, to: &document)
+            return .answer(ResourceAnswer(status: 200))
+        case .ownerNotifications(let owner):
+            return .answer(try composeHistory(of: owner, request, in: snapshot))
+        case .ownerChanges(let owner):
+            let query = try feedQuery(of: owner, request)
+            return request.acceptsEvents ? .stream(query) : .wait(query)
+        case .newNotification, .batch, .responses, .heldBlob, .owner:
+            throw ProtocolError(.methodNotAllowed, "this resource cannot be read")
+        }
+    }
+
+    /// Throws `precondition_failed` unless what is asked for holds of the record.
+    private static func check(_ condition: Condition, of record: Record) throws(ProtocolError) {
+        switch condition {
+        case .none, .exists: return
+        case .revisions(let revisions) where revisions.contains(record.revision): return
+        case .revisions, .absent:
+            throw ProtocolError(StoreError.preconditionFailed(revision: record.revision))
+        }
+    }
+
+    private func composeEnvelope(
+        _ id: String, _ request: ResourceRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ResourceAnswer {
+        let query = try ResourceQuery(request.query, "platform", "style")
+        guard let name = try query.text("platform", .badPlatform) else {
+            throw ProtocolError(.badPlatform, "no platform is given; there are apns, fcm, wns")
+        }
+        guard let platform = PushPlatform(rawValue: name) else {
+            throw ProtocolError(
+                .badPlatform,
+                "the platform is \(name.utf8.span.bytes.excerpt()); there are apns, fcm, wns")
+        }
+        var style = PushStyle.silent
+        if let name = try query.text("style", .badQuery) {
+            guard let known = PushStyle(rawValue: name) else {
+                throw ProtocolError(
+                    .badQuery,
+                    "the style is \(name.utf8.span.bytes.excerpt()); there are silent, alert")
+            }
+            style = known
+        }
+        let record = try record(id.utf8.span.bytes, in: snapshot)
+        let envelope: Envelope
+        do throws(EnvelopeError) {
+            envelope = try Envelope.render(record, for: platform, style: style)
+        } catch {
+            throw ProtocolError(error)
+        }
+        document = envelope.bytes
+        return ResourceAnswer(
+            status: 200,
+            mediaType: envelope.mediaType == "text/xml" ? "text/xml" : "application/json")
+    }
+
+    // MARK: - Removing
+
+    private func remove(_ request: ResourceRequest) throws(ProtocolError) -> ResourceStep {
+        _ = try ResourceQuery(request.query)
+        switch request.resource {
+        case .notification(let id):
+            let removal = Removal(id: id, device: request.device, condition: request.condition)
+            return .change(.apply(.remove(removal)), .removed("notification"))
+        case .category(let name):
+            try Self.checkNoCondition(request)
+            return .change(.apply(.removeCategory(name: name)), .removed("category"))
+        case .owner(let owner):
+            try Self.checkNoCondition(request)
+            return .change(.long(.deleteOwner(owner)), .ownerDeleted)
+        default:
+            throw ProtocolError(.methodNotAllowed, "this resource cannot be removed")
+        }
+    }
+
+    /// A condition that would not be heeded is refused rather than passed over.
+    private static func checkNoCondition(_ request: ResourceRequest) throws(ProtocolError) {
+        guard request.condition == .none else {
+            throw ProtocolError(
+                .malformed, "a condition is given, and this resource has no revision to judge by")
+        }
+    }
+
+    // MARK: - Bodies
+
+    private func plan(_ request: ResourceRequest) throws(ProtocolError) -> BodyPlan {
+        guard !isStopping else { throw .stopping }
+        switch (request.resource, request.method) {
+        case (.notification(let id), .put): return try notificationPlan(id, request)
+        case (.newNotification, .post): return try notificationPlan(nil, request)
+        case (.notification(let id), .patch):
+            _ = try ResourceQuery(request.query)
+            return try documentPlan(.patch(id: id), request, isPatch: true)
+        case (.batch, .post):
+            _ = try ResourceQuery(request.query)
+            try Self.checkNoCondition(request)
+            let byteCountMax = WireLimits.batchByteCountMax
+            return BodyPlan(
+                kind: .batch, device: request.device, byteCountMax: byteCountMax,
+                memoryByteCountMax: byteCountMax)
+        case (.responses(let id), .post):
+            _ = try ResourceQuery(request.query)
+            try Self.checkNoCondition(request)
+            return try documentPlan(.response(id: id), request)
+        case (.category(let name), .put):
+            _ = try ResourceQuery(request.query)
+            try Self.checkNoCondition(request)
+            return try documentPlan(.category(name: name), request)
+        case (.ownerNotifications(let owner), .patch):
+            let query = try ResourceQuery(request.query, "group")
+            try Self.checkNoCondition(request)
+            guard let group = try query.group() else {
+                throw ProtocolError(
+                    .badQuery, "no group is given; notifications of one group are changed together")
+            }
+            return try documentPlan(
+                .groupPatch(owner: owner, group: group), request, isPatch: true)
+        case (.heldBlob(let digest), .put): return try holdPlan(digest, request)
+        default:
+            throw ProtocolError(.methodNotAllowed, "this resource does not have that method")
+        }
+    }
+
+    private func notificationPlan(
+        _ id: String?, _ request: ResourceRequest
+    ) throws(ProtocolError) -> BodyPlan {
+        _ = try ResourceQuery(request.query)
+        if let type = request.mediaType,
+            MediaType.isType(type.span.bytes, "multipart/form-data")
+        {
+            let boundary = try MultipartParser.boundary(of: type.span.bytes)
+            return BodyPlan(
+                kind: .multipart(id: id, boundary: boundary), device: request.device,
+                condition: request.condition,
+                byteCountMax: limits.payloadByteCountMax + WireLimits.multipartExtraByteCountMax,
+                memoryByteCountMax: DaemonLimits.multipartMemoryByteCountMax,
+                bodyCount: DaemonLimits.multipartBodyCount)
+        }
+        return try documentPlan(.notification(id: id), request)
+    }
+
+    /// A JSON document. A body whose type is not said is taken for one: it is looked at strictly.
+    private func documentPlan(
+        _ kind: BodyPlan.Kind, _ request: ResourceRequest, isPatch: Bool = false
+    ) throws(ProtocolError) -> BodyPlan {
+        if let type = request.mediaType {
+            let isJSON = MediaType.isType(type.span.bytes, "application/json")
+            let isMergePatch =
+                isPatch && MediaType.isType(type.span.bytes, "application/merge-patch+json")
+            guard isJSON || isMergePatch else {
+                throw ProtocolError(
+                    .unsupportedMediaType,
+                    "the media type is \(type.span.bytes.excerpt()); application/json is taken"
+                        + (isPatch ? ", and application/merge-patch+json" : ""))
+            }
+        }
+        let byteCountMax = WireLimits.documentByteCountMax
+        return BodyPlan(
+            kind: kind, device: request.device, condition: request.condition,
+            byteCountMax: byteCountMax, memoryByteCountMax: byteCountMax)
+    }
+
+    private func holdPlan(
+        _ digest: Digest, _ request: ResourceRequest
+    ) throws(ProtocolError) -> BodyPlan {
+        try Self.checkNoCondition(request)
+        let query = try ResourceQuery(request.query, "ttl")
+        let seconds = try query.number(
+            "ttl", in: 1...Int(clamping: limits.ttlSecondsMax), .badTTL,
+            usual: min(DaemonLimits.holdSeconds, Int(clamping: limits.ttlSecondsMax)))
+        let mediaType = request.mediaType.map { String(decoding: $0, as: UTF8.self) }
+        return BodyPlan(
+            kind: .heldBlob(
+                digest, ttlSeconds: Int64(seconds),
+                mediaType: mediaType ?? Wire.defaultMediaType.description),
+            byteCountMax: limits.payloadByteCountMax,
+            memoryByteCountMax: StoreLimits.payloadInMemoryByteCountMax)
+    }
+}

@@ -1,0 +1,82 @@
+import BlobProtocol
+import BlobStore
+
+/// The parameters of a resource's query, decoded.
+struct ResourceQuery {
+    private var parameters: [(name: [UInt8], value: [UInt8])] = []
+
+    /// Throws `bad_query` for a name that is not among `names` or given twice, and for bad escapes.
+    init(_ query: [UInt8], _ names: StaticString...) throws(ProtocolError) {
+        guard !query.isEmpty else { return }
+        let bytes = query.span.bytes
+        var walk = QueryParameters()
+        while let (name, value) = try walk.next(bytes) {
+            let name = try Self.decoded(name.of(bytes))
+            guard names.contains(where: { name.span.bytes.equals($0) }) else {
+                let known = names.map(\.description).joined(separator: ", ")
+                throw ProtocolError(
+                    .badQuery,
+                    "the parameter \(name.span.bytes.excerpt()) is not known here; "
+                        + (names.isEmpty ? "there are none" : "there are \(known)"))
+            }
+            guard !parameters.contains(where: { $0.name == name }) else {
+                throw ProtocolError(
+                    .badQuery, "the parameter \(name.span.bytes.excerpt()) is given twice")
+            }
+            parameters.append((name, try Self.decoded(value.of(bytes))))
+        }
+    }
+
+    private static func decoded(_ text: RawSpan) throws(ProtocolError) -> [UInt8] {
+        var out: [UInt8] = []
+        try PercentCoding.decode(text, plusIsSpace: true, orThrow: .badQuery, into: &out)
+        return out
+    }
+
+    /// A parameter's bytes; nil when it is not given.
+    subscript(_ name: StaticString) -> [UInt8]? {
+        parameters.first { $0.name.span.bytes.equals(name) }?.value
+    }
+
+    /// A parameter as text. Throws `code` when it is not UTF-8.
+    func text(_ name: StaticString, _ code: ErrorCode) throws(ProtocolError) -> String? {
+        guard let bytes = self[name] else { return nil }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw ProtocolError(code, "\(name) is not UTF-8")
+        }
+        return text
+    }
+
+    /// The parameter `group`; nil when it is not given. Throws `bad_group`.
+    func group() throws(ProtocolError) -> String? {
+        guard let bytes = self["group"] else { return nil }
+        try Names.checkGroup(bytes.span.bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// A whole number within bounds, or `usual` when it is not given. Throws `code` for anything
+    /// else.
+    func number(
+        _ name: StaticString, in bounds: ClosedRange<Int>, _ code: ErrorCode, usual: Int
+    ) throws(ProtocolError) -> Int {
+        guard let bytes = self[name] else { return usual }
+        guard case .value(let value) = Decimal.parse(bytes.span.bytes),
+            let number = Int(exactly: value), bounds.contains(number)
+        else {
+            throw ProtocolError(
+                code,
+                "\(name) is \(bytes.span.bytes.excerpt()), not a whole number from \(bounds.lowerBound) to \(bounds.upperBound)",
+                limit: bounds.upperBound)
+        }
+        return number
+    }
+
+    /// `true` or `false`; nil when it is not given. Throws `bad_query` for anything else.
+    func flag(_ name: StaticString) throws(ProtocolError) -> Bool? {
+        guard let bytes = self[name] else { return nil }
+        if bytes.span.bytes.equals("true") { return true }
+        if bytes.span.bytes.equals("false") { return false }
+        throw ProtocolError(
+            .badQuery, "\(name) is \(bytes.span.bytes.excerpt()); it may be true or false")
+    }
+}

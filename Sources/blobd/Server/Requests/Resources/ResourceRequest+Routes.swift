@@ -1,0 +1,105 @@
+import BlobProtocol
+import BlobStore
+
+extension Resource {
+    /// The resource that a route names; nil for those that each dialect has in its own way.
+    ///
+    /// Throws what is wrong with the names in the path.
+    init?(_ route: Route, in path: RawSpan) throws(ProtocolError) {
+        switch route {
+        case .notification(let id): self = .notification(id: try Self.id(id.of(path)))
+        case .notifications: self = .newNotification
+        case .batch: self = .batch
+        case .responses(let id): self = .responses(id: try Self.id(id.of(path)))
+        case .envelope(let id): self = .envelope(id: try Self.id(id.of(path)))
+        case .blob(let digest): self = .heldBlob(try Self.digest(digest.of(path)))
+        case .categories: self = .categories
+        case .category(let name): self = .category(name: try Self.category(name.of(path)))
+        case .owner(let owner): self = .owner(try Self.owner(owner.of(path)))
+        case .ownerNotifications(let owner):
+            self = .ownerNotifications(try Self.owner(owner.of(path)))
+        case .ownerChanges(let owner): self = .ownerChanges(try Self.owner(owner.of(path)))
+        case .healthz, .stats, .payload, .classicPayload, .part, .unknown: return nil
+        }
+    }
+
+    private static func id(_ text: RawSpan) throws(ProtocolError) -> String {
+        var bytes: [UInt8] = []
+        try PercentCoding.decode(text, orThrow: .badID, into: &bytes)
+        try Names.checkID(bytes.span.bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func owner(_ text: RawSpan) throws(ProtocolError) -> String {
+        var bytes: [UInt8] = []
+        try PercentCoding.decode(text, orThrow: .badOwner, into: &bytes)
+        try Names.checkOwner(bytes.span.bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func category(_ text: RawSpan) throws(ProtocolError) -> String {
+        var bytes: [UInt8] = []
+        try PercentCoding.decode(text, orThrow: .badCategory, into: &bytes)
+        try Names.checkCategory(bytes.span.bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The digest that a path names. Throws `bad_digest`.
+    static func digest(_ text: RawSpan) throws(ProtocolError) -> Digest {
+        let bytes = try DigestText.parse(text)
+        guard let digest = Digest(bytes: bytes.span.bytes) else {
+            throw ProtocolError(.badDigest, "the digest is not 32 bytes long")
+        }
+        return digest
+    }
+}
+
+extension ResourceRequest {
+    /// What an HTTP request's head says about a resource.
+    init(
+        _ resource: Resource, _ head: HTTPRequestHead, _ bytes: RawSpan
+    ) throws(ProtocolError) {
+        self.init(method: head.method == .head ? .get : head.method, resource: resource)
+        query = head.query.of(bytes).array()
+        // Conditions on the payload are judged by the dialect, as ever.
+        if head.method != .delete || !Precondition.isOfPayload(head, bytes) {
+            condition = try Condition(head, bytes)
+        }
+        guard method == .get else {
+            if let contentType = head.contentType?.of(bytes) {
+                try MediaType.check(contentType)
+                mediaType = contentType.array()
+            }
+            if let name = try head.value(of: "blobd-device", in: bytes)?.of(bytes) {
+                try Names.checkDevice(name)
+                device = name.text()
+            }
+            return
+        }
+        guard case .ownerChanges = resource else { return }
+        lastEventID = try head.value(of: "last-event-id", in: bytes)?.of(bytes).array()
+        if let accept = try head.value(of: "accept", in: bytes)?.of(bytes) {
+            acceptsEvents = MediaRanges.names("text/event-stream", in: accept)
+        }
+    }
+}
+
+extension Condition {
+    /// `If-Match` with revisions as entity tags, or `If-None-Match: *` (RFC 9110, section 13.1).
+    /// The `If-None-Match` of a GET asks about the answer and is none of these.
+    init(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
+        self = .none
+        if !head.ifMatch.isEmpty {
+            switch RevisionTags.named(by: head.ifMatch, in: bytes) {
+            case .any: self = .exists
+            case .revisions(let revisions): self = .revisions(revisions)
+            }
+        }
+        guard head.method != .get, head.method != .head, !head.ifNoneMatch.isEmpty else { return }
+        guard self == .none, head.ifNoneMatch[0].of(bytes).equals("*") else {
+            throw ProtocolError(
+                .malformed, "a change takes If-Match or If-None-Match: *, one of them")
+        }
+        self = .absent
+    }
+}

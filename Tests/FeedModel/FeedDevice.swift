@@ -1,0 +1,154 @@
+import BlobStore
+
+/// A device that keeps a copy of its owner's notifications by reading the feed.
+struct FeedDevice {
+    let owner: String
+    /// Where it goes on; nil: it begins anew.
+    var cursor: FeedCursor?
+    /// By id: the revision and what it was told.
+    var replica: [String: Record] = [:]
+    /// Since it began anew.
+    private var lastRevision: UInt64 = 0
+
+    init(owner: String) { self.owner = owner }
+
+    /// Reads one page and holds it against the model.
+    ///
+    /// - Returns: whether there is more.
+    mutating func read(
+        _ model: FeedModel, in store: BlobStore, limit: Int, fromHistory: Bool
+    ) throws -> Bool {
+        let start: FeedStart
+        if let cursor {
+            start = .after(cursor)
+        } else if fromHistory {
+            try readHistory(model, in: store, limit: limit)
+            return true
+        } else {
+            replica = [:]
+            lastRevision = 0
+            start = .beginning
+        }
+        let position = cursor?.position ?? 0
+        let base = cursor.map(\.base) ?? model.revision
+        let place = "\(owner) at \(position), base \(base)"
+        let forgotten = model.forgotten(owner)
+        guard let page = try page(from: start, limit: limit, in: store) else {
+            try expect(
+                max(position, base) < forgotten,
+                "\(place), must not begin anew: \(forgotten) is forgotten")
+            cursor = nil
+            return true
+        }
+        try expect(
+            max(position, base) >= forgotten,
+            "\(place), must begin anew: \(forgotten) is forgotten")
+        try take(page, model, position: position, base: base, limit: limit)
+        return page.hasMore
+    }
+
+    /// Nil when it must begin anew.
+    private func page(
+        from start: FeedStart, limit: Int, in store: BlobStore
+    ) throws(StoreError) -> FeedPage? {
+        let bytes = Array(owner.utf8)
+        do throws(StoreError) {
+            return try store.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.changes(of: bytes.span.bytes, from: start, limit: limit)
+            }
+        } catch {
+            if case .resync = error { return nil }
+            throw error
+        }
+    }
+
+    private mutating func take(
+        _ page: FeedPage, _ model: FeedModel, position: UInt64, base: UInt64, limit: Int
+    ) throws {
+        try expect(page.revision == model.revision, "the snapshot is at \(page.revision)")
+        try expect(page.changes.count <= limit, "\(page.changes.count) changes of \(limit)")
+        try expect(
+            page.next.position >= position && page.next.position <= model.revision,
+            "next is \(page.next.position) behind \(position)")
+        let wanted = (model.latest[owner] ?? [:]).filter { _, entry in
+            entry.revision > position && entry.revision <= page.next.position
+                && !(entry.gone != nil && entry.revision <= base)
+        }.sorted { $0.value.revision < $1.value.revision }
+        try expect(
+            wanted.map(\.key) == page.changes.map(\.id),
+            "\(owner) behind \(position) up to \(page.next.position), base \(base): \(page.changes.map(\.id)) instead of \(wanted.map(\.key))"
+        )
+        let rest = (model.latest[owner] ?? [:]).contains { _, entry in
+            entry.revision > page.next.position && !(entry.gone != nil && entry.revision <= base)
+        }
+        try expect(page.hasMore || !rest, "\(owner): there is more behind \(page.next.position)")
+        for (change, entry) in zip(page.changes, wanted) {
+            try expect(
+                change.revision == entry.value.revision && change.revision > lastRevision,
+                "\(change.id) at \(change.revision) instead of \(entry.value.revision), behind \(lastRevision)"
+            )
+            lastRevision = change.revision
+            try expect(change.device == entry.value.device, "\(change.id): the device")
+            if let gone = entry.value.gone {
+                try expect(
+                    change.kind == gone && change.record == nil,
+                    "\(change.id) is \(change.kind) instead of \(gone)")
+                replica[change.id] = nil
+            } else {
+                guard let item = model.items[change.id], let record = change.record else {
+                    throw FeedModelError("\(change.id) has no record")
+                }
+                try item.check(record, change.id)
+                let kind: FeedChange.Kind =
+                    item.revision == item.sequence ? .published : .updated
+                try expect(change.kind == kind, "\(change.id) is \(change.kind)")
+                replica[change.id] = record
+            }
+        }
+        cursor = page.next
+    }
+
+    /// Begins with the history, and goes on behind its first page.
+    private mutating func readHistory(
+        _ model: FeedModel, in store: BlobStore, limit: Int
+    ) throws {
+        let bytes = Array(owner.utf8)
+        replica = [:]
+        var query = HistoryQuery()
+        query.limit = limit
+        var sequences: [UInt64] = []
+        while true {
+            let wanted = query
+            let page = try store.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.history(of: bytes.span.bytes, wanted, asOf: model.now)
+            }
+            if query.before == nil {
+                cursor = page.cursor
+                lastRevision = page.cursor.position
+            }
+            for record in page.records {
+                guard let item = model.live(record.id) else {
+                    throw FeedModelError("\(record.id) is in the history of \(owner)")
+                }
+                try item.check(record, record.id)
+                replica[record.id] = record
+                sequences.append(record.sequence)
+            }
+            guard let next = page.next else { break }
+            query.before = next
+        }
+        let wanted = model.ids(of: owner).compactMap { model.live($0) }.map(\.sequence)
+        try expect(
+            sequences == wanted.sorted(by: >),
+            "the history of \(owner) is \(sequences) instead of \(wanted.sorted(by: >))")
+    }
+
+    /// Throws unless the copy is what the owner has. Nothing may have expired.
+    func checkWhole(_ model: FeedModel) throws {
+        let ids = model.ids(of: owner)
+        try expect(
+            Set(replica.keys) == ids,
+            "\(owner)'s copy has \(replica.count) notifications instead of \(ids.count)")
+        for (id, record) in replica { try model.items[id]?.check(record, id) }
+    }
+}

@@ -1,0 +1,368 @@
+import BlobStore
+
+// The operations. Each chooses, does the same to the store and to the model, and compares.
+
+extension FeedModel {
+    /// A change to be made together with others, and what should come of it.
+    struct Planned {
+        var change: Change
+        var check: (Outcome) throws -> Void
+    }
+
+    /// Does about `count` operations.
+    ///
+    /// - Parameter stop: the revision from which on it does no more.
+    mutating func run(_ count: Int, in store: BlobStore, until stop: UInt64 = .max) throws {
+        let end = operationCount + count
+        while operationCount < end, revision < stop {
+            switch generator.below(100) {
+            case 0..<70: try changeTogether(in: store)
+            case 70..<74: try patchGroup(in: store)
+            case 74: try deleteOwner(in: store)
+            case 75..<85: now = now.adding(seconds: Int64(generator.below(200)))
+            case 85..<95: try sweep(in: store)
+            default:
+                _ = try store.freeOrphans(byteCountMax: 1 << 20, bootMilliseconds: nil)
+            }
+            operationCount += 1
+        }
+    }
+
+    /// 1…32 changes in one call.
+    private mutating func changeTogether(in store: BlobStore) throws {
+        var planned: [Planned] = []
+        for _ in 0...generator.below(generator.chance(50) ? 3 : 32) {
+            planned.append(try plan(in: store))
+            operationCount += 1
+        }
+        let outcomes = try store.apply(planned.map(\.change), asOf: now)
+        try expect(outcomes.count == planned.count, "\(outcomes.count) outcomes")
+        for (one, outcome) in zip(planned, outcomes) { try one.check(outcome) }
+        committed?(revision)
+    }
+
+    private mutating func plan(in store: BlobStore) throws -> Planned {
+        let home = generator.below(Self.ownerCount)
+        let id = "n-\(home)-\(generator.below(Self.idCount))"
+        switch generator.below(80) {
+        case 0..<26: return try planPublish(id, Self.owner(home), in: store)
+        case 26..<29:
+            let other = generator.below(Self.ownerCount + 1)
+            return try planPublish(
+                id, other == Self.ownerCount ? nil : Self.owner(other), in: store)
+        case 29..<33: return try planPayload(id, Self.owner(home), in: store)
+        case 33..<58: return planPatch(id)
+        case 58..<64: return planResponse(id)
+        case 64..<70:
+            let device = "d\(generator.below(4))"
+            let found = live(id) != nil
+            removed(id, device: device)
+            return Planned(change: .remove(Removal(id: id, device: device))) {
+                try Self.checkRemoved($0, id, found)
+            }
+        default:
+            let found = live(id) != nil
+            removed(id, device: nil)
+            return Planned(change: .delete(id: id)) { try Self.checkRemoved($0, id, found) }
+        }
+    }
+
+    // MARK: - Publishing
+
+    private mutating func payload(in store: BlobStore) throws -> PreparedPayload {
+        var writer = store.makePayloadWriter()
+        let number = generator.below(20)
+        let bytes = [UInt8](repeating: UInt8(number), count: 1 + number * number * 7)
+        try writer.append(bytes.span.bytes)
+        return try writer.finish(mediaType: "text/plain")
+    }
+
+    private mutating func planPublish(
+        _ id: String, _ owner: String?, in store: BlobStore
+    ) throws -> Planned {
+        let expiresAt = now.adding(seconds: Int64(5 + generator.below(3_000)))
+        var draft = NotificationDraft(id: id, expiry: .at(expiresAt))
+        draft.owner = owner
+        draft.message = "m\(generator.below(1_000))"
+        draft.details.group = generator.chance(40) ? "g\(generator.below(3))" : nil
+        draft.device = generator.chance(50) ? "d\(generator.below(4))" : nil
+        var digest: Digest?
+        if generator.chance(60) {
+            let payload = try payload(in: store)
+            digest = payload.digest
+            draft.parts = [
+                DraftPart(name: "payload", mediaType: "text/plain", content: .payload(payload))
+            ]
+        }
+        let revision = next()
+        let old = items[id]
+        let isLive = live(id) != nil
+        var item = Item(
+            owner: owner, message: draft.message, group: draft.details.group, device: draft.device,
+            createdAt: now, expiresAt: expiresAt, revision: revision, sequence: revision,
+            digest: digest)
+        if isLive, let old {
+            item.createdAt = old.createdAt
+            if old.owner == owner { item.sequence = old.sequence }
+        }
+        replace(id, old, by: item, isLive: isLive)
+        return Planned(change: .publishNotification(draft)) { outcome in
+            guard case .published(let record, let created) = outcome else {
+                throw FeedModelError("publishing \(id): \(outcome)")
+            }
+            try expect(created == !isLive, "publishing \(id): created is \(created)")
+            try item.check(record, id)
+        }
+    }
+
+    /// A payload alone, as the oldest of clients publish.
+    private mutating func planPayload(
+        _ id: String, _ owner: String, in store: BlobStore
+    ) throws -> Planned {
+        let payload = try payload(in: store)
+        let expiresAt = now.adding(seconds: Int64(5 + generator.below(3_000)))
+        let message = "p\(generator.below(1_000))"
+        let revision = next()
+        let old = items[id]
+        let live = live(id)
+        let given = live == nil || generator.chance(20) ? owner : nil
+        var item = Item(
+            owner: given, message: message, createdAt: now, expiresAt: expiresAt,
+            revision: revision, sequence: revision, digest: payload.digest)
+        if let live {
+            item.owner = given ?? live.owner
+            item.group = live.group
+            item.isRead = live.isRead
+            item.state = live.state
+            item.responseKeys = live.responseKeys
+            item.createdAt = live.createdAt
+            if live.owner == item.owner { item.sequence = live.sequence }
+        }
+        replace(id, old, by: item, isLive: live != nil)
+        return Planned(
+            change: .publish(
+                Publication(
+                    id: id, payload: payload, owner: given, message: message,
+                    expiry: .at(expiresAt)))
+        ) { outcome in
+            guard case .published(let record, _) = outcome else {
+                throw FeedModelError("publishing the payload of \(id): \(outcome)")
+            }
+            try item.check(record, id)
+        }
+    }
+
+    private mutating func replace(_ id: String, _ old: Item?, by item: Item, isLive: Bool) {
+        if let old, old.owner != item.owner {
+            leave(
+                id, old.owner, at: item.revision, isLive ? .deleted : .expired,
+                device: isLive ? item.device : nil)
+        }
+        keep(id, item)
+    }
+
+    // MARK: - Changing
+
+    private mutating func planPatch(_ id: String) -> Planned {
+        var patch = NotificationPatch(id: id)
+        patch.device = "d\(generator.below(4))"
+        guard var item = live(id) else {
+            patch.isRead = .set(true)
+            return Planned(change: .patch(patch)) { try Self.checkMissing($0, id) }
+        }
+        let before = item
+        if generator.chance(67) {
+            switch generator.below(4) {
+            case 0:
+                item.isRead.toggle()
+                patch.isRead = .set(item.isRead)
+            case 1:
+                item.state = ActionState.allCases[generator.below(4)]
+                patch.actionState = .set(item.state)
+            case 2:
+                item.group = generator.chance(70) ? "g\(generator.below(3))" : nil
+                patch.group = item.group.map { .set($0) } ?? .clear
+            default:
+                item.expiresAt = now.adding(seconds: Int64(5 + generator.below(3_000)))
+                patch.expiresAt = .set(item.expiresAt)
+            }
+        } else {
+            // What it is already.
+            patch.isRead = .set(item.isRead)
+            patch.message = item.message.map { .set($0) } ?? .keep
+        }
+        return planChange(.patch(patch), id, before, &item, device: patch.device)
+    }
+
+    private mutating func planResponse(_ id: String) -> Planned {
+        var response = ActionResponse(
+            id: id, action: generator.chance(50) ? "default" : "dismiss",
+            key: generator.chance(50) ? "k\(generator.below(6))" : nil)
+        response.device = "d\(generator.below(4))"
+        guard var item = live(id) else {
+            return Planned(change: .respond(response)) { try Self.checkMissing($0, id) }
+        }
+        let before = item
+        let isDismissal = response.action == "dismiss"
+        // The key tells what it was used for, so that the model need not remember that.
+        if let key = response.key { response.key = "\(key)-\(response.action)" }
+        if let key = response.key, item.responseKeys.contains(key) {
+            return Planned(change: .respond(response)) { outcome in
+                guard case .unchanged(let record) = outcome else {
+                    throw FeedModelError("the second response \(key) to \(id): \(outcome)")
+                }
+                try before.check(record, id)
+            }
+        }
+        item.responseKeys.append(response.key)
+        if item.responseKeys.count > StoreLimits.responseCountMax {
+            item.responseKeys.removeFirst()
+        }
+        item.state = isDismissal ? .dismissed : .activated
+        if !isDismissal { item.isRead = true }
+        return planChange(.respond(response), id, before, &item, device: response.device)
+    }
+
+    private mutating func planChange(
+        _ change: Change, _ id: String, _ before: Item, _ item: inout Item, device: String?
+    ) -> Planned {
+        guard item != before else {
+            return Planned(change: change) { outcome in
+                guard case .unchanged(let record) = outcome else {
+                    throw FeedModelError("a change of \(id) that changes nothing: \(outcome)")
+                }
+                try before.check(record, id)
+            }
+        }
+        item.revision = next()
+        item.device = device
+        keep(id, item)
+        let after = item
+        return Planned(change: change) { outcome in
+            guard case .changed(let record) = outcome else {
+                throw FeedModelError("a change of \(id): \(outcome)")
+            }
+            try after.check(record, id)
+        }
+    }
+
+    private mutating func removed(_ id: String, device: String?) {
+        guard let item = live(id) else { return }
+        leave(id, item.owner, at: next(), .deleted, device: device)
+        items[id] = nil
+    }
+
+    private static func checkRemoved(_ outcome: Outcome, _ id: String, _ found: Bool) throws {
+        switch outcome {
+        case .deleted where found: break
+        case .notFound where !found: break
+        default: throw FeedModelError("removing \(id), which is there: \(found): \(outcome)")
+        }
+    }
+
+    private static func checkMissing(_ outcome: Outcome, _ id: String) throws {
+        guard case .notFound = outcome else {
+            throw FeedModelError("changing \(id), which is not there: \(outcome)")
+        }
+    }
+
+    // MARK: - Many at once
+
+    private mutating func patchGroup(in store: BlobStore) throws {
+        let owner = Self.owner(generator.below(Self.ownerCount))
+        let group = "g\(generator.below(3))"
+        let isRead = generator.chance(50)
+        var patch = NotificationPatch(id: "")
+        patch.isRead = .set(isRead)
+        patch.device = "d\(generator.below(4))"
+        var change = LongChange.patchGroup(owner: owner, group: group, patch)
+        while try !store.advance(&change, asOf: now) {}
+        // In the order of the history, oldest first.
+        let members = ids(of: owner).compactMap { id -> (String, Item)? in
+            guard let item = live(id), item.group == group else { return nil }
+            return (id, item)
+        }.sorted { $0.1.sequence < $1.1.sequence }
+        var changed = 0
+        for (id, item) in members where item.isRead != isRead {
+            var item = item
+            item.isRead = isRead
+            item.revision = next()
+            item.device = patch.device
+            keep(id, item)
+            changed += 1
+        }
+        try expect(
+            change.matched == members.count && change.changed == changed,
+            "\(owner)'s group \(group): \(change.changed) of \(change.matched) instead of \(changed) of \(members.count)"
+        )
+    }
+
+    private mutating func deleteOwner(in store: BlobStore) throws {
+        let owner = Self.owner(generator.below(Self.ownerCount))
+        var change = LongChange.deleteOwner(owner)
+        while try !store.advance(&change, asOf: now) {}
+        let all = ids(of: owner)
+        for id in all {
+            items[id] = nil
+            _ = next()
+        }
+        let hadEntries = !(latest[owner] ?? [:]).isEmpty
+        latest[owner] = nil
+        try expect(
+            change.changed == all.count, "\(owner) had \(all.count), not \(change.changed)")
+        if hadEntries {
+            marks[owner] = (revision, now.adding(seconds: Self.retentionSeconds))
+        }
+    }
+
+    mutating func sweep(in store: BlobStore) throws {
+        var expired = 0
+        while true {
+            let result = try store.sweepExpired(asOf: now, limit: 1 + generator.below(64))
+            try expect(result.damaged == 0, "\(result.damaged) are damaged")
+            expired += result.expired
+            if !result.more { break }
+        }
+        let due = items.filter { $0.value.expiresAt <= now }.sorted {
+            ($0.value.expiresAt.milliseconds, $0.key) < ($1.value.expiresAt.milliseconds, $1.key)
+        }
+        for (id, item) in due {
+            leave(id, item.owner, at: next(), .expired, device: nil)
+            items[id] = nil
+        }
+        try expect(expired == due.count, "\(expired) were swept instead of \(due.count)")
+        for (owner, entries) in latest {
+            for (id, entry) in entries {
+                guard let end = entry.end, end <= now else { continue }
+                horizon = max(horizon, entry.revision)
+                latest[owner]?[id] = nil
+            }
+        }
+        for (owner, mark) in marks where mark.end <= now {
+            horizon = max(horizon, mark.revision)
+            marks[owner] = nil
+        }
+    }
+}
+
+extension FeedModel.Item {
+    /// Throws what of a record is not as it should be.
+    func check(_ record: Record, _ id: String) throws {
+        func same<Value: Equatable>(_ what: String, _ found: Value, _ wanted: Value) throws {
+            try expect(found == wanted, "\(id): \(what) is \(found) instead of \(wanted)")
+        }
+        try same("id", record.id, id)
+        try same("owner", record.owner, owner)
+        try same("message", record.message, message)
+        try same("group", record.details.group, group)
+        try same("read", record.details.isRead, isRead)
+        try same("state", record.details.actionState, state)
+        try same("device", record.details.device, device)
+        try same("responses", record.details.responses.map(\.key), responseKeys)
+        try same("created at", record.createdAt, createdAt)
+        try same("expires at", record.expiresAt, expiresAt)
+        try same("revision", record.revision, revision)
+        try same("sequence", record.sequence, owner == nil ? record.sequence : sequence)
+        try same("digest", record.part(named: "payload")?.digest, digest)
+    }
+}

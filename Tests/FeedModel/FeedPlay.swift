@@ -1,0 +1,87 @@
+public import BlobStore
+
+/// The model, the store and four devices for each owner, each at its own pace.
+public struct FeedPlay {
+    public internal(set) var model: FeedModel
+    private var devices: [FeedDevice]
+    private var noise: FeedNoise
+    /// Pages that were read and compared.
+    public private(set) var pageCount = 0
+
+    /// How many devices each owner has.
+    static let deviceCount = 4
+    /// Operations between two moments at which all devices catch up.
+    static let quietInterval = 200
+
+    /// For an empty store.
+    ///
+    /// - Parameter committed: called with the revision of changes that are on disk.
+    public init(seed: UInt64, committed: (@Sendable (UInt64) -> Void)? = nil) {
+        model = FeedModel(seed: seed)
+        model.committed = committed
+        noise = FeedNoise(seed: seed ^ 0xFEED)
+        devices = (0..<FeedModel.ownerCount * Self.deviceCount).map {
+            FeedDevice(owner: FeedModel.owner($0 / Self.deviceCount))
+        }
+    }
+
+    /// How the store must be opened.
+    public static var options: BlobStore.Options {
+        var options = BlobStore.Options()
+        options.mapByteCountMax = 1 << 30
+        options.tombstoneRetentionMilliseconds = FeedModel.retentionSeconds * 1_000
+        return options
+    }
+
+    /// The store's number of its latest change, as it should be.
+    public var revision: UInt64 { model.revision }
+
+    /// Does about `count` operations, with devices reading in between, and lets all of them catch
+    /// up now and then and at the end.
+    ///
+    /// - Parameter stop: the revision from which on it does no more. What it did before is the same
+    ///   for the same seed and counts, with or without a stop.
+    public mutating func run(
+        _ count: Int, in store: BlobStore, until stop: UInt64 = .max
+    ) throws {
+        let end = model.operationCount + count
+        var nextQuiet = model.operationCount + Self.quietInterval
+        while model.operationCount < end {
+            try model.run(4, in: store, until: stop)
+            if model.revision >= stop { return }
+            for _ in 0..<8 {
+                let index = noise.below(devices.count)
+                // Some are away for long: the last of each owner reads seldom.
+                if index % Self.deviceCount == 3, !noise.chance(5) { continue }
+                try read(index, in: store)
+            }
+            if model.operationCount >= nextQuiet {
+                nextQuiet = model.operationCount + Self.quietInterval
+                try beQuiet(in: store)
+                if model.revision >= stop { return }
+            }
+        }
+        try beQuiet(in: store)
+    }
+
+    private mutating func read(_ index: Int, in store: BlobStore) throws {
+        if noise.chance(1) { devices[index].cursor = nil }
+        _ = try devices[index].read(
+            model, in: store, limit: 1 + noise.below(9), fromHistory: noise.chance(50))
+        pageCount += 1
+    }
+
+    /// Everything that is over is swept, all devices catch up, and each copy is whole.
+    private mutating func beQuiet(in store: BlobStore) throws {
+        try model.sweep(in: store)
+        for index in devices.indices {
+            // The last one is away for several such moments.
+            if index % Self.deviceCount == 3, !noise.chance(10) { continue }
+            while try devices[index].read(
+                model, in: store, limit: 1 + noise.below(40), fromHistory: noise.chance(50))
+            { pageCount += 1 }
+            pageCount += 1
+            try devices[index].checkWhole(model)
+        }
+    }
+}

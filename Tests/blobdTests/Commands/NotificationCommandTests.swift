@@ -1,0 +1,217 @@
+import BlobClient
+import Foundation
+import Testing
+
+/// The commands for notifications as a user types them: what they print, and their exit codes.
+@Suite struct NotificationCommandTests {
+    @Test func aNotificationIsPublishedMarkedAndListed() throws {
+        let daemon = try CommandDaemon()
+        let photo = try daemon.folder.write("photo.jpg", [UInt8](repeating: 7, count: 50_000))
+        let published = try daemon.run(
+            "publish", "42", "--owner", "ann", "--message", "Dinner?", "--group", "weekend",
+            "--actions", "[{\"identifier\":\"yes\",\"title\":\"Yes\"}]", "--priority", "low",
+            "--display-ttl", "30s", "--data", "{\"table\":4}", "--ttl", "24h",
+            "--part", "payload=\(photo)", "--part", "raw=\(photo):application/x-raw")
+        #expect(published.status == 0, "\(published.errors)")
+        #expect(published.text.hasPrefix("created 42  revision 1  2 parts  100.0 kB  expires "))
+        let record = try NotificationRecord(document: daemon.run("stat", "42", "--json").output)
+        #expect(record.group == "weekend")
+        #expect(record.priority == .low)
+        #expect(record.displayTTLSeconds == 30)
+        #expect(record.actions?.map(\.title) == ["Yes"])
+        #expect(record.parts.map(\.mediaType) == ["image/jpeg", "application/x-raw"])
+        #expect(try daemon.run("get", "42").output == [UInt8](repeating: 7, count: 50_000))
+
+        // The same bytes again, by their digest.
+        let digest = try #require(record.parts.first?.digest)
+        let other = try daemon.run(
+            "publish", "--owner", "ann", "--part", "payload=\(digest)", "--json")
+        #expect(other.status == 0, "\(other.errors)")
+        let otherID = try NotificationRecord(document: other.output).id
+
+        let marked = try daemon.run("mark", "42", "--read", "--if-revision", "1")
+        #expect(marked.status == 0, "\(marked.errors)")
+        #expect(marked.text == "marked  42  revision 3  read\n")
+        let late = try daemon.run("mark", "42", "--unread", "--if-revision", "1")
+        #expect(late.status == 1)
+        #expect(late.errors.contains("precondition_failed"))
+        let answered = try daemon.run("mark", "42", "--action", "yes", "--key", "k")
+        #expect(answered.text == "recorded  42  revision 4  read, activated\n")
+        let again = try daemon.run("mark", "42", "--action", "yes", "--key", "k")
+        #expect(again.text == "known already  42  revision 4  read, activated\n")
+        let unknown = try daemon.run("mark", "42", "--action", "maybe")
+        #expect(unknown.status == 1)
+        #expect(unknown.errors.contains("unknown_action"))
+        let group = try daemon.run(
+            "mark", "--owner", "ann", "--group", "weekend", "--state", "dismissed")
+        #expect(group.text == "changed 1 of 1\n")
+
+        let history = try daemon.run("history", "ann", "--json")
+        #expect(history.status == 0, "\(history.errors)")
+        let records = try history.text.split(separator: "\n").map {
+            try NotificationRecord(document: Array($0.utf8))
+        }
+        #expect(records.map(\.id) == [otherID, "42"])
+        #expect(history.errors.hasPrefix("cursor: "))
+        let table = try daemon.run("history", "ann", "--state", "dismissed")
+        #expect(table.text.contains("42"))
+        #expect(table.text.contains("read, dismissed"))
+        #expect(table.text.split(separator: "\n").count == 2)
+        let some = try daemon.run("history", "ann", "--limit", "1")
+        #expect(some.errors.hasPrefix("more: --before "))
+    }
+
+    @Test func changesGoOnFromTheirCursor() throws {
+        let daemon = try CommandDaemon()
+        for id in ["1", "2", "3"] {
+            #expect(try daemon.run("publish", id, "--owner", "ann").status == 0)
+        }
+        let first = try daemon.run("changes", "ann", "--limit", "2")
+        #expect(first.status == 0, "\(first.errors)")
+        #expect(try Self.ids(first) == ["1", "2"])
+        #expect(try daemon.run("rm", "2").status == 0)
+        let rest = try daemon.run("changes", "ann", "--since", try Self.cursor(first))
+        #expect(try Self.ids(rest) == ["3", "2"])
+        #expect(rest.text.contains("\"kind\":\"deleted\""))
+        let nothing = try daemon.run("changes", "ann", "--since", try Self.cursor(rest))
+        #expect(nothing.output == [])
+        #expect(nothing.status == 0)
+        let alien = try daemon.run("changes", "bob", "--since", try Self.cursor(rest))
+        #expect(alien.status == 1)
+        #expect(alien.errors.contains("bad_cursor"))
+    }
+
+    /// A program that follows hears of a change while it runs, and tells its place at the end.
+    @Test func followingEndsAtAnInterrupt() throws {
+        let daemon = try CommandDaemon()
+        #expect(try daemon.run("publish", "1", "--owner", "ann").status == 0)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try CommandProcess.path)
+        process.arguments = ["changes", "ann", "--follow"]
+        process.environment = CommandProcess.environment(daemon.socket)
+        let output = Pipe()
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = try daemon.folder.createFile("errors")
+        try process.run()
+        var lines = Lines(output.fileHandleForReading)
+        let first = lines.next()
+        #expect(first?.contains("\"id\":\"1\"") == true)
+        #expect(try daemon.run("publish", "2", "--owner", "ann").status == 0)
+        let second = lines.next()
+        #expect(second?.contains("\"id\":\"2\"") == true)
+        process.interrupt()
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit)
+        #expect(process.terminationStatus == 0)
+        let errors = String(decoding: try daemon.folder.read("errors"), as: UTF8.self)
+        #expect(errors.hasPrefix("cursor: "))
+        #expect(errors.utf8.count == 8 + 32 + 1)
+    }
+
+    @Test func batchesTellWhichLinesWereRefused() throws {
+        let daemon = try CommandDaemon()
+        let file = try daemon.folder.write(
+            "batch",
+            Array(
+                """
+                {"id":"1","owner":"ann"}
+
+                {"id":"2","owner":7}
+                {"owner":"ann"}
+
+                """.utf8))
+        let batch = try daemon.run("publish", "--batch", file)
+        #expect(batch.status == 1)
+        #expect(batch.text == "published 2, refused 1\n")
+        #expect(batch.errors.contains("line 3: "), "\(batch.errors)")
+        #expect(batch.errors.contains("bad_document"))
+        #expect(try daemon.run("history", "ann", "--json").text.split(separator: "\n").count == 2)
+    }
+
+    @Test func categoriesAndEnvelopes() throws {
+        let daemon = try CommandDaemon()
+        let actions = "[{\"identifier\":\"yes\",\"title\":\"Yes\"}]"
+        let created = try daemon.run("category", "invitation", "--actions", actions)
+        #expect(created.text == "created invitation\n", "\(created.errors)")
+        #expect(
+            try daemon.run("category", "invitation", "--actions", actions).text
+                == "replaced invitation\n")
+        #expect(try daemon.run("category").text.hasPrefix("{\"name\":\"invitation\""))
+        let publish = try daemon.run(
+            "publish", "42", "--message", "Say \"hi\"", "--category", "invitation")
+        #expect(publish.status == 0, "\(publish.errors)")
+        let push = try daemon.run("envelope", "42", "--platform", "apns")
+        #expect(
+            push.text == """
+                {"aps":{"content-available":1,"sound":""},"richId":"42",\
+                "richMessage":"Say \\"hi\\""}
+
+                """)
+        let alert = try daemon.run("envelope", "42", "--platform", "apns", "--style", "alert")
+        #expect(alert.text.contains("\"category\":\"invitation\""))
+        #expect(try daemon.run("category", "invitation", "--delete").status == 0)
+        #expect(try daemon.run("category", "invitation").status == 3)
+        #expect(try daemon.run("envelope", "7", "--platform", "apns").status == 3)
+        let wedding = try daemon.run("publish", "43", "--category", "wedding")
+        #expect(wedding.status == 1)
+        #expect(wedding.errors.contains("unknown_category"))
+    }
+
+    @Test(arguments: [
+        ["publish", "1", "--priority", "urgent"], ["publish", "1", "--data", "{"],
+        ["publish", "1", "--actions", "{}"], ["publish", "1", "--actions", "[{\"title\":\"x\"}]"],
+        ["publish", "1", "--actions", "[{\"identifier\":\"x\",\"title\":\"x\",\"colour\":1}]"],
+        ["publish", "1", "--part", "photo"], ["publish", "1", "--part", "photo=/nonexistent"],
+        ["publish", "1", "--display-ttl", "x"], ["publish", "1", "--batch", "/dev/null"],
+        ["publish", "1", "--ttl", "5", "--expires-at", "2099-01-01T00:00:00Z"],
+        ["publish", "a/b"], ["mark", "1"], ["mark", "--read"], ["mark", "1", "--read", "--unread"],
+        ["mark", "1", "--owner", "ann", "--read"], ["mark", "1", "--state", "gone"],
+        ["mark", "1", "--action", "yes", "--read"], ["mark", "1", "--read", "--key", "k"],
+        ["history"], ["history", "ann", "--limit", "0"], ["changes"],
+        ["changes", "ann", "--limit", "0"], ["envelope", "1"],
+        ["envelope", "1", "--platform", "sms"], ["category", "--delete"],
+        ["category", "c", "--delete", "--actions", "[]"],
+    ])
+    func badUsageIsTwo(arguments: [String]) throws {
+        let daemon = try CommandDaemon()
+        let result = try CommandProcess.run(arguments, socket: daemon.socket)
+        #expect(result.status == 2, "\(arguments): \(result.errors)")
+        #expect(result.output == [])
+        #expect(result.errors != "")
+    }
+
+    private static func ids(_ result: CommandProcess.Result) throws -> [String] {
+        try result.text.split(separator: "\n").map { line in
+            let change = try JSONSerialization.jsonObject(with: Data(line.utf8))
+            return try #require((change as? [String: Any])?["id"] as? String)
+        }
+    }
+
+    private static func cursor(_ result: CommandProcess.Result) throws -> String {
+        let line = try #require(result.errors.split(separator: "\n").last)
+        try #require(line.hasPrefix("cursor: "))
+        return String(line.dropFirst(8))
+    }
+}
+
+/// The lines of a pipe, as they come.
+private struct Lines {
+    private let handle: FileHandle
+    private var rest: [UInt8] = []
+
+    init(_ handle: FileHandle) { self.handle = handle }
+
+    /// Waits for the next line; nil at the end.
+    mutating func next() -> String? {
+        while true {
+            if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { rest.removeFirst(end + 1) }
+                return String(decoding: rest[..<end], as: UTF8.self)
+            }
+            let more = handle.availableData
+            if more.isEmpty { return nil }
+            rest += more
+        }
+    }
+}

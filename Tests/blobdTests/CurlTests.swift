@@ -1,0 +1,129 @@
+import Foundation
+import Testing
+
+/// `docs/HTTP.md`, line by line: its commands are run as they stand there, each section with a fresh
+/// daemon, and what comes must be what stands below them.
+@Suite struct CurlTests {
+    @Test func everyLineDoesWhatThePageSays() throws {
+        let sections = try Self.sections()
+        #expect(sections.count >= 8)
+        for section in sections { try Self.run(section) }
+    }
+
+    /// A command, which may have several lines, and what it must print.
+    private struct Step {
+        var command: String
+        var expected: [String] = []
+    }
+
+    private struct Section {
+        var title: String
+        var steps: [Step] = []
+    }
+
+    private static var root: URL {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+    }
+
+    /// The steps of all blocks below each heading. A block is marked `console`, a command begins
+    /// with `$ `.
+    private static func sections() throws -> [Section] {
+        let page = try String(
+            contentsOf: root.appendingPathComponent("docs/HTTP.md"), encoding: .utf8)
+        var sections: [Section] = []
+        var isInBlock = false
+        for line in page.split(separator: "\n", omittingEmptySubsequences: false) {
+            if isInBlock {
+                if line == "```" {
+                    isInBlock = false
+                } else if line.hasPrefix("$ ") {
+                    sections[sections.count - 1].steps.append(Step(command: "\(line.dropFirst(2))"))
+                } else {
+                    let step = sections[sections.count - 1].steps.count - 1
+                    try #require(step >= 0, "output before any command: \(line)")
+                    sections[sections.count - 1].steps[step].expected.append(String(line))
+                }
+            } else if line == "```console" {
+                try #require(!sections.isEmpty, "a block before any heading")
+                isInBlock = true
+            } else if line.hasPrefix("## ") {
+                sections.append(Section(title: "\(line.dropFirst(3))"))
+            }
+        }
+        return sections.filter { !$0.steps.isEmpty }
+    }
+
+    /// Runs a section in one shell. Each command's output goes to a file of its own, so that what
+    /// runs in the background cannot end up in another's.
+    private static func run(_ section: Section) throws {
+        let daemon = try CommandDaemon()
+        let folder = daemon.folder
+        let files = FileManager.default
+        try files.createSymbolicLink(
+            atPath: folder.path("blobd.sock"), withDestinationPath: daemon.socket)
+        for name in ["photo.jpg", "chime.wav"] {
+            try files.createSymbolicLink(
+                atPath: folder.path(name),
+                withDestinationPath: root.appendingPathComponent("Examples/payloads/\(name)").path)
+        }
+        var script = ""
+        for (index, step) in section.steps.enumerated() {
+            script += "exec >output-\(index) 2>&1\n\(step.command)\n"
+        }
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", script]
+        shell.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+        shell.standardInput = FileHandle.nullDevice
+        try shell.run()
+        shell.waitUntilExit()
+        for (index, step) in section.steps.enumerated() {
+            let output = String(decoding: try folder.read("output-\(index)"), as: UTF8.self)
+            #expect(
+                matches(output, step.expected.joined(separator: "\n")),
+                "\(section.title): \(step.command)\nprinted:\n\(output)")
+        }
+        withExtendedLifetime(daemon) {}
+    }
+
+    /// Whether a text is what stands in the page, where `…` is any text and line ends at the end do
+    /// not count.
+    private static func matches(_ text: String, _ pattern: String) -> Bool {
+        let line = UInt8(ascii: "\n")
+        var rest = Array(text.utf8)[...]
+        while rest.last == line { rest.removeLast() }
+        var expected = Array(pattern.utf8)
+        while expected.last == line { expected.removeLast() }
+        let pieces = split(expected[...], at: Array("…".utf8))
+        guard let first = pieces.first, let last = pieces.last, rest.starts(with: first) else {
+            return false
+        }
+        guard pieces.count > 1 else { return rest.elementsEqual(first) }
+        rest = rest.dropFirst(first.count)
+        for piece in pieces.dropFirst().dropLast() {
+            guard let found = position(of: piece, in: rest) else { return false }
+            rest = rest[(found + piece.count)...]
+        }
+        return rest.count >= last.count && rest.suffix(last.count).elementsEqual(last)
+    }
+
+    private static func split(_ bytes: ArraySlice<UInt8>, at sign: [UInt8]) -> [ArraySlice<UInt8>] {
+        var pieces: [ArraySlice<UInt8>] = []
+        var rest = bytes
+        while let found = position(of: sign[...], in: rest) {
+            pieces.append(rest[..<found])
+            rest = rest[(found + sign.count)...]
+        }
+        return pieces + [rest]
+    }
+
+    private static func position(
+        of piece: ArraySlice<UInt8>, in bytes: ArraySlice<UInt8>
+    ) -> Int? {
+        guard bytes.count >= piece.count else { return nil }
+        return (bytes.startIndex...(bytes.endIndex - piece.count)).first {
+            bytes[$0..<($0 + piece.count)].elementsEqual(piece)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import BlobJSON
+import BlobProtocol
+
+/// A change as a test sees it.
+struct SeenChange: Equatable {
+    var kind: String
+    var id: String
+    var revision: Int64
+    var cursor: String
+    var device: String?
+    /// The record; nil when it is gone.
+    var notification: JSONValue?
+
+    init(_ value: JSONValue) throws {
+        guard let kind = value["kind"]?.text, let id = value["id"]?.text,
+            case .number(let revision)? = value["revision"], let number = revision.integer,
+            let cursor = value["cursor"]?.text
+        else { throw TestFailure("not a change: \(value)") }
+        self.kind = kind
+        self.id = id
+        self.revision = number
+        self.cursor = cursor
+        device = value["device"]?.text
+        notification = value["notification"]
+    }
+
+    /// `updated 42`.
+    var words: String { "\(kind) \(id)" }
+}
+
+/// A page of changes as a test sees it.
+struct SeenPage {
+    var changes: [SeenChange]
+    var next: String
+    var hasMore: Bool
+
+    init(_ body: [UInt8]) throws {
+        let value = try JSONValue.parse(body.span.bytes)
+        guard case .array(let changes)? = value["changes"], let next = value["next"]?.text,
+            case .bool(let hasMore)? = value["more"]
+        else { throw TestFailure("not a page: \(String(decoding: body, as: UTF8.self))") }
+        self.changes = try changes.map { try SeenChange($0) }
+        self.next = next
+        self.hasMore = hasMore
+    }
+
+    /// `published 42`, for each change.
+    var words: [String] { changes.map(\.words) }
+}
+
+extension JSONValue {
+    /// A string's text.
+    var text: String? {
+        if case .string(let text) = self { return text }
+        return nil
+    }
+}
+
+/// An event of a stream.
+struct SeenEvent {
+    var id: String?
+    var name: String?
+    var data: String?
+    /// The change in its data.
+    var change: SeenChange {
+        get throws { try SeenChange(try JSONValue.parse(Array((data ?? "").utf8).span.bytes)) }
+    }
+}
+
+extension RawClient {
+    /// Asks for an owner's changes, and does not wait for the answer.
+    func sendChanges(of owner: String, since: String, query: String = "") {
+        sendRequest("GET", "/v1/users/\(owner)/changes?since=\(since)\(query)")
+    }
+
+    /// A page of an owner's changes.
+    func changes(of owner: String, since: String, query: String = "") throws -> SeenPage {
+        sendChanges(of: owner, since: since, query: query)
+        return try page()
+    }
+
+    /// The next answer, which is a page of changes.
+    func page() throws -> SeenPage {
+        let answer = try answer()
+        guard answer.status == 200 else { throw TestFailure("\(answer.status) \(answer.text)") }
+        return try SeenPage(answer.body)
+    }
+
+    /// Begins a stream of an owner's changes and receives its head.
+    func beginEvents(
+        of owner: String, since: String, _ fields: [String: String] = [:]
+    ) throws -> String {
+        let accept = ["Accept": "text/event-stream"]
+        sendRequest(
+            "GET", "/v1/users/\(owner)/changes?since=\(since)",
+            accept.merging(fields) { $1 })
+        return String(decoding: try receive(upTo: Array("\r\n\r\n".utf8)), as: UTF8.self)
+    }
+
+    /// The next event of a stream, or a sign of life.
+    func event() throws -> SeenEvent {
+        let block = String(decoding: try receive(upTo: Array("\n\n".utf8)), as: UTF8.self)
+        var event = SeenEvent()
+        for line in block.split(separator: "\n") {
+            let parts = line.split(separator: ":", maxSplits: 1).map(String.init)
+            guard parts.count == 2, parts[1].hasPrefix(" ") else {
+                throw TestFailure("not a line of an event: \(line)")
+            }
+            let value = String(parts[1].dropFirst())
+            switch parts[0] {
+            case "id": event.id = value
+            case "event": event.name = value
+            case "data": event.data = value
+            default: throw TestFailure("not a line of an event: \(line)")
+            }
+        }
+        return event
+    }
+
+    /// The next event that has data.
+    func change() throws -> SeenChange {
+        while true {
+            let event = try event()
+            guard event.data != nil else { continue }
+            let change = try event.change
+            guard event.name == change.kind, event.id == change.cursor else {
+                throw TestFailure("an event that says two things: \(event)")
+            }
+            return change
+        }
+    }
+}
+
+/// A call's frame.
+func callFrame(
+    _ method: Call.Method, _ target: String, device: String? = nil, mediaType: String? = nil,
+    condition: Call.Condition = .none, body: String = "", requestID: UInt32 = 0
+) throws -> [UInt8] {
+    var head: [UInt8] = []
+    try Call.Request.compose(
+        method, target: target, device: device, mediaType: mediaType, condition: condition,
+        into: &head)
+    return frame(
+        .call, flags: condition.flags, id: requestID, head: head, body: Array(body.utf8))
+}
+
+/// A watch's frame.
+func watchFrame(
+    _ owner: String, since: String, limit: Int = 0, requestID: UInt32 = 0
+) throws -> [UInt8] {
+    var head: [UInt8] = []
+    try Watch.Request.compose(limit: limit, owner: owner, cursor: since, into: &head)
+    return frame(.watch, id: requestID, head: head)
+}
+
+extension DaemonProcess {
+    /// Changes a notification.
+    @discardableResult
+    func patch(_ id: String, _ document: String, device: String? = nil) throws -> HTTPAnswer {
+        var fields = ["Content-Type": "application/merge-patch+json"]
+        fields["Blobd-Device"] = device
+        return try request(
+            "PATCH", "/v1/notifications/\(id)", fields, body: Array(document.utf8))
+    }
+
+    /// Publishes a notification of text alone.
+    @discardableResult
+    func publish(_ id: String, _ document: String) throws -> HTTPAnswer {
+        try request(
+            "PUT", "/v1/notifications/\(id)", ["Content-Type": "application/json"],
+            body: Array(document.utf8))
+    }
+}
