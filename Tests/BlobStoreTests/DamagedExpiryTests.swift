@@ -39,6 +39,47 @@ import Testing
         #expect(!report.isClean)
     }
 
+    @Test("A sweep steps over what else ends and is damaged, and does the rest")
+    func others() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open { $0.tombstoneRetentionMilliseconds = 1_000 }
+        // Two of a kind each, and the first of them is damaged.
+        var rubbish: [(key: [UInt8], table: Table)] = []
+        for id in ["a", "b", "c"] {
+            try store.publish(id, owner: "anna")
+            _ = try store.apply(.delete(id: id))
+        }
+        rubbish.append((IndexKeys.sequence("anna", 2), store.tables.index))
+        rubbish.append((IndexKeys.finder("anna", id: "b"), store.tables.index))
+        for byte in [UInt8(1), 2] {
+            let payload = try store.prepare([byte])
+            _ = try store.apply(.hold(BlobHold(payload, until: noon.adding(seconds: 1))))
+            var key: [UInt8] = []
+            payload.digest.append(to: &key)
+            if byte == 1 { rubbish.append((key, store.tables.blobs)) }
+        }
+        for owner in ["ben", "carl"] {
+            try store.publish(owner, owner: owner)
+            try store.deleteOwner(owner, asOf: noon)
+        }
+        rubbish.append((IndexKeys.mark("ben"), store.tables.index))
+        var transaction = try store.environment.beginWrite()
+        for (key, table) in rubbish {
+            try transaction.put([7, 7, 7].span.bytes, forKey: key.span.bytes, in: table)
+        }
+        try transaction.commit()
+
+        let first = try store.sweepExpired(asOf: Self.later, limit: 10)
+        #expect(first == SweepResult(forgotten: 2, holdsEnded: 1, damaged: 4))
+        let before = try store.lastTransaction()
+        let second = try store.sweepExpired(asOf: Self.later, limit: 10)
+        #expect(second == SweepResult(damaged: 4))
+        let after = try store.lastTransaction()
+        #expect(after == before)
+        let report = try store.verify()
+        #expect(!report.isClean)
+    }
+
     @Test("Freeing steps over a damaged orphan")
     func orphan() throws {
         let folder = TemporaryFolder()

@@ -1,3 +1,4 @@
+import LMDB
 import Testing
 
 @testable import BlobStore
@@ -166,5 +167,25 @@ import Testing
         #expect(empty == OwnerIndex())
         let sound = try store.verify()
         #expect(sound.problems == [])
+    }
+
+    @Test("A damaged notification does not keep the others of its account")
+    func damaged() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try fill(store, "anna", count: 5, group: "g")
+        var transaction = try store.environment.beginWrite()
+        let key = Array("anna-1".utf8)
+        try transaction.put(
+            [7, 7, 7].span.bytes, forKey: key.span.bytes, in: store.tables.notifications)
+        try transaction.commit()
+        let patched = try store.patchGroup("g", of: "anna", Self.read, asOf: noon)
+        #expect(patched.changed == 4)
+        let deleted = try store.deleteOwner("anna", asOf: noon)
+        #expect(deleted.changed == 4)
+        let counters = try store.counters()
+        #expect(counters.notifications == 1)
+        let again = try store.deleteOwner("anna", asOf: noon)
+        #expect(again.changed == 0)
     }
 }
