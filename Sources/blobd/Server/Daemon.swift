@@ -32,7 +32,7 @@ enum Daemon {
             // Before any thread starts, so that all of them leave the signals to this one.
             let signals = try OwnedDescriptor(
                 taking: clinux_stop_signals(), from: "signalfd")
-            let store = try open(options)
+            let store = try open(options, log)
             try beginLending(store, options, log)
             let socket = try SocketFile(
                 path: options.socketPath, mode: options.socketMode, group: options.socketGroup)
@@ -70,14 +70,33 @@ enum Daemon {
         }
     }
 
-    private static func open(_ options: DaemonOptions) throws -> BlobStore {
+    private static func open(_ options: DaemonOptions, _ log: Logger) throws -> BlobStore {
         var storeOptions = BlobStore.Options()
         storeOptions.mapByteCountMax = options.mapByteCountMax
         storeOptions.payloadByteCountMax = options.limits.payloadByteCountMax
         storeOptions.watcherCountMax = options.limits.watcherCountMax
         storeOptions.tombstoneRetentionMilliseconds =
             options.limits.tombstoneRetentionMilliseconds
+        let upgrade = UpgradeLog(log)
+        storeOptions.onUpgrade = { upgrade.note($0) }
         return try BlobStore.open(at: options.dataPath, options: storeOptions)
+    }
+}
+
+/// Says when a store of an older format is brought to the present one, which may take a while.
+private final class UpgradeLog: Sendable {
+    private let log: Logger
+    private let hasBegun = Atomic(false)
+
+    init(_ log: Logger) { self.log = log }
+
+    func note(_ progress: UpgradeProgress) {
+        if !hasBegun.exchange(true, ordering: .relaxed) {
+            log.notice("Upgrading the store from format version \(progress.version)")
+        }
+        if progress.isDone {
+            log.notice("Upgraded: \(progress.notifications) notifications")
+        }
     }
 }
 
