@@ -30,16 +30,28 @@ extension JSONValue {
     /// Appends a text in quotes, escaped in the same way.
     public static func append(_ text: String, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        let bytes = text.utf8.span.bytes
+        var start = 0
+        for index in 0..<bytes.byteCount {
+            let byte = bytes.byte(index)
+            let isMarked = byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+            guard isMarked || byte < 0x20 else { continue }
+            append(bytes.extracting(start..<index), to: &out)
+            start = index + 1
+            if isMarked {
                 out.append(UInt8(ascii: "\\"))
                 out.append(byte)
-            case 0..<0x20: appendControl(byte, to: &out)
-            default: out.append(byte)
+            } else {
+                appendControl(byte, to: &out)
             }
         }
+        append(bytes.extracting(droppingFirst: start), to: &out)
         out.append(UInt8(ascii: "\""))
+    }
+
+    private static func append(_ bytes: RawSpan, to out: inout [UInt8]) {
+        guard bytes.byteCount > 0 else { return }
+        bytes.withUnsafeBytes { out.append(contentsOf: $0) }
     }
 
     private static func appendControl(_ byte: UInt8, to out: inout [UInt8]) {

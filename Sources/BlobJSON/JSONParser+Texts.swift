@@ -5,8 +5,9 @@ extension JSONParser {
         var start = index
         // Most strings have no escape: they are made of the bytes as they lie there.
         var unescaped: [UInt8] = []
-        while let byte = peek(bytes) {
-            switch byte {
+        while true {
+            skipPlain(bytes)
+            switch peek(bytes) {
             case UInt8(ascii: "\""):
                 let end = index
                 index += 1
@@ -17,12 +18,21 @@ extension JSONParser {
                 Self.append(bytes, start, upTo: index, to: &unescaped)
                 try escape(bytes, to: &unescaped)
                 start = index
-            case 0..<0x20:
-                throw wrong(bytes, "a control character in a string must be escaped")
-            default: index += 1
+            case nil: throw wrong(bytes, "a string does not end")
+            default: throw wrong(bytes, "a control character in a string must be escaped")
             }
         }
-        throw wrong(bytes, "a string does not end")
+    }
+
+    /// Moves past what stands in a string for itself.
+    private mutating func skipPlain(_ bytes: RawSpan) {
+        var place = index
+        while place < bytes.byteCount {
+            let byte = bytes.byte(place)
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
+            place &+= 1
+        }
+        index = place
     }
 
     /// An escape at `index`, which is at its backslash.

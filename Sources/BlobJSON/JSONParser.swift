@@ -211,7 +211,7 @@ struct MemberNames {
     /// Notes a name; false when one of `members`, which are those noted before, has it.
     mutating func insert(_ name: String, besides members: [JSONMember]) -> Bool {
         guard members.count >= Self.comparedCountMax else {
-            return !members.contains { $0.name.utf8.elementsEqual(name.utf8) }
+            return !members.contains { $0.isNamed(name) }
         }
         if hashed.isEmpty {
             for member in members { hashed.insert(Array(member.name.utf8)) }

@@ -28,9 +28,12 @@ public struct JSONMember: Sendable, Hashable {
         self.value = value
     }
 
+    /// Whether it has that name, by bytes.
+    func isNamed(_ name: String) -> Bool { self.name.hasBytes(of: name) }
+
     /// By the bytes of the name: String takes texts for equal whose bytes are not.
     public static func == (left: JSONMember, right: JSONMember) -> Bool {
-        left.name.utf8.elementsEqual(right.name.utf8) && left.value == right.value
+        left.isNamed(right.name) && left.value == right.value
     }
 
     /// Feeds the bytes of the name, and the value.
@@ -61,7 +64,7 @@ extension JSONValue {
     /// member after another.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
-        return members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
+        return members.first { $0.isNamed(name) }?.value
     }
 }
 
@@ -72,7 +75,7 @@ extension JSONValue: Hashable {
         case (.null, .null): true
         case (.bool(let left), .bool(let right)): left == right
         case (.number(let left), .number(let right)): left == right
-        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.string(let left), .string(let right)): left.hasBytes(of: right)
         case (.array(let left), .array(let right)): left == right
         case (.object(let left), .object(let right)): left == right
         default: false
@@ -97,5 +100,12 @@ extension JSONValue: Hashable {
             hasher.combine(6)
             hasher.combine(members)
         }
+    }
+}
+
+extension String {
+    /// Whether another text has the same bytes. Most that differ, differ in length.
+    func hasBytes(of other: String) -> Bool {
+        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
     }
 }

@@ -48,6 +48,6 @@ private struct MemberPlaces {
 
     subscript(_ name: String) -> Int? {
         guard hashed.isEmpty else { return hashed[Array(name.utf8)] }
-        return members.firstIndex { $0.name.utf8.elementsEqual(name.utf8) }
+        return members.firstIndex { $0.isNamed(name) }
     }
 }

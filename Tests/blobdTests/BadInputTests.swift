@@ -439,13 +439,11 @@ import Testing
         }
     }
 
-    @Test("A record that is too large for all it says")
-    func record() throws {
+    @Test("All that a document may say fits a record")
+    func largest() throws {
         let daemon = try prepared()
         for dialect in TestDialect.allCases {
             let client = try ResourceClient(dialect, daemon)
-            // 32 parts with names of 64 and media types of 255 bytes make 13 KiB; a message, data and
-            // responses make the rest.
             let id = "r-\(dialect)"
             let data = String(repeating: "d", count: 16_000)
             let message = String(repeating: "m", count: 4_096)
@@ -465,7 +463,6 @@ import Testing
                 """
             let made = try client.perform(
                 ResourceCall(.put, "/v1/notifications/\(id)", document))
-            // All that a document may say is less than a record may be.
             #expect(made.status == 201, "\(made.text)")
         }
     }

@@ -69,6 +69,22 @@ import Testing
         #expect(granted() == [2])
     }
 
+    @Test("One with several files counts for several, and for no more than there may be")
+    func several() {
+        let memory = BodyMemory(byteCountMax: 100, bodyCountMax: 20)
+        var first = memory.reserve(1, bodyCount: 16, for: address(1))
+        #expect(first != nil)
+        #expect(memory.reserve(1, bodyCount: 16, for: address(2)) == nil)
+        #expect(memory.reserve(1, for: address(3)) == nil)
+        first = nil
+        #expect(granted() == [2, 3])
+        var all = memory.reserve(1, bodyCount: 50, for: address(4))
+        #expect(all != nil)
+        #expect(memory.reserve(1, for: address(5)) == nil)
+        all = nil
+        #expect(granted() == [5])
+    }
+
     @Test("A wish for more than there is gets all there is")
     func tooMuch() {
         let memory = BodyMemory(byteCountMax: 100, bodyCountMax: 10)

@@ -241,6 +241,27 @@ import Testing
         #expect(try daemon.statistic("notifications") == 0)
     }
 
+    @Test("Long changes wait for each other, and nobody else waits for all of them")
+    func longChangesAtOnce() throws {
+        let clients = try (0..<4).map { _ in try daemon.connect() }
+        for index in 0..<600 {
+            #expect(try put("n\(index)", #"{"owner":"u","group":"g"}"#).status == 201)
+        }
+        for (index, client) in clients.enumerated() {
+            client.sendRequest(
+                "PATCH", "/v1/users/u/notifications?group=g", Self.json,
+                body: Array(#"{"display_ttl":\#(index + 1)}"#.utf8))
+        }
+        #expect(try put("other", "{}").status == 201)
+        for client in clients {
+            #expect(try client.answer().text == #"{"matched":600,"changed":600}"#)
+        }
+        // One came last, for all of them.
+        let pages = try client.request("GET", "/v1/users/u/notifications?limit=1000")
+        let counts = (1...4).map { pages.text.ranges(of: #""display_ttl":\#($0),"#).count }
+        #expect(counts.max() == 600 && counts.reduce(0, +) == 600, "\(counts)")
+    }
+
     @Test("The envelope names the notification and says nothing of its payload")
     func envelope() throws {
         _ = try put("e", #"{"message":"Hello","rich_type":"img"}"#)

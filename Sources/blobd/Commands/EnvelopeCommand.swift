@@ -18,7 +18,7 @@ struct EnvelopeCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
     var id: String
 
-    @Option(help: ArgumentHelp("Whose push service: apns, fcm or wns.", valueName: "name"))
+    @Option(help: ArgumentHelp("Whose push service.", valueName: "name"))
     var platform: EnvelopePlatform
 
     @Option(

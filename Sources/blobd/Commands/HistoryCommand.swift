@@ -36,7 +36,7 @@ struct HistoryCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only with this state: none, activated, dismissed or snoozed.", valueName: "state"))
+            "Only with this state.", valueName: "state"))
     var state: NotificationRecord.ActionState?
 
     @Option(help: ArgumentHelp("Only of this group.", valueName: "name"))

@@ -17,7 +17,7 @@ struct MarkCommand: ParsableCommand {
 
               blobd mark 42 --read --device phone
               blobd mark 42 --state dismissed --if-revision 17
-              blobd mark 42 --action yes --key 5f1c      # a button; the key makes it count once
+              blobd mark 42 --action yes --key 5f1c    # the key makes it count once
               blobd mark 42 --action dismiss
               blobd mark --owner ann --group weekend --read
             """)
@@ -38,7 +38,7 @@ struct MarkCommand: ParsableCommand {
     var unread = false
 
     @Option(
-        help: ArgumentHelp("none, activated, dismissed or snoozed.", valueName: "state"))
+        help: ArgumentHelp("What its user did with it.", valueName: "state"))
     var state: NotificationRecord.ActionState?
 
     @Option(

@@ -14,14 +14,14 @@ struct PublishCommand: ParsableCommand {
             All of it is stored at once, or nothing. It takes the place of everything that a \
             notification of that id was. Without an id the daemon chooses one.
 
-              blobd publish 42 --owner ann --message 'Look who is here' --part payload=photo.jpg
-              blobd publish --owner ann --message 'Dinner?' --category invitation --group weekend
-              blobd publish 43 --part payload=sha256:3ea3741a… --part sound=chime.bin:audio/wav
-              blobd publish 44 --owner ann --actions '[{"identifier":"yes","title":"Yes"}]'
+              blobd publish 42 --owner ann --message 'Hi' --part payload=photo.jpg
+              blobd publish --owner ann --message 'Dinner?' --category invitation
+              blobd publish 43 --part payload=sha256:3ea3741a… --part sound=chime.wav
+              blobd publish 44 --actions '[{"identifier":"yes","title":"Yes"}]'
               blobd publish --batch campaign.jsonl    # one JSON document a line
 
-            A part's file may be followed by a colon and its media type; a part that the daemon has \
-            already is named by its digest.
+            A part's file may be followed by a colon and its media type, as in \
+            picture=photo:image/webp; a part that the daemon has already is named by its digest.
             """)
 
     @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
@@ -42,7 +42,7 @@ struct PublishCommand: ParsableCommand {
     @Option(help: ArgumentHelp("What it belongs to.", valueName: "name"))
     var group: String?
 
-    @Option(help: ArgumentHelp("How urgent it is: high or low.", valueName: "priority"))
+    @Option(help: ArgumentHelp("How urgent it is.", valueName: "priority"))
     var priority: NotificationRecord.Priority?
 
     @Option(help: ArgumentHelp("How long to show it: 30s, 5m.", valueName: "time"))

@@ -109,6 +109,21 @@ import Testing
         #expect(errors.utf8.count == 8 + 32 + 1)
     }
 
+    @Test func aFeedGoesOnOverARestart() async throws {
+        let folder = try TemporaryFolder()
+        let client = BlobClient(socketPath: folder.path("s"))
+        let feed = client.changes(of: "ann")
+        var changes = feed.makeAsyncIterator()
+        for id in ["1", "2"] {
+            let daemon = try CommandDaemon(in: folder)
+            try await client.publish(NotificationUpload(id: id, owner: "ann"))
+            let change = try await changes.next()
+            #expect(change?.id == id)
+            #expect(change?.kind == .published)
+            withExtendedLifetime(daemon) {}
+        }
+    }
+
     @Test func batchesTellWhichLinesWereRefused() throws {
         let daemon = try CommandDaemon()
         let file = try daemon.folder.write(

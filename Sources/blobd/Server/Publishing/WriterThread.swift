@@ -1,4 +1,3 @@
-import BlobProtocol
 import BlobStore
 import CLinux
 import Glibc
@@ -8,93 +7,6 @@ import Synchronization
 /// The one thread that changes the store: it takes everything that waits into one batch, commits it
 /// with one sync, tells everyone, and between batches removes what has expired.
 final class WriterThread: Sendable {
-    /// Changes, and who waits for them. Two arrays, so that the store is given the first as it is.
-    private struct Batch {
-        var changes: [Change] = []
-        /// Whoever waits, for the next change each or for an answer to a question.
-        var waiters: [Waiter] = []
-
-        struct Waiter {
-            let connection: ConnectionAddress
-            let wish: Wish
-            /// Kept until the change is done.
-            let reservation: BodyReservation?
-        }
-
-        /// What a waiter waits for.
-        enum Wish {
-            /// The next change.
-            case change
-            /// As many changes as there are lines that are not refused.
-            case lines([Line])
-            /// An answer to the question whether the store can commit.
-            case check
-
-            struct Line {
-                let id: String?
-                /// What is wrong with it; nil: it is a change.
-                let refused: ProtocolError?
-            }
-
-            var changeCount: Int {
-                switch self {
-                case .change: 1
-                case .lines(let lines): lines.count { $0.refused == nil }
-                case .check: 0
-                }
-            }
-        }
-
-        /// Adds what is asked for. Long changes are not among it.
-        mutating func append(_ change: PendingChange) {
-            let wish: Wish
-            switch change.operation {
-            case .apply(let change):
-                changes.append(change)
-                wish = .change
-            case .applyAll(let lines):
-                wish = .lines(
-                    lines.map { line in
-                        switch line.content {
-                        case .change(let change):
-                            changes.append(change)
-                            return Wish.Line(id: line.id, refused: nil)
-                        case .refused(let error):
-                            return Wish.Line(id: line.id, refused: error)
-                        }
-                    })
-            case .checkWritable, .long: wish = .check
-            }
-            waiters.append(
-                Waiter(
-                    connection: change.connection, wish: wish, reservation: change.reservation))
-        }
-
-        /// Takes the first ones, with `countMax` changes or questions, or a few more where the last
-        /// has several.
-        mutating func take(_ countMax: Int) -> Batch {
-            var taken = Batch()
-            var changeCount = 0
-            var waiterCount = 0
-            var count = 0
-            while waiterCount < waiters.count, count < countMax {
-                let wished = waiters[waiterCount].wish.changeCount
-                changeCount += wished
-                count += max(1, wished)
-                waiterCount += 1
-            }
-            guard waiterCount < waiters.count else {
-                swap(&taken, &self)
-                return taken
-            }
-            taken.waiters = Array(waiters.prefix(waiterCount))
-            taken.changes = Array(changes.prefix(changeCount))
-            waiters.removeFirst(waiterCount)
-            changes.removeFirst(changeCount)
-            return taken
-        }
-    }
-
     /// A long change, and who waits for it.
     private struct Undertaking {
         var change: LongChange
@@ -104,7 +16,7 @@ final class WriterThread: Sendable {
     }
 
     private struct State {
-        var waiting = Batch()
+        var waiting = ChangeBatch()
         var undertakings: [Undertaking] = []
         var isClosed = false
     }
@@ -194,17 +106,18 @@ final class WriterThread: Sendable {
                 } else if isClosed {
                     return
                 }
-                advance()
+                let hasAdvanced = advance()
                 let now = Instant.now
                 if now >= nextSweep { keep(asOf: now) }
-                if batch.waiters.isEmpty, undertaking == nil {
+                // Behind a long change that is done another may be in line.
+                if batch.waiters.isEmpty, !hasAdvanced {
                     let pause = max(0, nextSweep.milliseconds(since: now) + 1)
                     writer.signal.wait(milliseconds: pause)
                 }
             }
         }
 
-        private mutating func take() -> (batch: Batch, isClosed: Bool) {
+        private mutating func take() -> (batch: ChangeBatch, isClosed: Bool) {
             writer.state.withLock { state in
                 if undertaking == nil, !state.undertakings.isEmpty {
                     undertaking = state.undertakings.removeFirst()
@@ -214,11 +127,14 @@ final class WriterThread: Sendable {
         }
 
         /// Does one step of the long change, so that nobody else waits longer than that takes.
-        private mutating func advance() {
-            guard var current = undertaking else { return }
+        ///
+        /// - Returns: whether there was one.
+        private mutating func advance() -> Bool {
+            guard var current = undertaking else { return false }
             if let failure {
                 undertaking = nil
-                return current.connection.post(.changed(.failed(failure)))
+                current.connection.post(.changed(.failed(failure)))
+                return true
             }
             do throws(StoreError) {
                 let isDone = try writer.store.advance(&current.change, asOf: .now)
@@ -230,9 +146,10 @@ final class WriterThread: Sendable {
                 if case .outcomeUnknown = error { fail(error) }
                 current.connection.post(.changed(.failed(error)))
             }
+            return true
         }
 
-        private mutating func answer(_ batch: Batch) {
+        private mutating func answer(_ batch: ChangeBatch) {
             if let failure { return tell(batch) { _ in .failed(failure) } }
             var outcomes: [Outcome] = []
             if !batch.changes.isEmpty {
@@ -275,7 +192,9 @@ final class WriterThread: Sendable {
         /// the first answer would take the processor from this thread, and find one at a time.
         ///
         /// - Parameter result: is asked for each wish, in their order.
-        private func tell(_ batch: Batch, _ result: (_ wish: Batch.Wish) -> ChangeResult) {
+        private func tell(
+            _ batch: ChangeBatch, _ result: (_ wish: ChangeBatch.Wish) -> ChangeResult
+        ) {
             var asleep: [WorkerInbox] = []
             for waiter in batch.waiters {
                 if waiter.connection.leave(.changed(result(waiter.wish))) {

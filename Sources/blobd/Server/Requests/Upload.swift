@@ -180,6 +180,6 @@ final class Upload {
     /// The error for a body over the limit.
     static func tooLarge(limit: Int) -> ProtocolError {
         ProtocolError(
-            .payloadTooLarge, "the payload is larger than \(limit) bytes", limit: limit)
+            .payloadTooLarge, "the body is larger than \(limit) bytes", limit: limit)
     }
 }

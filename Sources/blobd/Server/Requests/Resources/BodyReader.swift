@@ -77,15 +77,14 @@ struct BodyReader: Sendable {
             throw .wire(ProtocolError(.internalError, "the body is not multipart"))
         }
         let document: NotificationDocument
-        var draft: NotificationDraft
         do throws(ProtocolError) {
             guard let bytes = received.document else {
                 throw ProtocolError(.badMultipart, "there is no field notification")
             }
             document = try NotificationDocument(parsing: bytes.span.bytes, id: id)
-            draft = try self.draft(document, plan, asOf: .now)
-            // Before the files are compressed.
+            // What can be refused is refused before the files are compressed.
             try document.checkFiles(received.files.map(\.name))
+            _ = try draft(document, plan, asOf: .now)
         } catch {
             throw .wire(error)
         }
@@ -101,11 +100,13 @@ struct BodyReader: Sendable {
             }
         }
         do throws(ProtocolError) {
+            // Its life begins now that it is complete.
+            var draft = try draft(document, plan, asOf: .now)
             draft.parts = try document.draftParts(files)
+            return .apply(.publishNotification(draft))
         } catch {
             throw .wire(error)
         }
-        return .apply(.publishNotification(draft))
     }
 
     // MARK: - Batches

@@ -1,0 +1,89 @@
+import BlobProtocol
+import BlobStore
+
+/// Changes, and who waits for them. Two arrays, so that the store is given the first as it is.
+struct ChangeBatch {
+    var changes: [Change] = []
+    /// Whoever waits, for the next change each or for an answer to a question.
+    var waiters: [Waiter] = []
+
+    struct Waiter {
+        let connection: ConnectionAddress
+        let wish: Wish
+        /// Kept until the change is done.
+        let reservation: BodyReservation?
+    }
+
+    /// What a waiter waits for.
+    enum Wish {
+        /// The next change.
+        case change
+        /// As many changes as there are lines that are not refused.
+        case lines([Line])
+        /// An answer to the question whether the store can commit.
+        case check
+
+        struct Line {
+            let id: String?
+            /// What is wrong with it; nil: it is a change.
+            let refused: ProtocolError?
+        }
+
+        var changeCount: Int {
+            switch self {
+            case .change: 1
+            case .lines(let lines): lines.count { $0.refused == nil }
+            case .check: 0
+            }
+        }
+    }
+
+    /// Adds what is asked for. Long changes are not among it.
+    mutating func append(_ change: PendingChange) {
+        let wish: Wish
+        switch change.operation {
+        case .apply(let change):
+            changes.append(change)
+            wish = .change
+        case .applyAll(let lines):
+            wish = .lines(
+                lines.map { line in
+                    switch line.content {
+                    case .change(let change):
+                        changes.append(change)
+                        return Wish.Line(id: line.id, refused: nil)
+                    case .refused(let error):
+                        return Wish.Line(id: line.id, refused: error)
+                    }
+                })
+        case .checkWritable, .long: wish = .check
+        }
+        waiters.append(
+            Waiter(
+                connection: change.connection, wish: wish, reservation: change.reservation))
+    }
+
+    /// Takes the first ones, with `countMax` changes or questions, or a few more where the last
+    /// has several.
+    mutating func take(_ countMax: Int) -> ChangeBatch {
+        var taken = ChangeBatch()
+        var changeCount = 0
+        var waiterCount = 0
+        var count = 0
+        while waiterCount < waiters.count, count < countMax {
+            let wished = waiters[waiterCount].wish.changeCount
+            changeCount += wished
+            count += max(1, wished)
+            waiterCount += 1
+        }
+        guard waiterCount < waiters.count else {
+            swap(&taken, &self)
+            return taken
+        }
+        taken.waiters = Array(waiters.prefix(waiterCount))
+        taken.changes = Array(changes.prefix(changeCount))
+        waiters.removeFirst(waiterCount)
+        changes.removeFirst(changeCount)
+        return taken
+    }
+}
