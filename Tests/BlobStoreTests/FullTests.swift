@@ -30,6 +30,62 @@ import Testing
         try fillAndEmpty(store, byteCount, hasOwners: hasOwners)
     }
 
+    /// Removals are remembered, which takes room, and those of many owners touch many pages.
+    @Test(
+        "What has expired goes from a full store, though its owners must hear of it",
+        .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"),
+        arguments: [8, 240])
+    func owners(ownerByteCount: Int) throws {
+        // A disk in memory: there are many commits.
+        let disk = try SmallDisk(byteCount: 32 << 20)
+        var options = BlobStore.Options()
+        options.mapByteCountMax = 4 << 20
+        let store = try BlobStore.open(at: disk.path + "/data", options: options)
+        func change(_ index: Int) -> Change {
+            var draft = NotificationDraft(id: "\(index)", expiry: .at(noon.adding(seconds: 10)))
+            let name = "\(index * 7_919 % 100_003)"
+            draft.owner =
+                name + String(repeating: "-", count: max(0, ownerByteCount - name.utf8.count))
+            return .publishNotification(draft)
+        }
+        var count = 0
+        while true {
+            let outcomes = try store.apply((count..<count + 64).map { change($0) }, asOf: noon)
+            count += outcomes.count { $0.isDone }
+            if let error = outcomes.lazy.compactMap({ $0.error }).first {
+                #expect(error.isFull)
+                break
+            }
+            try #require(count < 100_000)
+        }
+        #expect(count > 500)
+        // One by one, and many together.
+        let removed = count / 8
+        for index in 0..<20 {
+            let outcome = try store.apply(.delete(id: "\(index)"))
+            #expect(outcome.isDone, "\(outcome)")
+        }
+        let outcomes = try store.apply(
+            (20..<removed).map { .delete(id: "\($0)") }, asOf: noon)
+        #expect(outcomes.allSatisfy { $0.isDone })
+        let later = noon.adding(seconds: 10)
+        var expired = removed
+        while expired < count {
+            let result = try store.sweepExpired(asOf: later, limit: 4_096)
+            expired += result.expired
+            try #require(result.expired > 0)
+        }
+        let counters = try store.counters()
+        #expect(counters.notifications == 0)
+        let report = try store.verify()
+        #expect(report.problems == [])
+        // What is remembered goes in its time.
+        let end = later.adding(seconds: 31 * 86_400)
+        while try store.sweepExpired(asOf: end, limit: 4_096).more {}
+        let again = try store.apply(change(count), asOf: noon)
+        #expect(again.isDone)
+    }
+
     private func fillAndEmpty(
         _ store: BlobStore, _ byteCount: Int, hasOwners: Bool
     ) throws {

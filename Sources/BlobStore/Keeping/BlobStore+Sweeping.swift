@@ -55,7 +55,7 @@ extension BlobStore {
                 return try body(count)
             } catch {
                 guard case .full = error, count > 1 else { throw error }
-                count = max(1, count / 16)
+                count = max(1, count / 4)
             }
         }
     }

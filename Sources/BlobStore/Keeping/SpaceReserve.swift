@@ -150,6 +150,16 @@ final class SpaceReserve: Sendable {
         }
     }
 
+    /// Whether half of what is kept back for deletes is left, at the end of the file or in pages
+    /// that are free in it. What deletes leave behind, so that owners hear of them, may use the
+    /// other half only. Costs a `mdb_stat` a table, so ask when there is no room.
+    var hasHalfOfReserve: Bool {
+        let available = Disk(environment.dataDescriptor)?.availableByteCount ?? 0
+        let end = min(byteCountMax, fileByteCount + available)
+        let free = (try? environment.freeByteCount(tables)) ?? 0
+        return end - environment.usedByteCount + free >= StoreLimits.reserveByteCount / 2
+    }
+
     /// LMDB may number pages at the end that it never writes; the file is made to cover them, so
     /// that a file shorter than its last page is always one that was cut.
     func coverLastPage() {

@@ -39,15 +39,18 @@ extension BlobStore {
         growth: Int, asOf now: Timestamp, isPublishing: Bool,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
+        var remembersRemovals = true
         if isPublishing {
             if try space.prepare(growth: growth) == .inFreePages { try ripenFreePages(asOf: now) }
         } else {
             // Deletes go on without room, too: on the reserve. Where there is some they get theirs
             // beforehand as well, so that the file covers its last page at the very moment of the
             // commit.
-            _ = try? space.prepare(growth: growth)
+            let room = try? space.prepare(growth: growth)
+            remembersRemovals = room != nil || space.hasHalfOfReserve
         }
         var transaction = try ChangeTransaction(self, asOf: now)
+        transaction.remembersRemovals = remembersRemovals
         let result = try body(&transaction)
         // What changed nothing costs no sync: a delete of what is not there, a refused publish.
         guard transaction.isDirty else { return result }

@@ -49,15 +49,20 @@ extension ChangeTransaction {
     ) throws(StoreError) {
         guard let owner = record.owner else { return }
         try removePlaces(of: record, owner)
-        let end = endOfRetention
+        touch(owner)
         let revision = counters.revision
+        guard remembersRemovals else {
+            // As if the tombstone had been there, and were forgotten already.
+            counters.horizon = revision
+            return
+        }
+        let end = endOfRetention
         try put(
             SequenceEntry(kind, id: record.id, device: device, end: end), owner, revision)
         let finder = IndexKeys.finder(owner, id: record.id)
         try set(finder, to: FinderEntry(revision: revision).bytes(key: finder))
         try set(IndexKeys.tombstoneEnd(end, owner, revision), to: [])
         counters.tombstones += 1
-        touch(owner)
     }
 
     /// A tombstone is not needed any more. Nobody is woken: who waits has read it.

@@ -11,6 +11,10 @@ struct ChangeTransaction: ~Copyable {
     let now: Timestamp
     /// How long tombstones and account marks are kept.
     let retentionMilliseconds: Int64
+    /// Whether a notification that leaves its owner leaves a tombstone. False where a full store has
+    /// no room for more of them: everyone who follows a feed must then read the history anew, which
+    /// is better than a store that nothing can be removed from.
+    var remembersRemovals = true
     /// Owners whose feeds have changed, most of them once.
     var touchedOwners: [String] = []
 
