@@ -90,8 +90,8 @@ import BlobProtocol
                 frame.compose(into: &bytes)
                 let parsed = try? RequestFrame.parse(bytes.span.bytes)
                 let isKnown = Opcode(rawValue: opcode) != nil
-                let isPutOrGet = [3, 4, 5].contains(opcode) && bit < 3
-                #expect((parsed != nil) == (!isKnown || isPutOrGet))
+                let hasFlags = [3, 4, 5, 10].contains(opcode) && bit < 3
+                #expect((parsed != nil) == (!isKnown || hasFlags))
             }
         }
     }

@@ -27,8 +27,8 @@ func protocolDocument() throws -> String {
     @Test("The document has the transcripts it should have")
     func present() throws {
         let transcripts = try Transcript.all(in: protocolDocument())
-        #expect(transcripts.count == 6)
-        #expect(transcripts.map(\.exchanges.count).reduce(0, +) == 27)
+        #expect(transcripts.count == 7)
+        #expect(transcripts.map(\.exchanges.count).reduce(0, +) == 32)
     }
 
     @Test("Each binary request parses, and composes to the same bytes")

@@ -37,9 +37,6 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
     /// As many wait as may.
     case tooManyWatchers(limit: Int)
 
-    /// For what is declared and not built yet.
-    static var notBuilt: StoreError { .io(operation: "what is not built yet", errno: 38) }
-
     /// What went wrong, in words for a person.
     public var description: String {
         switch self {

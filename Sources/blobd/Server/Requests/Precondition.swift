@@ -1,11 +1,12 @@
 import BlobProtocol
 import BlobStore
 
-/// `If-Match` and `If-None-Match` of a request that changes something (RFC 9110, section 13).
+/// `If-Match` and `If-None-Match` of a request that changes a payload (RFC 9110, section 13), whose
+/// tags are digests. Those of whole notifications are revisions, which the store judges (`Condition`).
 ///
 /// They are checked before the body is read, and again when it is complete. Two publishers who do
 /// this at the same moment can still both pass: the store changes one after the other and knows no
-/// conditions.
+/// conditions on payloads.
 struct Precondition: Sendable {
     private var ifMatch: [[UInt8]] = []
     private var ifNoneMatch: [[UInt8]] = []
