@@ -169,7 +169,7 @@ private final class Daemons: Sendable {
             FeedSubscription(owner: owner, since: "0", limit: 100, stop: stop) {
                 () throws(ClientError) in
                 let next = self.waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-                guard let next else { throw .closed("because no daemon is left") }
+                guard let next else { throw .protocolViolation("no daemon is left") }
                 return try BlobConnection.adopt(next.clientDescriptor, stop: stop)
             }
         }
