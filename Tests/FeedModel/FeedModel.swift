@@ -47,6 +47,7 @@ public struct FeedModel {
     /// By owner: the mark of a deleted account, and until when it is kept.
     var marks: [String: (revision: UInt64, end: Timestamp)] = [:]
     var revision: UInt64 = 0
+    /// The model's time.
     public internal(set) var now = Timestamp(milliseconds: 1_800_000_000_000)
     var generator: FeedNoise
     /// Called with the revision of changes that are on disk.
@@ -99,6 +100,7 @@ public struct FeedModel {
 
 /// What the store does that the model does not expect, in words.
 public struct FeedModelError: Error, CustomStringConvertible {
+    /// What it did, and what was expected.
     public let description: String
     init(_ description: String) { self.description = description }
 }
@@ -112,7 +114,10 @@ func expect(
 /// Random numbers that a seed repeats (SplitMix64).
 public struct FeedNoise: RandomNumberGenerator {
     private var state: UInt64
+    /// The numbers of a seed.
     public init(seed: UInt64) { state = seed }
+
+    /// The next number.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var word = state

@@ -2,6 +2,7 @@ public import BlobStore
 
 /// The model, the store and four devices for each owner, each at its own pace.
 public struct FeedPlay {
+    /// What should be.
     public internal(set) var model: FeedModel
     private var devices: [FeedDevice]
     private var noise: FeedNoise
