@@ -19,7 +19,7 @@ struct AccountMark: Equatable {
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
         guard value.byteCount == Self.byteCount,
             value.integer(at: Self.checkedByteCount, as: UInt32.self)
-                == Self.checksum(key: key, value.extracting(first: Self.checkedByteCount))
+                == Checksum(key: key, value.extracting(first: Self.checkedByteCount)).value
         else { throw .corrupt("an account mark") }
         revision = value.integer(at: 0)
         end = Timestamp(milliseconds: value.integer(at: 8))
@@ -30,14 +30,8 @@ struct AccountMark: Equatable {
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(revision)
         bytes.appendLittleEndian(end.milliseconds)
-        bytes.appendLittleEndian(Self.checksum(key: key.span.bytes, bytes.span.bytes))
+        bytes.appendLittleEndian(Checksum(key: key.span.bytes, bytes.span.bytes).value)
         bytes.appendLittleEndian(UInt32(0))
         return bytes
-    }
-
-    private static func checksum(key: RawSpan, _ bytes: RawSpan) -> UInt32 {
-        var checksum = Checksum(key)
-        checksum.update(bytes)
-        return checksum.value
     }
 }

@@ -73,8 +73,6 @@ struct BlobEntry: Equatable {
 
     private static func checksum(_ digest: Digest, _ bytes: RawSpan) -> UInt32 {
         let key = digest.rawWords
-        var checksum = Checksum(key.span.bytes)
-        checksum.update(bytes)
-        return checksum.value
+        return Checksum(key: key.span.bytes, bytes).value
     }
 }

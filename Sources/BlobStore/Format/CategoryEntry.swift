@@ -25,8 +25,6 @@ enum CategoryEntry {
     }
 
     private static func checksum(key: RawSpan, value: RawSpan) -> UInt32 {
-        var checksum = Checksum(key)
-        checksum.update(value.extracting(checkedFrom..<value.byteCount))
-        return checksum.value
+        Checksum(key: key, value.extracting(checkedFrom..<value.byteCount)).value
     }
 }

@@ -10,6 +10,13 @@ struct Checksum: Equatable {
     /// The checksum of `bytes`.
     init(_ bytes: RawSpan) { update(bytes) }
 
+    /// The checksum of a key and the bytes that are kept under it, so that what stands in another's
+    /// place does not pass.
+    init(key: RawSpan, _ bytes: RawSpan) {
+        update(key)
+        update(bytes)
+    }
+
     /// Continues with `bytes`.
     @inline(__always)
     mutating func update(_ bytes: RawSpan) {

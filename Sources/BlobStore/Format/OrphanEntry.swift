@@ -55,8 +55,6 @@ struct OrphanEntry: Equatable {
 
     private static func checksum(_ number: UInt64, _ bytes: RawSpan) -> UInt32 {
         let key = Keys.orphan(number)
-        var checksum = Checksum(key.span.bytes)
-        checksum.update(bytes)
-        return checksum.value
+        return Checksum(key: key.span.bytes, bytes).value
     }
 }

@@ -18,7 +18,7 @@ extension Snapshot {
         ] {
             let entry = try sequenceEntry(owner, number)
             guard let entry, entry.kind == .live, entry.places.contains(place),
-                isSame(entry.id, record.id)
+                entry.id.isSame(as: record.id)
             else {
                 report.add(
                     "notification \(record.id) has no place \(number) in the \(name) of \(owner)")
@@ -134,7 +134,7 @@ extension Snapshot {
         _ entry: SequenceEntry, of owner: String, at number: UInt64,
         _ report: inout VerifyReport
     ) throws(StoreError) {
-        guard let record = try storedRecord(entry.id), isSame(record.owner, owner),
+        guard let record = try storedRecord(entry.id), record.owner.isSame(as: owner),
             !entry.places.contains(.feed) || record.revision == number,
             !entry.places.contains(.history) || record.sequence == number
         else {
@@ -147,7 +147,7 @@ extension Snapshot {
         tombstone entry: SequenceEntry, of owner: String, at revision: UInt64,
         _ report: inout VerifyReport
     ) throws(StoreError) {
-        if let record = try storedRecord(entry.id), isSame(record.owner, owner) {
+        if let record = try storedRecord(entry.id), record.owner.isSame(as: owner) {
             report.add("notification \(entry.id) of \(owner) is there and has a tombstone")
         }
         let key = IndexKeys.finder(owner, id: entry.id)
@@ -169,7 +169,7 @@ extension Snapshot {
         of group: String, _ owner: String, _ sequence: UInt64, _ report: inout VerifyReport
     ) throws(StoreError) {
         guard let entry = try sequenceEntry(owner, sequence), entry.places.contains(.history),
-            let record = try storedRecord(entry.id), isSame(record.details.group, group)
+            let record = try storedRecord(entry.id), record.details.group.isSame(as: group)
         else {
             report.add("member \(sequence) of the group \(group) of \(owner) is none")
             return
@@ -201,10 +201,5 @@ extension Snapshot {
     @_lifetime(borrow self)
     private borrowing func indexValue(_ key: [UInt8]) throws(StoreError) -> RawSpan? {
         try transaction.view.get(key.span.bytes, in: store.tables.index)
-    }
-
-    /// By bytes: Swift takes texts for equal whose bytes are not.
-    private borrowing func isSame(_ left: String?, _ right: String) -> Bool {
-        left?.utf8.elementsEqual(right.utf8) == true
     }
 }

@@ -78,9 +78,7 @@ enum Chunk {
         _ checksum: UInt32, of blob: BlobReference, at index: Int, bytes: RawSpan
     ) throws(StoreError) {
         let key = Keys.chunk(blob.number, index)
-        var computed = Checksum(key.bytes)
-        computed.update(bytes)
-        guard computed.value == checksum else {
+        guard Checksum(key: key.bytes, bytes).value == checksum else {
             throw .corrupt("chunk \(index) of \(blob.digest) does not match its checksum")
         }
     }

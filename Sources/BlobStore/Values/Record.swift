@@ -34,9 +34,7 @@ public struct Part: Sendable, Hashable {
     /// Which blob it is, and how that is stored.
     public var blob: BlobReference
 
-    func isNamed(_ name: String) -> Bool {
-        self.name.utf8.span.bytes.isEqual(to: name.utf8.span.bytes)
-    }
+    func isNamed(_ name: String) -> Bool { self.name.isSame(as: name) }
 
     /// The SHA-256 of its bytes as given.
     public var digest: Digest { blob.digest }

@@ -21,57 +21,59 @@ extension Worker {
         _ next: inout Int, _ count: Int, _ input: inout InputBuffer, _ batch: inout AnswerBatch
     ) {
         batch.reset()
-        var other: Connection?
-        var isForWorker = false
+        var alone = Due.nothing
         do throws(StoreError) {
             let snapshot = try environment.store.makeSnapshot()
             while next < count, gathered.count < DaemonLimits.gatheredConnectionCountMax,
                 !batch.isFull
             {
-                let event = poller.event(next)
-                next += 1
-                let token = ConnectionToken(rawValue: event.token)
-                if token == .worker {
-                    isForWorker = true
-                    break
-                }
-                guard let connection = connection(token), note(event, of: connection) else {
-                    continue
-                }
-                guard gather(connection, in: snapshot, &input, &batch) else {
-                    other = connection
+                let due = takeEvent(&next)
+                if case .nothing = due { continue }
+                guard case .connection(let connection) = due,
+                    gather(connection, in: snapshot, &input, &batch)
+                else {
+                    alone = due
                     break
                 }
                 // Linking takes longer than waking, and the pages of one answer fill a socket.
                 if batch.section.isLinked { break }
             }
-            for one in gathered { send(one, of: batch, in: snapshot) }
+            for one in gathered {
+                var budget = DaemonLimits.turnByteCountMax
+                send(one.answers, of: batch, to: one.connection, in: snapshot, &budget)
+            }
         } catch {
             // No snapshot, so nothing was read: its own turn meets the same, and says so.
-            return serveAlone(&next, &input, &batch)
+            alone = takeEvent(&next)
         }
         finishGathered(&input, &batch)
-        if isForWorker {
+        switch alone {
+        case .messages:
             for message in inbox.takeAll() { take(message, &input, &batch) }
-        } else if let other {
-            takeTurn(other, &input, &batch)
-            settle(other)
+        case .connection(let connection):
+            takeTurn(connection, &input, &batch)
+            settle(connection)
+        case .nothing: break
         }
     }
 
-    /// Serves one event by itself.
-    private func serveAlone(
-        _ next: inout Int, _ input: inout InputBuffer, _ batch: inout AnswerBatch
-    ) {
+    /// What an event is for.
+    private enum Due {
+        case messages
+        case connection(Connection)
+        case nothing
+    }
+
+    /// Takes note of the event `next`.
+    private func takeEvent(_ next: inout Int) -> Due {
         let event = poller.event(next)
         next += 1
         let token = ConnectionToken(rawValue: event.token)
-        if token == .worker {
-            for message in inbox.takeAll() { take(message, &input, &batch) }
-        } else if let connection = connection(token), note(event, of: connection) {
-            takeTurn(connection, &input, &batch)
-            settle(connection)
+        if token == .worker { return .messages }
+        guard let connection = connection(token), note(event, of: connection) else {
+            return .nothing
         }
+        return .connection(connection)
     }
 
     /// Takes note of an event.
@@ -106,13 +108,7 @@ extension Worker {
         read(connection, &input)
         guard !input.isEmpty else { return !connection.hasInputEnded }
         batch.beginSection()
-        var step = RequestHandler.Step.needsInput
-        repeat {
-            var consumed = 0
-            step = handler.next(
-                input.bytes, of: connection, in: snapshot, into: &batch, consumed: &consumed)
-            input.consume(consumed)
-        } while step.isAnswered && !batch.isFull
+        let step = fill(&batch, from: &input, of: connection, in: snapshot)
         if !input.isEmpty {
             connection.rest = input.rest()
             input.consume(input.byteCount)
@@ -120,19 +116,6 @@ extension Worker {
         gathered.append(
             GatheredConnection(connection: connection, answers: batch.section, step: step))
         return true
-    }
-
-    private func send(
-        _ one: GatheredConnection, of batch: borrowing AnswerBatch, in snapshot: borrowing Snapshot
-    ) {
-        guard !one.answers.isEmpty else { return }
-        let connection = one.connection
-        var budget = DaemonLimits.turnByteCountMax
-        connection.deadline.restart(now: now)
-        sender.send(one.answers, of: batch, to: connection, in: snapshot, budget: &budget)
-        if !connection.output.isEmpty, !connection.isBlocked, !connection.isBroken {
-            sender.sendQueued(to: connection, in: snapshot, budget: &budget)
-        }
     }
 
     /// Does what the requests ask for besides their answers.

@@ -117,19 +117,8 @@ extension Worker {
             let snapshot = try environment.store.makeSnapshot()
             repeat {
                 batch.reset()
-                repeat {
-                    var consumed = 0
-                    step = handler.next(
-                        input.bytes, of: connection, in: snapshot, into: &batch,
-                        consumed: &consumed)
-                    input.consume(consumed)
-                } while step.isAnswered && !batch.isFull
-                if !batch.isEmpty { connection.deadline.restart(now: now) }
-                sender.send(
-                    batch.section, of: batch, to: connection, in: snapshot, budget: &budget)
-                if !connection.output.isEmpty, !connection.isBlocked, !connection.isBroken {
-                    sender.sendQueued(to: connection, in: snapshot, budget: &budget)
-                }
+                step = fill(&batch, from: &input, of: connection, in: snapshot)
+                send(batch.section, of: batch, to: connection, in: snapshot, &budget)
             } while step.isAnswered && connection.output.isEmpty && budget > 0
                 && !connection.isBroken
         } catch {
@@ -137,6 +126,36 @@ extension Worker {
             return false
         }
         return follow(step, connection, &batch)
+    }
+
+    /// Adds the answers to the whole requests at the start of the input, as many as the batch takes.
+    ///
+    /// - Returns: what became of the request behind them.
+    func fill(
+        _ batch: inout AnswerBatch, from input: inout InputBuffer, of connection: Connection,
+        in snapshot: borrowing Snapshot
+    ) -> RequestHandler.Step {
+        var step = RequestHandler.Step.needsInput
+        repeat {
+            var consumed = 0
+            step = handler.next(
+                input.bytes, of: connection, in: snapshot, into: &batch, consumed: &consumed)
+            input.consume(consumed)
+        } while step.isAnswered && !batch.isFull
+        return step
+    }
+
+    /// Sends a connection its answers, and of a long one as much as the budget allows.
+    func send(
+        _ answers: AnswerBatch.Section, of batch: borrowing AnswerBatch,
+        to connection: Connection, in snapshot: borrowing Snapshot, _ budget: inout Int
+    ) {
+        guard !answers.isEmpty else { return }
+        connection.deadline.restart(now: now)
+        sender.send(answers, of: batch, to: connection, in: snapshot, budget: &budget)
+        if !connection.output.isEmpty, !connection.isBlocked, !connection.isBroken {
+            sender.sendQueued(to: connection, in: snapshot, budget: &budget)
+        }
     }
 
     /// Does what a request asks for besides an answer.
