@@ -85,6 +85,12 @@ struct BenchCommand: ParsableCommand {
             valueName: "all|sample"))
     var check: CheckText = CheckText(.all)
 
+    @Flag(
+        help:
+            "Store nothing first: an earlier run with these sizes and this seed did, less than two hours ago."
+    )
+    var stored = false
+
     @Option(help: ArgumentHelp("Run on this core.", valueName: "core"))
     var cpu: Int?
 
@@ -158,7 +164,7 @@ struct BenchCommand: ParsableCommand {
         let run = try LoadRun(dialect.dialect, payloads, options)
         var progress = BenchProgress("\(dialect.rawValue), \(sizes)")
         defer { progress.finish() }
-        if options.readPercent > 0 {
+        if options.readPercent > 0, !stored {
             try run.store(
                 progress: progress.isShown
                     ? { progress.update(storing: $0, of: payloads.count) } : nil)
