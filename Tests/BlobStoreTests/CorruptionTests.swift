@@ -42,9 +42,10 @@ import Testing
         var damaged = try Damaged()
         try damaged.load()
         let chunk = StoreLimits.chunkByteCountMax
+        let first = Self.size % chunk
         // In the second chunk: its first byte, one in the middle, its last.
         let start = try #require(
-            damaged.data.firstRange(of: Array(damaged.payloads[0][chunk..<chunk + 32]))
+            damaged.data.firstRange(of: Array(damaged.payloads[0][first..<first + 32]))
         ).lowerBound
         for offset in [start, start + 30_000, start + chunk - 1] {
             let original = damaged.data[offset]
@@ -61,11 +62,11 @@ import Testing
                 }
                 // Not one byte of the chunk, not even one that is right.
                 let inside = try failure {
-                    _ = try store.ownedPayload(for: "a", asOf: noon, range: chunk + 5..<chunk + 6)
+                    _ = try store.ownedPayload(for: "a", asOf: noon, range: first + 5..<first + 6)
                 }
                 #expect(inside.isCorrupt)
-                let before = try store.ownedPayload(for: "a", asOf: noon, range: 0..<chunk)
-                #expect(before == Array(damaged.payloads[0][..<chunk]))
+                let before = try store.ownedPayload(for: "a", asOf: noon, range: 0..<first)
+                #expect(before == Array(damaged.payloads[0][..<first]))
                 let other = try store.ownedPayload(for: "b", asOf: noon)
                 #expect(other == damaged.payloads[1])
                 let report = try store.verify()

@@ -12,9 +12,9 @@ import Testing
 
     static let format = hex(
         """
-        62 6c 6f 62 64 66 6d 74 02 00 00 00 02 00 00 00
+        62 6c 6f 62 64 66 6d 74 03 00 00 00 03 00 00 00
         ef cd ab 89 67 45 23 01 10 32 54 76 98 ba dc fe
-        00 50 5c 18 a3 01 00 00 62 86 86 a1 00 00 00 00
+        00 50 5c 18 a3 01 00 00 d5 7e e9 51 00 00 00 00
         """)
 
     static let counters = hex(
@@ -290,10 +290,10 @@ import Testing
         #expect(Counters.name == "counters")
         #expect(DataFile.name == "data.mdb")
         #expect(DirectoryLock.fileName == "blobd.lock")
-        #expect(FormatRecord.version == 2)
-        #expect(FormatRecord.readableFrom == 2)
+        #expect(FormatRecord.version == 3)
+        #expect(FormatRecord.readableFrom == 3)
         #expect(UpgradeMark.name == "upgrade")
-        #expect(StoreLimits.chunkByteCountMax == 65_516)
+        #expect(StoreLimits.chunkByteCountMax == 65_472)
         #expect(Coding.identity.rawValue == 0)
         #expect(Coding.gzip.rawValue == 1)
         #expect(RecordField.owner.rawValue == 1)

@@ -89,8 +89,8 @@ import Testing
     func newerFormat() throws {
         var format = FormatRecord(
             storeID: StoreID(high: 1, low: 2), createdAt: Timestamp(milliseconds: 3))
-        format.version = 3
-        for readableFrom: UInt32 in [2, 3] {
+        format.version = 4
+        for readableFrom: UInt32 in [3, 4] {
             format.readableFrom = readableFrom
             let folder = TemporaryFolder()
             do { _ = try folder.open().put("a", [1]) }
@@ -98,15 +98,15 @@ import Testing
             let data = try Files.read(folder.path + "/data.mdb")
             let error = try failure { _ = try folder.open() }
             let reason = try #require(error.openReason)
-            #expect(reason.contains("has format version 3"), "\(reason)")
-            if readableFrom == 2 {
+            #expect(reason.contains("has format version 4"), "\(reason)")
+            if readableFrom == 3 {
                 let store = try BlobStore.openReadOnly(at: folder.path)
                 let found = try store.lookUp("a")
                 #expect(found == .found)
                 #expect(store.id == format.storeID)
             } else {
                 let second = try failure { _ = try BlobStore.openReadOnly(at: folder.path) }
-                #expect(second.openReason?.contains("this program reads up to 2") == true)
+                #expect(second.openReason?.contains("this program reads up to 3") == true)
             }
             let left = try Files.read(folder.path + "/data.mdb")
             #expect(left == data)

@@ -5,7 +5,7 @@ import Testing
     @Test(
         "What is published is read back, whatever its size",
         arguments: [
-            0, 1, 127, 65_515, 65_516, 65_517, 131_032, 131_033, 300_000, 17 << 20,
+            0, 1, 127, 4_095, 4_096, 65_471, 65_472, 65_473, 130_944, 130_945, 300_000, 17 << 20,
         ])
     func roundTrip(byteCount: Int) throws {
         let folder = TemporaryFolder()

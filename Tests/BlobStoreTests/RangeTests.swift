@@ -43,11 +43,12 @@ import Testing
         let bytes = generator.bytes(Self.size)
         let blob = try store.put("a", bytes).parts[0].blob
         let chunk = StoreLimits.chunkByteCountMax
-        for offset in [0, 1, chunk - 1, chunk, chunk + 1, 3 * chunk, Self.size - 1] {
+        let first = Self.size - 3 * chunk
+        for offset in [0, 1, first - 1, first, first + 1, first + chunk, Self.size - 1] {
             let lent = try store.withSnapshot { (snapshot) throws(StoreError) in
                 try snapshot.storedBytes(of: blob, from: offset).array
             }
-            let end = min((offset / chunk + 1) * chunk, Self.size)
+            let end = offset < first ? first : first + ((offset - first) / chunk + 1) * chunk
             #expect(lent == Array(bytes[offset..<end]), "\(offset)")
         }
     }

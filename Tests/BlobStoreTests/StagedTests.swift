@@ -14,7 +14,8 @@ import Testing
         #expect(counters.orphanBlobs == 0)
         #expect(counters.orphanBytes == 0)
         #expect(counters.bytesStored == 40_000_000)
-        #expect(counters.nextBlobNumber == 1 + UInt64(record.parts[0].blob.chunkCount))
+        let blob = record.parts[0].blob
+        #expect(counters.nextBlobNumber == blob.number + UInt64(blob.chunkCount))
         let read = try store.ownedPayload(for: "a", asOf: noon)
         #expect(read == bytes)
         // The second time nothing is written ahead.

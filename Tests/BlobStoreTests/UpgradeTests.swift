@@ -89,7 +89,7 @@ import Testing
         #expect(found == .found)
     }
 
-    @Test("From the first commit on, the file is of version 2, and readable from 2")
+    @Test("From the first commit on, the file is of version 3, and readable from 3")
     func formatRecord() throws {
         let folder = try Self.folder()
         do { _ = try folder.open() }
@@ -103,8 +103,8 @@ import Testing
             forKey: formatName.span.bytes, in: tables.meta)
         let format = if let stored { FormatRecord(stored) } else { nil as FormatRecord? }
         let value = try #require(format)
-        #expect(value.version == 2)
-        #expect(value.readableFrom == 2)
+        #expect(value.version == 3)
+        #expect(value.readableFrom == 3)
         let countersName = Array(Counters.name.utf8)
         let counters = try transaction.view.value(
             forKey: countersName.span.bytes, in: tables.meta)
@@ -208,5 +208,66 @@ import Testing
         #expect(error.isFull, "\(error)")
         let store = try folder.open()
         try expectWhole(store, "with room")
+    }
+
+    /// What `version-2.mdb` keeps under `n-number`; its text says how the bytes are made.
+    private static func bytes(_ number: Int) -> [UInt8] {
+        let count = [0, 1, 65_516, 65_517, 131_100][number]
+        return (0..<count).map {
+            UInt8(truncatingIfNeeded: $0 * 131 + number * 7 + ($0 >> 8) * 3)
+        }
+    }
+
+    private func expectVersion2(_ store: BlobStore, _ name: String) throws {
+        for number in 2...4 {
+            let bytes = Self.bytes(number)
+            let whole = try store.ownedPayload(for: "n-\(number)", asOf: noon)
+            #expect(whole == bytes, "\(name): n-\(number)")
+            let range = bytes.count - 70..<bytes.count - 1
+            let end = try store.ownedPayload(for: "n-\(number)", asOf: noon, range: range)
+            #expect(end == Array(bytes[range]), "\(name): n-\(number)")
+        }
+        let report = try store.verify()
+        #expect(report.problems == [], "\(name)")
+        let history = try store.history(of: "user", asOf: noon)
+        #expect(history.records.map(\.id) == ["n-5", "n-4", "n-3", "n-2"], "\(name)")
+    }
+
+    @Test("A store of version 2 keeps its blobs as they are cut, and cuts new ones another way")
+    func version2() throws {
+        let folder = TemporaryFolder()
+        let fixture = Self.fixture.replacing("version-1", with: "version-2")
+        try Files.write(try Files.read(fixture), to: folder.path + "/data.mdb")
+        try expectVersion2(try BlobStore.openReadOnly(at: folder.path), "read only")
+        do {
+            let said = Mutex<[UpgradeProgress]>([])
+            let store = try folder.open {
+                $0.onUpgrade = { progress in said.withLock { $0.append(progress) } }
+            }
+            #expect(said.withLock { $0.map(\.version) } == [2, 2, 2])
+            #expect(said.withLock { $0.map(\.isDone) } == [false, false, true])
+            try expectVersion2(store, "upgraded")
+        }
+        let store = try folder.open { options in
+            options.onUpgrade = { _ in Issue.record("it was upgraded before") }
+        }
+        let old = try #require(try store.record(for: "n-4", asOf: noon)).parts[0].blob
+        #expect(old.layout == .shortLast)
+        #expect(old.chunkCount == 3)
+        // The same bytes again: the blob that is there.
+        let again = try store.put("again", Self.bytes(4)).parts[0].blob
+        #expect(again == old)
+        var other = Self.bytes(4)
+        other[0] ^= 1
+        let new = try store.put("new", other).parts[0].blob
+        #expect(new.layout == .shortFirst)
+        let read = try store.ownedPayload(for: "new", asOf: noon)
+        #expect(read == other)
+        for id in ["n-4", "again", "new"] { try store.delete(id, asOf: noon) }
+        try store.freeAll()
+        let report = try store.verify()
+        #expect(report.problems == [])
+        let bytes = try store.statistics().bytes
+        #expect(bytes == UInt64(65_516 + 65_517))
     }
 }

@@ -63,9 +63,9 @@ import Testing
         try daemon.waitUntil("leases") { $0 == 0 }
     }
 
-    @Test("A short last chunk shares its page with others, and is not lent")
-    mutating func shortTail() throws {
-        let body = random.bytes(65_516 + 1_700)
+    @Test("A short first chunk shares its page with others, and is not lent")
+    mutating func shortFirst() throws {
+        let body = random.bytes(65_472 + 1_700)
         try daemon.put("q", body)
         let client = try daemon.connectBinary()
         client.send(try getFrame("q"))
@@ -84,7 +84,8 @@ import Testing
             try daemon.waitUntil("leases") { $0 == 1 }
         }
         try daemon.waitUntil("leases") { $0 == 0 }
-        #expect(try daemon.statistic("connections") == 1)
+        // Only the one that asks; another that has asked may not have been closed yet.
+        try daemon.waitUntil("connections") { $0 == 1 }
     }
 
     @Test("A daemon that is stopped does not wait for those who do not read")
@@ -101,7 +102,7 @@ import Testing
     @Test("Every size and range comes right, linked or copied, alone or behind others")
     mutating func sizes() throws {
         let daemon = try DaemonProcess(["--workers", "1", "--sendfile-min", "1"])
-        let chunk = 65_516
+        let chunk = 65_472
         var bodies: [[UInt8]] = []
         for size in [
             1, 4_095, 4_096, 16_383, 16_384, chunk - 1, chunk, chunk + 1, chunk + 4_095,

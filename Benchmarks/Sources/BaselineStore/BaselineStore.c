@@ -17,6 +17,9 @@ enum {
     part_media_type_length = 58,
     part_texts = 60,
     chunk_checksum = 4,
+    // What a chunk has in front of its bytes when they are so many or more.
+    long_chunk_prefix = 48,
+    long_chunk_byte_count_min = 4096,
 };
 
 // LMDB's values are only 2-byte aligned, so numbers are copied out.
@@ -99,7 +102,9 @@ int baseline_chunk(
     MDB_val key = {sizeof place, &place};
     int result = mdb_get(transaction, store->chunks, &key, bytes);
     if (result) return result;
-    bytes->mv_data = (uint8_t *)bytes->mv_data + chunk_checksum;
-    bytes->mv_size -= chunk_checksum;
+    size_t prefix = bytes->mv_size < long_chunk_prefix + long_chunk_byte_count_min
+        ? chunk_checksum : long_chunk_prefix;
+    bytes->mv_data = (uint8_t *)bytes->mv_data + prefix;
+    bytes->mv_size -= prefix;
     return 0;
 }

@@ -13,7 +13,7 @@ struct Counters: Equatable {
     var orphanBlobs: UInt64 = 0
     /// As stored.
     var orphanBytes: UInt64 = 0
-    var nextBlobNumber: UInt64 = 1
+    var nextBlobNumber = ChunkLayout.firstShortFirstNumber
     var nextNotificationNumber: UInt64 = 0
     /// The last change's number.
     var revision: UInt64 = 0

@@ -2,10 +2,10 @@
 /// it follows.
 struct FormatRecord: Equatable {
     /// The version this program writes.
-    static let version: UInt32 = 2
-    /// The oldest version whose programs can read what this one writes. One of version 1 would take
-    /// the owners' keys in the index for damaged times.
-    static let readableFrom: UInt32 = 2
+    static let version: UInt32 = 3
+    /// The oldest version whose programs can read what this one writes. An older one would look for
+    /// the short chunk of a blob at its end.
+    static let readableFrom: UInt32 = 3
 
     static let name = "format"
     static let byteCount = 48

@@ -229,8 +229,7 @@ extension ChangeTransaction {
     private mutating func removeChunks(
         of number: UInt64, _ entry: OrphanEntry
     ) throws(StoreError) -> Int {
-        let size = UInt64(StoreLimits.chunkByteCountMax)
-        let count = Int((entry.storedByteCount + size - 1) / size)
+        let count = ChunkLayout(ofBlob: number).count(of: Int(entry.storedByteCount))
         for index in 0..<count {
             let key = Keys.chunk(number, index)
             try transaction.remove(key.bytes, in: tables.chunks)
@@ -248,6 +247,7 @@ extension ChangeTransaction {
         guard try cursor.seek(start.bytes), cursor.key.byteCount == ChunkKey.byteCount,
             UInt64(bigEndian: cursor.key.word(at: 0)) == number
         else { return nil }
-        return (cursor.key.array, max(0, cursor.value.byteCount - Chunk.checksumByteCount))
+        let layout = ChunkLayout(ofBlob: number)
+        return (cursor.key.array, layout.byteCount(ofValue: cursor.value.byteCount))
     }
 }

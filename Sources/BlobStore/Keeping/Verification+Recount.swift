@@ -111,7 +111,8 @@ extension Snapshot {
             if recount.numbers[number] == nil {
                 report.add("a chunk of blob \(number) belongs to nothing")
             }
-            found[number, default: 0] += cursor.value.byteCount - Chunk.checksumByteCount
+            found[number, default: 0] += ChunkLayout(ofBlob: number).byteCount(
+                ofValue: cursor.value.byteCount)
         }
         for (number, byteCount) in recount.numbers where !recount.partlyFreed.contains(number) {
             let there = found[number] ?? 0

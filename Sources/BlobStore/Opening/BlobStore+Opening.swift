@@ -127,17 +127,18 @@ extension BlobStore {
         // The format first: a later version may have other tables.
         let format = try format(of: environment, directory)
         let tables: Tables
-        let isOutdated: Bool
+        let lacksPlaces: Bool
         do throws(LMDBError) {
             tables = try Tables(opening: environment)
-            isOutdated = try Upgrade.isNeeded(format, environment, tables)
+            lacksPlaces = try Upgrade.lacksPlaces(format, environment, tables)
         } catch {
             throw .cannotOpen(
                 path: directory, reason: "\(DataFile.name) lacks a table: \(error.description)")
         }
         let store = BlobStore(
-            environment, tables: tables, format: format, hasFeeds: !isReadOnly || !isOutdated,
+            environment, tables: tables, format: format, hasFeeds: !isReadOnly || !lacksPlaces,
             directory: directory, options: options, lock: lock)
+        let isOutdated = lacksPlaces || format.version < FormatRecord.version
         return (store, isOutdated ? format : nil)
     }
 

@@ -10,16 +10,21 @@ public struct UpgradeProgress: Sendable, Hashable {
     public var isDone: Bool
 }
 
-/// Brings a store of format version 1 to version 2: puts the places of what each owner has into the
-/// index.
+/// Brings a store of an older format to this program's.
 ///
-/// In bounded transactions, each of which leaves a store that this program reads: the first makes
-/// it one that no older program opens, and a mark says up to which id the others have come. An
-/// opening that finds the mark goes on behind it. Records stay as they are: one without a sequence
-/// came to its owner with its own revision.
+/// From version 2 to 3 one transaction is enough: blobs that are stored from then on have numbers
+/// that say how they are cut.
+///
+/// From version 1 the places of what each owner has come into the index besides, in bounded
+/// transactions, each of which leaves a store that this program reads: the first makes it one that
+/// no older program opens, and a mark says up to which id the others have come. An opening that
+/// finds the mark goes on behind it. Records stay as they are: one without a sequence came to its
+/// owner with its own revision.
 struct Upgrade {
     let store: BlobStore
     let format: FormatRecord
+
+    private static let firstVersionWithPlaces: UInt32 = 2
 
     /// What one transaction may add to the file: an entry may copy a page of its own, and those
     /// above it.
@@ -30,11 +35,11 @@ struct Upgrade {
         self.format = format
     }
 
-    /// Whether a store is in need of it.
-    static func isNeeded(
+    /// Whether the places of what owners have are not all in the index: there are no feeds.
+    static func lacksPlaces(
         _ format: FormatRecord, _ environment: Environment, _ tables: Tables
     ) throws(LMDBError) -> Bool {
-        if format.version < FormatRecord.version { return true }
+        if format.version < firstVersionWithPlaces { return true }
         let transaction = try environment.readers.begin()
         let name = Array(UpgradeMark.name.utf8)
         return try transaction.view.value(forKey: name.span.bytes, in: tables.meta) != nil
@@ -45,7 +50,8 @@ struct Upgrade {
     /// - Throws: ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``; ``StoreError/corrupt(_:)``
     ///   when the tables cannot be walked. The next opening goes on.
     func run(asOf now: Timestamp) throws(StoreError) {
-        var progress = UpgradeProgress(version: 1, notifications: 0, isDone: false)
+        var progress = UpgradeProgress(
+            version: Int(format.version), notifications: 0, isDone: false)
         store.options.onUpgrade?(progress)
         if format.version < FormatRecord.version {
             try begin(asOf: now)
@@ -59,13 +65,17 @@ struct Upgrade {
         }
     }
 
-    /// From this commit on no older program opens the store. The counters get their new form with
-    /// every commit.
+    /// From this commit on no older program opens the store. The counters get their new form, in
+    /// which version 1 did not have them, with every commit.
     func begin(asOf now: Timestamp) throws(StoreError) {
         let value = FormatRecord(storeID: format.storeID, createdAt: format.createdAt).bytes
         try inTransaction(asOf: now) { (transaction) throws(StoreError) in
             try transaction.setMeta(FormatRecord.name, to: value)
-            try transaction.setMeta(UpgradeMark.name, to: UpgradeMark().bytes)
+            if format.version < Self.firstVersionWithPlaces {
+                try transaction.setMeta(UpgradeMark.name, to: UpgradeMark().bytes)
+            }
+            transaction.counters.nextBlobNumber = max(
+                transaction.counters.nextBlobNumber, ChunkLayout.firstShortFirstNumber)
         }
     }
 

@@ -123,8 +123,7 @@ extension Payload {
         case .identity:
             var offset = wanted.lowerBound
             while offset < wanted.upperBound {
-                let index = offset / StoreLimits.chunkByteCountMax
-                let start = offset - index * StoreLimits.chunkByteCountMax
+                let (index, start) = blob.chunkPlace(of: offset)
                 let chunk = try storedChunk(index)
                 let count = min(chunk.byteCount - start, wanted.upperBound - offset)
                 chunk.extracting(start..<start + count).withUnsafeBytes {

@@ -23,8 +23,7 @@ struct ChunkReader: ~Escapable {
     func chunk(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
         let ordinal = blob.number &+ UInt64(truncatingIfNeeded: index)
         if store._withUnsafeGuaranteedRef({ $0.verifiedChunks.contains(ordinal) }) {
-            let value = try value(of: blob, at: index)
-            return value.extracting(Chunk.checksumByteCount..<value.byteCount)
+            return try value(of: blob, at: index).extracting(last: blob.chunkByteCount(at: index))
         }
         return try firstRead(of: blob, at: index, ordinal: ordinal)
     }
@@ -43,19 +42,19 @@ struct ChunkReader: ~Escapable {
     @_lifetime(copy self)
     func checkedChunk(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
         let value = try value(of: blob, at: index)
-        let bytes = value.extracting(Chunk.checksumByteCount..<value.byteCount)
+        let bytes = value.extracting(last: blob.chunkByteCount(at: index))
         try Chunk.check(value.integer(at: 0), of: blob, at: index, bytes: bytes)
         return bytes
     }
 
-    /// Checksum and bytes, of the right length.
+    /// Checksum and bytes, and what is between them; of the right length.
     @inline(__always)
     @_lifetime(copy self)
     private func value(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
         let key = Keys.chunk(blob.number, index)
         let table = store._withUnsafeGuaranteedRef { $0.tables.chunks }
         guard let value = try view.get(key.bytes, in: table),
-            value.byteCount == Chunk.checksumByteCount + blob.chunkByteCount(at: index)
+            value.byteCount == blob.chunkValueByteCount(at: index)
         else {
             throw .corrupt("chunk \(index) of \(blob.digest) is missing or has another length")
         }
@@ -63,10 +62,9 @@ struct ChunkReader: ~Escapable {
     }
 }
 
-/// A value of the table `chunks`: a checksum, then stored bytes.
+/// A value of the table `chunks`: a checksum, then stored bytes, at the place that ``ChunkLayout``
+/// says.
 enum Chunk {
-    static let checksumByteCount = 4
-
     /// The checksum of a chunk covers its key too, so that a chunk in another's place does not
     /// pass.
     static func checksum(number: UInt64, index: Int, bytes: Checksum, byteCount: Int) -> UInt32 {

@@ -94,9 +94,8 @@ public final class Inflater {
         guard storedOffset < blob.storedByteCount else {
             throw .corrupt("\(blob.digest) ends too early")
         }
-        let index = storedOffset / StoreLimits.chunkByteCountMax
+        let (index, used) = blob.chunkPlace(of: storedOffset)
         let chunk = try reader.chunk(of: blob, at: index)
-        let used = storedOffset - index * StoreLimits.chunkByteCountMax
         let input = chunk.extracting(used..<chunk.byteCount)
         let (code, consumed, produced) = inflateOnce(input, &buffer, at: offset, count: count)
         storedOffset += consumed
@@ -135,9 +134,8 @@ public final class Inflater {
         guard position == blob.byteCount, storedOffset < blob.storedByteCount else { return }
         var rest: [UInt8] = [0]
         while storedOffset < blob.storedByteCount {
-            let index = storedOffset / StoreLimits.chunkByteCountMax
+            let (index, used) = blob.chunkPlace(of: storedOffset)
             let chunk = try reader.chunk(of: blob, at: index)
-            let used = storedOffset - index * StoreLimits.chunkByteCountMax
             let (code, consumed, produced) = inflateOnce(
                 chunk.extracting(used..<chunk.byteCount), &rest, at: 0, count: 1)
             storedOffset += consumed

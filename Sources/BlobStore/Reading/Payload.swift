@@ -47,8 +47,9 @@ public struct Payload: ~Escapable {
     /// How many chunks the stored bytes are cut into; 0 for an empty payload.
     public var chunkCount: Int { blob.chunkCount }
 
-    /// The stored bytes of chunk `index`, in place: ``StoreLimits/chunkByteCountMax`` of them,
-    /// fewer in the last. One B-tree lookup, no copy.
+    /// The stored bytes of chunk `index`, in place: at most ``StoreLimits/chunkByteCountMax`` of
+    /// them, all but the first (or all but the last, if an older version stored them) of the same
+    /// length. One B-tree lookup, no copy.
     ///
     /// - Throws: ``StoreError/corrupt(_:)`` when the chunk does not match its checksum; nothing of
     ///   it is lent then.

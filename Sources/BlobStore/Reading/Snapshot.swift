@@ -131,9 +131,8 @@ public struct Snapshot: ~Copyable {
         of blob: BlobReference, from offset: Int
     ) throws(StoreError) -> RawSpan {
         precondition(offset >= 0 && offset < blob.storedByteCount, "offset out of the blob")
-        let index = offset / StoreLimits.chunkByteCountMax
+        let (index, start) = blob.chunkPlace(of: offset)
         let chunk = try ChunkReader(self).chunk(of: blob, at: index)
-        let start = offset - index * StoreLimits.chunkByteCountMax
         return chunk.extracting(start..<chunk.byteCount)
     }
 

@@ -61,14 +61,26 @@ public struct BlobReference: Sendable, Hashable {
     public var coding: Coding
 
     /// How many chunks the stored bytes are cut into; 0 for an empty blob.
-    public var chunkCount: Int {
-        (storedByteCount + StoreLimits.chunkByteCountMax - 1) / StoreLimits.chunkByteCountMax
-    }
+    public var chunkCount: Int { layout.count(of: storedByteCount) }
+
+    /// How they are cut.
+    @inline(__always)
+    var layout: ChunkLayout { ChunkLayout(ofBlob: number) }
 
     /// How many stored bytes chunk `index` has.
-    func chunkByteCount(at index: Int) -> Int {
-        min(
-            StoreLimits.chunkByteCountMax,
-            storedByteCount - index * StoreLimits.chunkByteCountMax)
+    @inline(__always)
+    func chunkByteCount(at index: Int) -> Int { layout.byteCount(at: index, of: storedByteCount) }
+
+    /// How long the value of chunk `index` is.
+    @inline(__always)
+    func chunkValueByteCount(at index: Int) -> Int {
+        let byteCount = chunkByteCount(at: index)
+        return layout.prefixByteCount(before: byteCount) + byteCount
+    }
+
+    /// Which chunk stored byte `offset` lies in, and where in it.
+    @inline(__always)
+    func chunkPlace(of offset: Int) -> (index: Int, start: Int) {
+        layout.place(of: offset, in: storedByteCount)
     }
 }

@@ -59,12 +59,12 @@ public enum StoreLimits {
 
     /// Bytes of a payload, unless the store is opened with another limit.
     public static let payloadByteCountMaxDefault = 64 << 20
-    /// Bytes of a payload in any store: a blob has at most 2^20 chunks.
+    /// Bytes of a payload in any store: a blob has a million chunks then.
     public static let payloadByteCountMax = 1 << 36
 
-    /// Stored bytes in a chunk. With its checksum and LMDB's page header a full chunk fills 16
-    /// pages.
-    public static let chunkByteCountMax = 65_516
+    /// Stored bytes in a chunk. With what is in front of them, and LMDB's page header, those of a
+    /// full chunk fill 16 pages.
+    public static let chunkByteCountMax = 65_472
     /// Puts and deletes in one transaction, about.
     public static let transactionPutCountMax = 4_096
     /// Expired notifications that are not swept yet, of which a read by digest looks at so many.

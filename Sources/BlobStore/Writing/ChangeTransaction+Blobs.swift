@@ -127,9 +127,12 @@ extension ChangeTransaction {
             let checksum = Chunk.checksum(
                 number: number, index: index, bytes: payload.checksums[index],
                 byteCount: bytes.byteCount)
-            let prefix: InlineArray<1, UInt32> = [checksum.littleEndian]
+            var prefix = InlineArray<12, UInt32>(repeating: 0)
+            prefix[0] = checksum.littleEndian
+            let prefixByteCount = ChunkLayout.shortFirst.prefixByteCount(before: bytes.byteCount)
             try transaction.set(
-                Keys.chunk(number, index), to: prefix.span.bytes, bytes, in: table)
+                Keys.chunk(number, index),
+                to: prefix.span.bytes.extracting(first: prefixByteCount), bytes, in: table)
         }
     }
 

@@ -34,25 +34,26 @@ enum StoredContent: Sendable {
         }
     }
 
-    /// Calls `body` with the bytes, in pieces of ``StoreLimits/chunkByteCountMax``, in order,
-    /// beginning with piece `first`, at most `count` pieces.
+    /// Calls `body` with the bytes of each chunk, in order, beginning with chunk `first`, at most
+    /// `count` times.
     func forEachChunk(
         from first: Int = 0, count: Int = .max,
         _ body: (Int, RawSpan) throws(StoreError) -> Void
     ) throws(StoreError) {
-        let size = StoreLimits.chunkByteCountMax
+        let layout = ChunkLayout.shortFirst
         var buffer: [UInt8] = []
+        var start = layout.start(of: first, in: byteCount)
         var index = first
-        while index * size < byteCount, index - first < count {
-            let length = min(size, byteCount - index * size)
+        while start < byteCount, index - first < count {
+            let length = layout.byteCount(at: index, of: byteCount)
             switch self {
             case .memory(let bytes):
-                try body(
-                    index, bytes.span.bytes.extracting(index * size..<index * size + length))
+                try body(index, bytes.span.bytes.extracting(start..<start + length))
             case .file(let file):
-                try file.read(at: index * size, count: length, into: &buffer)
+                try file.read(at: start, count: length, into: &buffer)
                 try body(index, buffer.span.bytes)
             }
+            start += length
             index += 1
         }
     }

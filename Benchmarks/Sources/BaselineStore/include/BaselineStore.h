@@ -32,9 +32,6 @@ typedef struct {
     uint64_t revision;
 } BaselinePayload;
 
-/// Bytes of a blob in a chunk that is full.
-enum { baseline_chunk_byte_count = 65516 };
-
 /// Opens the store in the folder. Returns 0, or LMDB's error.
 int baseline_open(BaselineStore *store, const char *folder);
 
