@@ -124,8 +124,8 @@ struct RunCommand: ParsableCommand {
             fleet.stop()
             if parts.contains(.reads), plan.sizes.contains(Plan.readByteCount) {
                 report.readByteCount = Plan.readByteCount
-                report.reads = try rounds.reads(store: Fleet.copy)
-                report.instructionsPerRead = try rounds.instructions(store: Fleet.copy)
+                report.reads = try rounds.reads(store: Fleet.store)
+                report.instructionsPerRead = try rounds.instructions(store: Fleet.store)
             }
         }
         if parts.contains(.publishes) { report.publishes = try rounds.publishes() }

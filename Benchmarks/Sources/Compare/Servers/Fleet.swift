@@ -9,8 +9,6 @@ final class Fleet {
 
     /// The folder of the daemon's store.
     static let store = "blobd"
-    /// A copy of it, which nobody changes.
-    static let copy = "copy"
 
     /// Starts `servers` and puts all `payloads` into each.
     ///
@@ -21,16 +19,10 @@ final class Fleet {
     ) throws {
         self.place = place
         let wanted = Set(servers)
-        // The daemon is needed for the C program's copy as well as for itself.
+        // The C program reads the daemon's own file: of two copies one may lie better in memory.
         progress("blobd")
-        var blobd = try Blobd.start(in: place, store: Self.store)
+        let blobd = try Blobd.start(in: place, store: Self.store)
         try Self.store(payloads, in: blobd)
-        if wanted.contains(where: { $0.role == .baseline }) {
-            // The files of a daemon that has stopped are whole and at rest.
-            blobd.process?.stop()
-            _ = Shell.output("cp -r '\(place.path(Self.store))' '\(place.path(Self.copy))'")
-            blobd = try Blobd.start(in: place, store: Self.store)
-        }
         contenders.append(blobd)
         contenders.append(Blobd.http(blobd))
         if wanted.contains(.memcached) {
@@ -55,7 +47,7 @@ final class Fleet {
         }
         for server in Server.those(.baseline) where wanted.contains(server) {
             progress(server.label)
-            contenders.append(try Baseline.start(server, in: place, store: Self.copy))
+            contenders.append(try Baseline.start(server, in: place, store: Self.store))
         }
         _ = Shell.output("sync")
         // Some listen before the processes that answer are there; by now they are.

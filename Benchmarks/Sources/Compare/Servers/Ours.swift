@@ -32,7 +32,7 @@ enum Blobd {
     }
 }
 
-/// The C program, over a copy of the daemon's store.
+/// The C program, over the daemon's store, which must not grow meanwhile.
 enum Baseline {
     static func start(_ server: Server, in place: Place, store: String) throws -> Contender {
         let mode = server == .baselineSendfile ? "sendfile" : "writev"
