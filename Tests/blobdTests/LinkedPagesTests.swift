@@ -123,4 +123,27 @@ import Testing
         }
         for body in bodies { #expect(try client.frameAnswer().body == body) }
     }
+
+    @Test("The pages of a linked body stand at a multiple of 64 from the start of their answer")
+    mutating func aligned() throws {
+        let chunk = 65_472
+        let http = try daemon.connect()
+        for (size, copied) in [(32_768, 0), (chunk, 0), (chunk + 77, 77), (chunk + 5_000, 0)] {
+            let body = random.bytes(size)
+            for type in ["image/jpeg", "text/plain;x=1", "audio/ogg"] {
+                try daemon.put("a", body, type: type)
+                http.sendRequest(
+                    "GET", "/v1/notifications/a/payload", ["Accept-Encoding": "identity"])
+                let head = try http.receive(upTo: Array("\r\n\r\n".utf8))
+                let received = try http.receive(size)
+                #expect(received == body)
+                #expect((head.count + copied) % 64 == 0, "\(size) bytes of \(type)")
+            }
+        }
+        // What is copied has no blanks.
+        try daemon.put("b", random.bytes(1_000))
+        http.sendRequest("GET", "/v1/notifications/b/payload")
+        let head = String(decoding: try http.receive(upTo: Array("\r\n\r\n".utf8)), as: UTF8.self)
+        #expect(!head.contains(" \r\n"))
+    }
 }

@@ -60,7 +60,7 @@ extension RawClient {
         var fields: [String: String] = [:]
         for line in lines {
             let parts = line.split(separator: ":", maxSplits: 1)
-            let value = parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""
+            let value = parts.count > 1 ? parts[1].trimming { $0 == " " } : ""
             let name = parts[0].lowercased()
             fields[name] = fields[name].map { "\($0), \(value)" } ?? value
         }
@@ -118,5 +118,14 @@ extension DaemonProcess {
             if condition(value) { return }
             try deadline.check("\(name) stays \(value)")
         }
+    }
+}
+
+extension Substring {
+    /// Without what is blank at either end: neither is part of a value (RFC 9112, section 5).
+    fileprivate func trimming(_ isBlank: (Character) -> Bool) -> String {
+        var rest = drop(while: isBlank)
+        while let last = rest.last, isBlank(last) { rest.removeLast() }
+        return String(rest)
     }
 }

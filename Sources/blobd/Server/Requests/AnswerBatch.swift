@@ -168,6 +168,19 @@ struct AnswerBatch: ~Copyable {
         }
     }
 
+    /// How many bytes would have to come before the end of the head, which is `rest` bytes long,
+    /// so that the first page of a linked body stands at a multiple of 64 from the answer's start.
+    ///
+    /// - Returns: less than 64; 0 for a body that is copied.
+    func alignment(of range: StoredRange, behind rest: Int) -> Int {
+        guard range.byteCount >= linkedByteCountMin else { return 0 }
+        let before = answers.last
+        let headByteCount = heads.count - (before?.headEnd ?? 0) + rest
+        let first = mapped[before?.mappedEnd ?? 0].count
+        let copied = first < DataPages.byteCountMin ? first : 0
+        return -(headByteCount + copied) & 63
+    }
+
     /// Ends an answer: what was appended to ``heads`` and mapped since the last one belongs to it.
     mutating func endAnswer(_ body: BatchedAnswer.Body = .none) {
         var isWhole = true

@@ -72,8 +72,14 @@ extension RequestHandler {
             }
             appendValidators(payload, choice.coding, into: &batch)
             HTTPResponseHead.prepared(
-                "Accept-Ranges: bytes\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: sandbox; default-src 'none'\r\n\r\n",
+                "Accept-Ranges: bytes\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: sandbox; default-src 'none'",
                 into: &batch.heads)
+            if !form.isHead, case .stored(let range) = choice.body {
+                // Blanks behind a value are no part of it (RFC 9112, section 5).
+                let count = batch.alignment(of: range, behind: 4)
+                batch.heads.append(contentsOf: repeatElement(UInt8(ascii: " "), count: count))
+            }
+            HTTPResponseHead.prepared("\r\n\r\n", into: &batch.heads)
             batch.endAnswer(form.isHead ? .none : choice.body)
         }
     }
