@@ -46,9 +46,13 @@ struct DaemonLimits: Sendable {
 
     // Fixed ones.
 
-    /// What a socket may hold that its peer has not read, once payloads are linked into it: these
-    /// take no memory. The kernel cuts it to twice `net.core.wmem_max`.
-    static let linkedSendBufferByteCount: Int32 = 512 << 10
+    /// What a socket may hold that its peer has not read, once payloads are linked into it, which
+    /// take no memory, or so much is sent with one call that the usual 208 KiB would not take it.
+    /// The kernel doubles it, for its own bookkeeping, and cuts it to twice `net.core.wmem_max`.
+    static let widenedSendBufferByteCount: Int32 = 512 << 10
+    /// From how many copied bytes in one call on a socket is widened: what a client has asked for
+    /// at once.
+    static let widenedFromByteCount = 128 << 10
     /// Leases a connection has for what its peer may not have read, before it asks the kernel how
     /// far the peer is.
     static let inFlightLeaseCountMax = 16

@@ -35,7 +35,7 @@ final class Connection {
     /// Holds the pages that were linked into the socket until the peer has read them, as
     /// ``sentByteCount`` counts.
     var inFlight: LeaseQueue
-    /// Whether its socket was made to hold more, for payloads that are linked into it.
+    /// Whether its socket was made to hold more (`DaemonLimits.widenedSendBufferByteCount`).
     var isWidened = false
     /// The socket took no more when it was last written to.
     var isBlocked = false

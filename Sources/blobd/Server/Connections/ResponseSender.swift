@@ -160,8 +160,17 @@ final class ResponseSender {
         guard pieceCount > 0 else { return true }
         let listed = UnsafeBufferPointer(rebasing: pieces[0..<pieceCount])
         let wanted = pieceByteCount
+        if wanted >= DaemonLimits.widenedFromByteCount { widen(connection) }
         (pieceCount, pieceByteCount) = (0, 0)
         return note(connection.socket.send(listed), connection, wanted: wanted) == wanted
+    }
+
+    /// Gives a connection's socket room for what its client asks for at once, once.
+    @inline(__always)
+    private func widen(_ connection: Connection) {
+        guard !connection.isWidened else { return }
+        connection.isWidened = true
+        connection.socket.widen(to: DaemonLimits.widenedSendBufferByteCount)
     }
 
     /// Links mapped bytes into the socket, with one call.
@@ -169,10 +178,7 @@ final class ResponseSender {
     /// - Returns: whether all of them went.
     private func link(_ bytes: UnsafeRawBufferPointer, to connection: Connection) -> Bool {
         guard let pages, let start = bytes.baseAddress else { return true }
-        if !connection.isWidened {
-            connection.isWidened = true
-            connection.socket.widen(to: DaemonLimits.linkedSendBufferByteCount)
-        }
+        widen(connection)
         let transfer = connection.socket.send(
             from: pages.descriptor, at: pages.offset(of: start), byteCount: bytes.count)
         return note(transfer, connection, wanted: bytes.count) == bytes.count
