@@ -34,12 +34,17 @@ public enum Decimal {
 
     /// Appends a number in decimal digits, without making a `String`.
     public static func append(_ value: UInt64, to out: inout [UInt8]) {
-        var divisor: UInt64 = 1
-        while value / divisor >= 10 { divisor *= 10 }
-        while divisor > 0 {
-            out.append(UInt8(truncatingIfNeeded: value / divisor % 10) + 0x30)
-            divisor /= 10
-        }
+        // Twenty digits are the most that 64 bits have.
+        var digits = InlineArray<20, UInt8>(repeating: 0x30)
+        var first = 20
+        var rest = value
+        repeat {
+            first -= 1
+            let (tenths, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            digits[first] = 0x30 + UInt8(truncatingIfNeeded: digit)
+            rest = tenths
+        } while rest > 0
+        out.append(contentsOf: digits.span.bytes.extracting(first..<20))
     }
 
     /// Appends a number in at least `digits` decimal digits, with zeros in front.

@@ -82,6 +82,23 @@ public enum HTTPResponseHead {
         out.append(lines)
     }
 
+    /// Appends what was written out before, up to where a number follows, and the number.
+    public static func prepared(
+        _ lines: StaticString, _ number: UInt64, into out: inout [UInt8]
+    ) {
+        out.append(lines)
+        Decimal.append(number, to: &out)
+    }
+
+    /// Appends what was written out before, up to where a value follows that was checked, and the
+    /// value.
+    public static func prepared(
+        _ lines: StaticString, checked value: RawSpan, into out: inout [UInt8]
+    ) {
+        out.append(lines)
+        out.append(contentsOf: value)
+    }
+
     /// Appends the empty line.
     public static func end(into out: inout [UInt8]) {
         out.append("\r\n")

@@ -59,6 +59,8 @@ struct HeadParser {
 
         let targetStart = index
         var queryStart = -1
+        // Most of a target is its path, and most of that is plain.
+        index += bytes.pathByteCount(from: index)
         while index < count {
             let byte = bytes.byte(index)
             if byte == UInt8(ascii: "?"), queryStart < 0 { queryStart = index + 1 }
@@ -79,6 +81,13 @@ struct HeadParser {
     /// `HTTP/1.1` or `HTTP/1.0` and the line's end (RFC 9112, section 2.3).
     private mutating func httpVersion(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
         let start = index
+        if index + 8 < bytes.byteCount, bytes.byte(index + 8) == 0x0D,
+            bytes.extracting(index..<index + 8).equals("HTTP/1.1")
+        {
+            head.minorVersion = 1
+            index += 8
+            return try requestLineEnd(bytes)
+        }
         while index < bytes.byteCount, bytes.byte(index) > 0x20, bytes.byte(index) < 0x7F {
             index += 1
         }
@@ -98,6 +107,10 @@ struct HeadParser {
         } else {
             throw ProtocolError(.malformed, "the HTTP version is \(version.excerpt())")
         }
+        return try requestLineEnd(bytes)
+    }
+
+    private mutating func requestLineEnd(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
         let lineByteCount = index - lineStart
         guard try lineEnd(bytes) else { return false }
         try Self.checkRequestLine(byteCount: lineByteCount)

@@ -2,13 +2,13 @@
 public enum PercentCoding {
     /// Whether decoding would change nothing, so that the bytes can be used where they are.
     public static func isPlain(_ text: RawSpan, plusIsSpace: Bool = false) -> Bool {
-        for index in 0..<text.byteCount {
-            let byte = text.byte(index)
-            if byte == UInt8(ascii: "%") || (plusIsSpace && byte == UInt8(ascii: "+")) {
-                return false
-            }
-        }
-        return true
+        plainByteCount(text, plusIsSpace) == text.byteCount
+    }
+
+    /// How many bytes stand for themselves before the first that does not.
+    private static func plainByteCount(_ text: RawSpan, _ plusIsSpace: Bool) -> Int {
+        let plain = text.index(of: UInt8(ascii: "%"), from: 0)
+        return plusIsSpace ? min(plain, text.index(of: UInt8(ascii: "+"), from: 0)) : plain
     }
 
     /// Appends the decoded bytes, at most as many as there are in `text`. Throws an error of `code`
@@ -17,7 +17,9 @@ public enum PercentCoding {
         _ text: RawSpan, plusIsSpace: Bool = false, orThrow code: ErrorCode = .malformed,
         into out: inout [UInt8]
     ) throws(ProtocolError) {
-        var index = 0
+        // Mostly all of it.
+        var index = plainByteCount(text, plusIsSpace)
+        out.append(contentsOf: text.extracting(first: index))
         while index < text.byteCount {
             let byte = text.byte(index)
             index += 1

@@ -151,8 +151,7 @@ private struct PathSegments {
     mutating func next(_ path: RawSpan) -> Slice? {
         guard index < path.byteCount else { return nil }
         let start = index + 1
-        index = start
-        while index < path.byteCount, path.byte(index) != UInt8(ascii: "/") { index += 1 }
+        index = path.index(of: UInt8(ascii: "/"), from: start)
         return index > start ? Slice(start, upTo: index) : nil
     }
 }

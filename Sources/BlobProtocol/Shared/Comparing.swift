@@ -5,10 +5,8 @@ extension RawSpan {
     @inline(__always)
     package func equals(_ literal: StaticString) -> Bool {
         guard byteCount == literal.utf8CodeUnitCount else { return false }
-        return literal.withUTF8Buffer { other in
-            for index in 0..<other.count where byte(index) != other[index] { return false }
-            return true
-        }
+        // The literal's bytes are there for ever.
+        return literal.withUTF8Buffer { equals(RawSpan(_unsafeElements: $0)) }
     }
 
     /// Whether the bytes are those of the literal when ASCII letters of either case count as equal.
@@ -36,7 +34,16 @@ extension RawSpan {
     /// Whether the bytes are those of another span.
     package func equals(_ other: RawSpan) -> Bool {
         guard byteCount == other.byteCount else { return false }
-        for index in 0..<byteCount where byte(index) != other.byte(index) { return false }
+        var index = 0
+        while index &+ 8 <= byteCount {
+            let word = integer(index, as: UInt64.self)
+            guard word == other.integer(index, as: UInt64.self) else { return false }
+            index &+= 8
+        }
+        while index < byteCount {
+            guard byte(index) == other.byte(index) else { return false }
+            index &+= 1
+        }
         return true
     }
 

@@ -25,12 +25,40 @@ extension RawSpan {
         var index = 0
         while index &+ 8 < byteCount {
             let word = Word(self, index)
-            guard word.isPrintable, !word.hasSlash else { return false }
+            guard word.isPrintable, !word.has(UInt8(ascii: "/")) else { return false }
             index &+= 8
         }
         // The last eight, of which some may have been looked at.
         let word = Word(self, byteCount &- 8)
-        return word.isPrintable && !word.hasSlash
+        return word.isPrintable && !word.has(UInt8(ascii: "/"))
+    }
+
+    /// How many bytes from `start` on, in steps of eight, may stand in the path of a request
+    /// target: visible ASCII, and neither `?` nor `#`.
+    @inline(__always)
+    func pathByteCount(from start: Int) -> Int {
+        var index = start
+        while index &+ 8 <= byteCount {
+            let word = Word(self, index)
+            guard word.isPrintable, !word.has(0x20), !word.has(UInt8(ascii: "?")),
+                !word.has(UInt8(ascii: "#"))
+            else { break }
+            index &+= 8
+        }
+        return index &- start
+    }
+
+    /// Where `byte`, which is ASCII, stands first from `start` on; the end when it does not.
+    @inline(__always)
+    func index(of byte: UInt8, from start: Int) -> Int {
+        var index = start
+        while index &+ 8 <= byteCount {
+            let position = Word(self, index).position(of: byte)
+            if position < 8 { return index &+ position }
+            index &+= 8
+        }
+        while index < byteCount, self.byte(index) != byte { index &+= 1 }
+        return index
     }
 }
 
@@ -54,11 +82,15 @@ private struct Word {
         (bits | (bits &- 0x20 &* Self.ones) | (bits &+ Self.ones)) & Self.highs == 0
     }
 
-    /// Whether one of them is a `/`: that byte becomes 0, and only below a 0 can a byte under 0x80
-    /// borrow.
+    /// Whether one of them is `byte`.
     @inline(__always)
-    var hasSlash: Bool {
-        let other = bits ^ (UInt64(UInt8(ascii: "/")) &* Self.ones)
-        return (other &- Self.ones) & ~other & Self.highs != 0
+    func has(_ byte: UInt8) -> Bool { position(of: byte) < 8 }
+
+    /// Which of them is the first that is `byte`; 8 when none is. That one becomes 0, and only behind
+    /// a 0 can a byte under 0x80 borrow.
+    @inline(__always)
+    func position(of byte: UInt8) -> Int {
+        let other = bits ^ (UInt64(byte) &* Self.ones)
+        return ((other &- Self.ones) & ~other & Self.highs).trailingZeroBitCount / 8
     }
 }

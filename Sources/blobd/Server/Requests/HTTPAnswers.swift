@@ -56,12 +56,15 @@ extension RequestHandler {
             }
             begin(range == nil ? 200 : 206, form, into: &batch.heads)
             if payload.mediaType.byteCount > 0 {
-                HTTPResponseHead.field("Content-Type", payload.mediaType, into: &batch.heads)
+                HTTPResponseHead.prepared(
+                    "Content-Type: ", checked: payload.mediaType, into: &batch.heads)
             } else {
-                HTTPResponseHead.field("Content-Type", Wire.defaultMediaType, into: &batch.heads)
+                batch.heads.append("Content-Type: ")
+                batch.heads.append(Wire.defaultMediaType)
             }
-            HTTPResponseHead.field(
-                "Content-Length", UInt64(choice.byteCount), into: &batch.heads)
+            HTTPResponseHead.prepared(
+                "\r\nContent-Length: ", UInt64(choice.byteCount), into: &batch.heads)
+            batch.heads.append("\r\n")
             if let range {
                 HTTPResponseHead.contentRange(
                     UInt64(range.lower), upTo: UInt64(range.upper), of: UInt64(blob.byteCount),
@@ -72,7 +75,7 @@ extension RequestHandler {
             }
             appendValidators(payload, choice.coding, into: &batch)
             HTTPResponseHead.prepared(
-                "Accept-Ranges: bytes\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: sandbox; default-src 'none'",
+                "\r\nAccept-Ranges: bytes\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: sandbox; default-src 'none'",
                 into: &batch.heads)
             if !form.isHead, case .stored(let range) = choice.body {
                 // Blanks behind a value are no part of it (RFC 9112, section 5).
@@ -120,21 +123,19 @@ extension RequestHandler {
         return EntityTags.matchesIfRange(ifRange.of(bytes), tag: scratch.tag.span.bytes)
     }
 
-    /// The fields by which caches know a payload; 304 has them too (RFC 9110, section 15.4.5).
+    /// The fields by which caches know a payload; 304 has them too (RFC 9110, section 15.4.5). The
+    /// last line is not ended.
     private func appendValidators(
         _ payload: Payload, _ coding: Coding, into batch: inout AnswerBatch
     ) {
         // A second reference to the array, so that the head can be changed while its bytes are
         // lent.
         let tag = coding == .gzip ? batch.scratch.gzipTag : batch.scratch.tag
-        HTTPResponseHead.field("ETag", tag.span.bytes, into: &batch.heads)
-        if payload.coding == .gzip {
-            HTTPResponseHead.field("Vary", "Accept-Encoding", into: &batch.heads)
-        }
+        HTTPResponseHead.prepared("ETag: ", checked: tag.span.bytes, into: &batch.heads)
+        if payload.coding == .gzip { batch.heads.append("\r\nVary: Accept-Encoding") }
         let left = max(0, (payload.expiresAt.milliseconds - now.milliseconds) / 1_000)
-        batch.heads.append("Cache-Control: private, max-age=")
-        Decimal.append(UInt64(left), to: &batch.heads)
-        batch.heads.append("\r\n")
+        HTTPResponseHead.prepared(
+            "\r\nCache-Control: private, max-age=", UInt64(left), into: &batch.heads)
     }
 
     private func appendNotModified(
@@ -142,7 +143,7 @@ extension RequestHandler {
     ) {
         begin(304, form, into: &batch.heads)
         appendValidators(payload, coding, into: &batch)
-        HTTPResponseHead.end(into: &batch.heads)
+        HTTPResponseHead.prepared("\r\n\r\n", into: &batch.heads)
         batch.endAnswer()
     }
 
