@@ -36,20 +36,20 @@ final class Worker {
     /// The time of this turn, for deadlines.
     private(set) var now = Instant.now
 
-    private var connections: [Connection?] = []
+    var connections: [Connection?] = []
     private var generations: [UInt32] = []
     private var freeSlots: [Int] = []
-    private var connectionCount = 0
+    var connectionCount = 0
     /// Connections that have more to do than one turn allows.
     private var line: [ConnectionToken] = []
-    private var nextTick = Instant.now
-    private(set) var isStopping = false
+    var nextTick = Instant.now
+    var isStopping = false
     /// The connections whose answers are in the batch, until they are sent.
     var gathered: [GatheredConnection] = []
     private var spin: IdleSpin
     /// Whether the last turns answered requests by themselves, and none waits for another thread.
     private var hasAnswered = false
-    private var stopsAt: Instant?
+    var stopsAt: Instant?
 
     init(
         index: Int, inbox: WorkerInbox, environment: WorkerEnvironment
@@ -254,7 +254,7 @@ final class Worker {
     }
 
     /// Forgets a connection; its socket is closed when the last reference goes.
-    private func forget(_ connection: Connection) {
+    func forget(_ connection: Connection) {
         guard connections[connection.token.slot] === connection else { return }
         abandonRequest(connection)
         connection.phase = .lingering
@@ -286,82 +286,5 @@ final class Worker {
             return
         }
         if connection.hasInputEnded { connection.isBroken = true }
-    }
-
-    // MARK: - Time
-
-    private func checkDeadlines(_ batch: inout AnswerBatch) {
-        nextTick = now.after(milliseconds: DaemonLimits.tickMilliseconds)
-        guard connectionCount > 0 else { return }
-        for connection in connections {
-            guard let connection else { continue }
-            if !connection.inFlight.isEmpty {
-                connection.releaseRead()
-                connection.inFlight.shrink()
-            }
-            if case .draining = connection.phase {
-                if connection.inFlight.isEmpty { forget(connection) }
-                continue
-            }
-            if let reader = connection.feedReader, now >= reader.end, connection.output.isEmpty {
-                continueFeed(connection, &batch)
-                settle(connection)
-                continue
-            }
-            let progress = connection.deadline.isTransfer ? connection.progress : 0
-            guard connection.deadline.isOver(now, environment.limits, progress: progress) else {
-                continue
-            }
-            giveUp(connection, &batch)
-            settle(connection)
-        }
-    }
-
-    private func giveUp(_ connection: Connection, _ batch: inout AnswerBatch) {
-        switch connection.deadline.kind {
-        case .head, .body:
-            counters.timeouts.add()
-            refuseLate(connection, &batch)
-        case .answer:
-            counters.timeouts.add()
-            connection.isBroken = true
-        case .idle, .linger, .ours:
-            connection.isBroken = true
-        }
-    }
-
-    // MARK: - Stopping
-
-    private func stop(
-        within milliseconds: Int, _ input: inout InputBuffer, _ batch: inout AnswerBatch
-    ) {
-        isStopping = true
-        handler.isStopping = true
-        stopsAt = now.after(milliseconds: milliseconds)
-        for connection in connections {
-            guard let connection else { continue }
-            if case .draining = connection.phase {
-                forget(connection)
-                continue
-            }
-            // What was asked before the stop is still answered.
-            if connection.takesInput {
-                connection.mayRead = true
-                takeTurn(connection, &input, &batch)
-            } else {
-                // Nothing more will come: a wait is answered with what there is, a stream ended.
-                continueFeed(connection, &batch)
-            }
-            settle(connection)
-        }
-    }
-
-    private func shouldEnd() -> Bool {
-        if connectionCount == 0 { return true }
-        guard let stopsAt, now >= stopsAt else { return false }
-        for connection in connections {
-            if let connection { forget(connection) }
-        }
-        return true
     }
 }

@@ -1,0 +1,194 @@
+import BlobProtocol
+
+// Receiving answers: in the order of the requests, each checked before its bytes are believed.
+
+extension BlobConnection {
+    /// Receives the answer to the oldest request that has none.
+    ///
+    /// The bytes of a payload go to `sink` piece by piece, as they were given, each good for the
+    /// one call. When `sink` returns false the rest is received and thrown away, and the connection
+    /// goes on. What is wrong with this one request comes back in the outcome; what ends the
+    /// connection is thrown.
+    public mutating func receive(
+        _ sink: (PayloadInfo, RawSpan) -> Bool = { _, _ in true }
+    ) throws(ClientError) -> Answer {
+        if let failure { throw failure }
+        if !output.isEmpty { try flush() }
+        guard let request = unanswered.first else {
+            preconditionFailure("an answer is awaited to a request that was never queued")
+        }
+        let (header, operation) = try receiveHeader()
+        guard header.requestID == request.id, operation == request.operation else {
+            // An error about the frame itself cannot name the request. The daemon closes behind it.
+            if header.status >= 400, header.opcode == 0 {
+                throw fail(try receiveProblem(header))
+            }
+            throw fail(
+                .protocolViolation(
+                    "an answer to request \(header.requestID), when \(request.id) is next"))
+        }
+        let outcome = try receiveOutcome(header, of: request, sink)
+        // What is watched is answered again and again, until it fails.
+        if case .changes = outcome {} else { unanswered.removeFirst() }
+        return Answer(requestID: request.id, outcome: outcome)
+    }
+
+    private mutating func receiveOutcome(
+        _ header: ResponseFrame, of request: UnansweredRequest,
+        _ sink: (PayloadInfo, RawSpan) -> Bool
+    ) throws(ClientError) -> Answer.Outcome {
+        if header.status >= 400 { return .failed(try receiveProblem(header)) }
+        let head = try receiveHead(header)
+        do throws(ClientError) {
+            switch request.operation {
+            case .get, .getBlob:
+                let response = try parsed { () throws(ProtocolError) in
+                    try Get.Response.parse(head.span.bytes)
+                }
+                let info = PayloadInfo(response, head: head.span.bytes)
+                return try receivePayload(header, info, of: request, sink)
+            case .put:
+                let response = try parsed { () throws(ProtocolError) in
+                    try Put.Response.parse(head.span.bytes)
+                }
+                _ = try receiveDocument(header, byteCountMax: 0)
+                return .stored(
+                    PutReceipt(response, head: head.span.bytes, status: header.status))
+            case .stat, .stats, .list:
+                return .document(
+                    try receiveDocument(header, byteCountMax: Self.documentByteCountMax))
+            case .call:
+                let response = try parsed { () throws(ProtocolError) in
+                    try Call.Response.parse(head.span.bytes)
+                }
+                let body = try receiveDocument(header, byteCountMax: Self.documentByteCountMax)
+                return .called(
+                    CallAnswer(response, head: head.span.bytes, status: header.status, body))
+            case .watch:
+                let response = try parsed { () throws(ProtocolError) in
+                    try Watch.Response.parse(head.span.bytes)
+                }
+                let page = try receiveDocument(header, byteCountMax: Self.documentByteCountMax)
+                return .changes(WatchedPage(response, head: head.span.bytes, page))
+            case .ping, .delete, .hello:
+                _ = try receiveDocument(header, byteCountMax: WireLimits.pingBodyByteCountMax)
+                return .done
+            }
+        } catch {
+            throw fail(error)
+        }
+    }
+
+    mutating func receiveHeader() throws(ClientError) -> (ResponseFrame, Opcode?) {
+        try receiveAtLeast(Wire.frameHeaderByteCount, "before its answer")
+        do throws(ClientError) {
+            let header = try input.withUnread { (bytes) throws(ClientError) -> ResponseFrame? in
+                do throws(FrameError) {
+                    return try ResponseFrame.parse(bytes)
+                } catch {
+                    throw ClientError.protocolViolation(error.problem.detail)
+                }
+            }
+            guard let header else {
+                preconditionFailure("a whole header is there, and is either read or refused")
+            }
+            input.consume(Wire.frameHeaderByteCount)
+            return (header, Opcode(rawValue: header.opcode))
+        } catch {
+            throw fail(error)
+        }
+    }
+
+    mutating func receiveHead(_ header: ResponseFrame) throws(ClientError) -> [UInt8] {
+        // A header that parsed says at most 8,192.
+        let count = Int(header.headByteCount)
+        try receiveAtLeast(count, "in the head of an answer")
+        let head = try input.withUnread { (bytes) throws(ClientError) in
+            bytes.extracting(0..<count).array()
+        }
+        input.consume(count)
+        return head
+    }
+
+    /// Receives a body that is kept whole.
+    private mutating func receiveDocument(
+        _ header: ResponseFrame, byteCountMax: Int
+    ) throws(ClientError) -> [UInt8] {
+        guard header.bodyByteCount <= UInt64(byteCountMax) else {
+            throw fail(
+                .protocolViolation(
+                    "a body of \(header.bodyByteCount) bytes, of which \(byteCountMax) are allowed")
+            )
+        }
+        var document: [UInt8] = []
+        document.reserveCapacity(Int(header.bodyByteCount))
+        try receiveBody(header.bodyByteCount) { (piece) throws(ClientError) in
+            piece.withUnsafeBytes { document.append(contentsOf: $0) }
+        }
+        return document
+    }
+
+    mutating func receiveProblem(_ header: ResponseFrame) throws(ClientError) -> ClientError {
+        _ = try receiveHead(header)
+        let document = try receiveDocument(header, byteCountMax: DaemonProblem.byteCountMax)
+        let problem = DaemonProblem(status: Int(header.status), document: document)
+        switch header.status {
+        case 404: return .notFound(problem)
+        case 410: return problem.code == "resync" ? .resync(problem) : .expired(problem)
+        case 412: return .preconditionFailed(problem)
+        default: return .refused(problem)
+        }
+    }
+
+    /// Receives a body of `byteCount` bytes and hands on its pieces.
+    mutating func receiveBody(
+        _ byteCount: UInt64, _ take: (RawSpan) throws(ClientError) -> Void
+    ) throws(ClientError) {
+        var left = byteCount
+        while left > 0 {
+            try receiveAtLeast(1, "with \(left) of \(byteCount) bytes of a body to come")
+            do throws(ClientError) {
+                let count = Int(min(left, UInt64(input.count)))
+                try input.withUnread { (bytes) throws(ClientError) in
+                    try take(bytes.extracting(0..<count))
+                }
+                input.consume(count)
+                left -= UInt64(count)
+            } catch {
+                throw fail(error)
+            }
+        }
+    }
+
+    private mutating func receiveAtLeast(
+        _ count: Int, _ when: @autoclosure () -> String
+    ) throws(ClientError) {
+        do throws(ClientError) {
+            while input.count < count {
+                if input.isAtEnd { throw ClientError.closed(when()) }
+                try input.fill(from: socket)
+            }
+        } catch {
+            throw fail(error)
+        }
+    }
+
+    /// Remembers what ended the connection. A problem that the daemon closed behind is no less of
+    /// an end.
+    @discardableResult
+    mutating func fail(_ error: ClientError) -> ClientError {
+        if failure == nil { failure = error }
+        return error
+    }
+}
+
+/// Runs a codec, whose complaint about an answer is a violation of the protocol.
+func parsed<T>(
+    _ body: () throws(ProtocolError) -> T
+) throws(ClientError) -> T {
+    do throws(ProtocolError) {
+        return try body()
+    } catch {
+        throw .protocolViolation(error.detail)
+    }
+}

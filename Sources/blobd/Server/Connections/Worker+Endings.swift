@@ -1,0 +1,78 @@
+import BlobStore
+
+// How connections end by themselves: their time is over, or the daemon stops.
+
+extension Worker {
+    func checkDeadlines(_ batch: inout AnswerBatch) {
+        nextTick = now.after(milliseconds: DaemonLimits.tickMilliseconds)
+        guard connectionCount > 0 else { return }
+        for connection in connections {
+            guard let connection else { continue }
+            if !connection.inFlight.isEmpty {
+                connection.releaseRead()
+                connection.inFlight.shrink()
+            }
+            if case .draining = connection.phase {
+                if connection.inFlight.isEmpty { forget(connection) }
+                continue
+            }
+            if let reader = connection.feedReader, now >= reader.end, connection.output.isEmpty {
+                continueFeed(connection, &batch)
+                settle(connection)
+                continue
+            }
+            let progress = connection.deadline.isTransfer ? connection.progress : 0
+            guard connection.deadline.isOver(now, environment.limits, progress: progress) else {
+                continue
+            }
+            giveUp(connection, &batch)
+            settle(connection)
+        }
+    }
+
+    private func giveUp(_ connection: Connection, _ batch: inout AnswerBatch) {
+        switch connection.deadline.kind {
+        case .head, .body:
+            counters.timeouts.add()
+            refuseLate(connection, &batch)
+        case .answer:
+            counters.timeouts.add()
+            connection.isBroken = true
+        case .idle, .linger, .ours:
+            connection.isBroken = true
+        }
+    }
+
+    func stop(
+        within milliseconds: Int, _ input: inout InputBuffer, _ batch: inout AnswerBatch
+    ) {
+        isStopping = true
+        handler.isStopping = true
+        stopsAt = now.after(milliseconds: milliseconds)
+        for connection in connections {
+            guard let connection else { continue }
+            if case .draining = connection.phase {
+                forget(connection)
+                continue
+            }
+            // What was asked before the stop is still answered.
+            if connection.takesInput {
+                connection.mayRead = true
+                takeTurn(connection, &input, &batch)
+            } else {
+                // Nothing more will come: a wait is answered with what there is, a stream ended.
+                continueFeed(connection, &batch)
+            }
+            settle(connection)
+        }
+    }
+
+    func shouldEnd() -> Bool {
+        if connectionCount == 0 { return true }
+        guard let stopsAt, now >= stopsAt else { return false }
+        for connection in connections {
+            if let connection { forget(connection) }
+        }
+        return true
+    }
+}

@@ -1,0 +1,243 @@
+import BlobStore
+import Glibc
+import Logging
+import Synchronization
+
+extension WriterThread {
+    /// What the thread does, with the state that is its own.
+    struct WriterLoop {
+        private let writer: WriterThread
+        private var clock = ExpiryClock()
+        private var nextSweep = Instant.now
+        private var nextReaderCheck = Instant.now
+        private var isFull = false
+        private var failure: StoreError?
+        private var trouble: TroubleLog
+        /// The long change that is under way.
+        private var undertaking: Undertaking?
+
+        init(_ writer: WriterThread) {
+            self.writer = writer
+            trouble = TroubleLog(writer.log)
+        }
+
+        mutating func run() {
+            while true {
+                let (batch, isClosed) = take()
+                if !batch.waiters.isEmpty {
+                    answer(batch)
+                    // Those who were answered and ask again at once come into the next batch, where
+                    // this thread shares a core with them: half as many syncs.
+                    sched_yield()
+                } else if isClosed {
+                    return
+                }
+                let hasAdvanced = advance()
+                let now = Instant.now
+                if now >= nextSweep { keep(asOf: now) }
+                // Behind a long change that is done another may be in line.
+                if batch.waiters.isEmpty, !hasAdvanced {
+                    let pause = max(0, nextSweep.milliseconds(since: now) + 1)
+                    writer.signal.wait(milliseconds: pause)
+                }
+            }
+        }
+
+        private mutating func take() -> (batch: ChangeBatch, isClosed: Bool) {
+            writer.state.withLock { state in
+                if undertaking == nil, !state.undertakings.isEmpty {
+                    undertaking = state.undertakings.removeFirst()
+                }
+                return (state.waiting.take(DaemonLimits.changeBatchCountMax), state.isClosed)
+            }
+        }
+
+        /// Does one step of the long change, so that nobody else waits longer than that takes.
+        ///
+        /// - Returns: whether there was one.
+        private mutating func advance() -> Bool {
+            guard var current = undertaking else { return false }
+            if let failure {
+                undertaking = nil
+                current.connection.post(.changed(.failed(failure)))
+                return true
+            }
+            do throws(StoreError) {
+                let isDone = try writer.store.advance(&current.change, asOf: .now)
+                writer.counters.batches.add()
+                undertaking = isDone ? nil : current
+                if isDone { current.connection.post(.changed(.long(current.change))) }
+            } catch {
+                undertaking = nil
+                if case .outcomeUnknown = error { fail(error) }
+                current.connection.post(.changed(.failed(error)))
+            }
+            return true
+        }
+
+        private mutating func answer(_ batch: ChangeBatch) {
+            if let failure { return tell(batch) { _ in .failed(failure) } }
+            var outcomes: [Outcome] = []
+            if !batch.changes.isEmpty {
+                do throws(StoreError) {
+                    // What replaces others leaves about as many bytes behind, which must not pile up
+                    // until the clock says so: they are freed in the same commits.
+                    outcomes = try writer.store.apply(
+                        batch.changes, asOf: .now,
+                        freeing: DaemonLimits.freedWithChangesByteCountMax,
+                        bootMilliseconds: .bootMilliseconds)
+                    writer.counters.batches.add()
+                } catch {
+                    fail(error)
+                    return tell(batch) { _ in .failed(error) }
+                }
+            }
+            var next = 0
+            tell(batch) { wish in
+                switch wish {
+                case .check: return check()
+                case .change:
+                    next += 1
+                    return result(outcomes[next - 1], of: batch.changes[next - 1])
+                case .lines(let lines):
+                    return .lines(
+                        lines.map { line in
+                            if let error = line.refused {
+                                return BatchLine.Answered(id: line.id, result: .refused(error))
+                            }
+                            next += 1
+                            return BatchLine.Answered(
+                                id: line.id,
+                                result: result(outcomes[next - 1], of: batch.changes[next - 1]))
+                        })
+                }
+            }
+        }
+
+        /// Tells everyone in a batch what came of it, and wakes each worker once: one that woke for
+        /// the first answer would take the processor from this thread, and find one at a time.
+        ///
+        /// - Parameter result: is asked for each wish, in their order.
+        private func tell(
+            _ batch: ChangeBatch, _ result: (_ wish: ChangeBatch.Wish) -> ChangeResult
+        ) {
+            var asleep: [WorkerInbox] = []
+            for waiter in batch.waiters {
+                if waiter.connection.leave(.changed(result(waiter.wish))) {
+                    asleep.append(waiter.connection.inbox)
+                }
+            }
+            for inbox in asleep { inbox.wake() }
+        }
+
+        private mutating func result(_ outcome: Outcome, of change: Change) -> ChangeResult {
+            switch outcome {
+            case .published(let record, let created):
+                writer.counters.publishes.add()
+                noteFull(false)
+                return .published(record, created: created)
+            case .deleted:
+                if case .removeCategory = change { return .deleted }
+                writer.counters.deletes.add()
+                return .deleted
+            case .notFound:
+                return .notFound
+            case .changed(let record):
+                switch change {
+                case .respond: writer.counters.responses.add()
+                default: writer.counters.patches.add()
+                }
+                return .changed(record)
+            case .unchanged(let record): return .unchanged(record)
+            case .held(let blob, let created):
+                noteFull(false)
+                return .held(blob, created: created)
+            case .categorySet(let category, let created):
+                return .categorySet(category, created: created)
+            case .refused(let error):
+                if case .full = error { noteFull(true) }
+                return .failed(error)
+            }
+        }
+
+        private func check() -> ChangeResult {
+            do throws(StoreError) {
+                try writer.store.checkWritable()
+                return .writable
+            } catch {
+                return .failed(error)
+            }
+        }
+
+        /// One log line when the store becomes full, and one when it no longer is.
+        private mutating func noteFull(_ isFull: Bool) {
+            guard isFull != self.isFull else { return }
+            self.isFull = isFull
+            if isFull {
+                writer.log.error(
+                    "No space: publishes are refused; reads, deletes and expiry go on")
+            } else {
+                writer.log.notice("Space again: publishes are taken")
+            }
+        }
+
+        private mutating func fail(_ error: StoreError) {
+            guard failure == nil else { return }
+            failure = error
+            writer.log.critical("The outcome of a commit is unknown; stopping: \(error)")
+            writer.onOutcomeUnknown()
+        }
+
+        /// Removes what has expired and frees what nobody refers to, each in bounded steps.
+        private mutating func keep(asOf now: Instant) {
+            nextSweep = now.after(milliseconds: writer.limits.sweepMilliseconds)
+            guard failure == nil else { return }
+            var hasMore = false
+            do throws(StoreError) {
+                if mayDelete() {
+                    let swept = try writer.store.sweepExpired(
+                        asOf: .now, limit: DaemonLimits.sweepCountMax)
+                    writer.counters.expired.add(swept.expired)
+                    hasMore = swept.more
+                    if swept.damaged > 0 {
+                        trouble.note(
+                            .error,
+                            "\(swept.damaged) expired notifications are damaged and cannot be removed; run blobd verify"
+                        )
+                    }
+                }
+                let freed = try writer.store.freeOrphans(
+                    byteCountMax: DaemonLimits.freedByteCountMax,
+                    bootMilliseconds: .bootMilliseconds)
+                hasMore = hasMore || freed.more
+                try writer.store.trimFile()
+                if now >= nextReaderCheck {
+                    nextReaderCheck = now.after(milliseconds: DaemonLimits.readerCheckMilliseconds)
+                    let dead = try writer.store.checkReaders()
+                    if dead > 0 { writer.log.notice("Freed the slots of \(dead) dead readers") }
+                }
+            } catch {
+                if case .outcomeUnknown = error {
+                    fail(error)
+                } else {
+                    trouble.note(.error, "Cannot remove what has expired: \(error)")
+                }
+            }
+            // Come back right after the changes that wait meanwhile.
+            if hasMore { nextSweep = now }
+        }
+
+        private mutating func mayDelete() -> Bool {
+            switch clock.tick() {
+            case .steady: return true
+            case .paused: return false
+            case .jumped(let milliseconds):
+                writer.counters.clockJumps.add()
+                writer.log.warning(
+                    "The wall clock went \(milliseconds / 1_000) s away from the boot clock; nothing is deleted by expiry for \(ExpiryClock.pauseMilliseconds / 60_000) minutes"
+                )
+                return false
+            }
+        }
+    }
+}
