@@ -23,7 +23,8 @@ struct ChunkReader: ~Escapable {
     func chunk(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
         let ordinal = blob.number &+ UInt64(truncatingIfNeeded: index)
         if store._withUnsafeGuaranteedRef({ $0.verifiedChunks.contains(ordinal) }) {
-            return try value(of: blob, at: index).extracting(last: blob.chunkByteCount(at: index))
+            let byteCount = blob.chunkByteCount(at: index)
+            return try value(of: blob, at: index, byteCount).extracting(last: byteCount)
         }
         return try firstRead(of: blob, at: index, ordinal: ordinal)
     }
@@ -41,20 +42,24 @@ struct ChunkReader: ~Escapable {
     /// The same, computing the checksum whatever was computed before.
     @_lifetime(copy self)
     func checkedChunk(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
-        let value = try value(of: blob, at: index)
-        let bytes = value.extracting(last: blob.chunkByteCount(at: index))
+        let byteCount = blob.chunkByteCount(at: index)
+        let value = try value(of: blob, at: index, byteCount)
+        let bytes = value.extracting(last: byteCount)
         try Chunk.check(value.integer(at: 0), of: blob, at: index, bytes: bytes)
         return bytes
     }
 
-    /// Checksum and bytes, and what is between them; of the right length.
+    /// Checksum and bytes, and what is between them; `byteCount` bytes and what belongs before
+    /// them.
     @inline(__always)
     @_lifetime(copy self)
-    private func value(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
+    private func value(
+        of blob: BlobReference, at index: Int, _ byteCount: Int
+    ) throws(StoreError) -> RawSpan {
         let key = Keys.chunk(blob.number, index)
         let table = store._withUnsafeGuaranteedRef { $0.tables.chunks }
         guard let value = try view.get(key.bytes, in: table),
-            value.byteCount == blob.chunkValueByteCount(at: index)
+            value.byteCount == blob.layout.prefixByteCount(before: byteCount) + byteCount
         else {
             throw .corrupt("chunk \(index) of \(blob.digest) is missing or has another length")
         }

@@ -71,13 +71,6 @@ public struct BlobReference: Sendable, Hashable {
     @inline(__always)
     func chunkByteCount(at index: Int) -> Int { layout.byteCount(at: index, of: storedByteCount) }
 
-    /// How long the value of chunk `index` is.
-    @inline(__always)
-    func chunkValueByteCount(at index: Int) -> Int {
-        let byteCount = chunkByteCount(at: index)
-        return layout.prefixByteCount(before: byteCount) + byteCount
-    }
-
     /// Which chunk stored byte `offset` lies in, and where in it.
     @inline(__always)
     func chunkPlace(of offset: Int) -> (index: Int, start: Int) {
