@@ -26,6 +26,9 @@ struct WorkerEnvironment: Sendable {
 ///
 /// This is where a request's way begins: ``run()`` wakes, `Worker+Turns.swift` reads and hands the
 /// bytes to ``RequestHandler``, which asks the store, and ``ResponseSender`` sends the answers.
+///
+/// Its properties are its thread's own, and the unchecked ones are never lent to a call that could
+/// reach them by another way; see ``Connection``.
 final class Worker {
     let environment: WorkerEnvironment
     let inbox: WorkerInbox
@@ -36,8 +39,8 @@ final class Worker {
     /// The time of this turn, for deadlines.
     private(set) var now = Instant.now
 
-    var connections: [Connection?] = []
-    private var generations: [UInt32] = []
+    @exclusivity(unchecked) var connections: [Connection?] = []
+    @exclusivity(unchecked) private var generations: [UInt32] = []
     private var freeSlots: [Int] = []
     var connectionCount = 0
     /// Connections that have more to do than one turn allows.
@@ -45,7 +48,7 @@ final class Worker {
     var nextTick = Instant.now
     var isStopping = false
     /// The connections whose answers are in the batch, until they are sent.
-    var gathered: [GatheredConnection] = []
+    @exclusivity(unchecked) var gathered: [GatheredConnection] = []
     private var spin: IdleSpin
     /// Whether the last turns answered requests by themselves, and none waits for another thread.
     private var hasAnswered = false
