@@ -12,7 +12,7 @@ import Testing
             lines.contains(
                 """
                 | 128 KiB | 1 × 1 | ✓ 1.20 × (memcached) | ✗ 0.80 × (C sendfile) | \
-                ✓ 1.50 × (nginx) | ✗ 0.90 × (memcached) | ✓ 1.00 × (memcached) |
+                ✓ 1.50 × (nginx) | ✗ 0.90 × (memcached) | ✓ 1.20 × (memcached) |
                 """))
         #expect(
             lines.contains { $0.hasPrefix("| 1 KiB | 64 |") && $0.contains("✓ 1.50 × (redis)") })

@@ -14,9 +14,12 @@ enum Sample {
     ]
 
     static func turn(
-        _ server: Server, _ cell: Cell, round: Int, rate: Double, p99: Double = 90
+        _ server: Server, _ cell: Cell, round: Int, rate: Double, p99: Double? = nil
     ) -> Turn {
-        Turn(
+        // As long as all that is in flight takes at that rate.
+        let inFlight = Double(cell.load.connections * cell.load.inFlight)
+        let p99 = p99 ?? 1e6 * inFlight / rate
+        return Turn(
             server: server, cell: cell, round: round, requestsPerSecond: rate, p50Microseconds: 40,
             p99Microseconds: p99, serverMicroseconds: 1e6 / rate, generatorShare: 0.5)
     }

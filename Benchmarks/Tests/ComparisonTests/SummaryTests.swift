@@ -43,15 +43,28 @@ import Testing
     @Test func latenciesAreTurnedRound() throws {
         let cell = Cell(byteCount: 1, load: Load(connections: 1, inFlight: 1))
         let turns = [
-            Sample.turn(.blobd, cell, round: 0, rate: 10, p99: 80),
-            Sample.turn(.redis, cell, round: 0, rate: 10, p99: 40),
-            Sample.turn(.nginx, cell, round: 0, rate: 10, p99: 60),
+            Sample.turn(.blobd, cell, round: 0, rate: 10, p99: 120_000),
+            Sample.turn(.redis, cell, round: 0, rate: 10, p99: 60_000),
+            Sample.turn(.nginx, cell, round: 0, rate: 10, p99: 90_000),
         ]
         let summary = try #require(CellSummary.all(turns).first)
         let latency = try #require(FetchVerdicts(summary).latency)
         #expect(latency.ratio == 0.5)
         #expect(latency.other == "redis")
         #expect(!latency.isMet)
+    }
+
+    /// A server that answers a few and lets the others wait has short latencies of those it answers.
+    @Test func whoStarvesTheOthersIsNotQuick() throws {
+        let cell = Cell(byteCount: 1, load: Load(connections: 16, inFlight: 16))
+        let turns = [
+            Sample.turn(.blobd, cell, round: 0, rate: 1_000),
+            Sample.turn(.nginx, cell, round: 0, rate: 1_000, p99: 300_000),
+            Sample.turn(.varnish, cell, round: 0, rate: 1_000, p99: 300),
+        ]
+        let summary = try #require(CellSummary.all(turns).first)
+        #expect(summary.quickestPeer?.server == .nginx)
+        #expect(summary.those(.peer).filter(summary.isStarving).map(\.server) == [.varnish])
     }
 
     @Test func withoutPeersThereIsNoVerdict() throws {

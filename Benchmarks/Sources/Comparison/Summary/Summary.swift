@@ -51,9 +51,17 @@ public struct CellSummary: Sendable {
     /// The faster of the two C programs; nil without them.
     public var fastestBaseline: ServerSummary? { Self.fastest(those(.baseline)) }
 
-    /// The peer with the shortest p99; nil without peers.
+    /// The peer with the shortest p99 of those that served every connection; nil without any.
     public var quickestPeer: ServerSummary? {
-        those(.peer).min { $0.p99.median < $1.p99.median }
+        those(.peer).filter { !isStarving($0) }.min { $0.p99.median < $1.p99.median }
+    }
+
+    /// Whether a server left most of what it was asked unanswered until the end, so that its
+    /// latencies are those of a few: what is in flight is rate times mean latency (Little's law),
+    /// and here not even the 99th percentile makes up half of it.
+    public func isStarving(_ server: ServerSummary) -> Bool {
+        let inFlight = Double(cell.load.connections * cell.load.inFlight)
+        return server.rate.median * server.p99.median / 1e6 < inFlight / 2
     }
 
     private static func fastest(_ some: [ServerSummary]) -> ServerSummary? {
