@@ -57,7 +57,9 @@ extension RawSpan {
 
     /// A copy.
     var array: [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: byteCount) { target, count in
+        // With no capacity the library writes its count into the empty array that all threads share.
+        guard byteCount > 0 else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: byteCount) { target, count in
             withUnsafeBytes { UnsafeMutableRawBufferPointer(target).copyMemory(from: $0) }
             count = byteCount
         }
