@@ -166,19 +166,7 @@ import Testing
         let folder = TemporaryFolder()
         let store = try folder.open()
         let count = UInt64(StoreLimits.feedEntriesLookedAtMax) + 10
-        try store.whileWriting { () throws(StoreError) in
-            try store.inTransaction(
-                growth: 0, asOf: noon, isPublishing: true
-            ) { (transaction) throws(StoreError) in
-                for revision in 1...count {
-                    let key = IndexKeys.sequence("anna", revision)
-                    let entry = SequenceEntry(.history, id: "x").bytes(key: key)
-                    try transaction.transaction.set(
-                        key.span.bytes, to: entry.span.bytes, in: store.tables.index)
-                }
-                transaction.counters.revision = count
-            }
-        }
+        try store.addPlaces(.history, of: "anna", at: 1...count)
         let last = try store.publish("a", owner: "anna").revision
         #expect(last == count + 1)
         let first = try store.changes(of: "anna", from: .beginning)

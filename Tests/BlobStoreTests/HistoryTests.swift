@@ -130,19 +130,7 @@ import Testing
         let store = try folder.open()
         try store.publish("a", owner: "anna")
         let count = UInt64(StoreLimits.historyEntriesLookedAtMax) + 10
-        try store.whileWriting { () throws(StoreError) in
-            try store.inTransaction(
-                growth: 0, asOf: noon, isPublishing: true
-            ) { (transaction) throws(StoreError) in
-                for revision in 2...count {
-                    let key = IndexKeys.sequence("anna", revision)
-                    let entry = SequenceEntry(.feed, id: "x").bytes(key: key)
-                    try transaction.transaction.set(
-                        key.span.bytes, to: entry.span.bytes, in: store.tables.index)
-                }
-                transaction.counters.revision = count
-            }
-        }
+        try store.addPlaces(.feed, of: "anna", at: 2...count)
         var query = HistoryQuery()
         let first = try store.history(of: "anna", query, asOf: noon)
         #expect(first.records.isEmpty)

@@ -25,6 +25,26 @@ struct OwnerIndex: Equatable {
 }
 
 extension BlobStore {
+    /// Gives an owner entries that have only those places, of a notification that is not there; the
+    /// store's revision is then the last of theirs.
+    func addPlaces(
+        _ places: SequenceEntry.Places, of owner: String, at revisions: ClosedRange<UInt64>
+    ) throws {
+        try whileWriting { () throws(StoreError) in
+            try inTransaction(
+                growth: 0, asOf: noon, isPublishing: true
+            ) { (transaction) throws(StoreError) in
+                for revision in revisions {
+                    let key = IndexKeys.sequence(owner, revision)
+                    let entry = SequenceEntry(places, id: "x").bytes(key: key)
+                    try transaction.transaction.set(
+                        key.span.bytes, to: entry.span.bytes, in: tables.index)
+                }
+                transaction.counters.revision = revisions.upperBound
+            }
+        }
+    }
+
     func ownerIndex(_ owner: String) throws -> OwnerIndex {
         try withSnapshot { (snapshot) throws(StoreError) in
             var index = OwnerIndex()

@@ -46,8 +46,8 @@ final class VerifiedSet: @unchecked Sendable {
     private static func place(_ number: UInt64) -> (index: Int, tag: UInt64, flag: UInt64) {
         let group = number >> flagBits
         let index = Int(truncatingIfNeeded: group) & (wordCount - 1)
-        // Tag 0 is an empty word's: 1 is added. No two numbers agree in their
-        // lower 53 bits: what stands above says how a blob is cut, and one counter gives them all.
+        // Tag 0 is an empty word's: 1 is added. No two numbers agree in their lower 53 bits: what
+        // stands above says how a blob is cut, and one counter gives them all.
         let tag = (group >> wordBits) &+ 1
         return (index, tag & 0xFFFF_FFFF, 1 << (number & 31))
     }
