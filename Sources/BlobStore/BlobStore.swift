@@ -84,6 +84,12 @@ public final class BlobStore: Sendable {
     let verifiedChunks = VerifiedSet()
     let verifiedRecords = VerifiedSet()
     let space: SpaceReserve
+    /// Which notifications have changes that no snapshot has yet.
+    package let unsettled: UnsettledIDs
+    /// Used inside `writing`.
+    let settlement = Settlement()
+    /// The last transaction that this process committed; 0: none yet.
+    let lastCommit = Atomic<UInt64>(0)
     /// What earlier runs may have lent; nil while this one lends nothing. Taken alone or inside
     /// `writing`.
     let lending = Mutex<PageLending?>(nil)
@@ -100,7 +106,7 @@ public final class BlobStore: Sendable {
 
     init(
         _ environment: Environment, tables: Tables, format: FormatRecord, hasFeeds: Bool,
-        directory: String, options: Options, lock: DirectoryLock?
+        directory: String, options: Options, lock: DirectoryLock?, unsettled: UnsettledIDs
     ) {
         self.environment = environment
         readers = environment.readers.slots
@@ -111,6 +117,9 @@ public final class BlobStore: Sendable {
         id = format.storeID
         feedWatch = FeedWatch(watcherCountMax: options.watcherCountMax)
         space = SpaceReserve(environment, tables, options)
+        self.unsettled = unsettled
         directoryLock = consume lock
     }
+
+    deinit { unsettled.unmap() }
 }

@@ -113,8 +113,10 @@ internal import Synchronization
         guard let transaction = unsafe transaction else { return [] }
         var tables: [Table] = []
         do throws(LMDBError) {
-            for name in names {
-                tables.append(try unsafe Table(transaction: transaction, name: name, flags: 0))
+            for (number, name) in names.enumerated() {
+                var table = try unsafe Table(transaction: transaction, name: name, flags: 0)
+                table.number = UInt8(truncatingIfNeeded: number)
+                tables.append(table)
             }
         } catch {
             unsafe mdb_txn_abort(transaction)

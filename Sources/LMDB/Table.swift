@@ -7,6 +7,10 @@ package struct Table: Sendable, Equatable {
     /// The name it is kept under in the main table.
     package let name: StaticString
 
+    /// Its place among those it was opened with (``Environment/openTables(_:)``): what a
+    /// ``RedoBuffer`` calls it.
+    package internal(set) var number: UInt8 = 0
+
     package static func == (left: Table, right: Table) -> Bool { left.handle == right.handle }
 }
 

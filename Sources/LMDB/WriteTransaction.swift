@@ -11,6 +11,8 @@ internal import CLMDB
     private let cursors: WriteCursors
     /// Whether anything was put or deleted. A transaction that changed nothing need not be committed.
     package private(set) var isDirty = false
+    /// What is put and deleted from now on, as far as it is asked for.
+    package var redo = RedoBuffer()
 
     init(_ environment: Environment) throws(LMDBError) {
         var handle: OpaquePointer?
@@ -69,6 +71,7 @@ internal import CLMDB
         }
         try LMDBError.check(code, "mdb_cursor_put")
         isDirty = true
+        redo.notePut(key, value, in: table)
     }
 
     /// Stores `value` under `key` unless something is there (`mdb_cursor_put` with
@@ -86,6 +89,7 @@ internal import CLMDB
         if code == MDB_KEYEXIST { return false }
         try LMDBError.check(code, "mdb_cursor_put")
         isDirty = true
+        redo.notePut(key, value, in: table)
         return true
     }
 
@@ -109,6 +113,7 @@ internal import CLMDB
         try LMDBError.check(code, "mdb_cursor_put")
         isDirty = true
         unsafe MappedValue.fill(reserved, with: first, second)
+        redo.notePut(key, first, second, in: table)
     }
 
     /// Removes `key` (`mdb_cursor_del`).
@@ -125,6 +130,7 @@ internal import CLMDB
         if code == MDB_NOTFOUND { return false }
         try LMDBError.check(code, "mdb_cursor_del")
         isDirty = true
+        redo.noteDelete(key, in: table)
         return true
     }
 

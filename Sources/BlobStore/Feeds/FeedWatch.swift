@@ -86,6 +86,14 @@ public final class FeedWatch: Sendable {
         for wake in woken { wake() }
     }
 
+    /// Whether somebody waits for the changes of one of `owners`.
+    func isAwaited(_ owners: [String]) -> Bool {
+        guard !owners.isEmpty else { return false }
+        return state.withLock { state in
+            !state.waiting.isEmpty && owners.contains { state.waiting[Array($0.utf8)] != nil }
+        }
+    }
+
     /// How many have a place.
     public var count: Int { state.withLock { $0.placeCount } }
 

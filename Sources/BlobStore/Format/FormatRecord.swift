@@ -2,10 +2,10 @@
 /// it follows.
 struct FormatRecord: Equatable {
     /// The version this program writes.
-    static let version: UInt32 = 3
-    /// The oldest version whose programs can read what this one writes. An older one would look for
-    /// the short chunk of a blob at its end.
-    static let readableFrom: UInt32 = 3
+    static let version: UInt32 = 4
+    /// The oldest version whose programs can read what this one writes. An older one knows of no
+    /// log: it would miss what was acknowledged, and throw it away by its next commit.
+    static let readableFrom: UInt32 = 4
 
     static let name = "format"
     static let byteCount = 48

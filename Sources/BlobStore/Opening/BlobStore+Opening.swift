@@ -38,6 +38,7 @@ extension BlobStore {
             "\(directory)/\(DataFile.lockName)", readerCountMax: options.readerCountMax)
         let (store, format) = try open(directory, options, isReadOnly: false, lock: lock)
         _ = try store.checkReaders()
+        try store.redoLog()
         if let format { try Upgrade(store, format).run(asOf: currentTime()) }
         return store
     }
@@ -77,7 +78,9 @@ extension BlobStore {
                 reason: "\(lockPath) cannot be written (\(systemMessage(errno))); readers need to")
         }
         _ = try DataFile(data, directory: directory)
-        return try open(directory, options, isReadOnly: true, lock: nil).store
+        let store = try open(directory, options, isReadOnly: true, lock: nil).store
+        try store.checkLog()
+        return store
     }
 
     /// One store is opened at a time in a process, so that nobody opens the same one between the
@@ -137,7 +140,8 @@ extension BlobStore {
         }
         let store = BlobStore(
             environment, tables: tables, format: format, hasFeeds: !isReadOnly || !lacksPlaces,
-            directory: directory, options: options, lock: lock)
+            directory: directory, options: options, lock: lock,
+            unsettled: try UnsettledIDs(directory, isWriter: !isReadOnly))
         let isOutdated = lacksPlaces || format.version < FormatRecord.version
         return (store, isOutdated ? format : nil)
     }

@@ -12,8 +12,8 @@ public struct UpgradeProgress: Sendable, Hashable {
 
 /// Brings a store of an older format to this program's.
 ///
-/// From version 2 to 3 one transaction is enough: blobs that are stored from then on have numbers
-/// that say how they are cut.
+/// From versions 2 and 3 one transaction is enough: blobs that are stored from then on have numbers
+/// that say how they are cut, and programs that know of no log stay away.
 ///
 /// From version 1 the places of what each owner has come into the index besides, in bounded
 /// transactions, each of which leaves a store that this program reads: the first makes it one that

@@ -19,6 +19,9 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
     case io(operation: String, errno: Int32)
     /// As many snapshots are open as there may be.
     case readersFull
+    /// Changes that were acknowledged are not in `data.mdb` yet, and the writer has not committed
+    /// them in time: it has ended, or hangs. Start it again.
+    case unsettled
     /// The notification is not as the condition wants it; nothing was changed. Its present
     /// revision; nil: there is none.
     case preconditionFailed(revision: UInt64?)
@@ -47,6 +50,8 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
         case .cannotOpen(let path, let reason): "cannot open the store at \(path): \(reason)"
         case .io(let operation, let number): "\(operation) failed: \(systemMessage(number))"
         case .readersFull: "as many snapshots are open as there may be"
+        case .unsettled:
+            "the store's writer has not committed what it acknowledged; start it again"
         case .preconditionFailed(let revision?): "the notification has the revision \(revision)"
         case .preconditionFailed(nil): "there is no such notification"
         case .unknownCategory(let name): "there is no category \(name)"

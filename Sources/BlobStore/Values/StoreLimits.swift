@@ -108,6 +108,18 @@ public enum StoreLimits {
     static let freedWithChangesCountMax = 512
     /// Orphans that freeing by itself looks at in one step.
     static let freedCountMax = 32_768
+    /// Bytes of the log (`changes.log`), which are written once when it is made.
+    public static let logByteCount = 4 << 20
+    /// A batch of changes with more stored bytes than this is committed and not logged: its bytes
+    /// would be written twice.
+    public static let loggedBatchByteCountMax = 256 << 10
+    /// Bytes of the puts and deletes of a batch that is logged.
+    static let logRecordByteCountMax = 1 << 20
+    /// Bytes by which what is in the log may make `data.mdb` grow before it is committed.
+    static let unsettledGrowthMax = 8 << 20
+    /// How long a process that reads waits for another one to commit what it has acknowledged, in
+    /// milliseconds.
+    public static let settlingMillisecondsMax = 5_000
     /// Room in `data.mdb` kept back for deletes and expiry when the disk is full.
     static let reserveByteCount = 1 << 20
 }

@@ -13,15 +13,16 @@ extension BlobStore {
     ///     beside the changes (``freeOrphans(byteCountMax:bootMilliseconds:)``) when there is enough
     ///     of it to be worth while, without a sync of its own. 0: none.
     ///   - bootMilliseconds: the boot clock's present, for freeing.
+    ///   - isSettling: whether they are committed even where the log would do.
     /// - Returns: an outcome for each change, in their order.
     /// - Throws: ``StoreError/outcomeUnknown(_:)`` only: a sync failed, so what became of the
     ///   changes is not known. Stop the process.
     public func apply(
         _ changes: [Change], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
-        bootMilliseconds: Int64? = nil
+        bootMilliseconds: Int64? = nil, isSettling: Bool = false
     ) throws(StoreError) -> [Outcome] {
         precondition(!isReadOnly, "the store was opened for reading only")
-        return try whileWriting { () throws(StoreError) in
+        return try whileWriting(settling: false) { () throws(StoreError) in
             var outcomes: [Outcome] = []
             outcomes.reserveCapacity(changes.count)
             let side = SideFreeing(
@@ -29,12 +30,14 @@ extension BlobStore {
             var index = 0
             while index < changes.count {
                 if changes[index].isStaged {
+                    try settleOpen()
                     outcomes.append(try applyStaged(changes[index], asOf: now))
                     index += 1
                     continue
                 }
                 let batch = batch(of: changes, from: index)
-                outcomes += try applyTogether(changes, batch, asOf: now, side)
+                outcomes += try applyTogether(
+                    changes, batch, isSettling: isSettling, asOf: now, side)
                 index = batch.range.upperBound
             }
             return outcomes
@@ -71,6 +74,8 @@ extension BlobStore {
     private struct Batch {
         var range: Range<Int>
         var growth: Int
+        /// Bytes it writes, about.
+        var byteCount: Int
     }
 
     /// What is freed beside changes.
@@ -87,12 +92,14 @@ extension BlobStore {
     ) -> Batch {
         var puts = 0
         var bytes = 0
+        var written = 0
         var digests: Set<Digest> = []
         var index = start
         while index < changes.count, index - start < countMax, !changes[index].isStaged {
             var cost = changes[index].bookkeepingCost
             changes[index].forEachPayload { payload in
                 let chunkCost = payload.chunkCost
+                written += payload.storedByteCount
                 // Short ones are not worth a lookup.
                 if chunkCost <= Change.bookkeepingByteCount
                     || (digests.insert(payload.digest).inserted && !isStored(payload.digest))
@@ -111,7 +118,7 @@ extension BlobStore {
             bytes += cost.bytes
             index += 1
         }
-        return Batch(range: start..<index, growth: bytes)
+        return Batch(range: start..<index, growth: bytes, byteCount: written)
     }
 
     /// Whether a blob is stored, as far as can be said: no, when too many snapshots are open.
@@ -120,16 +127,17 @@ extension BlobStore {
     /// Does a batch in one transaction; when that fails, one by one, so that only those that cannot
     /// be done are refused.
     private func applyTogether(
-        _ changes: [Change], _ batch: Batch, asOf now: Timestamp, _ side: SideFreeing
+        _ changes: [Change], _ batch: Batch, isSettling: Bool, asOf now: Timestamp,
+        _ side: SideFreeing
     ) throws(StoreError) -> [Outcome] {
         var place = freeing.withLock { $0 }
         do throws(StoreError) {
             let rule =
                 side.byteCountMax > 0
                 ? freeingRule(bootMilliseconds: side.bootMilliseconds) : nil
-            let outcomes = try inTransaction(
-                growth: batch.growth, asOf: now,
-                isPublishing: batch.range.contains { changes[$0].needsRoom }
+            let outcomes = try inOpenTransaction(
+                growth: batch.growth, byteCount: batch.byteCount, isSettling: isSettling,
+                asOf: now, isPublishing: batch.range.contains { changes[$0].needsRoom }
             ) { (transaction) throws(StoreError) in
                 var outcomes: [Outcome] = []
                 outcomes.reserveCapacity(batch.range.count)
@@ -150,7 +158,8 @@ extension BlobStore {
         var outcomes: [Outcome] = []
         for index in batch.range {
             let alone = self.batch(of: changes, from: index, countMax: 1)
-            outcomes += try applyTogether(changes, alone, asOf: now, .none)
+            outcomes += try applyTogether(
+                changes, alone, isSettling: isSettling, asOf: now, .none)
         }
         return outcomes
     }

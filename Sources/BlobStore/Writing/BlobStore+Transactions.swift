@@ -4,8 +4,11 @@ internal import Synchronization
 
 extension BlobStore {
     /// Runs `body` as the only writer of this process, unless a sync has failed before.
+    ///
+    /// - Parameter settling: whether what is in the log is committed first. Where not, `body` works
+    ///   in the open transaction (``inOpenTransaction``).
     func whileWriting<Result>(
-        _ body: () throws(StoreError) -> Result
+        settling: Bool = true, _ body: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         // A Mutex's closure gives up typed throws of more than one kind; what came of `body` is
         // carried out of it.
@@ -13,6 +16,7 @@ extension BlobStore {
         writing.withLock { _ in
             do throws(StoreError) {
                 try checkSyncs()
+                if settling { try settleOpen() }
                 result = .success(try body())
             } catch {
                 if case .outcomeUnknown(let why) = error { syncFailure.withLock { $0 = why } }
@@ -54,16 +58,37 @@ extension BlobStore {
         let result = try body(&transaction)
         // What changed nothing costs no sync: a delete of what is not there, a refused publish.
         guard transaction.isDirty else { return result }
-        let (owners, revision) = (transaction.touchedOwners, transaction.counters.revision)
+        let commit = Commit(transaction)
         do throws(LMDBError) {
             try transaction.commit()
         } catch {
             throw failure(of: error, growth: growth)
         }
+        note(commit)
+        return result
+    }
+
+    /// What has to be known of a transaction once it is committed.
+    struct Commit {
+        let number: UInt64
+        let owners: [String]
+        let revision: UInt64
+
+        init(_ transaction: borrowing ChangeTransaction) {
+            number = transaction.transaction.id
+            owners = transaction.touchedOwners
+            revision = transaction.counters.revision
+        }
+    }
+
+    /// What is to be done after every commit.
+    func note(_ commit: Commit) {
+        lastCommit.store(commit.number, ordering: .releasing)
+        // Only then: who finds nothing unsettled finds the commit.
+        if !unsettled.isEmpty { noteSettled() }
         space.coverLastPage()
         // Not before: who is woken looks at once, and must find it.
-        if !owners.isEmpty { feedWatch.notify(owners, at: revision) }
-        return result
+        if !commit.owners.isEmpty { feedWatch.notify(commit.owners, at: commit.revision) }
     }
 
     /// Commits nothing, so that the pages which the last commit freed can be used by the next.
@@ -85,7 +110,7 @@ extension BlobStore {
     /// failed. The first is harmless: the old meta page still counts, and the pages are free. After
     /// the second the kernel may have thrown the dirty pages away and called them clean, so another
     /// sync would lie.
-    private func failure(of error: LMDBError, growth: Int) -> StoreError {
+    func failure(of error: LMDBError, growth: Int) -> StoreError {
         if error.isMapFull || error.isTransactionFull { return .full }
         switch error.systemError {
         case ENOSPC, EDQUOT, EFBIG: return .full

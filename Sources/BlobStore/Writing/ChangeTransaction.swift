@@ -8,7 +8,8 @@ struct ChangeTransaction: ~Copyable {
     var transaction: WriteTransaction
     var counters: Counters
     let tables: Tables
-    let now: Timestamp
+    /// The time of the batch that is being done.
+    var now: Timestamp
     /// How long tombstones and account marks are kept.
     let retentionMilliseconds: Int64
     /// Whether a notification that leaves its owner leaves a tombstone. False where a full store has
@@ -50,10 +51,15 @@ struct ChangeTransaction: ~Copyable {
 
     /// Writes the counters, commits and syncs.
     consuming func commit() throws(LMDBError) {
+        try putCounters()
+        try transaction.commit()
+    }
+
+    /// Writes the counters as they are now.
+    mutating func putCounters() throws(LMDBError) {
         let name = Array(Counters.name.utf8)
         let value = counters.words
         try transaction.put(value.span.bytes, forKey: name.span.bytes, in: tables.meta)
-        try transaction.commit()
     }
 
     /// The record of `id` as it stands, expired or not; nil when there is none.

@@ -113,6 +113,11 @@ struct ServeCommand: ParsableCommand {
             valueName: "microseconds"))
     var spin: Int = DaemonLimits().spinMicroseconds
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Acknowledge short changes once they are in a log, and commit them a little later.")
+    var log = true
+
     @Option(help: ArgumentHelp("The most the store's file may grow to.", valueName: "size"))
     var mapSize: ByteCountText = ByteCountText(StoreLimits.mapByteCountDefault)
 
@@ -195,6 +200,7 @@ struct ServeCommand: ParsableCommand {
             "--lending-grace", lendingGrace.milliseconds, 0...day)
         limits.linkedByteCountMin = try Self.check(
             "--sendfile-min", sendfileMin.byteCount, 0...1 << 40)
+        limits.isLogging = log
         limits.spinMicroseconds = try Self.check("--spin", spin, 0...1_000)
         return limits
     }

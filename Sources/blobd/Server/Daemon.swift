@@ -34,6 +34,7 @@ enum Daemon {
                 taking: clinux_stop_signals(), from: "signalfd")
             let store = try open(options, log)
             try beginLending(store, options, log)
+            if options.limits.isLogging { try beginLogging(store, log) }
             let socket = try SocketFile(
                 path: options.socketPath, mode: options.socketMode, group: options.socketGroup)
             let end: End
@@ -67,6 +68,15 @@ enum Daemon {
                 at: .now, graceMilliseconds: Int64(options.limits.lendingGraceMilliseconds))
         } catch StoreError.full {
             log.warning("No space to note this start: payloads are copied, not sent from the file")
+        }
+    }
+
+    /// Short changes are acknowledged once they are in the log.
+    private static func beginLogging(_ store: BlobStore, _ log: Logger) throws {
+        do {
+            try store.beginLogging()
+        } catch StoreError.full {
+            log.warning("No space for the log: each change is committed before it is acknowledged")
         }
     }
 

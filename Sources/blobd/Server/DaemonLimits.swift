@@ -44,7 +44,17 @@ struct DaemonLimits: Sendable {
     /// microseconds; 0: not at all. See ``IdleSpin``.
     var spinMicroseconds = 50
 
+    /// Whether short changes are acknowledged when they are in the log, and committed a little
+    /// later; else each batch is committed before it is acknowledged.
+    var isLogging = true
+
     // Fixed ones.
+
+    /// How long what is in the log alone may get old while more of it comes, in microseconds: a
+    /// commit takes the writer about one millisecond, and more the more there is.
+    static let settlingMicrosecondsMax = 20_000
+    /// How long nothing may come before it is committed, in microseconds.
+    static let settlingPauseMicroseconds = 2_000
 
     /// What a socket may hold that its peer has not read, once payloads are linked into it, which
     /// take no memory, or so much is sent with one call that the usual 208 KiB would not take it.

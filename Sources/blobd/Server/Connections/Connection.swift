@@ -69,6 +69,9 @@ final class Connection {
         case awaitingMemory(Upload)
         /// The writer has a change of this connection.
         case awaitingChange(PendingReply)
+        /// The writer commits what it has acknowledged, so that a request can be answered, or the
+        /// end of a body judged.
+        case awaitingCommit(Upload?)
         /// An owner's changes are waited for, or the end of the time for them.
         case awaitingFeed(FeedReader)
         /// An owner's changes are sent as they come.
@@ -98,7 +101,8 @@ final class Connection {
         switch phase {
         case .head: return hasUnreadRequests
         case .lingering, .draining: return false
-        case .body, .awaitingMemory, .awaitingChange, .awaitingFeed, .streaming, .skipping:
+        case .body, .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
+            .skipping:
             return true
         }
     }
@@ -107,7 +111,9 @@ final class Connection {
     var takesInput: Bool {
         switch phase {
         case .head, .body, .skipping, .lingering: !hasInputEnded
-        case .awaitingMemory, .awaitingChange, .awaitingFeed, .streaming, .draining: false
+        case .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
+            .draining:
+            false
         }
     }
 
@@ -125,7 +131,9 @@ final class Connection {
         switch phase {
         case .head: return rest.isEmpty ? .idle : .head
         case .body, .skipping: return .body
-        case .awaitingMemory, .awaitingChange, .awaitingFeed, .streaming, .draining: return .ours
+        case .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
+            .draining:
+            return .ours
         case .lingering: return .linger
         }
     }

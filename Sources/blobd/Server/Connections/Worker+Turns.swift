@@ -98,7 +98,7 @@ extension Worker {
             case .streaming(let reader):
                 if reader.isDue { continueStream(reader, connection, &batch) }
                 return
-            case .awaitingMemory, .awaitingChange, .draining:
+            case .awaitingMemory, .awaitingChange, .awaitingCommit, .draining:
                 return
             }
         }
@@ -141,6 +141,8 @@ extension Worker {
             step = handler.next(
                 input.bytes, of: connection, in: snapshot, into: &batch, consumed: &consumed)
             input.consume(consumed)
+            // Only the first request has waited: the others may have come since.
+            handler.hasWaited = false
         } while step.isAnswered && !batch.isFull
         return step
     }
@@ -174,6 +176,10 @@ extension Worker {
         case .answeredThenClose:
             connection.isEnding = true
             return false
+        case .again(.stale): return true
+        case .again(.unsettled):
+            awaitCommit(connection, nil)
+            return false
         case .change(let operation, let reply):
             connection.phase = .awaitingChange(reply)
             environment.writer.submit(
@@ -189,6 +195,13 @@ extension Worker {
         }
     }
 
+    /// Has the writer commit what it has acknowledged; the connection goes on then.
+    func awaitCommit(_ connection: Connection, _ upload: Upload?) {
+        connection.phase = .awaitingCommit(upload)
+        environment.writer.submit(
+            PendingChange(operation: .settle, connection: connection.address, reservation: nil))
+    }
+
     /// The input is used up. When no more will come, a request that is not whole never will be.
     private func noteEnd(
         _ connection: Connection, _ input: borrowing InputBuffer, _ batch: inout AnswerBatch
@@ -199,7 +212,8 @@ extension Worker {
             refuseUnfinished(connection, &batch)
         case .head, .skipping:
             connection.isEnding = true
-        case .awaitingMemory, .awaitingChange, .awaitingFeed, .streaming, .lingering, .draining:
+        case .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
+            .lingering, .draining:
             break
         }
     }

@@ -90,6 +90,7 @@ extension Worker {
             do throws(ProtocolError) {
                 try checkAgain(upload, draft)
             } catch {
+                if handler.delay != nil { return awaitCommit(connection, upload) }
                 return refuseWhole(upload, error, connection, &batch)
             }
             finish(upload, .publish(draft), connection)
@@ -164,6 +165,7 @@ extension Worker {
         _ upload: Upload, _ draft: PublicationDraft
     ) throws(ProtocolError) {
         guard !upload.precondition.isEmpty else { return }
+        handler.beginQuestion()
         let id = Array((draft.id ?? "").utf8)
         let part = Array(draft.part.utf8)
         let snapshot: Snapshot
@@ -181,6 +183,9 @@ extension Worker {
         _ connection: Connection, _ result: ChangeResult, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch
     ) {
+        if case .awaitingCommit(let upload) = connection.phase {
+            return goOn(connection, upload, result, &input, &batch)
+        }
         guard case .awaitingChange(let reply) = connection.phase else { return }
         connection.phase = .head
         if case .http(let form) = reply.form, !form.keepAlive || isStopping {
@@ -190,6 +195,26 @@ extension Worker {
         if !connection.isBroken, connection.output.isEmpty, !connection.isEnding {
             takeTurn(connection, &input, &batch)
         }
+    }
+
+    /// What a connection waited for is committed.
+    private func goOn(
+        _ connection: Connection, _ upload: Upload?, _ result: ChangeResult,
+        _ input: inout InputBuffer, _ batch: inout AnswerBatch
+    ) {
+        guard case .settled = result else {
+            // The daemon stops; what it would say may be older than what it has said.
+            connection.isBroken = true
+            return
+        }
+        handler.hasWaited = true
+        if let upload {
+            finish(upload, connection, &batch)
+        } else {
+            connection.phase = .head
+            takeTurn(connection, &input, &batch)
+        }
+        handler.hasWaited = false
     }
 
     // MARK: - Endings

@@ -147,7 +147,7 @@ final class Worker {
                 if connection.hasUnreadRequests { hasMore = true }
                 if connection.mayRead, !connection.hasInputEnded { hasMore = true }
                 if !connection.hasInputEnded { interest = .input }
-            case .awaitingChange:
+            case .awaitingChange, .awaitingCommit:
                 // Nothing is read meanwhile. But an edge is noted (`mayRead`), so there is no need to
                 // tell the poller twice for each publish.
                 if !connection.hasInputEnded { interest = .input }
@@ -272,7 +272,7 @@ final class Worker {
         case .awaitingMemory(let upload):
             upload.abandon()
             environment.bodyMemory.cancel(connection.address)
-        case .body(let upload): upload.abandon()
+        case .body(let upload), .awaitingCommit(let upload?): upload.abandon()
         case .awaitingFeed(let reader), .streaming(let reader): reader.registration = nil
         default: break
         }

@@ -16,6 +16,8 @@ enum ChangeResult: Sendable {
     case long(LongChange)
     /// The store can commit.
     case writable
+    /// All that was acknowledged is committed.
+    case settled
     case failed(StoreError)
     /// The body was found wrong, away from its connection.
     case refused(ProtocolError)
@@ -51,6 +53,8 @@ struct PendingChange: Sendable {
         case long(LongChange)
         /// Find out whether the store can commit.
         case checkWritable
+        /// Commit what was acknowledged.
+        case settle
     }
 
     let operation: Operation

@@ -6,6 +6,8 @@ struct ChangeBatch {
     var changes: [Change] = []
     /// Whoever waits, for the next change each or for an answer to a question.
     var waiters: [Waiter] = []
+    /// Whether somebody waits until all of it is committed.
+    var isSettling = false
 
     struct Waiter {
         let connection: ConnectionAddress
@@ -22,6 +24,8 @@ struct ChangeBatch {
         case lines([Line])
         /// An answer to the question whether the store can commit.
         case check
+        /// That all that was acknowledged is committed.
+        case settle
 
         struct Line {
             let id: String?
@@ -33,7 +37,7 @@ struct ChangeBatch {
             switch self {
             case .change: 1
             case .lines(let lines): lines.count { $0.refused == nil }
-            case .check: 0
+            case .check, .settle: 0
             }
         }
     }
@@ -56,6 +60,9 @@ struct ChangeBatch {
                         return Wish.Line(id: line.id, refused: error)
                     }
                 })
+        case .settle:
+            isSettling = true
+            wish = .settle
         case .checkWritable, .long: wish = .check
         }
         waiters.append(
@@ -80,6 +87,8 @@ struct ChangeBatch {
             swap(&taken, &self)
             return taken
         }
+        // All of it, though some of those who wait for that come later.
+        taken.isSettling = isSettling
         taken.waiters = Array(waiters.prefix(waiterCount))
         taken.changes = Array(changes.prefix(changeCount))
         waiters.removeFirst(waiterCount)

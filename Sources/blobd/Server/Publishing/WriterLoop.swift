@@ -15,6 +15,7 @@ extension WriterThread {
         private var trouble: TroubleLog
         /// The long change that is under way.
         private var undertaking: Undertaking?
+        private var settling = SettlingClock()
 
         init(_ writer: WriterThread) {
             self.writer = writer
@@ -26,11 +27,15 @@ extension WriterThread {
                 let (batch, isClosed) = take()
                 if !batch.waiters.isEmpty {
                     answer(batch)
+                    settling.note(writer.store.unsettledChanges, asOf: .now)
                     // Those who were answered and ask again at once come into the next batch, where
                     // this thread shares a core with them: half as many syncs.
                     sched_yield()
                 } else if isClosed {
-                    return
+                    return end()
+                } else if settling.isDue(asOf: .now, hurryCount: writer.store.unsettled.hurryCount)
+                {
+                    settle()
                 }
                 let hasAdvanced = advance()
                 let now = Instant.now
@@ -38,7 +43,7 @@ extension WriterThread {
                 // Behind a long change that is done another may be in line.
                 if batch.waiters.isEmpty, !hasAdvanced {
                     let pause = max(0, nextSweep.milliseconds(since: now) + 1)
-                    writer.signal.wait(milliseconds: pause)
+                    writer.signal.wait(milliseconds: min(pause, settling.pause))
                 }
             }
         }
@@ -82,20 +87,28 @@ extension WriterThread {
                 do throws(StoreError) {
                     // What replaces others leaves about as many bytes behind, which must not pile up
                     // until the clock says so: they are freed in the same commits.
+                    let isSettling =
+                        batch.isSettling
+                        || settling.isOverdue(
+                            asOf: .now, hurryCount: writer.store.unsettled.hurryCount)
                     outcomes = try writer.store.apply(
                         batch.changes, asOf: .now,
                         freeing: DaemonLimits.freedWithChangesByteCountMax,
-                        bootMilliseconds: .bootMilliseconds)
+                        bootMilliseconds: .bootMilliseconds, isSettling: isSettling)
                     writer.counters.batches.add()
                 } catch {
                     fail(error)
                     return tell(batch) { _ in .failed(error) }
                 }
             }
+            if batch.isSettling { settle() }
             var next = 0
             tell(batch) { wish in
                 switch wish {
                 case .check: return check()
+                case .settle:
+                    if let failure { return .failed(failure) }
+                    return .settled
                 case .change:
                     next += 1
                     return result(outcomes[next - 1], of: batch.changes[next - 1])
@@ -157,6 +170,27 @@ extension WriterThread {
             case .refused(let error):
                 if case .full = error { noteFull(true) }
                 return .failed(error)
+            }
+        }
+
+        /// Commits what is in the log alone.
+        private mutating func settle() {
+            guard failure == nil else { return }
+            do throws(StoreError) {
+                try writer.store.settle()
+                settling.note(writer.store.unsettledChanges, asOf: .now)
+            } catch {
+                fail(error)
+            }
+        }
+
+        /// Before the thread ends, which the open transaction belongs to.
+        private mutating func end() {
+            guard failure == nil else { return }
+            do throws(StoreError) {
+                try writer.store.endLogging()
+            } catch {
+                fail(error)
             }
         }
 

@@ -51,6 +51,11 @@ extension RequestHandler {
                 operation, frame, head, body: bytes.extracting(droppingFirst: headEnd),
                 of: connection, in: snapshot, into: &batch, consumed: &consumed)
         } catch {
+            if let delay {
+                consumed = 0
+                counters.requests.add(-1)
+                return .again(delay)
+            }
             appendProblem(error, frame, into: &batch)
             // Where the next frame begins is known, but a body that nobody may send is not worth
             // waiting for.

@@ -34,6 +34,7 @@ extension RequestHandler {
 
     /// What a watch asks for. The connection serves nothing else from then on.
     func watch(_ frame: RequestFrame, _ head: RawSpan) throws(ProtocolError) -> Step {
+        try requireSettled()
         let request = try Watch.Request.parse(head, flags: frame.flags)
         let owner = request.owner.of(head).text()
         return .stream(

@@ -33,6 +33,11 @@ extension RequestHandler {
             guard case .answered = step else { return step }
             return after(form, skipped)
         } catch {
+            if let delay {
+                consumed = 0
+                counters.requests.add(-1)
+                return .again(delay)
+            }
             // A body that is not read here is the last thing this connection says.
             if skipped == nil || error.code == .payloadTooLarge { form.keepAlive = false }
             appendProblem(error, form, allow: allow(error, head, bytes), into: &batch)

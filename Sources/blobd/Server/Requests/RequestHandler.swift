@@ -22,6 +22,19 @@ final class RequestHandler {
     var document: [UInt8] = []
     /// Set when the daemon is stopping: answers are then the last of their connections.
     var isStopping = false
+    /// Whether the next request has waited for the writer already, and its snapshot was opened after
+    /// that.
+    var hasWaited = false
+    /// Why the request that is being looked at cannot be answered in its snapshot.
+    private(set) var delay: Delay?
+
+    /// Why a request has to be looked at again.
+    enum Delay {
+        /// What it asks for may have changed in the log alone.
+        case unsettled
+        /// There has been a commit since the snapshot was opened.
+        case stale
+    }
 
     init(
         _ store: BlobStore, limits: DaemonLimits, counters: WorkerCounters,
@@ -47,6 +60,8 @@ final class RequestHandler {
         case answeredThenClose
         /// A payload follows.
         indirect case upload(Upload)
+        /// It is to be looked at again, in another snapshot: nothing of it was used.
+        case again(Delay)
         /// The writer has to do something first.
         indirect case change(PendingChange.Operation, PendingReply)
         /// An owner's changes are asked for, and waited for if there are none.
@@ -74,6 +89,7 @@ final class RequestHandler {
         into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
         consumed = 0
+        delay = nil
         guard bytes.byteCount > 0 else { return .needsInput }
         let dialect = connection.dialect ?? Dialect(firstByte: bytes.byte(0))
         connection.dialect = dialect
@@ -95,6 +111,9 @@ final class RequestHandler {
             return .answeredThenClose
         }
     }
+
+    /// Before a question that is asked outside of ``next(_:of:in:into:consumed:)``.
+    func beginQuestion() { delay = nil }
 
     /// Answers a request whose outcome is now known.
     func answer(_ reply: PendingReply, with result: ChangeResult, into batch: inout AnswerBatch) {
@@ -137,6 +156,38 @@ final class RequestHandler {
         }
     }
 
+    // What was acknowledged before a request came is in its answer. The writer commits a little
+    // later than it acknowledges; so whoever asks for what may not be committed waits for that.
+
+    /// Throws where a notification may have changes that the snapshot has not; what is thrown is
+    /// never sent (``delay``).
+    ///
+    /// The snapshot is asked last: what was committed before the first question was answered "no"
+    /// is in it, or it says that it is too old.
+    @inline(__always)
+    func requireSettled(_ id: RawSpan, in snapshot: borrowing Snapshot) throws(ProtocolError) {
+        if store.unsettled.mayContain(id) { try wait(for: .unsettled) }
+        if !snapshot.isCurrent { try wait(for: .stale) }
+    }
+
+    /// The same for what may be of any notification.
+    func requireSettled(in snapshot: borrowing Snapshot) throws(ProtocolError) {
+        try requireSettled()
+        if !snapshot.isCurrent { try wait(for: .stale) }
+    }
+
+    /// The same for what is read in a snapshot that is yet to be opened.
+    func requireSettled() throws(ProtocolError) {
+        if !store.unsettled.isEmpty { try wait(for: .unsettled) }
+    }
+
+    @inline(never)
+    private func wait(for delay: Delay) throws(ProtocolError) {
+        guard !hasWaited else { return }
+        self.delay = delay
+        throw ProtocolError(.unavailable, "a change is being committed; try again")
+    }
+
     // What the store says, and its errors in the client's words.
 
     /// What a client is told about an error of the store, which is logged when it is the store's
@@ -152,6 +203,7 @@ final class RequestHandler {
     func payload(
         _ id: RawSpan, _ part: RawSpan, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> PayloadLookup {
+        try requireSettled(id, in: snapshot)
         do throws(StoreError) {
             return try snapshot.payload(for: id, part: part, asOf: now)
         } catch {
@@ -164,6 +216,7 @@ final class RequestHandler {
     func blob(
         _ digest: Digest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> PayloadLookup {
+        try requireSettled(in: snapshot)
         do throws(StoreError) {
             return try snapshot.blob(digest, asOf: now)
         } catch {
@@ -201,6 +254,7 @@ final class RequestHandler {
     func record(
         _ id: RawSpan, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> Record {
+        try requireSettled(id, in: snapshot)
         let lookup: RecordLookup
         do throws(StoreError) {
             lookup = try snapshot.record(for: id, asOf: now)
@@ -225,6 +279,7 @@ final class RequestHandler {
     func composePage(
         after id: RawSpan, limit: Int, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) {
+        try requireSettled(in: snapshot)
         do throws(StoreError) {
             let records = try snapshot.records(after: id, limit: limit, asOf: now)
             document.removeAll(keepingCapacity: true)
@@ -236,6 +291,7 @@ final class RequestHandler {
 
     /// The counters as JSON, in ``document``.
     func composeStatistics() throws(ProtocolError) {
+        try requireSettled()
         do throws(StoreError) {
             document = try statistics.compose()
         } catch {

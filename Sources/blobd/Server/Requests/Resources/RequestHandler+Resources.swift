@@ -28,12 +28,14 @@ extension RequestHandler {
         case .envelope(let id):
             return .answer(try composeEnvelope(id, request, in: snapshot))
         case .categories:
+            try requireSettled(in: snapshot)
             _ = try ResourceQuery(request.query)
             let categories = try asked { () throws(StoreError) in try snapshot.categories() }
             document.removeAll(keepingCapacity: true)
             CategoriesDocument.append(categories, to: &document)
             return .answer(ResourceAnswer(status: 200))
         case .category(let name):
+            try requireSettled(in: snapshot)
             _ = try ResourceQuery(request.query)
             let found = try asked { () throws(StoreError) in
                 try snapshot.category(name.utf8.span.bytes)
@@ -43,8 +45,10 @@ extension RequestHandler {
             CategoryDocument.append(found, to: &document)
             return .answer(ResourceAnswer(status: 200))
         case .ownerNotifications(let owner):
+            try requireSettled(in: snapshot)
             return .answer(try composeHistory(of: owner, request, in: snapshot))
         case .ownerChanges(let owner):
+            try requireSettled()
             let query = try feedQuery(of: owner, request)
             return request.acceptsEvents ? .stream(query) : .wait(query)
         case .newNotification, .batch, .responses, .heldBlob, .owner:

@@ -1,0 +1,81 @@
+/// The head of a record of the log (`docs/FORMAT.md`): whose it is, and of which commit. Behind it
+/// come the operations of one batch of changes (`LMDB.RedoBuffer`), and zeros up to the next page.
+///
+/// A record counts while its transaction is the one behind the last commit: once that is committed,
+/// data.mdb has what it says.
+struct LogRecord: Equatable {
+    static let byteCount = 64
+    /// Records begin at multiples of this, so that writing one never touches bytes of another.
+    static let alignment = 4_096
+    static let magic = Array("blobdlog".utf8)
+    static let version: UInt32 = 1
+    private static let checkedFrom = 16
+
+    var storeID: StoreID
+    /// The LMDB transaction that its changes belong to.
+    var transaction: UInt64
+    /// Its place among the records of that transaction, from 0.
+    var index: UInt32
+    var operationCount: UInt32
+    /// Bytes of the operations.
+    var operationByteCount: Int
+
+    /// The bytes it takes in the file.
+    var paddedByteCount: Int {
+        let byteCount = Self.byteCount + operationByteCount
+        return (byteCount + Self.alignment - 1) / Self.alignment * Self.alignment
+    }
+
+    init(
+        storeID: StoreID, transaction: UInt64, index: UInt32, operationCount: UInt32,
+        operationByteCount: Int
+    ) {
+        self.storeID = storeID
+        self.transaction = transaction
+        self.index = index
+        self.operationCount = operationCount
+        self.operationByteCount = operationByteCount
+    }
+
+    /// Reads a head, whose checksum is not looked at; nil when it is none.
+    ///
+    /// - Parameter byteCountMax: what the record may take at the most, with its head.
+    init?(_ bytes: RawSpan, byteCountMax: Int) {
+        guard bytes.byteCount >= Self.byteCount,
+            bytes.extracting(first: 8).isEqual(to: Self.magic.span.bytes),
+            bytes.integer(at: 8, as: UInt32.self) == Self.version,
+            let count = Int(exactly: bytes.integer(at: 48, as: UInt64.self)),
+            count <= byteCountMax - Self.byteCount
+        else { return nil }
+        storeID = StoreID(high: bytes.integer(at: 16), low: bytes.integer(at: 24))
+        transaction = bytes.integer(at: 32)
+        index = bytes.integer(at: 40)
+        operationCount = bytes.integer(at: 44)
+        operationByteCount = count
+    }
+
+    /// Whether `record`, head and operations, is what was written.
+    static func isWhole(_ record: RawSpan) -> Bool {
+        record.integer(at: 12, as: UInt32.self)
+            == Checksum(record.extracting(droppingFirst: checkedFrom)).value
+    }
+
+    /// Writes the head, and the checksum of everything behind it, into `record`: head, operations
+    /// and zeros.
+    func write(into record: inout [UInt8]) {
+        let end = Self.byteCount + operationByteCount
+        var span = record.mutableSpan
+        var target = span.mutableBytes
+        target.store(Self.magic.span.bytes, at: 0)
+        target.store(Self.version, at: 8)
+        target.store(storeID.high, at: 16)
+        target.store(storeID.low, at: 24)
+        target.store(transaction, at: 32)
+        target.store(index, at: 40)
+        target.store(operationCount, at: 44)
+        target.store(UInt64(operationByteCount), at: 48)
+        target.store(UInt64(0), at: 56)
+        let checksum = Checksum(target.bytes.extracting(Self.checkedFrom..<end))
+        target.store(checksum.value, at: 12)
+    }
+}

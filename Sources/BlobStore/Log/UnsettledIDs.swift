@@ -1,0 +1,147 @@
+internal import Glibc
+internal import Synchronization
+
+/// Which notifications have changes that were acknowledged and are not in `data.mdb` yet: the file
+/// `changes.pending`, mapped by the process that writes and by those that read beside it.
+///
+/// It is a Bloom filter of ids. Whoever reads asks first; where the answer is "perhaps" they wait
+/// until the writer has committed, and where it is "no", a snapshot that is opened afterwards has
+/// all that was acknowledged before. Nothing of the file needs to survive anything: it is made anew
+/// when the store is opened for writing.
+///
+///     word 0     how many batches are not settled; 0: nothing is
+///     word 1     how often somebody has asked the writer to hurry
+///     word 2     how often all was settled
+///     word 8…    the filter
+@safe package struct UnsettledIDs: @unchecked Sendable {
+    // Sendable: the pointer never changes, and what it points to is atomic.
+    private let words: UnsafeMutablePointer<Atomic<UInt64>>
+
+    static let fileName = "changes.pending"
+
+    private static let filterStart = 8
+    private static let filterWordCount = 1_024
+    private static let byteCount = 12 << 10
+
+    /// Maps the file of a store.
+    ///
+    /// - Parameter isWriter: whether nobody else writes, so that nothing is unsettled now. Who reads
+    ///   where there is no such file, and cannot make one, takes it that nothing ever is.
+    init(_ directory: String, isWriter: Bool) throws(StoreError) {
+        let path = "\(directory)/\(Self.fileName)"
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o660)
+        guard descriptor >= 0 else {
+            if !isWriter, access(path, F_OK) != 0 {
+                words = try Self.map(-1, MAP_PRIVATE | MAP_ANONYMOUS)
+                return
+            }
+            throw .system("open \(path)")
+        }
+        defer { close(descriptor) }
+        // Allocated, so that touching it is no SIGBUS where the disk is full.
+        let number = posix_fallocate(descriptor, 0, off_t(Self.byteCount))
+        guard number == 0 else {
+            throw number == ENOSPC
+                ? .full : .io(operation: "posix_fallocate \(path)", errno: number)
+        }
+        words = try Self.map(descriptor, MAP_SHARED)
+        if isWriter { clear() }
+    }
+
+    private static func map(
+        _ descriptor: Int32, _ flags: Int32
+    ) throws(StoreError) -> UnsafeMutablePointer<Atomic<UInt64>> {
+        let memory = mmap(nil, byteCount, PROT_READ | PROT_WRITE, flags, descriptor, 0)
+        guard let memory, memory != MAP_FAILED else { throw .system("mmap \(fileName)") }
+        // The map has so many bytes and begins at a page; any bytes are words.
+        return memory.bindMemory(
+            to: Atomic<UInt64>.self, capacity: byteCount / MemoryLayout<UInt64>.size)
+    }
+
+    /// Unmaps it. Nothing of this may be used after it.
+    func unmap() { munmap(words, Self.byteCount) }
+
+    /// Whether all that was acknowledged is in `data.mdb`.
+    package var isEmpty: Bool {
+        @inline(__always)
+        get { words[0].load(ordering: .acquiring) == 0 }
+    }
+
+    /// Whether a notification may have changes that are not settled. Where not, a snapshot that is
+    /// opened after this was asked has all of them that were acknowledged before. One load while
+    /// nothing is unsettled.
+    ///
+    /// - Parameter id: as UTF-8.
+    @inline(__always)
+    package func mayContain(_ id: RawSpan) -> Bool {
+        isEmpty ? false : filterMayContain(id)
+    }
+
+    @inline(never)
+    private func filterMayContain(_ id: RawSpan) -> Bool {
+        let (first, second) = Self.bits(of: id)
+        return has(first) && has(second)
+    }
+
+    /// How often all was settled: where this has changed, all that was acknowledged before is.
+    var settleCount: UInt64 { words[2].load(ordering: .acquiring) }
+
+    /// Asks the writer, if it is another process, to settle soon.
+    func hurry() { words[1].wrappingAdd(1, ordering: .relaxed) }
+
+    /// How often that was asked.
+    package var hurryCount: UInt64 { words[1].load(ordering: .relaxed) }
+
+    // The writer's part.
+
+    /// Takes note of a change, before its batch is written to the log.
+    func insert(_ id: RawSpan) {
+        let (first, second) = Self.bits(of: id)
+        set(first)
+        set(second)
+    }
+
+    /// Counts one more batch, whose ids were inserted before.
+    func addBatch() { words[0].wrappingAdd(1, ordering: .releasing) }
+
+    /// All is settled.
+    func clear() {
+        // The count first: a filter that is half empty must not be asked.
+        words[0].store(0, ordering: .releasing)
+        words[2].wrappingAdd(1, ordering: .releasing)
+        for index in 0..<Self.filterWordCount {
+            words[Self.filterStart + index].store(0, ordering: .releasing)
+        }
+    }
+
+    private func has(_ bit: Int) -> Bool {
+        words[Self.filterStart + bit / 64].load(ordering: .relaxed) & 1 << UInt64(bit % 64) != 0
+    }
+
+    private func set(_ bit: Int) {
+        words[Self.filterStart + bit / 64].bitwiseOr(1 << UInt64(bit % 64), ordering: .relaxed)
+    }
+
+    /// Two bits for an id, by multiplication and folding of its words.
+    private static func bits(of id: RawSpan) -> (Int, Int) {
+        var hash = UInt64(id.byteCount) &* 0x9E37_79B9_7F4A_7C15
+        var offset = 0
+        while offset + 8 <= id.byteCount {
+            hash = mixed(hash ^ id.word(at: offset))
+            offset += 8
+        }
+        var last: UInt64 = 0
+        while offset < id.byteCount {
+            last = last << 8 | UInt64(id.byte(at: offset))
+            offset += 1
+        }
+        hash = mixed(hash ^ last)
+        let bitCount = UInt64(filterWordCount * 64)
+        return (Int(hash % bitCount), Int(hash >> 32 % bitCount))
+    }
+
+    private static func mixed(_ word: UInt64) -> UInt64 {
+        let product = word &* 0x9E37_79B9_7F4A_7C15
+        return product ^ product >> 29
+    }
+}
