@@ -31,6 +31,11 @@ public final class BlobStore: Sendable {
         /// Who may wait for changes at once.
         public var watcherCountMax = StoreLimits.watcherCountMaxDefault
 
+        /// For a store that is opened for reading: whether it is read as `data.mdb` has it, without
+        /// what a daemon has acknowledged and has in its log alone. Else who reads waits a moment for
+        /// that, and a store whose daemon died with something in the log is refused.
+        public var ignoresLog = false
+
         /// Called while a store of an older format is brought to this one, before it is handed out:
         /// once before the first step, and after each. On the opening thread.
         public var onUpgrade: (@Sendable (UpgradeProgress) -> Void)?

@@ -12,9 +12,9 @@ import Testing
 
     static let format = hex(
         """
-        62 6c 6f 62 64 66 6d 74 03 00 00 00 03 00 00 00
+        62 6c 6f 62 64 66 6d 74 04 00 00 00 04 00 00 00
         ef cd ab 89 67 45 23 01 10 32 54 76 98 ba dc fe
-        00 50 5c 18 a3 01 00 00 d5 7e e9 51 00 00 00 00
+        00 50 5c 18 a3 01 00 00 13 9f 75 ed 00 00 00 00
         """)
 
     static let counters = hex(
@@ -290,8 +290,8 @@ import Testing
         #expect(Counters.name == "counters")
         #expect(DataFile.name == "data.mdb")
         #expect(DirectoryLock.fileName == "blobd.lock")
-        #expect(FormatRecord.version == 3)
-        #expect(FormatRecord.readableFrom == 3)
+        #expect(FormatRecord.version == 4)
+        #expect(FormatRecord.readableFrom == 4)
         #expect(UpgradeMark.name == "upgrade")
         #expect(StoreLimits.chunkByteCountMax == 65_472)
         #expect(Coding.identity.rawValue == 0)

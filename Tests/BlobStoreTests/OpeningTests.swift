@@ -89,8 +89,8 @@ import Testing
     func newerFormat() throws {
         var format = FormatRecord(
             storeID: StoreID(high: 1, low: 2), createdAt: Timestamp(milliseconds: 3))
-        format.version = 4
-        for readableFrom: UInt32 in [3, 4] {
+        format.version = 5
+        for readableFrom: UInt32 in [4, 5] {
             format.readableFrom = readableFrom
             let folder = TemporaryFolder()
             do { _ = try folder.open().put("a", [1]) }
@@ -98,15 +98,15 @@ import Testing
             let data = try Files.read(folder.path + "/data.mdb")
             let error = try failure { _ = try folder.open() }
             let reason = try #require(error.openReason)
-            #expect(reason.contains("has format version 4"), "\(reason)")
-            if readableFrom == 3 {
+            #expect(reason.contains("has format version 5"), "\(reason)")
+            if readableFrom == 4 {
                 let store = try BlobStore.openReadOnly(at: folder.path)
                 let found = try store.lookUp("a")
                 #expect(found == .found)
                 #expect(store.id == format.storeID)
             } else {
                 let second = try failure { _ = try BlobStore.openReadOnly(at: folder.path) }
-                #expect(second.openReason?.contains("this program reads up to 3") == true)
+                #expect(second.openReason?.contains("this program reads up to 4") == true)
             }
             let left = try Files.read(folder.path + "/data.mdb")
             #expect(left == data)
@@ -263,6 +263,7 @@ import Testing
         do { _ = try folder.open().put("a", [1]) }
         chmod(folder.path, 0o755)
         chmod(folder.path + "/data.mdb", 0o644)
+        chmod(folder.path + "/changes.pending", 0o644)
         let nobody = "65534"
         chmod(folder.path + "/lock.mdb", 0o644)
         let (lines, status) = try Child.run(Child.torturer, ["read", folder.path, "a", nobody])
@@ -288,7 +289,10 @@ import Testing
         try Files.write([1, 2, 3], to: staging + "/data.mdb")
         try Files.write([1, 2, 3], to: staging + "/lock.mdb")
         do { _ = try folder.open().put("a", [1]) }
-        #expect(Files.names(in: folder.path) == ["blobd.lock", "data.mdb", "lock.mdb"])
+        #expect(
+            Files.names(in: folder.path) == [
+                "blobd.lock", "changes.pending", "data.mdb", "lock.mdb",
+            ])
         // Beside a whole store, too.
         mkdir(staging, 0o755)
         try Files.write([1, 2, 3], to: staging + "/data.mdb")

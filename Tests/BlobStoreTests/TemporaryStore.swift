@@ -13,7 +13,9 @@ final class TemporaryFolder: Sendable {
 
     deinit {
         // Two levels are all a store makes.
-        for name in ["data.mdb", "lock.mdb", "blobd.lock"] {
+        for name in [
+            "data.mdb", "lock.mdb", "blobd.lock", "changes.log", "changes.pending",
+        ] {
             for folder in ["\(path)/store.new", "\(path)/data", path] {
                 unlink("\(folder)/\(name)")
             }

@@ -89,7 +89,7 @@ import Testing
         #expect(found == .found)
     }
 
-    @Test("From the first commit on, the file is of version 3, and readable from 3")
+    @Test("From the first commit on, the file is of version 4, and readable from 4")
     func formatRecord() throws {
         let folder = try Self.folder()
         do { _ = try folder.open() }
@@ -103,8 +103,8 @@ import Testing
             forKey: formatName.span.bytes, in: tables.meta)
         let format = if let stored { FormatRecord(stored) } else { nil as FormatRecord? }
         let value = try #require(format)
-        #expect(value.version == 3)
-        #expect(value.readableFrom == 3)
+        #expect(value.version == 4)
+        #expect(value.readableFrom == 4)
         let countersName = Array(Counters.name.utf8)
         let counters = try transaction.view.value(
             forKey: countersName.span.bytes, in: tables.meta)

@@ -9,9 +9,9 @@ struct SyncsScenario: Scenario {
         commandName: "syncs",
         abstract: "strace: the sync before the answer, and one sync for many publishers.",
         discussion: """
-            Needs strace. First one publish: between its arrival and the answer the data must \
-            be synced (fdatasync, then LMDB's meta page through a descriptor opened with \
-            O_DSYNC). Then many publishers: publishes per sync are counted.
+            Needs strace. First one publish: between its arrival and the answer its record in the \
+            log must be synced (fdatasync), or without a log the data (fdatasync, then LMDB's \
+            meta page through a descriptor opened with O_DSYNC). Then many publishers: publishes per sync are counted.
             """)
 
     @OptionGroup var options: ScenarioOptions
@@ -28,7 +28,8 @@ struct SyncsScenario: Scenario {
     var secondsMax: UInt32 { 180 }
 
     func torture(_ bench: inout Workbench) throws -> [String] {
-        let single = try traceOne(bench)
+        let logged = try traceOne(bench, isLogging: true)
+        let single = try traceOne(bench, isLogging: false)
         let each = publishes ?? (options.short ? 20 : 50)
         let (syncs, published) = try traceMany(bench, each)
         let perSync = published / max(1, syncs)
@@ -36,15 +37,16 @@ struct SyncsScenario: Scenario {
             perSync >= perSyncMin,
             "\(syncs) syncs for \(published) publishes of \(publishers) publishers")
         return [
-            "one publish: \(single)",
+            "one publish: \(logged)",
+            "one without a log: \(single)",
             "\(published) publishes of \(publishers) publishers took \(syncs) syncs, \(perSync) each",
         ]
     }
 
     /// Publishes once under strace and finds the order of the system calls.
-    private func traceOne(_ bench: borrowing Workbench) throws -> String {
+    private func traceOne(_ bench: borrowing Workbench, isLogging: Bool) throws -> String {
         let trace = bench.folder + "/one.strace"
-        var daemon = try tracedDaemon(bench, trace)
+        var daemon = try tracedDaemon(bench, trace, isLogging ? [] : ["--no-log"])
         var connection = try daemon.connect()
         let payload = Payload(seed: bench.seed, byteCount: 1_000, kind: .noise).bytes()
         try connection.put(PutRequest(id: "single"), payload.span.bytes)
@@ -58,6 +60,7 @@ struct SyncsScenario: Scenario {
             hello < answer
         else { throw Failure("no answer to hello is in the trace") }
         let between = calls[hello..<answer]
+        if isLogging { return try findLogged(calls, between, before: calls[answer].begin) }
         let meta = Set(calls.filter(\.opensSynced).compactMap(\.result))
         let synced = between.last {
             $0.name == "fdatasync" || $0.name == "fsync" || $0.name == "msync"
@@ -77,6 +80,32 @@ struct SyncsScenario: Scenario {
         let ahead = Int((begin - metaWrite.end) * 1_000_000)
         return
             "\(synced.name), then the meta page through O_DSYNC, then the answer \(ahead) µs later"
+    }
+
+    /// The record is written to the log, and synced, before the answer; after it, and before the
+    /// daemon has ended, it is committed.
+    private func findLogged(
+        _ calls: [SystemCall], _ between: ArraySlice<SystemCall>, before begin: Double
+    ) throws -> String {
+        let log = calls.last { $0.name == "openat" && $0.text.contains("/changes.log\"") }
+        guard let number = log?.result else { throw Failure("the log is not opened") }
+        let written = between.last {
+            $0.name == "pwrite64" && $0.text.hasPrefix("\(number), \"blobdlog")
+        }
+        guard let written else { throw Failure("nothing is written to the log before the answer") }
+        let synced = between.last { $0.name == "fdatasync" && $0.text.hasPrefix("\(number))") }
+        guard let synced, synced.begin >= written.end, synced.end <= begin else {
+            throw Failure("the log is not synced between its record and the answer")
+        }
+        let meta = Set(calls.filter(\.opensSynced).compactMap(\.result))
+        let committed = calls.last { call in
+            call.name.hasPrefix("pwrite") && meta.contains { call.text.hasPrefix("\($0),") }
+        }
+        guard let committed, committed.begin >= begin else {
+            throw Failure("the publish is not committed after its answer")
+        }
+        return "fdatasync of the log, then the answer \(Int((begin - synced.end) * 1_000_000)) µs "
+            + "later, the commit after it"
     }
 
     /// Publishes from many connections under strace and counts syncs.
@@ -103,7 +132,7 @@ struct SyncsScenario: Scenario {
     }
 
     private func tracedDaemon(
-        _ bench: borrowing Workbench, _ trace: String
+        _ bench: borrowing Workbench, _ trace: String, _ arguments: [String] = []
     ) throws -> DaemonUnderTest {
         // -D: strace is the child, so that the process started here is the daemon itself.
         let calls = "openat,fdatasync,fsync,msync,pwrite64,pwritev,sendmsg,sendto,write,writev"
@@ -111,7 +140,7 @@ struct SyncsScenario: Scenario {
             bench,
             prefix: [
                 "strace", "-D", "-f", "-ttt", "-T", "-s", "16", "-e", "trace=\(calls)", "-o", trace,
-            ])
+            ], arguments: arguments)
     }
 }
 

@@ -55,7 +55,9 @@ extension BlobStore {
         package var byteCount: Int
 
         /// Nothing.
-        package init() { self.init(isPending: false, isAwaited: false, batchCount: 0, byteCount: 0) }
+        package init() {
+            self.init(isPending: false, isAwaited: false, batchCount: 0, byteCount: 0)
+        }
 
         init(isPending: Bool, isAwaited: Bool, batchCount: Int, byteCount: Int) {
             self.isPending = isPending
@@ -170,7 +172,8 @@ extension BlobStore {
         // Before it is written: where the log has a change that no snapshot has, this says so.
         noteIDs(in: transaction.transaction.redo.bytes.span.bytes, head)
         try log.append(transaction.transaction.redo.bytes)
-        settlement.isAwaited = settlement.isAwaited || feedWatch.isAwaited(transaction.touchedOwners)
+        settlement.isAwaited =
+            settlement.isAwaited || feedWatch.isAwaited(transaction.touchedOwners)
         return true
     }
 

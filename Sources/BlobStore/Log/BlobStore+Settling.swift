@@ -25,7 +25,7 @@ extension BlobStore {
 
     @inline(never)
     private func awaitSettled(id: String?) throws(StoreError) {
-        guard isReadOnly else { return }
+        guard isReadOnly, !options.ignoresLog else { return }
         let before = unsettled.settleCount
         if let id, !unsettled.mayContain(id.utf8.span.bytes) { return }
         unsettled.hurry()

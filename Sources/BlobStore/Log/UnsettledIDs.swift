@@ -16,6 +16,8 @@ internal import Synchronization
 @safe package struct UnsettledIDs: @unchecked Sendable {
     // Sendable: the pointer never changes, and what it points to is atomic.
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
+    /// Whether the file may be written to.
+    private let canAsk: Bool
 
     static let fileName = "changes.pending"
 
@@ -29,29 +31,35 @@ internal import Synchronization
     ///   where there is no such file, and cannot make one, takes it that nothing ever is.
     init(_ directory: String, isWriter: Bool) throws(StoreError) {
         let path = "\(directory)/\(Self.fileName)"
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o660)
+        var descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o660)
+        canAsk = descriptor >= 0
+        if descriptor < 0, !isWriter { descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
         guard descriptor >= 0 else {
-            if !isWriter, access(path, F_OK) != 0 {
-                words = try Self.map(-1, MAP_PRIVATE | MAP_ANONYMOUS)
-                return
-            }
-            throw .system("open \(path)")
+            guard errno == ENOENT else { throw .system("open \(path)") }
+            words = try Self.map(-1, canAsk: true)
+            return
         }
         defer { close(descriptor) }
         // Allocated, so that touching it is no SIGBUS where the disk is full.
-        let number = posix_fallocate(descriptor, 0, off_t(Self.byteCount))
+        let number = canAsk ? posix_fallocate(descriptor, 0, off_t(Self.byteCount)) : 0
         guard number == 0 else {
             throw number == ENOSPC
                 ? .full : .io(operation: "posix_fallocate \(path)", errno: number)
         }
-        words = try Self.map(descriptor, MAP_SHARED)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_size >= Self.byteCount else {
+            throw .io(operation: "read \(path), which is too short,", errno: EIO)
+        }
+        words = try Self.map(descriptor, canAsk: canAsk)
         if isWriter { clear() }
     }
 
     private static func map(
-        _ descriptor: Int32, _ flags: Int32
+        _ descriptor: Int32, canAsk: Bool
     ) throws(StoreError) -> UnsafeMutablePointer<Atomic<UInt64>> {
-        let memory = mmap(nil, byteCount, PROT_READ | PROT_WRITE, flags, descriptor, 0)
+        let flags = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED
+        let protection = canAsk ? PROT_READ | PROT_WRITE : PROT_READ
+        let memory = mmap(nil, byteCount, protection, flags, descriptor, 0)
         guard let memory, memory != MAP_FAILED else { throw .system("mmap \(fileName)") }
         // The map has so many bytes and begins at a page; any bytes are words.
         return memory.bindMemory(
@@ -87,7 +95,9 @@ internal import Synchronization
     var settleCount: UInt64 { words[2].load(ordering: .acquiring) }
 
     /// Asks the writer, if it is another process, to settle soon.
-    func hurry() { words[1].wrappingAdd(1, ordering: .relaxed) }
+    func hurry() {
+        if canAsk { words[1].wrappingAdd(1, ordering: .relaxed) }
+    }
 
     /// How often that was asked.
     package var hurryCount: UInt64 { words[1].load(ordering: .relaxed) }

@@ -79,7 +79,7 @@ extension BlobStore {
         }
         _ = try DataFile(data, directory: directory)
         let store = try open(directory, options, isReadOnly: true, lock: nil).store
-        try store.checkLog()
+        if !options.ignoresLog { try store.checkLog() }
         return store
     }
 

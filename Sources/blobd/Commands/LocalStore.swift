@@ -5,13 +5,20 @@ import Glibc
 enum LocalStore {
     /// Opens for reading only. A folder that is not there is bad usage; a store that cannot be
     /// opened is a refusal, with the reason.
-    static func open(_ directory: String) throws(CommandFailure) -> BlobStore {
+    ///
+    /// - Parameter ignoringLog: whether what a daemon that died has in its log alone does not
+    ///   matter.
+    static func open(
+        _ directory: String, ignoringLog: Bool = false
+    ) throws(CommandFailure) -> BlobStore {
         var status = stat()
         guard stat(directory, &status) == 0 else {
             throw CommandFailure(.badUsage, "\(directory): \(errorText(errno))")
         }
         do {
-            return try BlobStore.openReadOnly(at: directory)
+            var options = BlobStore.Options()
+            options.ignoresLog = ignoringLog
+            return try BlobStore.openReadOnly(at: directory, options: options)
         } catch {
             throw CommandFailure(.refused, "\(error)")
         }

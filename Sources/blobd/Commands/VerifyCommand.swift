@@ -9,7 +9,8 @@ struct VerifyCommand: ParsableCommand {
         discussion: """
             Opens the store for reading only, also while a daemon serves from it, and changes nothing. \
             Compares every chunk with its checksum, every payload with its SHA-256, and every count \
-            and reference with what is there. Exit code 0: all is well; 1: the store is damaged.
+            and reference with what is there. What a daemon that died has acknowledged and not yet \
+            committed is in its log; the next start checks that and commits it. Exit code 0: all is well; 1: the store is damaged.
 
               blobd verify --data ./data
               blobd verify --data ./data --json | jq .problems
@@ -23,7 +24,7 @@ struct VerifyCommand: ParsableCommand {
 
     func run() throws {
         let start = ContinuousClock.now
-        let store = try LocalStore.open(data)
+        let store = try LocalStore.open(data, ignoringLog: true)
         var bar = ProgressBar("verifying")
         defer { bar.finish() }
         let report: VerifyReport
