@@ -204,6 +204,8 @@ extension BlobStore {
             try redoOpen(notifying: commit.owners)
             return false
         }
+        // Also when the log has nothing of it.
+        settlement.growth = 0
         note(commit)
         return true
     }

@@ -96,8 +96,11 @@ final class ChangeLog {
 
     /// Makes what is there unreadable, for a store that has all of it: so that its `data.mdb` can be
     /// replaced by a copy of another time.
+    ///
+    /// All of it: behind the records of the last transaction are those of earlier ones, and each of
+    /// them would be ahead of an older `data.mdb`.
     func clear() throws(StoreError) {
-        let zeros = [UInt8](repeating: 0, count: LogRecord.alignment)
+        let zeros = [UInt8](repeating: 0, count: try byteCount())
         try write(zeros.span.bytes, at: 0)
         try sync()
     }
