@@ -14,7 +14,8 @@ extension BlobStore {
         let records = try log.records(of: number)
         guard records.count >= log.recordCount else {
             throw .corrupt(
-                "\(log.recordCount) records were written to the log, and \(records.count) are there")
+                "\(log.recordCount) records were written to the log, and \(records.count) are there"
+            )
         }
         guard !records.isEmpty else { return }
         for record in records { try transaction.redo(record.span.bytes, tables) }

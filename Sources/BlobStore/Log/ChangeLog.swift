@@ -107,7 +107,7 @@ final class ChangeLog {
 
     /// The transaction that its first record belongs to; nil when there is none that is whole.
     func firstTransaction() throws(StoreError) -> UInt64? {
-        try record(at: 0, upTo: byteCount())?.head.transaction
+        try record(at: 0, upTo: min(byteCount(), StoreLimits.logByteCount))?.head.transaction
     }
 
     /// The records of a transaction, whole ones in their order.
