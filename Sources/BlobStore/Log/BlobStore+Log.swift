@@ -94,7 +94,7 @@ extension BlobStore {
         let growthInAll = settlement.growth + growth
         let isLogged =
             settlement.log != nil && !isSettling && byteCount <= StoreLimits.loggedBatchByteCountMax
-            && growthInAll <= StoreLimits.unsettledGrowthMax
+            && growthInAll <= unsettledGrowthMax
         guard isLogged || settlement.isPending, hasRoomAtEnd(growthInAll) else {
             // Without room each batch is committed by itself, so that it is known what fits.
             try settleOpen()
@@ -130,6 +130,14 @@ extension BlobStore {
     func settleOpen() throws(StoreError) {
         guard let transaction = settlement.transaction.take() else { return }
         _ = try commitOpen(transaction)
+    }
+
+    /// Bytes that what is in the log may add to the file. Room for them is had ahead, and counts as
+    /// the file's, so a small file has less.
+    private var unsettledGrowthMax: Int {
+        let share = environment.usedByteCount / StoreLimits.unsettledGrowthParts
+        let range = StoreLimits.unsettledGrowthRange
+        return min(max(share, range.lowerBound), range.upperBound)
     }
 
     /// Whether the file has room at its end for so much, so that a commit cannot fail for want of
@@ -170,21 +178,27 @@ extension BlobStore {
             head.write(into: &bytes)
         }
         // Before it is written: where the log has a change that no snapshot has, this says so.
-        noteIDs(in: transaction.transaction.redo.bytes.span.bytes, head)
+        noteKeys(in: transaction.transaction.redo.bytes.span.bytes, head)
+        let owners = transaction.touchedOwners[settlement.notedOwnerCount...]
+        for owner in owners { unsettled.insert(owner.utf8.span.bytes, .owner) }
+        settlement.notedOwnerCount = owners.endIndex
+        unsettled.addBatch()
         try log.append(transaction.transaction.redo.bytes)
-        settlement.isAwaited =
-            settlement.isAwaited || feedWatch.isAwaited(transaction.touchedOwners)
+        settlement.isAwaited = settlement.isAwaited || feedWatch.isAwaited(owners)
         return true
     }
 
-    private func noteIDs(in record: RawSpan, _ head: LogRecord) {
+    private func noteKeys(in record: RawSpan, _ head: LogRecord) {
         let operations = record.extracting(
             LogRecord.byteCount..<LogRecord.byteCount + head.operationByteCount)
         var reader = RedoReader(operations)
         while let operation = reader.next() {
-            if operation.table == tables.notifications.number { unsettled.insert(operation.key) }
+            switch operation.table {
+            case Int(tables.notifications.number): unsettled.insert(operation.key, .notification)
+            case Int(tables.blobs.number): unsettled.insert(operation.key, .blob)
+            default: break
+            }
         }
-        unsettled.addBatch()
     }
 
     /// Commits the open transaction.
@@ -239,5 +253,6 @@ extension BlobStore {
         settlement.growth = 0
         unsettled.clear()
         settlement.isAwaited = false
+        settlement.notedOwnerCount = 0
     }
 }

@@ -12,6 +12,8 @@ final class Settlement: @unchecked Sendable {
     var transaction: ChangeTransaction?
     /// Bytes it may add to the file, in all.
     var growth = 0
+    /// How many of the owners that it touches are noted as unsettled.
+    var notedOwnerCount = 0
     /// Whether somebody waits for the changes of an owner that it touches.
     var isAwaited = false
 

@@ -170,6 +170,14 @@ final class RequestHandler {
         if !snapshot.isCurrent { try wait(for: .stale) }
     }
 
+    /// The same for all notifications of an owner.
+    func requireSettled(
+        owner: String, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) {
+        if store.unsettled.mayContain(owner: owner.utf8.span.bytes) { try wait(for: .unsettled) }
+        if !snapshot.isCurrent { try wait(for: .stale) }
+    }
+
     /// The same for what may be of any notification.
     func requireSettled(in snapshot: borrowing Snapshot) throws(ProtocolError) {
         try requireSettled()
@@ -182,7 +190,7 @@ final class RequestHandler {
     }
 
     @inline(never)
-    private func wait(for delay: Delay) throws(ProtocolError) {
+    func wait(for delay: Delay) throws(ProtocolError) {
         guard !hasWaited else { return }
         self.delay = delay
         throw ProtocolError(.unavailable, "a change is being committed; try again")
@@ -216,7 +224,8 @@ final class RequestHandler {
     func blob(
         _ digest: Digest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> PayloadLookup {
-        try requireSettled(in: snapshot)
+        if store.unsettled.mayContain(digest) { try wait(for: .unsettled) }
+        if !snapshot.isCurrent { try wait(for: .stale) }
         do throws(StoreError) {
             return try snapshot.blob(digest, asOf: now)
         } catch {
