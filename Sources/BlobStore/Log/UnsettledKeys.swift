@@ -112,7 +112,7 @@ internal import Synchronization
     }
 
     /// How often all was settled: where this has changed, all that was acknowledged before is.
-    var settleCount: UInt64 { words[2].load(ordering: .acquiring) }
+    package var settleCount: UInt64 { words[2].load(ordering: .acquiring) }
 
     /// Asks the writer, if it is another process, to settle soon.
     func hurry() {
