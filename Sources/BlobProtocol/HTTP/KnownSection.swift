@@ -1,7 +1,7 @@
 /// The header section that was met last behind a ``FetchLine``, if it asks for nothing but the whole
 /// payload: no condition, no range, no body, and the connection goes on. A client writes the same
 /// section every time, so that comparing it takes the place of parsing it.
-public struct KnownSection: Sendable {
+public struct KnownSection: ~Copyable, Sendable {
     /// The longest section that is remembered, in bytes.
     public static let byteCountMax = 1_024
 

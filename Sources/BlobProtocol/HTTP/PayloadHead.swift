@@ -1,14 +1,14 @@
 /// The head of the usual answer to a fetch: 200, all of a payload as it was given, on a connection
 /// that goes on. The same fields as any other answer with a payload, in the same order, but written
 /// in one go: most of the head is text that is known beforehand.
-public struct PayloadHead: Sendable {
+public struct PayloadHead: ~Copyable, Sendable {
     /// From the status line up to the value of `Content-Type`; changes once a second.
     private var opening: [UInt8] = []
 
     /// A head whose time is not set.
     public init() {}
 
-    /// Sets the time of the `Date` field. Before ``append(mediaType:byteCount:digest:maxAge:isEnded:into:)``.
+    /// Sets the time of the `Date` field, which must be done before a head is appended.
     public mutating func setDate(seconds: Int64) {
         opening.removeAll(keepingCapacity: true)
         HTTPResponseHead.begin(200, into: &opening)
@@ -16,7 +16,8 @@ public struct PayloadHead: Sendable {
         opening.append("Content-Type: ")
     }
 
-    /// Appends the head to `out`.
+    /// Appends the head to `out`. The bytes of both spans are copied; nothing is allocated but what
+    /// `out` grows by.
     ///
     /// - Parameters:
     ///   - mediaType: the value of `Content-Type`, which was checked; at most

@@ -59,11 +59,14 @@ extension RawSpan {
         while index &+ 8 <= byteCount, index &- start <= byteCountMax {
             let word = Word(self, index)
             let position = word.position(of: UInt8(ascii: "/"))
-            guard word.first(position).isPlainSegment else { return nil }
-            if position < 8 {
+            guard position == 8 else {
                 let end = index &+ position
-                return end > start && end &- start <= byteCountMax ? end : nil
+                guard end > start, end &- start <= byteCountMax,
+                    word.first(position).isPlainSegment
+                else { return nil }
+                return end
             }
+            guard word.isPlainSegment else { return nil }
             index &+= 8
         }
         return nil
@@ -113,11 +116,10 @@ private struct Word {
             && !has(UInt8(ascii: "?"))
     }
 
-    /// The first `count` of them, and letters behind them.
+    /// The first `count` of them, less than eight, and letters behind them.
     @inline(__always)
     func first(_ count: Int) -> Word {
-        // A shift by 64 gives 0, so that all eight are kept.
-        let kept = (UInt64(1) << (8 &* UInt64(count))) &- 1
+        let kept = (UInt64(1) &<< UInt64(truncatingIfNeeded: 8 &* count)) &- 1
         return Word(bits: bits & kept | 0x61 &* Self.ones & ~kept)
     }
 

@@ -18,7 +18,8 @@ extension RequestHandler {
                     for: id, part: RawSpan(), asOf: now)
             else { return false }
             let blob = payload.blob
-            guard blob.coding == .identity, blob.byteCount > 0, payload.mediaType.byteCount > 0
+            guard blob.coding == .identity, blob.byteCount > 0, payload.mediaType.byteCount > 0,
+                payload.mediaType.byteCount <= WireLimits.mediaTypeByteCountMax
             else { return false }
             let range = StoredRange(blob: blob, from: 0, upTo: blob.byteCount)
             try batch.map(range, in: snapshot)
