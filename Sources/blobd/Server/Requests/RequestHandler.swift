@@ -17,7 +17,11 @@ final class RequestHandler {
     private(set) var now = Timestamp.now
     /// The `Date` line of this second.
     private(set) var dateLine: [UInt8] = []
+    /// The heads of usual answers of this second.
+    @exclusivity(unchecked) private(set) var payloadHead = PayloadHead()
     private var dateSecond: Int64 = -1
+    /// What HTTP requests said last.
+    @exclusivity(unchecked) var knownSection = KnownSection()
     /// A body whose length must be known before it is written. Reused.
     var document: [UInt8] = []
     /// Set when the daemon is stopping: answers are then the last of their connections.
@@ -78,6 +82,7 @@ final class RequestHandler {
         dateSecond = second
         dateLine.removeAll(keepingCapacity: true)
         HTTPResponseHead.date(seconds: second, into: &dateLine)
+        payloadHead.setDate(seconds: second)
     }
 
     /// Answers the request at the start of `bytes`, or finds what has to be done for it.
