@@ -12,6 +12,8 @@ extension RequestHandler {
     func appendUsual(
         _ id: RawSpan, in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
     ) -> Bool {
+        // Where it may be about to change, whoever answers anything has it wait.
+        guard !store.unsettled.mayContain(id), snapshot.isCurrent else { return false }
         do throws(StoreError) {
             guard
                 case .found(let payload) = try snapshot.payload(
