@@ -47,8 +47,30 @@ private func checkHead(_ bytes: RawSpan) {
         }
     }
     if let whole { checkSlices(whole.head, bytes.extracting(first: whole.consumed)) }
+    if let line = FetchLine(bytes) { checkFetchLine(line, bytes, whole) }
     if let whole, whole.head.isChunked {
         checkChunks(bytes.extracting(droppingFirst: whole.consumed))
+    }
+}
+
+/// What is recognised by its words is what the parser reads, as far as it gets.
+private func checkFetchLine(
+    _ line: FetchLine, _ bytes: RawSpan, _ whole: (head: HTTPRequestHead, consumed: Int)?
+) {
+    precondition(line.end <= bytes.byteCount)
+    precondition((try? Names.checkID(line.id.of(bytes))) != nil)
+    guard let whole else { return }
+    precondition(whole.head.method == .get && whole.head.minorVersion == 1)
+    precondition(whole.head.query.isEmpty && whole.consumed > line.end)
+    guard case .payload(let id) = Route.parse(path: whole.head.path.of(bytes)) else {
+        preconditionFailure("a fetch of something else")
+    }
+    precondition(whole.head.path.offset + id.offset == line.id.offset && id.count == line.id.count)
+    var section = KnownSection()
+    section.remember(bytes.extracting(line.end..<whole.consumed), of: whole.head)
+    if section.byteCount > 0 {
+        precondition(section.stands(at: line.end, in: bytes))
+        precondition(line.end + section.byteCount == whole.consumed)
     }
 }
 

@@ -90,7 +90,7 @@ public final class BlobStore: Sendable {
     let verifiedRecords = VerifiedSet()
     let space: SpaceReserve
     /// Which notifications have changes that no snapshot has yet.
-    package let unsettled: UnsettledIDs
+    package let unsettled: UnsettledKeys
     /// Used inside `writing`.
     let settlement = Settlement()
     /// The last transaction that this process committed; 0: none yet.
@@ -111,7 +111,7 @@ public final class BlobStore: Sendable {
 
     init(
         _ environment: Environment, tables: Tables, format: FormatRecord, hasFeeds: Bool,
-        directory: String, options: Options, lock: DirectoryLock?, unsettled: UnsettledIDs
+        directory: String, options: Options, lock: DirectoryLock?, unsettled: UnsettledKeys
     ) {
         self.environment = environment
         readers = environment.readers.slots

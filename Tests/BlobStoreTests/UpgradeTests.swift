@@ -270,4 +270,59 @@ import Testing
         let bytes = try store.statistics().bytes
         #expect(bytes == UInt64(65_516 + 65_517))
     }
+
+    /// The files are the same but for their format record: what is new is the log beside them, which
+    /// a program of version 3 would not do again.
+    @Test("A store of version 3 keeps all it has, and may have a log from then on")
+    func version3() throws {
+        let folder = TemporaryFolder()
+        let fixture = Self.fixture.replacing("version-1", with: "version-3")
+        try Files.write(try Files.read(fixture), to: folder.path + "/data.mdb")
+        func expectWhole(_ store: BlobStore, _ name: String) throws {
+            #expect(store.hasFeeds, "\(name)")
+            let report = try store.verify()
+            #expect(report.problems == [], "\(name)")
+            for (number, count) in [(2, 65_472), (3, 65_473), (4, 131_100)] {
+                let bytes = (0..<count).map {
+                    UInt8(truncatingIfNeeded: $0 * 131 + number * 7 + ($0 >> 8) * 3)
+                }
+                let read = try store.ownedPayload(for: "n-\(number)", asOf: noon)
+                #expect(read == bytes, "\(name): n-\(number)")
+            }
+            let history = try store.history(of: "user", asOf: noon)
+            #expect(history.records.map(\.id) == ["n-5", "n-4", "n-3", "n-2"], "\(name)")
+            #expect(history.records.map(\.details.isRead) == [true, false, false, true], "\(name)")
+            let feed = try store.changes(of: "user", from: .beginning)
+            #expect(feed.changes.map(\.id) == ["n-3", "n-4", "n-2", "n-5"], "\(name)")
+            #expect(feed.changes.map(\.revision) == [3, 4, 6, 7], "\(name)")
+            let last = try #require(try store.record(for: "n-5", asOf: noon))
+            #expect(last.message == "Five" && last.details.group == "g", "\(name)")
+            #expect(last.details.responses.map(\.key) == ["k"], "\(name)")
+            let categories = try store.categories()
+            #expect(categories.map(\.name) == ["mail"], "\(name)")
+            #expect(categories[0].actions.map(\.identifier) == ["yes"], "\(name)")
+            let counters = try store.counters()
+            #expect(counters.revision == 8 && counters.tombstones == 1, "\(name)")
+        }
+        try expectWhole(try BlobStore.openReadOnly(at: folder.path), "read only")
+        do {
+            let said = Mutex<[UpgradeProgress]>([])
+            let store = try folder.open {
+                $0.onUpgrade = { progress in said.withLock { $0.append(progress) } }
+            }
+            #expect(said.withLock { $0.first?.version } == 3)
+            #expect(said.withLock { $0.last?.isDone } == true)
+            try expectWhole(store, "upgraded")
+            try store.beginLogging()
+            try store.delete("n-2", asOf: noon)
+            #expect(store.unsettledChanges.isPending)
+        }
+        let store = try folder.open { options in
+            options.onUpgrade = { _ in Issue.record("it was upgraded before") }
+        }
+        let found = [try store.lookUp("n-2"), try store.lookUp("n-3")]
+        #expect(found == [.missing, .found])
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
 }

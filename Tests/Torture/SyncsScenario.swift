@@ -46,7 +46,7 @@ struct SyncsScenario: Scenario {
     /// Publishes once under strace and finds the order of the system calls.
     private func traceOne(_ bench: borrowing Workbench, isLogging: Bool) throws -> String {
         let trace = bench.folder + "/one.strace"
-        var daemon = try tracedDaemon(bench, trace, isLogging ? [] : ["--no-log"])
+        var daemon = try tracedDaemon(bench, trace, isLogging ? [] : ["--no-write-ahead-log"])
         var connection = try daemon.connect()
         let payload = Payload(seed: bench.seed, byteCount: 1_000, kind: .noise).bytes()
         try connection.put(PutRequest(id: "single"), payload.span.bytes)

@@ -32,6 +32,22 @@ public enum Decimal {
         return isTooLarge ? .tooLarge : .value(value)
     }
 
+    /// The digits of a number under 100,000,000, at least one: a word whose lowest byte is the first
+    /// digit, and how many there are.
+    @inline(__always)
+    static func digits(under100Million value: UInt32) -> (word: UInt64, count: Int) {
+        var word: UInt64 = 0
+        var count = 0
+        var rest = value
+        repeat {
+            let (tenths, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            word = word << 8 | UInt64(0x30 + digit)
+            count &+= 1
+            rest = tenths
+        } while rest > 0
+        return (word, count)
+    }
+
     /// Appends a number in decimal digits, without making a `String`.
     public static func append(_ value: UInt64, to out: inout [UInt8]) {
         // Twenty digits are the most that 64 bits have.

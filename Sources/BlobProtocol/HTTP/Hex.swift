@@ -17,6 +17,20 @@ public enum Hex {
         value < 10 ? value + 0x30 : value + 0x57
     }
 
+    /// The eight digits in lower case of a number, the first in the highest byte of a word: all of
+    /// them at once.
+    @inline(__always)
+    static func digits(_ value: UInt32) -> UInt64 {
+        // Four bits to a byte: halves are moved apart three times.
+        var nibbles = UInt64(value)
+        nibbles = (nibbles | nibbles << 16) & 0x0000_FFFF_0000_FFFF
+        nibbles = (nibbles | nibbles << 8) & 0x00FF_00FF_00FF_00FF
+        nibbles = (nibbles | nibbles << 4) & 0x0F0F_0F0F_0F0F_0F0F
+        // A nibble over 9 reaches the fifth bit when 6 is added: those are letters.
+        let letters = (nibbles &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return nibbles &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
+    }
+
     /// Appends two digits in lower case for each byte.
     public static func append(_ bytes: RawSpan, to out: inout [UInt8]) {
         for index in 0..<bytes.byteCount {

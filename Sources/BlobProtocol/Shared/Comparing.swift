@@ -40,6 +40,11 @@ extension RawSpan {
             guard word == other.integer(index, as: UInt64.self) else { return false }
             index &+= 8
         }
+        // The last eight, of which some have been looked at.
+        if byteCount > 8 {
+            let last = byteCount &- 8
+            return integer(last, as: UInt64.self) == other.integer(last, as: UInt64.self)
+        }
         while index < byteCount {
             guard byte(index) == other.byte(index) else { return false }
             index &+= 1

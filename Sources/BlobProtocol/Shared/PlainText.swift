@@ -48,6 +48,30 @@ extension RawSpan {
         return index &- start
     }
 
+    /// Where the segment of a path that begins at `start` ends: at the `/` behind it. Only for one
+    /// that stands for itself and needs no second look.
+    ///
+    /// - Returns: nil when another byte than `&`…`~` comes before the `/`, or a `?`; when there are
+    ///   more than `byteCountMax` before it, or none; and within the last seven bytes of the span.
+    @inline(__always)
+    func plainSegmentEnd(from start: Int, byteCountMax: Int) -> Int? {
+        var index = start
+        while index &+ 8 <= byteCount, index &- start <= byteCountMax {
+            let word = Word(self, index)
+            let position = word.position(of: UInt8(ascii: "/"))
+            guard position == 8 else {
+                let end = index &+ position
+                guard end > start, end &- start <= byteCountMax,
+                    word.first(position).isPlainSegment
+                else { return nil }
+                return end
+            }
+            guard word.isPlainSegment else { return nil }
+            index &+= 8
+        }
+        return nil
+    }
+
     /// Where `byte`, which is ASCII, stands first from `start` on; the end when it does not.
     @inline(__always)
     func index(of byte: UInt8, from start: Int) -> Int {
@@ -70,6 +94,9 @@ private struct Word {
     private static let highs: UInt64 = 0x8080_8080_8080_8080
 
     @inline(__always)
+    private init(bits: UInt64) { self.bits = bits }
+
+    @inline(__always)
     init(_ span: RawSpan, _ offset: Int) {
         bits = span.integer(offset, as: UInt64.self)
     }
@@ -80,6 +107,20 @@ private struct Word {
     @inline(__always)
     var isPrintable: Bool {
         (bits | (bits &- 0x20 &* Self.ones) | (bits &+ Self.ones)) & Self.highs == 0
+    }
+
+    /// Whether all eight are `&`…`~`, and none is a `?`: found as ``isPrintable`` finds them.
+    @inline(__always)
+    var isPlainSegment: Bool {
+        (bits | (bits &- 0x26 &* Self.ones) | (bits &+ Self.ones)) & Self.highs == 0
+            && !has(UInt8(ascii: "?"))
+    }
+
+    /// The first `count` of them, less than eight, and letters behind them.
+    @inline(__always)
+    func first(_ count: Int) -> Word {
+        let kept = (UInt64(1) &<< UInt64(truncatingIfNeeded: 8 &* count)) &- 1
+        return Word(bits: bits & kept | 0x61 &* Self.ones & ~kept)
     }
 
     /// Whether one of them is `byte`.

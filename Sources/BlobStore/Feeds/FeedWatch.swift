@@ -87,7 +87,7 @@ public final class FeedWatch: Sendable {
     }
 
     /// Whether somebody waits for the changes of one of `owners`.
-    func isAwaited(_ owners: [String]) -> Bool {
+    func isAwaited(_ owners: some Collection<String>) -> Bool {
         guard !owners.isEmpty else { return false }
         return state.withLock { state in
             !state.waiting.isEmpty && owners.contains { state.waiting[Array($0.utf8)] != nil }

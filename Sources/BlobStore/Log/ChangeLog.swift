@@ -10,6 +10,8 @@ final class ChangeLog {
     static let fileName = "changes.log"
 
     private let descriptor: Int32
+    /// Past the page cache, for records; nil where the file system has no such way.
+    private var direct: DirectFile?
     private let path: String
     private let storeID: StoreID
     /// Where the next record goes.
@@ -44,6 +46,7 @@ final class ChangeLog {
         do throws(StoreError) {
             try allocate()
             try Creation.syncDirectory(directory)
+            direct = DirectFile(path, byteCountMax: StoreLimits.logRecordByteCountMax)
         } catch {
             // Half a log is none: what would not fit now does not fit later, when it counts.
             if case .full = error { unlink(path) }
@@ -79,7 +82,10 @@ final class ChangeLog {
     func append(_ record: [UInt8]) throws(StoreError) {
         precondition(hasRoom(record.count) && record.count % LogRecord.alignment == 0)
         do throws(StoreError) {
-            try write(record.span.bytes, at: offset)
+            if direct?.write(record.span.bytes, at: offset) != true {
+                direct = nil
+                try write(record.span.bytes, at: offset)
+            }
             try sync()
         } catch {
             throw .outcomeUnknown("\(path): \(error)")

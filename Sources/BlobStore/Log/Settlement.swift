@@ -10,8 +10,10 @@ final class Settlement: @unchecked Sendable {
     var log: ChangeLog?
     /// The transaction that has what is in the log. It is open while there is something.
     var transaction: ChangeTransaction?
-    /// Bytes it may add to the file, in all.
-    var growth = 0
+    /// What it may add to the file.
+    var growth = OpenGrowth()
+    /// How many of the owners that it touches are noted as unsettled.
+    var notedOwnerCount = 0
     /// Whether somebody waits for the changes of an owner that it touches.
     var isAwaited = false
 

@@ -143,7 +143,7 @@ extension BlobStore {
         let store = BlobStore(
             environment, tables: tables, format: format, hasFeeds: !isReadOnly || !lacksPlaces,
             directory: directory, options: options, lock: lock,
-            unsettled: try UnsettledIDs(directory, isWriter: !isReadOnly))
+            unsettled: try UnsettledKeys(directory, isWriter: !isReadOnly))
         let isOutdated = lacksPlaces || format.version < FormatRecord.version
         return (store, isOutdated ? format : nil)
     }

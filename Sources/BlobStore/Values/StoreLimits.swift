@@ -115,8 +115,10 @@ public enum StoreLimits {
     public static let loggedBatchByteCountMax = 256 << 10
     /// Bytes of the puts and deletes of a batch that is logged.
     static let logRecordByteCountMax = 1 << 20
-    /// Bytes by which what is in the log may make `data.mdb` grow before it is committed.
-    static let unsettledGrowthMax = 8 << 20
+    /// Bytes by which what is in the log may make `data.mdb` grow before it is committed: a share
+    /// of what it has, within these bounds.
+    static let unsettledGrowthRange = 8 << 20...32 << 20
+    static let unsettledGrowthParts = 4
     /// How long a process that reads waits for another one to commit what it has acknowledged, in
     /// milliseconds.
     public static let settlingMillisecondsMax = 5_000

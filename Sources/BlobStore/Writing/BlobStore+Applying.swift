@@ -136,8 +136,9 @@ extension BlobStore {
                 side.byteCountMax > 0
                 ? freeingRule(bootMilliseconds: side.bootMilliseconds) : nil
             let outcomes = try inOpenTransaction(
-                growth: batch.growth, byteCount: batch.byteCount, isSettling: isSettling,
-                asOf: now, isPublishing: batch.range.contains { changes[$0].needsRoom }
+                growth: batch.growth, changeCount: batch.range.count, byteCount: batch.byteCount,
+                isSettling: isSettling, asOf: now,
+                isPublishing: batch.range.contains { changes[$0].needsRoom }
             ) { (transaction) throws(StoreError) in
                 var outcomes: [Outcome] = []
                 outcomes.reserveCapacity(batch.range.count)

@@ -115,8 +115,11 @@ struct ServeCommand: ParsableCommand {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Acknowledge short changes once they are in a log, and commit them a little later.")
-    var log = true
+        help: """
+            Answer short changes once they are in a log on disk, and commit up to 20 ms of them \
+            together; or commit each batch before it is answered.
+            """)
+    var writeAheadLog = true
 
     @Option(help: ArgumentHelp("The most the store's file may grow to.", valueName: "size"))
     var mapSize: ByteCountText = ByteCountText(StoreLimits.mapByteCountDefault)
@@ -200,7 +203,7 @@ struct ServeCommand: ParsableCommand {
             "--lending-grace", lendingGrace.milliseconds, 0...day)
         limits.linkedByteCountMin = try Self.check(
             "--sendfile-min", sendfileMin.byteCount, 0...1 << 40)
-        limits.isLogging = log
+        limits.isLogging = writeAheadLog
         limits.spinMicroseconds = try Self.check("--spin", spin, 0...1_000)
         return limits
     }

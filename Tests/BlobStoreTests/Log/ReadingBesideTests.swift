@@ -189,7 +189,7 @@ import Testing
         let store = try folder.openLogging()
         try store.put("a", [1])
         let copy = try folder.copy(withMarks: true)
-        let marks = try UnsettledIDs(copy.path, isWriter: true)
+        let marks = try UnsettledKeys(copy.path, isWriter: true)
         defer { marks.unmap() }
         let count = marks.settleCount
         #expect(!marks.isEmpty && marks.mayContain(Array("a".utf8).span.bytes))

@@ -18,7 +18,7 @@ final class Connection {
     /// What is to be done with the input.
     @exclusivity(unchecked) var phase = Phase.head
     /// How far the end of an HTTP head has been looked for in ``rest``.
-    var headScanner = HeadScanner()
+    @exclusivity(unchecked) var headScanner = HeadScanner()
     /// Whether the binary protocol's hello has been answered.
     var isGreeted = false
     /// Input that was read and not used yet.

@@ -99,7 +99,7 @@ struct AnswerBatch: ~Copyable {
     }
 
     /// From how many bytes on a body is linked and not copied.
-    private let linkedByteCountMin: Int
+    let linkedByteCountMin: Int
 
     /// An empty batch.
     ///

@@ -4,6 +4,57 @@ import BlobStore
 // HTTP's answers, as bytes.
 
 extension RequestHandler {
+    /// Appends the usual answer to the usual request: all of a payload that is kept as it was
+    /// given. ``appendPayload(_:_:_:_:in:into:)`` would append the same.
+    ///
+    /// - Returns: false when the answer is another one, an error or a coded payload; the batch is
+    ///   then as it was.
+    func appendUsual(
+        _ id: RawSpan, in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
+    ) -> Bool {
+        // Where it may be about to change, whoever answers anything has it wait.
+        guard !store.unsettled.mayContain(id), snapshot.isCurrent else { return false }
+        do throws(StoreError) {
+            guard
+                case .found(let payload) = try snapshot.payload(
+                    for: id, part: RawSpan(), asOf: now)
+            else { return false }
+            let blob = payload.blob
+            guard blob.coding == .identity, blob.byteCount > 0, payload.mediaType.byteCount > 0,
+                payload.mediaType.byteCount <= WireLimits.mediaTypeByteCountMax
+            else { return false }
+            let range = StoredRange(blob: blob, from: 0, upTo: blob.byteCount)
+            try batch.map(range, in: snapshot)
+            appendUsualHead(payload, range, into: &batch)
+            batch.endAnswer(.stored(range))
+            return true
+        } catch {
+            // What is wrong is found again, noted and said by who answers anything.
+            return false
+        }
+    }
+
+    private func appendUsualHead(
+        _ payload: Payload, _ range: StoredRange, into batch: inout AnswerBatch
+    ) {
+        let left = max(0, (payload.expiresAt.milliseconds - now.milliseconds) / 1_000)
+        let digest = range.blob.digest.rawBytes
+        let isLinked = range.byteCount >= batch.linkedByteCountMin
+        payloadHead.append(
+            mediaType: payload.mediaType, byteCount: UInt64(range.byteCount),
+            digest: digest.span.bytes, maxAge: UInt64(left), isEnded: !isLinked,
+            into: &batch.heads)
+        if isLinked { end(range, into: &batch) }
+    }
+
+    /// Ends the head of an answer with a body, behind the last field's value.
+    private func end(_ range: StoredRange, into batch: inout AnswerBatch) {
+        // Blanks behind a value are no part of it (RFC 9112, section 5).
+        let count = batch.alignment(of: range, behind: 4)
+        batch.heads.append(contentsOf: repeatElement(UInt8(ascii: " "), count: count))
+        HTTPResponseHead.prepared("\r\n\r\n", into: &batch.heads)
+    }
+
     /// Appends a payload's answer: 200, 206, 304 or 416 (RFC 9110, section 13.2.2 for the order of
     /// the conditions).
     func appendPayload(
@@ -74,15 +125,12 @@ extension RequestHandler {
                 HTTPResponseHead.field("Content-Encoding", "gzip", into: &batch.heads)
             }
             appendValidators(payload, choice.coding, into: &batch)
-            HTTPResponseHead.prepared(
-                "\r\nAccept-Ranges: bytes\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: sandbox; default-src 'none'",
-                into: &batch.heads)
+            HTTPResponseHead.prepared(PayloadHead.unchanging, into: &batch.heads)
             if !form.isHead, case .stored(let range) = choice.body {
-                // Blanks behind a value are no part of it (RFC 9112, section 5).
-                let count = batch.alignment(of: range, behind: 4)
-                batch.heads.append(contentsOf: repeatElement(UInt8(ascii: " "), count: count))
+                end(range, into: &batch)
+            } else {
+                HTTPResponseHead.prepared("\r\n\r\n", into: &batch.heads)
             }
-            HTTPResponseHead.prepared("\r\n\r\n", into: &batch.heads)
             batch.endAnswer(form.isHead ? .none : choice.body)
         }
     }

@@ -34,9 +34,9 @@ extension RequestHandler {
 
     /// What a watch asks for. The connection serves nothing else from then on.
     func watch(_ frame: RequestFrame, _ head: RawSpan) throws(ProtocolError) -> Step {
-        try requireSettled()
         let request = try Watch.Request.parse(head, flags: frame.flags)
         let owner = request.owner.of(head).text()
+        if store.unsettled.mayContain(owner: owner.utf8.span.bytes) { try wait(for: .unsettled) }
         return .stream(
             FeedQuery(
                 owner: owner, start: try feedStart(request.cursor.of(head), of: owner),

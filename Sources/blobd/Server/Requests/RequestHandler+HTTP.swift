@@ -10,6 +10,16 @@ extension RequestHandler {
         _ bytes: RawSpan, of connection: Connection, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
+        let line = connection.headScanner.isFresh ? FetchLine(bytes) : nil
+        var isKnown = false
+        if let line {
+            isKnown = knownSection.stands(at: line.end, in: bytes)
+            if isKnown, !isStopping, appendUsual(line.id.of(bytes), in: snapshot, into: &batch) {
+                counters.requests.add()
+                consumed = line.end + knownSection.byteCount
+                return .answered
+            }
+        }
         let head: HTTPRequestHead
         do throws(ProtocolError) {
             guard
@@ -21,6 +31,9 @@ extension RequestHandler {
             appendProblem(
                 error, HTTPForm(keepAlive: false, isHTTP10: false, isHead: false), into: &batch)
             return .answeredThenClose
+        }
+        if let line, !isKnown {
+            knownSection.remember(bytes.extracting(line.end..<consumed), of: head)
         }
         counters.requests.add()
         let skipped = bodyToSkip(head)

@@ -17,7 +17,11 @@ final class RequestHandler {
     private(set) var now = Timestamp.now
     /// The `Date` line of this second.
     private(set) var dateLine: [UInt8] = []
+    /// The heads of usual answers of this second.
+    @exclusivity(unchecked) private(set) var payloadHead = PayloadHead()
     private var dateSecond: Int64 = -1
+    /// What HTTP requests said last.
+    @exclusivity(unchecked) var knownSection = KnownSection()
     /// A body whose length must be known before it is written. Reused.
     var document: [UInt8] = []
     /// Set when the daemon is stopping: answers are then the last of their connections.
@@ -78,6 +82,7 @@ final class RequestHandler {
         dateSecond = second
         dateLine.removeAll(keepingCapacity: true)
         HTTPResponseHead.date(seconds: second, into: &dateLine)
+        payloadHead.setDate(seconds: second)
     }
 
     /// Answers the request at the start of `bytes`, or finds what has to be done for it.
@@ -170,6 +175,14 @@ final class RequestHandler {
         if !snapshot.isCurrent { try wait(for: .stale) }
     }
 
+    /// The same for all notifications of an owner.
+    func requireSettled(
+        owner: String, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) {
+        if store.unsettled.mayContain(owner: owner.utf8.span.bytes) { try wait(for: .unsettled) }
+        if !snapshot.isCurrent { try wait(for: .stale) }
+    }
+
     /// The same for what may be of any notification.
     func requireSettled(in snapshot: borrowing Snapshot) throws(ProtocolError) {
         try requireSettled()
@@ -182,7 +195,7 @@ final class RequestHandler {
     }
 
     @inline(never)
-    private func wait(for delay: Delay) throws(ProtocolError) {
+    func wait(for delay: Delay) throws(ProtocolError) {
         guard !hasWaited else { return }
         self.delay = delay
         throw ProtocolError(.unavailable, "a change is being committed; try again")
@@ -216,7 +229,8 @@ final class RequestHandler {
     func blob(
         _ digest: Digest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> PayloadLookup {
-        try requireSettled(in: snapshot)
+        if store.unsettled.mayContain(digest) { try wait(for: .unsettled) }
+        if !snapshot.isCurrent { try wait(for: .stale) }
         do throws(StoreError) {
             return try snapshot.blob(digest, asOf: now)
         } catch {

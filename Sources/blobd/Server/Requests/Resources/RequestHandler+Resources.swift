@@ -45,10 +45,10 @@ extension RequestHandler {
             CategoryDocument.append(found, to: &document)
             return .answer(ResourceAnswer(status: 200))
         case .ownerNotifications(let owner):
-            try requireSettled(in: snapshot)
+            try requireSettled(owner: owner, in: snapshot)
             return .answer(try composeHistory(of: owner, request, in: snapshot))
         case .ownerChanges(let owner):
-            try requireSettled()
+            try requireSettled(owner: owner, in: snapshot)
             let query = try feedQuery(of: owner, request)
             return request.acceptsEvents ? .stream(query) : .wait(query)
         case .newNotification, .batch, .responses, .heldBlob, .owner:

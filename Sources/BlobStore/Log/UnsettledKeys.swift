@@ -1,10 +1,11 @@
 internal import Glibc
 internal import Synchronization
 
-/// Which notifications have changes that were acknowledged and are not in `data.mdb` yet: the file
-/// `changes.pending`, mapped by the process that writes and by those that read beside it.
+/// Which notifications, blobs and owners have changes that were acknowledged and are not in
+/// `data.mdb` yet: the file `changes.pending`, mapped by the process that writes and by those that
+/// read beside it.
 ///
-/// It is a Bloom filter of ids. Whoever reads asks first; where the answer is "perhaps" they wait
+/// It is a Bloom filter. Whoever reads asks first; where the answer is "perhaps" they wait
 /// until the writer has committed, and where it is "no", a snapshot that is opened afterwards has
 /// all that was acknowledged before. Nothing of the file needs to survive anything: it is made anew
 /// when the store is opened for writing.
@@ -13,7 +14,7 @@ internal import Synchronization
 ///     word 1     how often somebody has asked the writer to hurry
 ///     word 2     how often all was settled
 ///     word 8…    the filter
-@safe package struct UnsettledIDs: @unchecked Sendable {
+@safe package struct UnsettledKeys: @unchecked Sendable {
     // Sendable: the pointer never changes, and what it points to is atomic.
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
     /// Whether the file may be written to.
@@ -83,17 +84,36 @@ internal import Synchronization
     /// - Parameter id: as UTF-8.
     @inline(__always)
     package func mayContain(_ id: RawSpan) -> Bool {
-        isEmpty ? false : filterMayContain(id)
+        isEmpty ? false : filterMayContain(.notification, id)
+    }
+
+    /// The same for the blob of a digest.
+    package func mayContain(_ digest: Digest) -> Bool {
+        isEmpty ? false : filterMayContain(.blob, digest.rawWords.span.bytes)
+    }
+
+    /// The same for the notifications of an owner.
+    ///
+    /// - Parameter owner: as UTF-8.
+    package func mayContain(owner: RawSpan) -> Bool {
+        isEmpty ? false : filterMayContain(.owner, owner)
+    }
+
+    /// What a key names.
+    enum Kind: UInt64 {
+        case notification = 1
+        case blob
+        case owner
     }
 
     @inline(never)
-    private func filterMayContain(_ id: RawSpan) -> Bool {
-        let (first, second) = Self.bits(of: id)
+    private func filterMayContain(_ kind: Kind, _ key: RawSpan) -> Bool {
+        let (first, second) = Self.bits(of: key, kind)
         return has(first) && has(second)
     }
 
     /// How often all was settled: where this has changed, all that was acknowledged before is.
-    var settleCount: UInt64 { words[2].load(ordering: .acquiring) }
+    package var settleCount: UInt64 { words[2].load(ordering: .acquiring) }
 
     /// Asks the writer, if it is another process, to settle soon.
     func hurry() {
@@ -106,13 +126,13 @@ internal import Synchronization
     // The writer's part.
 
     /// Takes note of a change, before its batch is written to the log.
-    func insert(_ id: RawSpan) {
-        let (first, second) = Self.bits(of: id)
+    func insert(_ key: RawSpan, _ kind: Kind) {
+        let (first, second) = Self.bits(of: key, kind)
         set(first)
         set(second)
     }
 
-    /// Counts one more batch, whose ids were inserted before.
+    /// Counts one more batch, whose keys were inserted before.
     func addBatch() { words[0].wrappingAdd(1, ordering: .releasing) }
 
     /// All is settled.
@@ -134,17 +154,17 @@ internal import Synchronization
         words[Self.filterStart + bit / 64].bitwiseOr(1 << UInt64(bit % 64), ordering: .relaxed)
     }
 
-    /// Two bits for an id, by multiplication and folding of its words.
-    private static func bits(of id: RawSpan) -> (Int, Int) {
-        var hash = UInt64(id.byteCount) &* 0x9E37_79B9_7F4A_7C15
+    /// Two bits for a key, by multiplication and folding of its words.
+    private static func bits(of key: RawSpan, _ kind: Kind) -> (Int, Int) {
+        var hash = mixed(kind.rawValue << 32 | UInt64(key.byteCount))
         var offset = 0
-        while offset + 8 <= id.byteCount {
-            hash = mixed(hash ^ id.word(at: offset))
+        while offset + 8 <= key.byteCount {
+            hash = mixed(hash ^ key.word(at: offset))
             offset += 8
         }
         var last: UInt64 = 0
-        while offset < id.byteCount {
-            last = last << 8 | UInt64(id.byte(at: offset))
+        while offset < key.byteCount {
+            last = last << 8 | UInt64(key.byte(at: offset))
             offset += 1
         }
         hash = mixed(hash ^ last)

@@ -1,0 +1,208 @@
+internal import LMDB
+
+// The transaction that has what the log has: how a batch is done in it, written to the log or
+// committed, and what happens when that fails.
+
+extension BlobStore {
+    /// Runs `body` in the open transaction, and either writes what it did to the log or commits it
+    /// with all that is there already. Only inside `whileWriting(settling: false)`.
+    ///
+    /// - Parameters:
+    ///   - growth: bytes it may add to the file.
+    ///   - changeCount: how many changes it makes.
+    ///   - byteCount: bytes that it writes, about.
+    ///   - isSettling: commit it in any case.
+    ///   - isPublishing: whether it needs room; deletes and expiry live on the reserve.
+    /// - Throws: what `body` throws, with nothing changed; ``StoreError/full``;
+    ///   ``StoreError/outcomeUnknown(_:)``.
+    func inOpenTransaction<Result>(
+        growth: Int, changeCount: Int, byteCount: Int, isSettling: Bool, asOf now: Timestamp,
+        isPublishing: Bool,
+        _ body: (inout ChangeTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        var growthInAll = settlement.growth
+        if !settlement.isPending, settlement.log != nil {
+            growthInAll.tableByteCount = (try? tableByteCount()) ?? .max
+        }
+        growthInAll.add(growth, changeCount: changeCount)
+        let isLogged =
+            settlement.log != nil && !isSettling && byteCount <= StoreLimits.loggedBatchByteCountMax
+            && growthInAll.total <= unsettledGrowthMax
+        guard isLogged || settlement.isPending, hasRoomAtEnd(growthInAll.total) else {
+            // Without room each batch is committed by itself, so that it is known what fits.
+            try settleOpen()
+            return try inTransaction(
+                growth: growth, asOf: now, isPublishing: isPublishing, body)
+        }
+        var transaction = try openTransaction(asOf: now)
+        transaction.transaction.redo.restart(
+            prefixByteCount: LogRecord.byteCount,
+            byteCountMax: isLogged ? StoreLimits.logRecordByteCountMax : 0)
+        let result: Result
+        do throws(StoreError) {
+            result = try body(&transaction)
+        } catch {
+            try redo(insteadOf: transaction)
+            throw error
+        }
+        if transaction.transaction.redo.operationCount == 0 {
+            // What changed nothing costs no sync.
+            if settlement.isPending { settlement.transaction = consume transaction }
+            return result
+        }
+        settlement.growth = growthInAll
+        if try log(&transaction) {
+            settlement.transaction = consume transaction
+        } else if try !commitOpen(transaction) {
+            throw .full
+        }
+        return result
+    }
+
+    /// Commits what is in the log. Only inside ``whileWriting(settling:_:)``.
+    func settleOpen() throws(StoreError) {
+        guard let transaction = settlement.transaction.take() else { return }
+        _ = try commitOpen(transaction)
+    }
+
+    /// Bytes that what is in the log may add to the file. Room for them is had ahead, and counts as
+    /// the file's, so a small file has less.
+    private var unsettledGrowthMax: Int {
+        let share = environment.usedByteCount / StoreLimits.unsettledGrowthParts
+        let range = StoreLimits.unsettledGrowthRange
+        return min(max(share, range.lowerBound), range.upperBound)
+    }
+
+    /// Bytes of the pages that a change may copy: those of all tables but the chunks', at whose end
+    /// it adds its own.
+    private func tableByteCount() throws(StoreError) -> Int {
+        do throws(LMDBError) {
+            let view = try readers.begin(keeping: self)
+            var pageCount = try view.bookkeepingPageCount()
+            for table in tables.all where table != tables.chunks {
+                pageCount += try view.statistics(of: table).pageCount
+            }
+            return pageCount * environment.pageByteCount
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Whether the file has room at its end for so much, so that a commit cannot fail for want of
+    /// any.
+    private func hasRoomAtEnd(_ growth: Int) -> Bool {
+        do throws(StoreError) {
+            return try space.prepare(growth: growth) == .atEnd
+        } catch {
+            return false
+        }
+    }
+
+    private func openTransaction(asOf now: Timestamp) throws(StoreError) -> ChangeTransaction {
+        guard var transaction = settlement.transaction.take() else {
+            return try ChangeTransaction(self, asOf: now)
+        }
+        transaction.now = now
+        return transaction
+    }
+
+    /// Writes what the last batch did to the log.
+    ///
+    /// - Returns: false when it is too long for that.
+    private func log(_ transaction: inout ChangeTransaction) throws(StoreError) -> Bool {
+        guard let log = settlement.log else { return false }
+        do throws(LMDBError) {
+            try transaction.putCounters()
+        } catch {
+            throw .outcomeUnknown(error.description)
+        }
+        let byteCount = transaction.transaction.redo.bytes.count
+        guard !transaction.transaction.redo.isOverfull, log.hasRoom(byteCount) else { return false }
+        let head = LogRecord(
+            storeID: id, transaction: transaction.transaction.id, index: log.recordCount,
+            operationCount: UInt32(transaction.transaction.redo.operationCount),
+            operationByteCount: byteCount - LogRecord.byteCount)
+        transaction.transaction.redo.finish(alignment: LogRecord.alignment) { bytes in
+            head.write(into: &bytes)
+        }
+        // Before it is written: where the log has a change that no snapshot has, this says so.
+        noteKeys(in: transaction.transaction.redo.bytes.span.bytes, head)
+        let owners = transaction.touchedOwners[settlement.notedOwnerCount...]
+        for owner in owners { unsettled.insert(owner.utf8.span.bytes, .owner) }
+        settlement.notedOwnerCount = owners.endIndex
+        unsettled.addBatch()
+        try log.append(transaction.transaction.redo.bytes)
+        settlement.isAwaited = settlement.isAwaited || feedWatch.isAwaited(owners)
+        return true
+    }
+
+    private func noteKeys(in record: RawSpan, _ head: LogRecord) {
+        let operations = record.extracting(
+            LogRecord.byteCount..<LogRecord.byteCount + head.operationByteCount)
+        var reader = RedoReader(operations)
+        while let operation = reader.next() {
+            switch operation.table {
+            case Int(tables.notifications.number): unsettled.insert(operation.key, .notification)
+            case Int(tables.blobs.number): unsettled.insert(operation.key, .blob)
+            default: break
+            }
+        }
+    }
+
+    /// Commits the open transaction.
+    ///
+    /// - Returns: false when there was no room for what the log does not have; what it has is
+    ///   committed.
+    private func commitOpen(
+        _ transaction: consuming ChangeTransaction
+    ) throws(StoreError) -> Bool {
+        let commit = Commit(transaction)
+        let growth = settlement.growth.total
+        do throws(LMDBError) {
+            try transaction.commit()
+        } catch {
+            let failure = failure(of: error, growth: growth)
+            guard case .full = failure else { throw failure }
+            try redoOpen(notifying: commit.owners)
+            return false
+        }
+        // Also when the log has nothing of it.
+        settlement.growth = OpenGrowth()
+        note(commit)
+        return true
+    }
+
+    /// Does again what the log has, in place of a transaction in which something failed.
+    private func redo(insteadOf transaction: consuming ChangeTransaction) throws(StoreError) {
+        let owners = transaction.touchedOwners
+        // LMDB has one transaction at a time.
+        _ = consume transaction
+        try redoOpen(notifying: owners)
+    }
+
+    private func redoOpen(notifying owners: [String]) throws(StoreError) {
+        guard settlement.isPending else {
+            settlement.growth = OpenGrowth()
+            return
+        }
+        do throws(StoreError) {
+            try redoLog()
+        } catch {
+            throw .outcomeUnknown(
+                "what was acknowledged is in \(ChangeLog.fileName) and was not committed: \(error)")
+        }
+        let counters = try withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.counters()
+        }
+        feedWatch.notify(owners, at: counters.revision)
+    }
+
+    /// All that is in the log is in `data.mdb`, too.
+    func noteSettled() {
+        settlement.log?.restart()
+        settlement.growth = OpenGrowth()
+        unsettled.clear()
+        settlement.isAwaited = false
+        settlement.notedOwnerCount = 0
+    }
+}
