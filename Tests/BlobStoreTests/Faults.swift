@@ -19,19 +19,22 @@ enum Faults {
 
     /// The library's path. It is compiled once for each run.
     static func library() throws -> String {
-        if let path = built.withLock({ $0 }) { return path }
-        // Beside the other products, under a name of its own until it is whole.
-        let path = Child.productFolder + "/store-faults.so"
-        let unfinished = "\(path).\(getpid())"
-        try Files.write(Array(source.utf8), to: "\(unfinished).c")
-        defer { Files.remove("\(unfinished).c") }
-        let (lines, status) = try Child.run(
-            "cc", ["-shared", "-fPIC", "-O1", "-o", unfinished, "\(unfinished).c", "-ldl"],
-            errorsToOutput: true)
-        guard status == .exited(0) else { throw NoCompiler(output: lines) }
-        rename(unfinished, path)
-        built.withLock { $0 = path }
-        return path
+        // Inside the lock: tests that run at once would write the same file.
+        try built.withLock { built in
+            if let path = built { return path }
+            // Beside the other products, under a name of its own until it is whole.
+            let path = Child.productFolder + "/store-faults.so"
+            let unfinished = "\(path).\(getpid())"
+            try Files.write(Array(source.utf8), to: "\(unfinished).c")
+            defer { Files.remove("\(unfinished).c") }
+            let (lines, status) = try Child.run(
+                "cc", ["-shared", "-fPIC", "-O1", "-o", unfinished, "\(unfinished).c", "-ldl"],
+                errorsToOutput: true)
+            guard status == .exited(0) else { throw NoCompiler(output: lines) }
+            rename(unfinished, path)
+            built = path
+            return path
+        }
     }
 
     private static let source = """
