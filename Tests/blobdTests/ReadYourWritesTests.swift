@@ -156,7 +156,7 @@ import Testing
         var model: [String: Int] = [:]
         var owners: [String: String] = [:]
         var place = "0"
-        for step in 0..<700 {
+        for step in 0..<500 {
             let name: Comment = "seed \(seed), step \(step)"
             let id = "id-\(Int.random(in: 0..<9, using: &random))"
             let before = model[id]
@@ -225,7 +225,8 @@ import Testing
                     #expect(page.changes.last?.id == id, name)
                     #expect(
                         String(decoding: answer.body, as: UTF8.self).contains(digest), name)
-                } else if before != nil, wasAnnas {
+                } else if before != nil, wasAnnas, place != "0" {
+                    // Who begins from nothing is not told of what has gone.
                     #expect(page.changes.last?.words == "deleted \(id)", name)
                 }
                 place = page.next
@@ -243,7 +244,7 @@ import Testing
         print("pipelined: seed \(seed)")
         var random = SeededBytes(seed: seed)
         var model: [String: [UInt8]] = [:]
-        for round in 0..<40 {
+        for round in 0..<30 {
             // Several connections, each with ids of its own, all sent before any answer is read.
             let speakers = try (0..<4).map { _ in try Speaker(daemon, isBinary: isBinary) }
             var expected: [[(status: [Int], body: [UInt8]?)]] = []
@@ -486,7 +487,7 @@ import Testing
         }
         let publisher = try Speaker(daemon, isBinary: isBinary)
         let others = try (0..<4).map { _ in try Speaker(daemon, isBinary: isBinary) }
-        for version in 1...400 {
+        for version in 1...160 {
             let status = try publisher.put("x", Array("\(version)".utf8))
             #expect(status == 200)
             latest.store(version, ordering: .releasing)
