@@ -72,6 +72,6 @@ extension Snapshot {
     /// Whether nothing was committed by this process since it was opened.
     package var isCurrent: Bool {
         @inline(__always)
-        get { transaction.id >= store.lastCommit.load(ordering: .acquiring) }
+        get { transaction.viewedCommit >= store.lastCommit.load(ordering: .acquiring) }
     }
 }
