@@ -121,6 +121,21 @@ final class Child {
         }
     }
 
+    /// Sends a line to its input.
+    func writeLine(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        _ = send(input, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// Waits until a line can be read, or its output has ended.
+    ///
+    /// - Returns: false when nothing came in so many milliseconds.
+    func hasOutput(milliseconds: Int32) -> Bool {
+        if buffered.contains(0x0A) { return true }
+        var request = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+        return poll(&request, 1, milliseconds) > 0
+    }
+
     func closeInput() {
         close(input)
         input = -1

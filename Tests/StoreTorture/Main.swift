@@ -16,6 +16,13 @@ import Glibc
 //     store-torture read DIR ID [UID]        opens for reading, as user UID when given, and prints
 //     a payload's length
 
+//     store-torture log DIR COUNT            COUNT batches through the log, a line for each that is
+//     acknowledged; every fifth time it settles
+//     store-torture abandon DIR COUNT        COUNT batches into the log, and waits for the end of its
+//     input without settling them
+//     store-torture beside DIR               opens for reading and answers the lines of its input:
+//     get ID, record ID, revision, owner NAME
+
 @main
 struct StoreTorture {
     static func main() {
@@ -32,12 +39,17 @@ struct StoreTorture {
         case ("upgrade", 2): OneShot.upgrade(rest[0], count: Int(number(rest[1])))
         case ("read", 2): OneShot.read(rest[0], id: rest[1], user: nil)
         case ("read", 3): OneShot.read(rest[0], id: rest[1], user: UInt32(number(rest[2])))
+        case ("log", 2): Logged.run(rest[0], count: Int(number(rest[1])))
+        case ("abandon", 2): Logged.abandon(rest[0], count: Int(number(rest[1])))
+        case ("beside", 1): Logged.readBeside(rest[0])
         default: usage()
         }
     }
 
     static func usage() -> Never {
-        let words = Array("usage: store-torture run|publish|hold|open|upgrade|read DIR …\n".utf8)
+        let words = Array(
+            "usage: store-torture run|publish|hold|open|upgrade|read|log|abandon|beside DIR …\n"
+                .utf8)
         _ = write(2, words, words.count)
         exit(2)
     }

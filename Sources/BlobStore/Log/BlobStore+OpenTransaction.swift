@@ -166,6 +166,8 @@ extension BlobStore {
             try redoOpen(notifying: commit.owners)
             return false
         }
+        // Also when the log has nothing of it.
+        settlement.growth = OpenGrowth()
         note(commit)
         return true
     }

@@ -12,6 +12,11 @@ extension BlobStore {
         var transaction = try beginRedo()
         let number = transaction.id
         let records = try log.records(of: number)
+        guard records.count >= log.recordCount else {
+            throw .corrupt(
+                "\(log.recordCount) records were written to the log, and \(records.count) are there"
+            )
+        }
         guard !records.isEmpty else { return }
         for record in records { try transaction.redo(record.span.bytes, tables) }
         let growth = records.reduce(0) { $0 + $1.count }

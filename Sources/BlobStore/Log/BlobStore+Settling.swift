@@ -29,27 +29,44 @@ extension BlobStore {
         let before = unsettled.settleCount
         if let id, !unsettled.mayContain(id.utf8.span.bytes) { return }
         unsettled.hurry()
-        for _ in 0..<StoreLimits.settlingMillisecondsMax * Self.looksPerMillisecond {
+        for look in 1...StoreLimits.settlingMillisecondsMax * Self.looksPerMillisecond {
             if unsettled.isEmpty || unsettled.settleCount != before { return }
+            // Nobody may be there who clears the marks: after a power cut they are what they were at
+            // some time before.
+            if look % Self.looksPerLookAtLog == 0, try !hasUncommittedLog() { return }
             usleep(UInt32(1_000 / Self.looksPerMillisecond))
         }
         throw .unsettled
     }
 
     private static let looksPerMillisecond = 5
+    private static let looksPerLookAtLog = 500
 
-    /// Refuses a store whose log has what `data.mdb` has not and nobody is about to commit: the
-    /// power went, and its daemon has not been started since.
+    /// Whether the log has what `data.mdb` has not. All that was acknowledged before this is called
+    /// is in one of them: the first record of a transaction takes the place of that of the last one,
+    /// which is committed by then.
+    private func hasUncommittedLog() throws(StoreError) -> Bool {
+        guard let log = try ChangeLog(directory, of: id, .reading),
+            let transaction = try log.firstTransaction()
+        else { return false }
+        let last = try withSnapshotUnsettled { $0.transaction.id }
+        return transaction > last
+    }
+
+    /// Refuses a store whose log has what `data.mdb` has not and nobody is about to commit: its
+    /// daemon died, and has not been started since.
     func checkLog() throws(StoreError) {
-        // Beside a writer that is at work, either the last commit or the mark says so, unless both
-        // come between the two looks.
-        for _ in 0..<Self.logLookCountMax {
-            guard
-                let log = try ChangeLog(directory, of: id, .reading),
-                let transaction = try log.firstTransaction()
-            else { return }
-            let last = try withSnapshotUnsettled { $0.transaction.id }
-            guard transaction > last, unsettled.isEmpty else { return }
+        let before = unsettled.settleCount
+        for look in 0..<StoreLimits.settlingMillisecondsMax {
+            guard try hasUncommittedLog() else { return }
+            // A writer that is at work sets the mark before it writes a record, clears it behind the
+            // commit, and commits when it is asked.
+            if unsettled.settleCount != before { return }
+            if !unsettled.isEmpty {
+                unsettled.hurry()
+            } else if look >= Self.unmarkedLookCountMax {
+                break
+            }
             usleep(1_000)
         }
         throw .cannotOpen(
@@ -59,7 +76,9 @@ extension BlobStore {
         )
     }
 
-    private static let logLookCountMax = 100
+    /// Looks, a millisecond apart, at a log that is ahead without a mark. Beside a writer the commit
+    /// is found by the second.
+    private static let unmarkedLookCountMax = 100
 
     private func withSnapshotUnsettled<Result>(
         _ body: (borrowing Snapshot) -> Result

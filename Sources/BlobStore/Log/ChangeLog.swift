@@ -102,15 +102,18 @@ final class ChangeLog {
 
     /// Makes what is there unreadable, for a store that has all of it: so that its `data.mdb` can be
     /// replaced by a copy of another time.
+    ///
+    /// All of it: behind the records of the last transaction are those of earlier ones, and each of
+    /// them would be ahead of an older `data.mdb`.
     func clear() throws(StoreError) {
-        let zeros = [UInt8](repeating: 0, count: LogRecord.alignment)
+        let zeros = [UInt8](repeating: 0, count: try byteCount())
         try write(zeros.span.bytes, at: 0)
         try sync()
     }
 
     /// The transaction that its first record belongs to; nil when there is none that is whole.
     func firstTransaction() throws(StoreError) -> UInt64? {
-        try record(at: 0, upTo: byteCount())?.head.transaction
+        try record(at: 0, upTo: min(byteCount(), StoreLimits.logByteCount))?.head.transaction
     }
 
     /// The records of a transaction, whole ones in their order.

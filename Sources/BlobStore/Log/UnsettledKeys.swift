@@ -28,8 +28,10 @@ internal import Synchronization
 
     /// Maps the file of a store.
     ///
-    /// - Parameter isWriter: whether nobody else writes, so that nothing is unsettled now. Who reads
-    ///   where there is no such file, and cannot make one, takes it that nothing ever is.
+    /// What an earlier writer left in it stays until ``clear()``: who reads waits for it meanwhile.
+    ///
+    /// - Parameter isWriter: whether it must be writable. Who reads where there is no such file, and
+    ///   cannot make one, takes it that nothing ever is unsettled.
     init(_ directory: String, isWriter: Bool) throws(StoreError) {
         let path = "\(directory)/\(Self.fileName)"
         var descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o660)
@@ -52,7 +54,6 @@ internal import Synchronization
             throw .io(operation: "read \(path), which is too short,", errno: EIO)
         }
         words = try Self.map(descriptor, canAsk: canAsk)
-        if isWriter { clear() }
     }
 
     private static func map(
@@ -145,7 +146,8 @@ internal import Synchronization
     }
 
     private func has(_ bit: Int) -> Bool {
-        words[Self.filterStart + bit / 64].load(ordering: .relaxed) & 1 << UInt64(bit % 64) != 0
+        // Acquiring: who finds the bit cleared must find the commit that it was cleared for.
+        words[Self.filterStart + bit / 64].load(ordering: .acquiring) & 1 << UInt64(bit % 64) != 0
     }
 
     private func set(_ bit: Int) {

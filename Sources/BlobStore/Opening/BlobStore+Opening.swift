@@ -39,6 +39,8 @@ extension BlobStore {
         let (store, format) = try open(directory, options, isReadOnly: false, lock: lock)
         _ = try store.checkReaders()
         try store.redoLog()
+        // Only now: who reads beside waits for what an earlier writer acknowledged.
+        store.unsettled.clear()
         if let format { try Upgrade(store, format).run(asOf: currentTime()) }
         return store
     }

@@ -1,0 +1,393 @@
+import BlobJSON
+import Glibc
+import LMDB
+import Testing
+
+@testable import BlobStore
+
+/// What is in the log when a batch does not fit it, fails, or something else is done.
+@Suite struct LogTroubleTests {
+    private static func bytes(_ number: Int, _ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number &+ $0 >> 8) }
+    }
+
+    /// Puts what is no record under an id, so that whatever touches that notification fails.
+    private static func damage(_ id: String, in store: BlobStore) throws {
+        try store.whileWriting { () throws(StoreError) in
+            try store.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
+                (transaction) throws(StoreError) in
+                try transaction.transaction.set(
+                    Array(id.utf8).span.bytes, to: [UInt8]([1, 2, 3]).span.bytes,
+                    in: store.tables.notifications)
+                // So that the transaction counts as one that changed something.
+                transaction.counters.revision += 1
+            }
+        }
+    }
+
+    private static func expect(
+        _ ids: [String], in store: BlobStore, _ name: Comment? = nil
+    ) throws {
+        for id in ids {
+            let found = try store.lookUp(id)
+            #expect(found == .found, "\(id)")
+        }
+        let report = try store.verify()
+        #expect(report.problems == [], name)
+        let counters = try store.counters()
+        #expect(counters.notifications == UInt64(ids.count), name)
+    }
+
+    @Test(
+        "A batch too long for the log is committed, with all that was in the log",
+        arguments: [true, false])
+    func long(hasEarlier: Bool) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        var ids: [String] = []
+        if hasEarlier {
+            try store.put("a", [1])
+            ids = ["a"]
+        }
+        try store.put("long", Self.bytes(1, StoreLimits.loggedBatchByteCountMax + 1))
+        #expect(!store.unsettledChanges.isPending && store.unsettled.isEmpty)
+        ids.append("long")
+        try Self.expect(ids, in: store)
+        // To the byte what may be in the log.
+        try store.put("less", Self.bytes(2, StoreLimits.loggedBatchByteCountMax))
+        #expect(store.unsettledChanges.isPending)
+        ids.append("less")
+        try folder.withCopy { try Self.expect(ids, in: $0) }
+        try store.settle()
+        try Self.expect(ids, in: store)
+    }
+
+    /// Patches that write more than a record of the log takes, though they bring few bytes.
+    private static func patches(_ round: Int) -> [Change] {
+        (0..<90).map { number in
+            var patch = NotificationPatch(id: "\(number)")
+            patch.message = .set("\(round)")
+            return .patch(patch)
+        }
+    }
+
+    @Test(
+        "Batches that write more than a record takes are committed, and do not end the logging of others",
+        arguments: [true, false])
+    func overfull(hasEarlier: Bool) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        let text = String(repeating: "x", count: StoreLimits.dataByteCountMax - 20)
+        for number in 0..<90 {
+            var draft = NotificationDraft(
+                id: "\(number)", expiry: .at(noon.adding(seconds: 60)))
+            draft.details.data = JSONFragment(.object([.init("t", .string(text))]))
+            _ = try store.apply([.publishNotification(draft)], asOf: noon, isSettling: true)
+        }
+        var ids = (0..<90).map { "\($0)" }
+        for round in 0..<6 {
+            if hasEarlier {
+                try store.put("a\(round)", [1])
+                ids.append("a\(round)")
+            }
+            let outcomes = try store.apply(Self.patches(round), asOf: noon)
+            #expect(outcomes.allSatisfy { $0.isDone })
+            #expect(!store.unsettledChanges.isPending, "round \(round)")
+            let message = try store.record(for: "7", asOf: noon)?.message
+            #expect(message == "\(round)")
+        }
+        // However much such batches have added.
+        try store.put("short", [1])
+        #expect(store.unsettledChanges.isPending)
+        ids.append("short")
+        try folder.withCopy { copy in
+            let counters = try copy.counters()
+            #expect(counters.notifications == UInt64(ids.count))
+            let report = try copy.verify()
+            #expect(report.problems == [])
+        }
+    }
+
+    @Test("When the log is full, or would add much, everything is committed and it begins again")
+    func full() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        var ids: [String] = []
+        var settlings = 0
+        // First by its bytes, then by what small changes may add.
+        for (count, byteCount) in [(40, 200_000), (600, 10)] {
+            var batches = 0
+            let before = settlings
+            for number in 0..<count {
+                let id = "\(byteCount)-\(number)"
+                try store.put(id, Self.bytes(number, byteCount))
+                ids.append(id)
+                let unsettled = store.unsettledChanges
+                #expect(unsettled.byteCount <= StoreLimits.logByteCount)
+                if unsettled.batchCount <= batches {
+                    settlings += 1
+                    // A commit has all of them.
+                    let counters = try store.counters()
+                    #expect(counters.notifications + UInt64(unsettled.batchCount) == ids.count)
+                    if settlings % 2 == 1 {
+                        try folder.withCopy { copy in
+                            let counters = try copy.counters()
+                            #expect(counters.notifications == ids.count)
+                        }
+                    }
+                }
+                batches = unsettled.batchCount
+            }
+            #expect(settlings > before, "with \(byteCount) bytes")
+        }
+        try folder.withCopy { try Self.expect(ids, in: $0) }
+        try store.settle()
+        try Self.expect(ids, in: store)
+    }
+
+    @Test(
+        "A change that fails in the middle is refused; what was acknowledged before stays, and so do its neighbours",
+        arguments: [0, 1, 3])
+    func failing(earlier: Int) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try Self.damage("bad", in: store)
+        try store.beginLogging()
+        var ids: [String] = []
+        for number in 0..<earlier {
+            try store.put("e\(number)", Self.bytes(number, 5_000))
+            ids.append("e\(number)")
+        }
+        let first = try store.counters().revision
+        let outcomes = try store.apply(
+            [
+                .publish(try store.publication("before", [1])),
+                .patch(NotificationPatch(id: "bad")),
+                .publish(try store.publication("behind", [2])), .delete(id: "bad"),
+            ], asOf: noon)
+        #expect(outcomes.map(\.isDone) == [true, false, true, false])
+        #expect(outcomes[1].error?.isCorrupt == true && outcomes[3].error?.isCorrupt == true)
+        ids += ["before", "behind"]
+        func expectAll(in store: BlobStore, _ name: String) throws {
+            for id in ids {
+                let found = try store.lookUp(id)
+                #expect(found == .found, "\(id), \(name)")
+            }
+            let counters = try store.counters()
+            #expect(counters.notifications == UInt64(ids.count), "\(name)")
+            // Each number was given once: none to what failed.
+            #expect(counters.revision == first + UInt64(ids.count), "\(name)")
+        }
+        try folder.withCopy { try expectAll(in: $0, "copy") }
+        try store.put("later", [3])
+        #expect(store.unsettledChanges.isPending)
+        ids.append("later")
+        try folder.withCopy { try expectAll(in: $0, "later copy") }
+        // Alone, and with nothing before it in the log.
+        let alone = try store.apply(.delete(id: "bad"))
+        #expect(alone.error?.isCorrupt == true)
+        #expect(!store.unsettledChanges.isPending)
+        let again = try store.apply(.delete(id: "bad"))
+        #expect(again.error?.isCorrupt == true)
+        try expectAll(in: store, "at the end")
+    }
+
+    @Test("A store that has the size it may have refuses, and keeps what it acknowledged")
+    func mapFull() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging { $0.mapByteCountMax = 8 << 20 }
+        try Self.fill(store, folder)
+    }
+
+    @Test(
+        "A disk without room refuses, and what was acknowledged stays",
+        .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
+    func diskFull() throws {
+        let disk = try SmallDisk(byteCount: 20 << 20)
+        let path = disk.path + "/data"
+        let store = try BlobStore.open(at: path)
+        try store.beginLogging()
+        try Self.fill(store, nil)
+    }
+
+    private static func fill(_ store: BlobStore, _ folder: TemporaryFolder?) throws {
+        var acknowledged: [Int] = []
+        var refused = 0
+        var number = 0
+        while refused < 20, number < 5_000 {
+            let count = [300, 9_000, 60_000][number % 3]
+            let batch = (number..<number + 2)
+            let changes = try batch.map { one in
+                Change.publish(try store.publication("\(one)", bytes(one, count + one)))
+            }
+            for (one, outcome) in zip(batch, try store.apply(changes, asOf: noon)) {
+                if outcome.isDone {
+                    acknowledged.append(one)
+                } else {
+                    refused += 1
+                    #expect(outcome.error?.isFull == true, "\(outcome)")
+                }
+            }
+            number += 2
+        }
+        #expect(refused >= 20 && acknowledged.count > 40)
+        func expectAll(in store: BlobStore) throws {
+            for one in acknowledged {
+                let bytes = try store.ownedPayload(for: "\(one)", asOf: noon)
+                let first = [300, 9_000, 60_000][(one - one % 2) % 3]
+                #expect(bytes == Self.bytes(one, first + one), "\(one)")
+            }
+            let counters = try store.counters()
+            #expect(counters.notifications == UInt64(acknowledged.count))
+        }
+        if let folder {
+            try folder.copyOpened(mapByteCountMax: store.options.mapByteCountMax) {
+                try expectAll(in: $0)
+            }
+        }
+        try store.settle()
+        try expectAll(in: store)
+        // Deletes go on, and make room again.
+        let third = acknowledged.prefix(acknowledged.count / 3)
+        for one in third {
+            let deleted = try store.delete("\(one)", asOf: noon)
+            #expect(deleted)
+        }
+        try store.settle()
+        try store.freeAll()
+        acknowledged.removeFirst(third.count)
+        try expectAll(in: store)
+        let outcomes = try store.apply(
+            [.publish(try store.publication("again", [1]))], asOf: noon)
+        #expect(outcomes.allSatisfy { $0.isDone })
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test(
+        "Without room for a log there is none, and batches are committed one by one",
+        .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
+    func noRoomForLog() throws {
+        let disk = try SmallDisk(byteCount: 6 << 20)
+        let path = disk.path + "/data"
+        let store = try BlobStore.open(at: path)
+        try disk.fill(leaving: 3 << 20)
+        let error = try failure { try store.beginLogging() }
+        #expect(error.isFull, "\(error)")
+        #expect(!Files.exists(path + "/changes.log"))
+        try store.put("a", [1])
+        let found = try store.lookUp("a")
+        #expect(found == .found)
+        disk.empty()
+        try store.beginLogging()
+        try store.put("b", [1])
+        #expect(store.unsettledChanges.isPending)
+        try store.endLogging()
+    }
+
+    @Test("Whatever else is done commits what is in the log")
+    func otherChanges() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        var ids: [String] = []
+        func withSomethingInTheLog(_ what: String, _ body: () throws -> Void) throws {
+            let id = "n\(ids.count)"
+            _ = try store.apply(
+                [.publish(try store.publication(id, [1], owner: "anna"))], asOf: noon)
+            ids.append(id)
+            #expect(store.unsettledChanges.isPending, "\(what)")
+            try body()
+            #expect(!store.unsettledChanges.isPending && store.unsettled.isEmpty, "\(what)")
+            let found = try store.lookUp(id)
+            #expect(found == .found, "\(what)")
+        }
+        let short = try store.publication("short", [5], expiry: .at(noon.adding(seconds: 5)))
+        _ = try store.apply([.publish(short)], asOf: noon)
+        try store.settle()
+        try withSomethingInTheLog("a sweep") {
+            let swept = try store.sweepExpired(asOf: noon.adding(seconds: 6), limit: 10)
+            #expect(swept.expired == 1)
+        }
+        try withSomethingInTheLog("freeing") { try store.freeAll() }
+        try withSomethingInTheLog("trimming") { try store.trimFile() }
+        try withSomethingInTheLog("a long change") {
+            var patch = NotificationPatch(id: "")
+            patch.isRead = .set(true)
+            try store.patchGroup("none", of: "anna", patch, asOf: noon)
+        }
+        try withSomethingInTheLog("a staged blob") {
+            try store.put("large", [UInt8](repeating: 7, count: StoreLimits.stagedByteCountMin + 1))
+        }
+        try withSomethingInTheLog("the end of logging") { try store.endLogging() }
+        try store.put("direct", [1])
+        #expect(!store.unsettledChanges.isPending)
+        try Self.expect(ids + ["large", "direct"], in: store)
+        try store.beginLogging()
+        try withSomethingInTheLog("another beginning") { try store.beginLogging() }
+        // An owner's account that is in the log alone goes with the rest.
+        _ = try store.apply(
+            [.publish(try store.publication("zoe", [1], owner: "zoë"))], asOf: noon)
+        try store.deleteOwner("zoë", asOf: noon)
+        let zoe = try store.lookUp("zoe")
+        #expect(zoe == .missing)
+    }
+
+    @Test("What is due, and what is free, is found once it is settled")
+    func sweepOfUnsettled() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        try store.put("a", Self.bytes(1, 4_000), seconds: 5)
+        let later = noon.adding(seconds: 9)
+        _ = try store.sweepExpired(asOf: later, limit: 10)
+        try store.settle()
+        _ = try store.sweepExpired(asOf: later, limit: 10)
+        try store.freeAll()
+        let counters = try store.counters()
+        #expect(counters.notifications == 0 && counters.orphanBlobs == 0)
+    }
+
+    @Test(
+        "After the end of logging an older data.mdb can be put back; after a kill it is refused, and said what to do",
+        arguments: [true, false])
+    func olderData(isEnded: Bool) throws {
+        let folder = TemporaryFolder()
+        let older: TemporaryFolder
+        do {
+            let store = try folder.openLogging()
+            try store.put("old", [1])
+            try store.settle()
+            older = try folder.copy()
+            // Transactions of several records, longer and shorter ones.
+            for (round, lengths) in [[9_000, 1, 1, 5_000, 1, 1], [1, 1, 9_000], [1, 1, 1]]
+                .enumerated()
+            {
+                try store.settle()
+                for (index, length) in lengths.enumerated() {
+                    try store.put("\(round)-\(index)", Self.bytes(index, length))
+                }
+            }
+            if isEnded { try store.endLogging() }
+        }
+        let data = try Files.read(older.path + "/data.mdb")
+        try Files.write(data, to: folder.path + "/data.mdb")
+        Files.remove(folder.path + "/lock.mdb")
+        if !isEnded {
+            let error = try failure { _ = try folder.open() }
+            #expect("\(error)".contains("remove changes.log"), "\(error)")
+            Files.remove(folder.path + "/changes.log")
+        }
+        let store = try folder.openLogging()
+        try Self.expect(["old"], in: store)
+        try store.put("new", [1])
+        try folder.withCopy { try Self.expect(["old", "new"], in: $0) }
+    }
+}
+
+extension TemporaryFolder {
+    fileprivate func copyOpened(
+        mapByteCountMax: Int, _ body: (BlobStore) throws -> Void
+    ) throws {
+        let copy = try copy()
+        try body(try copy.open { $0.mapByteCountMax = mapByteCountMax })
+    }
+}

@@ -1,0 +1,328 @@
+import LMDB
+import Testing
+
+/// What a write transaction did, as bytes from which it can be done again.
+@Suite struct RedoTests {
+    /// An operation as a value.
+    private struct Operation: Equatable {
+        var isPut: Bool
+        var table: Int
+        var key: [UInt8]
+        var value: [UInt8]
+
+        init(_ isPut: Bool, _ table: Int, _ key: [UInt8], _ value: [UInt8] = []) {
+            (self.isPut, self.table, self.key, self.value) = (isPut, table, key, value)
+        }
+
+        var byteCount: Int { 8 + key.count + value.count }
+    }
+
+    /// What a reader gives of `bytes`, and whether it says that this is all.
+    private static func read(_ bytes: RawSpan) -> (operations: [Operation], isAtEnd: Bool) {
+        var reader = RedoReader(bytes)
+        var operations: [Operation] = []
+        while let operation = reader.next() {
+            operations.append(
+                Operation(
+                    operation.isPut, operation.table, copied(operation.key),
+                    copied(operation.value)))
+        }
+        return (operations, reader.isAtEnd)
+    }
+
+    private static func read(_ bytes: [UInt8]) -> (operations: [Operation], isAtEnd: Bool) {
+        read(bytes.span.bytes)
+    }
+
+    /// An environment with the tables `one` and `two`, numbered 0 and 1.
+    private static func open(_ folder: TemporaryFolder) throws -> (Environment, [Table]) {
+        let environment = try folder.open(mapByteCount: 256 << 20)
+        for name in ["one", "two"] as [StaticString] { _ = try environment.makeTable(name) }
+        return (environment, try environment.openTables(["one", "two"]))
+    }
+
+    @Test("Puts of both forms, inserts and deletes are noted when they happen, in their order")
+    func operations() throws {
+        let folder = TemporaryFolder()
+        let (environment, tables) = try Self.open(folder)
+        try environment.set("old", [9], in: tables[1])
+        let (a, b, none, old) = (Array("a".utf8), Array("b".utf8), [UInt8]([0]), Array("old".utf8))
+        let empty: [UInt8] = []
+        var transaction = try environment.beginWrite()
+        // Before anybody asks nothing is kept.
+        try transaction.put(none.span.bytes, forKey: none.span.bytes, in: tables[0])
+        #expect(transaction.redo.bytes.isEmpty)
+        transaction.redo.restart(prefixByteCount: 5, byteCountMax: 10_000)
+        #expect(transaction.redo.operationCount == 0)
+        try transaction.put([UInt8]([1, 2]).span.bytes, forKey: a.span.bytes, in: tables[0])
+        try transaction.put(
+            [UInt8]([3]).span.bytes, [UInt8]([4, 5]).span.bytes, forKey: b.span.bytes, in: tables[1]
+        )
+        try transaction.put(empty.span.bytes, forKey: b.span.bytes, in: tables[0])
+        let isNew = try transaction.insert(
+            [UInt8]([6]).span.bytes, forKey: none.span.bytes, in: tables[1])
+        let isNewAgain = try transaction.insert(
+            [UInt8]([7]).span.bytes, forKey: a.span.bytes, in: tables[0])
+        let isDeleted = try transaction.delete(old.span.bytes, in: tables[1])
+        let isDeletedAgain = try transaction.delete(old.span.bytes, in: tables[1])
+        #expect((isNew, isNewAgain) == (true, false))
+        #expect((isDeleted, isDeletedAgain) == (true, false))
+        #expect(transaction.redo.operationCount == 5)
+        #expect(!transaction.redo.isOverfull)
+        #expect(transaction.redo.bytes.prefix(5).allSatisfy { $0 == 0 })
+        let operations = Array(transaction.redo.bytes.dropFirst(5))
+        let read = Self.read(operations)
+        #expect(
+            read.operations == [
+                Operation(true, 0, a, [1, 2]), Operation(true, 1, b, [3, 4, 5]),
+                Operation(true, 0, b), Operation(true, 1, none, [6]), Operation(false, 1, old),
+            ])
+        #expect(read.isAtEnd)
+        // The bytes of the second, as they are described.
+        let first = 8 + 1 + 2
+        #expect(
+            Array(operations[first..<first + 12]) == [1, 1, 1, 0, 3, 0, 0, 0, 0x62, 3, 4, 5])
+        transaction.redo.finish(alignment: 64) { $0[4] = 7 }
+        #expect(transaction.redo.bytes.count == 64 && transaction.redo.bytes[4] == 7)
+        #expect(transaction.redo.bytes.dropFirst(5 + operations.count).allSatisfy { $0 == 0 })
+        transaction.redo.finish(alignment: 64) { _ in }
+        #expect(transaction.redo.bytes.count == 64, "it was a multiple already")
+    }
+
+    @Test("An operation fits exactly, or not by a byte; behind one that does not nothing is noted")
+    func limits() throws {
+        let folder = TemporaryFolder()
+        let (environment, tables) = try Self.open(folder)
+        let key = [UInt8](repeating: 1, count: 10)
+        let value = [UInt8](repeating: 2, count: 30)
+        var transaction = try environment.beginWrite()
+        for (max, fits) in [(64 + 48, true), (64 + 47, false), (64, false), (1, false), (0, false)]
+        {
+            transaction.redo.restart(prefixByteCount: 64, byteCountMax: max)
+            try transaction.put(value.span.bytes, forKey: key.span.bytes, in: tables[0])
+            #expect(transaction.redo.isOverfull == !fits, "\(max)")
+            #expect(transaction.redo.operationCount == 1)
+            if fits { #expect(transaction.redo.bytes.count == max) }
+            // A shorter one would fit, but without the one before it is of no use.
+            try transaction.delete(key.span.bytes, in: tables[0])
+            #expect(transaction.redo.isOverfull)
+            #expect(transaction.redo.operationCount == 2)
+            #expect(transaction.redo.bytes.count <= Swift.max(max, 64))
+        }
+        // The same for a put in two pieces, and a delete.
+        for (max, fits) in [(48, true), (47, false)] {
+            transaction.redo.restart(prefixByteCount: 0, byteCountMax: max)
+            try transaction.put(
+                value.span.bytes.extracting(0..<7), value.span.bytes.extracting(7..<30),
+                forKey: key.span.bytes, in: tables[0])
+            #expect(transaction.redo.isOverfull == !fits, "\(max)")
+        }
+        for (max, fits) in [(18, true), (17, false)] {
+            try transaction.put(value.span.bytes, forKey: key.span.bytes, in: tables[0])
+            transaction.redo.restart(prefixByteCount: 0, byteCountMax: max)
+            try transaction.delete(key.span.bytes, in: tables[0])
+            #expect(transaction.redo.isOverfull == !fits, "\(max)")
+        }
+        transaction.redo.restart(prefixByteCount: 0, byteCountMax: 100)
+        #expect(!transaction.redo.isOverfull && transaction.redo.bytes.isEmpty)
+    }
+
+    /// Some operations, as bytes.
+    private static func sample() throws -> (operations: [Operation], bytes: [UInt8]) {
+        let folder = TemporaryFolder()
+        let (environment, tables) = try open(folder)
+        var transaction = try environment.beginWrite()
+        transaction.redo.restart(prefixByteCount: 0, byteCountMax: 100_000)
+        for number in 0..<UInt8(12) {
+            let key = [UInt8](repeating: number, count: 1 + Int(number))
+            let value = [UInt8](repeating: ~number, count: Int(number) * 7)
+            try transaction.put(
+                value.span.bytes, forKey: key.span.bytes, in: tables[Int(number % 2)])
+            if number % 3 == 0 { try transaction.delete(key.span.bytes, in: tables[0]) }
+        }
+        let bytes = transaction.redo.bytes
+        let read = read(bytes)
+        #expect(read.isAtEnd && read.operations.count == transaction.redo.operationCount)
+        return (read.operations, bytes)
+    }
+
+    @Test("Cut anywhere, the whole operations before the cut are given, and the cut is seen")
+    func truncations() throws {
+        let (operations, bytes) = try Self.sample()
+        var ends: [Int] = [0]
+        for operation in operations { ends.append(ends[ends.count - 1] + operation.byteCount) }
+        #expect(ends.last == bytes.count)
+        for cut in 0...bytes.count {
+            // An array of its own, so that reading beyond it is found.
+            let read = Self.read(Array(bytes.prefix(cut)))
+            let count = ends.lastIndex { $0 <= cut } ?? 0
+            #expect(read.operations == Array(operations.prefix(count)), "cut at \(cut)")
+            #expect(read.isAtEnd == ends.contains(cut), "cut at \(cut)")
+        }
+        #expect(Self.read([UInt8]()).isAtEnd)
+    }
+
+    @Test("Of rubbish the reader gives what lies inside of it, or nothing")
+    func rubbish() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("redo rubbish: seed \(seed)")
+        var numbers = Numbers(state: seed)
+        let (operations, bytes) = try Self.sample()
+        var damagedCount = 0
+        for round in 0..<6_000 {
+            var damaged = bytes
+            if round % 3 == 0 {
+                damaged = (0..<Int(numbers.next(below: 200))).map { _ in
+                    UInt8(truncatingIfNeeded: numbers.next(below: 256))
+                }
+                // Likely to be taken for an operation.
+                if damaged.count > 8 { damaged[0] = 1 + UInt8(numbers.next(below: 2)) }
+                if round % 2 == 0, damaged.count > 8 {
+                    for index in 3..<8 where index != 4 { damaged[index] = 0 }
+                }
+            } else {
+                for _ in 0...Int(numbers.next(below: 3)) {
+                    let bit = Int(numbers.next(below: UInt64(bytes.count * 8)))
+                    damaged[bit / 8] ^= 1 << UInt8(bit % 8)
+                }
+            }
+            let read = Self.read(damaged)
+            let used = read.operations.reduce(0) { $0 + $1.byteCount }
+            #expect(used <= damaged.count)
+            #expect(read.isAtEnd == (used == damaged.count), "round \(round)")
+            #expect(read.operations.allSatisfy { !$0.key.isEmpty })
+            // Each is what stands there.
+            var offset = 0
+            for operation in read.operations {
+                let value = damaged[
+                    offset + 8 + operation.key.count..<offset + operation.byteCount]
+                #expect(operation.value.elementsEqual(value))
+                offset += operation.byteCount
+            }
+            if read.operations != operations { damagedCount += 1 }
+        }
+        #expect(damagedCount > 4_000)
+    }
+
+    /// A key of no bytes, a kind that is none: the rest cannot be read.
+    @Test("A kind that is none, and a key of no bytes, end the reading")
+    func heads() {
+        let whole: [UInt8] = [1, 0, 1, 0, 1, 0, 0, 0, 65, 66]
+        #expect(Self.read(whole).operations == [Operation(true, 0, [65], [66])])
+        for (index, byte) in [(0, 0), (0, 3), (2, 0), (2, 3), (3, 1), (4, 2), (7, 0xFF)] {
+            var bytes = whole
+            bytes[index] = UInt8(byte)
+            let read = Self.read(bytes)
+            #expect(read.operations.isEmpty && !read.isAtEnd, "byte \(index) is \(byte)")
+        }
+    }
+
+    @Test(
+        "Done again on a copy, once or from any place on twice, they make the same tables",
+        arguments: 0..<4)
+    func copy(number: Int) throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("redo copy: seed \(seed)")
+        var numbers = Numbers(state: seed)
+        let (first, second) = (TemporaryFolder(), TemporaryFolder())
+        let (environment, tables) = try Self.open(first)
+        let (copy, copyTables) = try Self.open(second)
+        for round in 0..<25 {
+            var batches: [[Operation]] = []
+            var transaction = try environment.beginWrite()
+            for _ in 0...Int(numbers.next(below: 4)) {
+                transaction.redo.restart(prefixByteCount: 64, byteCountMax: 4 << 20)
+                for _ in 0..<Int(numbers.next(below: 40)) {
+                    let table = tables[Int(numbers.next(below: 2))]
+                    let (key, value) = (numbers.key(), numbers.value())
+                    switch numbers.next(below: 5) {
+                    case 0:
+                        _ = try transaction.insert(
+                            value.span.bytes, forKey: key.span.bytes, in: table)
+                    case 1:
+                        let cut = Int(numbers.next(below: UInt64(value.count + 1)))
+                        try transaction.put(
+                            value.span.bytes.extracting(0..<cut),
+                            value.span.bytes.extracting(cut..<value.count),
+                            forKey: key.span.bytes, in: table)
+                    case 2:
+                        try transaction.put(value.span.bytes, forKey: key.span.bytes, in: table)
+                    default: try transaction.delete(key.span.bytes, in: table)
+                    }
+                }
+                let read = Self.read(Array(transaction.redo.bytes.dropFirst(64)))
+                #expect(read.isAtEnd && !transaction.redo.isOverfull, "seed \(seed)")
+                #expect(read.operations.count == transaction.redo.operationCount)
+                batches.append(read.operations)
+            }
+            try transaction.commit()
+            // Some of them twice: the first time may have ended anywhere.
+            let all = batches.flatMap { $0 }
+            let done = Int(numbers.next(below: UInt64(all.count + 1)))
+            if round % 2 == 0 { try Self.perform(Array(all.prefix(done)), copy, copyTables) }
+            try Self.perform(all, copy, copyTables)
+            for (table, copyTable) in zip(tables, copyTables) {
+                let expected = try Self.entries(environment, table)
+                let found = try Self.entries(copy, copyTable)
+                #expect(found == expected, "seed \(seed), round \(round)")
+            }
+        }
+        let count = try Self.entries(environment, tables[0]).count
+        #expect(count > 20, "seed \(seed)")
+    }
+
+    private static func perform(
+        _ operations: [Operation], _ environment: Environment, _ tables: [Table]
+    ) throws {
+        var transaction = try environment.beginWrite()
+        for operation in operations {
+            let key = operation.key
+            let table = tables[operation.table]
+            if operation.isPut {
+                try transaction.put(
+                    operation.value.span.bytes, forKey: key.span.bytes, in: table)
+            } else {
+                try transaction.delete(key.span.bytes, in: table)
+            }
+        }
+        try transaction.commit()
+    }
+
+    private static func entries(_ environment: Environment, _ table: Table) throws -> [[UInt8]] {
+        let transaction = try environment.readers.begin()
+        var cursor = try Cursor(transaction, in: table)
+        var entries: [[UInt8]] = []
+        var isThere = try cursor.moveToFirst()
+        while isThere {
+            entries += [copied(cursor.key), copied(cursor.value)]
+            isThere = try cursor.moveToNext()
+        }
+        return entries
+    }
+}
+
+/// Numbers from a seed (SplitMix64), and keys and values of them.
+private struct Numbers {
+    var state: UInt64
+
+    mutating func next(below bound: UInt64) -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return (mixed ^ (mixed >> 31)) % bound
+    }
+
+    /// One of 80, so that many are met again.
+    mutating func key() -> [UInt8] {
+        let number = next(below: 80)
+        return Array("\(number)".utf8) + Array(repeating: 0x78, count: Int(number))
+    }
+
+    mutating func value() -> [UInt8] {
+        let bounds: [UInt64] = [1, 80, 2_100, 9_000]
+        let count = Int(next(below: bounds[Int(next(below: 4))]))
+        let first = UInt8(truncatingIfNeeded: next(below: 256))
+        return (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0) }
+    }
+}

@@ -1,0 +1,115 @@
+import BlobStore
+import Glibc
+
+/// Changes that are acknowledged once they are in the log, and a reader beside them.
+enum Logged {
+    /// The changes of a batch: two notifications of its own, and one that every batch replaces or
+    /// removes. Every seventh is too long for the log.
+    private static func batch(_ number: Int, _ store: BlobStore) throws(StoreError) -> [Change] {
+        let byteCount = number % 7 == 6 ? 300_000 : number * 37 % 9_000
+        var changes: [Change] = []
+        for part in 0..<2 {
+            changes.append(
+                try store.change(
+                    "\(number)-\(part)",
+                    to: StoreTorture.noise(
+                        seed: UInt64(number * 2 + part), count: byteCount + part)))
+        }
+        if number % 3 == 2 {
+            changes.append(.delete(id: "shared"))
+        } else {
+            changes.append(
+                try store.change("shared", to: Array("\(number)".utf8)))
+        }
+        return changes
+    }
+
+    private static func open(_ directory: String) -> BlobStore {
+        do throws(StoreError) {
+            let store = try StoreTorture.openStore(directory)
+            try store.beginLogging()
+            StoreTorture.say("opened")
+            return store
+        } catch {
+            StoreTorture.say("error \(error)")
+            exit(1)
+        }
+    }
+
+    private static func tell(_ what: String, _ body: () throws(StoreError) -> Void) -> Bool {
+        do throws(StoreError) {
+            try body()
+            StoreTorture.say("ok \(what)")
+            return true
+        } catch {
+            StoreTorture.say("failed \(what): \(error)")
+            return false
+        }
+    }
+
+    private static func apply(_ number: Int, _ store: BlobStore) throws(StoreError) {
+        for outcome in try store.apply(try batch(number, store), asOf: noon) {
+            if case .refused(let error) = outcome { throw error }
+        }
+    }
+
+    static func run(_ directory: String, count: Int) {
+        let store = open(directory)
+        for number in 0..<count {
+            _ = tell("batch \(number)") { () throws(StoreError) in try apply(number, store) }
+            if number % 5 == 4 {
+                _ = tell("settle") { () throws(StoreError) in try store.settle() }
+            }
+        }
+        _ = tell("end") { () throws(StoreError) in try store.endLogging() }
+    }
+
+    static func abandon(_ directory: String, count: Int) {
+        let store = open(directory)
+        for number in 0..<count {
+            _ = tell("batch \(number)") { () throws(StoreError) in try apply(number, store) }
+        }
+        StoreTorture.say("waiting")
+        while readLine() != nil {}
+        // As a process that is killed: nothing is committed.
+        _exit(0)
+    }
+
+    static func readBeside(_ directory: String) {
+        do throws(StoreError) {
+            var options = BlobStore.Options()
+            options.mapByteCountMax = 1 << 30
+            let store = try BlobStore.openReadOnly(at: directory, options: options)
+            StoreTorture.say("opened")
+            while let line = readLine() {
+                let words = line.split(separator: " ").map { String($0) }
+                StoreTorture.say(answer(words, store))
+            }
+        } catch {
+            StoreTorture.say("error \(error)")
+            exit(1)
+        }
+    }
+
+    private static func answer(_ words: [String], _ store: BlobStore) -> String {
+        do throws(StoreError) {
+            switch words.first {
+            case "get":
+                let bytes = try store.ownedPayload(for: words[1], asOf: noon)
+                return bytes.map { "found " + String(decoding: $0, as: UTF8.self) } ?? "missing"
+            case "record":
+                let record = try store.record(for: words[1], asOf: noon)
+                return record.map { "found \($0.parts[0].blob.byteCount)" } ?? "missing"
+            case "revision":
+                let statistics = try store.statistics()
+                return "\(statistics.revision) \(statistics.notifications)"
+            case "owner":
+                let page = try store.changes(of: words[1], from: .beginning, limit: 1_000)
+                return page.changes.last.map { "\($0.id) \($0.revision)" } ?? "nothing"
+            default: return "what?"
+            }
+        } catch {
+            return "error \(error)"
+        }
+    }
+}
