@@ -28,6 +28,13 @@ struct CutsScenario: Scenario {
     @Option(help: "How many daemons are recorded, each but the last one killed. With --short: 2.")
     var lives: Int?
 
+    @Option(
+        help: """
+            How many images a daemon lives on, for a while, to be cut again: two in five of the \
+            images are of such lives. With --short: 2.
+            """)
+    var again: Int?
+
     @Flag(
         help: """
             Let fdatasync and fsync cover nothing once the first daemon serves, and pass as soon \
@@ -43,11 +50,11 @@ struct CutsScenario: Scenario {
 
     var secondsMax: UInt32 { UInt32(clamping: 180 + count) }
 
-    /// Recorded bytes at most: they are kept in memory.
-    static let traceByteCountMax = 512 << 20
-
     private var count: Int { rounds ?? (options.short ? 60 : 1_000) }
     private var lifeCount: Int { lives ?? (options.short ? 2 : 4) }
+    private var againCount: Int {
+        ignoreSyncs || ignoreSyncedWrites ? 0 : again ?? max(2, count / 50)
+    }
 
     func validate() throws {
         guard count > 0, lifeCount > 0, publishers > 0 else {
@@ -69,49 +76,55 @@ struct CutsScenario: Scenario {
             }
         }
         let recorder = try Recorder(folder: memory, log: bench.log)
-        var recording = CutRecording(
-            recorder: recorder, publisherCount: publishers,
-            milliseconds: options.short ? 300...700 : 800...1_500)
-        try recording.record(lifeCount, &bench)
-        let byteCount = Trace.byteCount(at: recorder.trace)
-        try require(
-            byteCount <= Self.traceByteCountMax,
-            "the recording has \(byteCount) bytes; the limit is \(Self.traceByteCountMax)")
-
-        let ignored = IgnoredSyncs(
-            calls: ignoreSyncs, writes: ignoreSyncedWrites, file: ignoreOf, from: recording.ready)
-        let history = try DiskHistory(Trace(recorder.trace), ignoring: ignored)
-        let cuts = CutPlan.cuts(
-            count, history, after: recording.ready, starts: recording.starts,
-            using: &bench.generator)
-        let plan = CutPlan(
-            trace: recorder.trace, folder: memory, ignored: ignored,
-            changes: recording.ledger.changes, cuts: cuts)
-        try plan.write(to: "\(memory)/plan")
+        try require(mkdir(bench.data, 0o750) == 0, "\(bench.data): \(words(errno))")
+        var plan = CutRecording.Plan()
+        (plan.publisherCount, plan.lives) = (publishers, lifeCount)
+        if options.short { plan.milliseconds = 300...700 }
+        var recording = CutRecording(recorder, of: try withoutLinks(bench.data), plan)
+        try recording.record(&bench)
         say(
-            "cuts: recorded \(byteCount >> 20) MiB, \(history.syncEdges.count / 4) syncs, "
+            "cuts: recorded \(Trace.byteCount(at: recorder.trace) >> 20) MiB, "
                 + "\(recording.ledger.acknowledgedCount) acknowledged changes")
 
-        var jury = CutJury(plan: "\(memory)/plan", cuts: cuts, history: history)
-        let begin = Clock.milliseconds()
-        try jury.check(inFolder: memory, untilFaults: ignored.isAny ? 20 : 5)
-        let rate = jury.imageCount * 1_000 / max(1, Clock.milliseconds() - begin)
-        let figures = [
-            "\(jury.imageCount) images", "\(Set(cuts.map(\.place)).count) places",
-            "\(jury.acknowledgedCount) acknowledged notifications compared",
-            "\(rate) images a second",
-        ]
-        if ignored.isAny {
-            try require(!jury.faults.isEmpty, "no image was wrong, where some had to be")
-            return ["as expected, \(jury.faults.count) of the images were wrong: \(jury.faults[0])"]
-                + figures
+        var trial = CutTrial(
+            folder: memory,
+            ignored: IgnoredSyncs(
+                calls: ignoreSyncs, writes: ignoreSyncedWrites, file: ignoreOf,
+                from: recording.ready))
+        defer { isKept = isKept || trial.faultyPlan != nil && !trial.ignored.isAny }
+        let secondCount = againCount == 0 ? 0 : count * 2 / 5
+        try trial.check(
+            recording, after: recording.ready, count - secondCount, in: memory,
+            using: &bench.generator)
+        plan.milliseconds = 20...100
+        plan.lives = 1
+        for number in 0..<againCount where trial.faults.isEmpty {
+            plan.firstLife = 100 + number
+            let images = secondCount * (number + 1) / againCount - secondCount * number / againCount
+            try trial.checkAgain(
+                recording, after: recording.ready, images, number: number, plan, &bench)
         }
-        isKept = isKept || !jury.faults.isEmpty
-        try require(
-            jury.faults.isEmpty,
-            "images were wrong:\n  \(jury.faults.joined(separator: "\n  "))\n  "
-                + "one of them again: blobd-torture cuts-check \(memory)/plan --from N --count 1 "
-                + "--keep-image")
+        return try verdict(trial)
+    }
+
+    private func verdict(_ trial: CutTrial) throws -> [String] {
+        let figures = [
+            "\(trial.imageCount) images", "\(trial.placeCount) places",
+            "\(trial.acknowledgedCount) acknowledged notifications compared",
+            "\(trial.imageCount * 1_000 / max(1, trial.checkMilliseconds)) images a second",
+        ]
+        if trial.ignored.isAny {
+            try require(!trial.faults.isEmpty, "no image was wrong, where some had to be")
+            return [
+                "as expected, \(trial.faults.count) of the images were wrong: \(trial.faults[0])"
+            ] + figures
+        }
+        if let plan = trial.faultyPlan {
+            throw Failure(
+                "images were wrong:\n  \(trial.faults.joined(separator: "\n  "))\n  "
+                    + "one of them again: blobd-torture cuts-check \(plan) --from N --count 1 "
+                    + "--keep-image")
+        }
         return figures
     }
 

@@ -22,10 +22,10 @@ struct CutCheck: ParsableCommand {
     func run() throws {
         let plan = try CutPlan(reading: plan)
         let trace = try Trace(plan.trace)
-        let history = try DiskHistory(trace, ignoring: plan.ignored)
+        let history = try DiskHistory(trace, on: plan.base, ignoring: plan.ignored)
         let base = "\(plan.folder)/base"
         mkdir(base, 0o700)
-        var disk = try CutDisk(history, trace, base: base)
+        var disk = try CutDisk(history, trace, on: plan.base, base: base)
         let last = min(plan.cuts.count, count < plan.cuts.count ? from + count : plan.cuts.count)
         for index in from..<last {
             let cut = plan.cuts[index]
@@ -34,7 +34,7 @@ struct CutCheck: ParsableCommand {
             try? FileManager.default.removeItem(atPath: folder)
             say("begin \(index)")
             let left = try disk.cut(at: cut.place, into: folder, using: &generator)
-            say("left \(left)")
+            say("left \(left.words)")
             do {
                 say("whole \(try CutImage(folder, cut.place, plan.changes).check())")
             } catch let failure as Failure {

@@ -19,8 +19,16 @@ final class CutLedger: Sendable {
 
     private let state = Mutex(State())
 
+    /// A ledger of a store that has what `before` says already.
+    init(_ before: [String: [CutChange]] = [:]) {
+        state.withLock { $0.changes = before }
+    }
+
     /// The changes of each id, in their order.
     var changes: [String: [CutChange]] { state.withLock { $0.changes } }
+
+    /// Whether no change was ever sent.
+    var isEmpty: Bool { state.withLock { $0.changes.isEmpty } }
 
     /// How many changes were answered.
     var acknowledgedCount: Int { state.withLock { $0.acknowledgedCount } }
@@ -61,6 +69,14 @@ struct CutExpectation {
         let first = answered.map { [changes[$0].digest] } ?? [nil]
         let later = changes[((answered ?? -1) + 1)...].filter { $0.sentAt < place }
         allowed = first + later.map(\.digest)
+    }
+
+    /// The same as changes from before a trace began.
+    var before: [CutChange] {
+        allowed.enumerated().map { index, digest in
+            let isAnswer = index == 0 && isAcknowledged
+            return CutChange(digest: digest, sentAt: -1, answeredAt: isAnswer ? -1 : nil)
+        }
     }
 
     var words: String {

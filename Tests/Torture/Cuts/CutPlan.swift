@@ -6,9 +6,20 @@ struct PowerCut: Codable, Sendable {
     let seed: UInt64
 }
 
+/// A file that was there before a trace began.
+struct BaseFile: Codable, Sendable {
+    /// Its name in the folder, and its number there.
+    let name: String
+    let inode: UInt64
+    /// Where its bytes of then are.
+    let copy: String
+}
+
 /// What the process that makes and checks images has to know, as a file.
 struct CutPlan: Codable, Sendable {
     let trace: String
+    /// What was there before.
+    let base: [BaseFile]
     /// Where it may make folders.
     let folder: String
     let ignored: IgnoredSyncs
@@ -21,10 +32,12 @@ struct CutPlan: Codable, Sendable {
     }
 
     init(
-        trace: String, folder: String, ignored: IgnoredSyncs, changes: [String: [CutChange]],
+        trace: String, base: [BaseFile] = [], folder: String, ignored: IgnoredSyncs,
+        changes: [String: [CutChange]],
         cuts: [PowerCut]
     ) {
         self.trace = trace
+        self.base = base
         self.folder = folder
         self.ignored = ignored
         self.changes = changes

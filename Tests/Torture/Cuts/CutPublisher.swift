@@ -18,6 +18,7 @@ struct CutPublisher: Sendable {
     /// Bytes of most payloads, and of one in thirty.
     static let byteCounts = 200...40_960
     static let largeByteCounts = 250_000...330_000
+    static let textByteCounts = 200...4_096
     /// Changes that are sent together at most.
     static let pipelineMax = 4
 
@@ -88,8 +89,7 @@ struct CutPublisher: Sendable {
             _ = try connection.queueDelete(id)
             return nil
         }
-        let sizes = generator.chance(3) ? Self.largeByteCounts : Self.byteCounts
-        let payload = Payload.random(sizes, using: &generator)
+        let payload = Self.payload(using: &generator)
         let bytes = payload.bytes()
         let digest = payload.digest().description
         let request = PutRequest(
@@ -98,6 +98,17 @@ struct CutPublisher: Sendable {
         ledger.willSend(digest, for: id, at: Trace.byteCount(at: surroundings.trace))
         _ = try connection.queuePut(request, bytes.span.bytes)
         return digest
+    }
+
+    /// Few that are compressed, and short ones: each image is inflated, too.
+    private static func payload(using generator: inout SeededGenerator) -> Payload {
+        if generator.chance(5) {
+            let byteCount = generator.logarithmic(textByteCounts)
+            return Payload(seed: generator.next(), byteCount: byteCount, kind: .text)
+        }
+        let sizes = generator.chance(3) ? largeByteCounts : byteCounts
+        return Payload(
+            seed: generator.next(), byteCount: generator.logarithmic(sizes), kind: .noise)
     }
 
     private func take(_ outcome: Answer.Outcome, of id: String) throws(Failure) {

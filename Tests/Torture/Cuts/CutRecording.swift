@@ -3,35 +3,48 @@ import Glibc
 
 /// The lives of some daemons, one after the other on the same folder, as the recorder sees them.
 struct CutRecording {
+    /// How it is to be.
+    struct Plan {
+        var publisherCount = 6
+        /// How long a daemon is published to, in milliseconds.
+        var milliseconds = 800...1_500
+        /// How long the trace gets at most for each daemon, in bytes: it is kept in memory.
+        var byteCountMax = 64 << 20
+        /// Daemons, all but the last of which are killed.
+        var lives = 4
+        /// The number of the first, from which its publishers' choices come.
+        var firstLife = 1
+    }
+
     let recorder: Recorder
-    let publisherCount: Int
-    /// How long a daemon lives.
-    let milliseconds: ClosedRange<Int>
-    let ledger = CutLedger()
+    /// A folder that is there, without links.
+    let data: String
+    let plan: Plan
+    let ledger: CutLedger
 
     /// How long the trace was when the first daemon served.
     private(set) var ready = 0
-    /// The parts of the trace in which the others started.
+    /// The parts of the trace in which daemons started that found a store.
     private(set) var starts: [Range<Int>] = []
 
     /// The daemon frees and sweeps as eagerly as it can.
     private static let arguments = [DaemonFlag.sweep, "10ms", DaemonFlag.grace, "1ms"]
 
-    init(recorder: Recorder, publisherCount: Int, milliseconds: ClosedRange<Int>) {
+    /// - Parameter ledger: what the store in `data` has.
+    init(_ recorder: Recorder, of data: String, _ plan: Plan, _ ledger: CutLedger = CutLedger()) {
         self.recorder = recorder
-        self.publisherCount = publisherCount
-        self.milliseconds = milliseconds
+        self.data = data
+        self.plan = plan
+        self.ledger = ledger
     }
 
-    /// Records so many daemons. All but the last are killed, some of them while they start.
-    mutating func record(_ lifeCount: Int, _ bench: inout Workbench) throws {
-        try require(mkdir(bench.data, 0o750) == 0, "\(bench.data): \(words(errno))")
-        let data = try withoutLinks(bench.data)
+    /// Records. Some daemons are killed while they start, besides.
+    mutating func record(_ bench: inout Workbench) throws {
         let trace = try Trace(recorder.trace)
         let prefix = recorder.prefix(watching: data)
-        for life in 1...lifeCount {
+        for life in 0..<plan.lives {
             let begin = Trace.byteCount(at: recorder.trace)
-            if life > 1, bench.generator.chance(50) {
+            if life > 0, bench.generator.chance(50) {
                 var daemon = try DaemonUnderTest(
                     starting: bench, data: data, prefix: prefix, arguments: Self.arguments)
                 Clock.pause(microseconds: Int.random(in: 0...20_000, using: &bench.generator))
@@ -41,25 +54,33 @@ struct CutRecording {
             var daemon = try DaemonUnderTest.serving(
                 bench, data: data, prefix: prefix, arguments: Self.arguments)
             let now = Trace.byteCount(at: recorder.trace)
-            if life == 1 { ready = now } else { starts.append(begin..<now) }
-            try publish(&daemon, life, isLast: life == lifeCount, &bench)
+            if life == 0 { ready = now }
+            if life > 0 || !ledger.isEmpty { starts.append(begin..<now) }
+            try publish(&daemon, life, &bench)
             try trace.settle(in: data)
         }
     }
 
     private func publish(
-        _ daemon: inout DaemonUnderTest, _ life: Int, isLast: Bool, _ bench: inout Workbench
+        _ daemon: inout DaemonUnderTest, _ life: Int, _ bench: inout Workbench
     ) throws {
         let stop = StopSign()
+        let round = plan.firstLife + life
         let surroundings = CutPublisher.Surroundings(
             socket: bench.socket, trace: recorder.trace, ledger: ledger, seed: bench.seed)
-        let threads = try Threads.start(publisherCount) { number in
+        let threads = try Threads.start(plan.publisherCount) { number in
             try CutPublisher(number: number, surroundings: surroundings)
-                .work(round: life, until: stop)
+                .work(round: round, until: stop)
         }
-        Clock.pause(microseconds: Int.random(in: milliseconds, using: &bench.generator) * 1_000)
+        let end =
+            Clock.milliseconds() + Int.random(in: plan.milliseconds, using: &bench.generator)
+        let limit = Trace.byteCount(at: recorder.trace) + plan.byteCountMax
+        while Clock.milliseconds() < end, Trace.byteCount(at: recorder.trace) < limit {
+            Clock.pause(microseconds: Int.random(in: 1_000...3_000, using: &bench.generator))
+        }
         let wasRunning = daemon.isRunning()
-        if isLast { stop.putUp() } else { daemon.kill() }
+        let isLast = life == plan.lives - 1
+        if !isLast { daemon.kill() }
         stop.putUp()
         try threads.join()
         try require(wasRunning, "the daemon ended by itself")

@@ -67,8 +67,6 @@ struct IgnoredSyncs: Codable, Sendable {
 struct DiskHistory {
     /// The changes of each file that ever was, in their order.
     private(set) var files: [[FileChange]] = []
-    /// The name that each was created under, for words.
-    private(set) var firstNames: [String] = []
     private(set) var names: [NameChange] = []
     /// The places beside each sync and each synced write: before its call, behind it, before its
     /// return and behind that.
@@ -88,7 +86,19 @@ struct DiskHistory {
         var place: (file: Int, change: Int)?
     }
 
-    init(_ trace: borrowing Trace, ignoring ignored: IgnoredSyncs = IgnoredSyncs()) throws {
+    init(
+        _ trace: borrowing Trace, on base: [BaseFile] = [],
+        ignoring ignored: IgnoredSyncs = IgnoredSyncs()
+    ) throws {
+        for file in base {
+            current[file.inode] = files.count
+            names.append(
+                NameChange(
+                    kind: .create(file: files.count), name: file.name, begin: -1, end: -1,
+                    coveredAt: -1))
+            files.append([])
+            coveredCounts.append(0)
+        }
         for note in try trace.notes() {
             let words = try take(note, ignored)
             edges.append((note.end, words))
@@ -155,7 +165,6 @@ struct DiskHistory {
             current[note.inode] = files.count
             addName(.create(file: files.count), begun, note)
             files.append([])
-            firstNames.append(begun.name)
             coveredCounts.append(0)
         case .rename: addName(.rename(to: begun.names[1]), begun, note)
         case .unlink: addName(.unlink, begun, note)

@@ -52,13 +52,22 @@ struct CutDisk: ~Copyable {
     private var place = 0
     private var buffer: [UInt8] = []
 
-    init(_ history: DiskHistory, _ trace: consuming Trace, base: String) throws {
+    /// - Parameter files: what was there before the trace, in the order of the history.
+    init(
+        _ history: DiskHistory, _ trace: consuming Trace, on files: [BaseFile], base: String
+    ) throws {
         self.history = history
         self.trace = trace
         self.base = base
         counts = Array(repeating: 0, count: history.files.count)
         for number in history.files.indices {
             descriptors.append(try Self.create("\(base)/\(number)"))
+        }
+        for (number, file) in files.enumerated() {
+            let source = open(file.copy, O_RDONLY | O_CLOEXEC)
+            try require(source >= 0, "\(file.copy): \(words(errno))")
+            defer { close(source) }
+            try copy(source, to: descriptors[number])
         }
     }
 
@@ -70,20 +79,29 @@ struct CutDisk: ~Copyable {
         return descriptor
     }
 
-    /// Makes `folder`, which is not there, what a disk may have after a cut at `place`. Returns
-    /// what that is, in words.
+    /// What a cut has left.
+    struct Remains {
+        /// Which files it has.
+        var names: [String] = []
+        /// What became of the changes that no sync covers, in words.
+        var words = "nothing unsynced"
+    }
+
+    /// Makes `folder`, which is not there, what a disk may have after a cut at `place`.
     mutating func cut(
         at place: Int, into folder: String, using generator: inout SeededGenerator
-    ) throws -> String {
+    ) throws -> Remains {
         precondition(place >= self.place, "places come in ascending order")
         self.place = place
         try advance()
         try makeFolder(folder)
         var said: [String] = []
+        var remains = Remains()
         // One way for all files, or one for each.
         let shared = generator.chance(50) ? Survival.allCases.randomElement(using: &generator) : nil
         for (name, file) in try names(in: folder, using: &generator).sorted(by: { $0.key < $1.key })
         {
+            remains.names.append(name)
             let descriptor = try Self.create("\(folder)/\(name)")
             defer { close(descriptor) }
             let survival =
@@ -91,7 +109,8 @@ struct CutDisk: ~Copyable {
             let open = try write(file, to: descriptor, survival, using: &generator)
             if open > 0 { said.append("of \(open) unsynced in \(name) \(survival.words)") }
         }
-        return said.isEmpty ? "nothing was unsynced" : said.joined(separator: ", ")
+        if !said.isEmpty { remains.words = said.joined(separator: ", ") }
+        return remains
     }
 
     private mutating func advance() throws {

@@ -29,6 +29,13 @@ struct Recorder {
         try require(ending == .exited(0), "cc did not compile the recorder: \(ending)")
     }
 
+    /// The same library with a trace of its own, in a folder of its own.
+    init(_ other: Recorder, folder: String) throws {
+        library = other.library
+        trace = "\(folder)/trace"
+        try writeFile([], to: trace)
+    }
+
     /// The command in front of a program that notes what it does in `folder`, which must be a path
     /// without links.
     func prefix(watching folder: String) -> [String] {

@@ -117,9 +117,9 @@ struct Trace: ~Copyable {
         for note in notes {
             switch note.kind {
             case .start: open = [:]
-            case .done: open[note.sequence] = nil
+            case .done, .settled: open[note.sequence] = nil
             // A sync that has not returned has covered nothing.
-            case .sync, .synced, .unknown, .settled: break
+            case .sync, .synced, .unknown: break
             default: open[note.sequence] = note
             }
         }
