@@ -68,6 +68,8 @@ struct DiskHistory {
     /// The changes of each file that ever was, in their order.
     private(set) var files: [[FileChange]] = []
     private(set) var names: [NameChange] = []
+    /// From which place on a file may have been written to without a call.
+    private(set) var mapped: [Int: Int] = [:]
     /// The places beside each sync and each synced write: before its call, behind it, before its
     /// return and behind that.
     private(set) var syncEdges: [Int] = []
@@ -112,6 +114,12 @@ struct DiskHistory {
             // What a killed daemon had under way never returned.
             calls = [:]
             return "the start of a daemon"
+        case .map:
+            guard let file = current[note.inode] else {
+                throw Failure("\(note.name) was mapped and never created")
+            }
+            mapped[file] = min(note.start, mapped[file] ?? .max)
+            return "map of \(note.name)"
         case .unknown:
             throw Failure("the daemon did what the recorder cannot follow: \(note.name)")
         case .done, .synced, .settled:
@@ -170,7 +178,7 @@ struct DiskHistory {
         case .unlink: addName(.unlink, begun, note)
         case .makeFolder: addName(.makeFolder, begun, note)
         case .removeFolder: addName(.removeFolder, begun, note)
-        case .start, .done, .synced, .unknown, .settled: break
+        case .start, .done, .synced, .unknown, .settled, .map: break
         }
     }
 

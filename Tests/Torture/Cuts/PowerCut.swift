@@ -107,6 +107,9 @@ struct CutDisk: ~Copyable {
             let survival =
                 shared ?? Survival.allCases.randomElement(using: &generator) ?? .none
             let open = try write(file, to: descriptor, survival, using: &generator)
+            if let mapped = history.mapped[file], mapped < place {
+                try spoil(descriptor, using: &generator)
+            }
             if open > 0 { said.append("of \(open) unsynced in \(name) \(survival.words)") }
         }
         if !said.isEmpty { remains.words = said.joined(separator: ", ") }
@@ -252,6 +255,19 @@ struct CutDisk: ~Copyable {
         }
         if let run { try put(run, of: change, to: descriptor) }
         if sizes == .ahead { try extend(descriptor, to: change.limit) }
+    }
+
+    /// What was written through a map may be on the disk or not, bit by bit: the file has what is
+    /// known of it, or zeros, or rubbish.
+    private func spoil(
+        _ descriptor: Int32, using generator: inout SeededGenerator
+    ) throws {
+        let kind = Int.random(in: 0..<3, using: &generator)
+        if kind == 0 { return }
+        let wordCount = Self.byteCount(of: descriptor) / 8
+        let rubbish = (0..<wordCount).map { _ in kind == 1 ? 0 : generator.next() }
+        let count = rubbish.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        try require(count == wordCount * 8, "an image cannot be written: \(words(errno))")
     }
 
     /// Reads a write's bytes into the buffer.

@@ -8,9 +8,9 @@ import Glibc
 /// the notes have the order of the changes. Syncs are not: others go on writing meanwhile, as on a
 /// disk, and a sync covers only what had returned before it was noted.
 ///
-/// Files without a name are left out, and so is what is written through a map; LMDB does that to
-/// `lock.mdb`, which no start relies upon. Whatever else the library cannot follow is noted as
-/// unknown and fails the scenario.
+/// Files without a name are left out. What is written through a map is not seen: of a file that is
+/// mapped for that, such as `lock.mdb`, only this is noted, and nobody may rely upon its bytes after
+/// a cut. Whatever else the library cannot follow is noted as unknown and fails the scenario.
 struct Recorder {
     /// The compiled library.
     let library: String

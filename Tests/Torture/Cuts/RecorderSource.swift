@@ -18,7 +18,7 @@ extension Recorder {
         #include <unistd.h>
 
         enum { START = 1, WRITE, TRUNCATE, ALLOCATE, SYNC, CREATE, RENAME, UNLINK, MAKE_FOLDER,
-               REMOVE_FOLDER, DONE, SYNCED, UNKNOWN };
+               REMOVE_FOLDER, DONE, SYNCED, UNKNOWN, MAP = 15 };
 
         struct note {
             uint64_t magic, kind, sequence, inode;
@@ -368,12 +368,15 @@ extension Recorder {
             return syscall(SYS_copy_file_range, in, from, out, to, count, flags);
         }
 
+        /* What is written through a map is not seen. */
         void *mmap(void *at, size_t count, int protection, int flags, int fd, off_t offset) {
             if (fd >= 0 && protection & PROT_WRITE && flags & MAP_SHARED) {
                 HELD(fd);
-                size_t length = name ? strlen(name) : 0;
-                if (name && (length < 8 || strcmp(name + length - 8, "lock.mdb") != 0))
-                    unknown("a shared map for writing");
+                if (name) {
+                    pthread_mutex_lock(&lock);
+                    begin(MAP, &status, 0, 0, 0, name);
+                    pthread_mutex_unlock(&lock);
+                }
             }
             return (void *)syscall(SYS_mmap, at, count, protection, flags, fd, offset);
         }

@@ -12,6 +12,8 @@ struct TraceNote {
         case unknown
         /// What a killed daemon's last write left in the file; see ``Trace/settle(in:)``.
         case settled
+        /// The file is mapped, and may be written to without a call.
+        case map
     }
 
     static let headByteCount = 72
@@ -119,7 +121,7 @@ struct Trace: ~Copyable {
             case .start: open = [:]
             case .done, .settled: open[note.sequence] = nil
             // A sync that has not returned has covered nothing.
-            case .sync, .synced, .unknown: break
+            case .sync, .synced, .unknown, .map: break
             default: open[note.sequence] = note
             }
         }
