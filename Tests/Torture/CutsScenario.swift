@@ -50,17 +50,19 @@ struct CutsScenario: Scenario {
 
     var secondsMax: UInt32 { UInt32(clamping: 180 + count) }
 
-    private var count: Int { rounds ?? (options.short ? 60 : 1_000) }
+    private var ignoresSome: Bool { ignoreSyncs || ignoreSyncedWrites }
+    // Enough to find a fault surely; behind some it ends.
+    private var count: Int { rounds ?? (options.short ? (ignoresSome ? 150 : 60) : 1_000) }
     private var lifeCount: Int { lives ?? (options.short ? 2 : 4) }
     private var againCount: Int {
-        ignoreSyncs || ignoreSyncedWrites ? 0 : again ?? max(2, count / 50)
+        ignoresSome ? 0 : again ?? max(2, count / 50)
     }
 
     func validate() throws {
         guard count > 0, lifeCount > 0, publishers > 0 else {
             throw ValidationError("--rounds, --lives and --publishers are at least 1")
         }
-        guard ignoreOf == nil || ignoreSyncs || ignoreSyncedWrites else {
+        guard ignoreOf == nil || ignoresSome else {
             throw ValidationError("--ignore-of goes with --ignore-syncs or --ignore-synced-writes")
         }
     }
@@ -94,15 +96,14 @@ struct CutsScenario: Scenario {
         defer { isKept = isKept || trial.faultyPlan != nil && !trial.ignored.isAny }
         let secondCount = againCount == 0 ? 0 : count * 2 / 5
         try trial.check(
-            recording, after: recording.ready, count - secondCount, in: memory,
-            using: &bench.generator)
+            recording, count - secondCount, in: memory, using: &bench.generator)
         plan.milliseconds = 20...100
         plan.lives = 1
         for number in 0..<againCount where trial.faults.isEmpty {
             plan.firstLife = 100 + number
             let images = secondCount * (number + 1) / againCount - secondCount * number / againCount
             try trial.checkAgain(
-                recording, after: recording.ready, images, number: number, plan, &bench)
+                recording, images, number: number, plan, &bench)
         }
         return try verdict(trial)
     }

@@ -52,11 +52,10 @@ struct CutPlan: Codable, Sendable {
     /// A third of the cuts beside the syncs of one stretch, one after the other; a third during
     /// starts; the others anywhere. The more there are, the more of each.
     static func cuts(
-        _ count: Int, _ history: DiskHistory, after ready: Int, starts: [Range<Int>],
+        _ count: Int, _ history: DiskHistory, starts: [Range<Int>],
         using generator: inout SeededGenerator
     ) -> [PowerCut] {
-        let edges = history.edges.map(\.place).filter { $0 >= ready }
-        let syncEdges = history.syncEdges.filter { $0 >= ready }
+        let (edges, syncEdges) = (history.edges.map(\.place), history.syncEdges)
         let startEdges = edges.filter { edge in starts.contains { $0.contains(edge) } }
         let first = Int.random(in: 0...max(0, syncEdges.count - count / 3), using: &generator)
         var places = Array(syncEdges[first...].prefix(count / 3))

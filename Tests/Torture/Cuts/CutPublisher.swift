@@ -51,7 +51,7 @@ struct CutPublisher: Sendable {
         if phase >= 200 {
             Clock.pause(microseconds: (250 - phase) * 1_000)
         } else if generator.chance(80) {
-            Clock.pause(microseconds: Int.random(in: 0...8_000, using: &generator))
+            Clock.pause(microseconds: Int.random(in: 0...12_000, using: &generator))
         }
     }
 

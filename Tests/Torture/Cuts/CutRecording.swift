@@ -9,7 +9,7 @@ struct CutRecording {
         /// How long a daemon is published to, in milliseconds.
         var milliseconds = 800...1_500
         /// How long the trace gets at most for each daemon, in bytes: it is kept in memory.
-        var byteCountMax = 64 << 20
+        var byteCountMax = 24 << 20
         /// Daemons, all but the last of which are killed.
         var lives = 4
         /// The number of the first, from which its publishers' choices come.
@@ -24,7 +24,7 @@ struct CutRecording {
 
     /// How long the trace was when the first daemon served.
     private(set) var ready = 0
-    /// The parts of the trace in which daemons started that found a store.
+    /// The parts of the trace in which daemons started; the first one may have created the store.
     private(set) var starts: [Range<Int>] = []
 
     /// The daemon frees and sweeps as eagerly as it can.
@@ -55,7 +55,7 @@ struct CutRecording {
                 bench, data: data, prefix: prefix, arguments: Self.arguments)
             let now = Trace.byteCount(at: recorder.trace)
             if life == 0 { ready = now }
-            if life > 0 || !ledger.isEmpty { starts.append(begin..<now) }
+            starts.append(begin..<now)
             try publish(&daemon, life, &bench)
             try trace.settle(in: data)
         }

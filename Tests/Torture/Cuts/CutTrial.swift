@@ -24,15 +24,14 @@ struct CutTrial {
     ///
     /// - Parameters:
     ///   - base: what was there before.
-    ///   - after: the first place of the trace to cut at.
     mutating func check(
-        _ recording: CutRecording, on base: [BaseFile] = [], after place: Int, _ count: Int,
+        _ recording: CutRecording, on base: [BaseFile] = [], _ count: Int,
         in folder: String, _ what: String = "", using generator: inout SeededGenerator
     ) throws {
         let path = recording.recorder.trace
         let history = try DiskHistory(Trace(path), on: base, ignoring: ignored)
         let cuts = CutPlan.cuts(
-            count, history, after: place, starts: recording.starts, using: &generator)
+            count, history, starts: recording.starts, using: &generator)
         let plan = CutPlan(
             trace: path, base: base, folder: folder, ignored: ignored,
             changes: recording.ledger.changes, cuts: cuts)
@@ -51,7 +50,7 @@ struct CutTrial {
     /// Cuts a recording once, lets a daemon live on what is left, and checks `count` images of that
     /// life: the power fails while it recovers, and afterwards.
     mutating func checkAgain(
-        _ recording: CutRecording, after place: Int, _ count: Int, number: Int,
+        _ recording: CutRecording, _ count: Int, number: Int,
         _ plan: CutRecording.Plan, _ bench: inout Workbench
     ) throws {
         let folder = "\(folder)/again-\(number)"
@@ -59,7 +58,7 @@ struct CutTrial {
         let history = try DiskHistory(Trace(recording.recorder.trace))
         guard
             let cut = CutPlan.cuts(
-                3, history, after: place, starts: recording.starts, using: &bench.generator
+                3, history, starts: recording.starts, using: &bench.generator
             ).randomElement(using: &bench.generator)
         else { throw Failure("nothing was recorded") }
         var disk = try CutDisk(
@@ -91,7 +90,7 @@ struct CutTrial {
         }
         // Cut at its start and behind it alike.
         try check(
-            again, on: files, after: 0, count, in: folder, story, using: &bench.generator)
+            again, on: files, count, in: folder, story, using: &bench.generator)
         if faults.isEmpty { try? FileManager.default.removeItem(atPath: folder) }
     }
 
