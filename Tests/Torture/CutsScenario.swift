@@ -19,7 +19,7 @@ struct CutsScenario: Scenario {
 
     @OptionGroup var options: ScenarioOptions
 
-    @Option(help: "How many images. With --short: 60.")
+    @Option(help: "How many images. With --short: 60, or 150 with syncs ignored.")
     var rounds: Int?
 
     @Option(help: "How many publish at the same time.")

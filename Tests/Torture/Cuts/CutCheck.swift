@@ -17,6 +17,7 @@ struct CutCheck: ParsableCommand {
     @Argument(help: "The plan.") var plan: String
     @Option(help: "The first of its cuts.") var from = 0
     @Option(help: "How many.") var count = Int.max
+    @Option(help: "End behind so many that are not right.") var faults = Int.max
     @Flag(help: "Leave the last image behind.") var keepImage = false
 
     func run() throws {
@@ -27,7 +28,8 @@ struct CutCheck: ParsableCommand {
         mkdir(base, 0o700)
         var disk = try CutDisk(history, trace, on: plan.base, base: base)
         let last = min(plan.cuts.count, count < plan.cuts.count ? from + count : plan.cuts.count)
-        for index in from..<last {
+        var faultCount = 0
+        for index in from..<last where faultCount < faults {
             let cut = plan.cuts[index]
             var generator = SeededGenerator(seed: cut.seed)
             let folder = "\(plan.folder)/image"
@@ -37,9 +39,8 @@ struct CutCheck: ParsableCommand {
             say("left \(left.words)")
             do {
                 say("whole \(try CutImage(folder, cut.place, plan.changes).check())")
-            } catch let failure as Failure {
-                say("fault \(failure)")
             } catch {
+                faultCount += 1
                 say("fault \(error)")
             }
             if !keepImage { try? FileManager.default.removeItem(atPath: folder) }

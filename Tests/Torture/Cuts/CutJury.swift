@@ -32,7 +32,8 @@ struct CutJury {
             let ending = try runToEnd(
                 [
                     "setpriv", "--pdeathsig", "KILL", "--", CommandLine.arguments[0], "cuts-check",
-                    plan, "--from", "\(next)", "--count", "\(Self.imagesAtOnce)",
+                    plan, "--from", "\(next)", "--count", "\(Self.imagesAtOnce)", "--faults",
+                    "\(faultCountMax - faults.count)",
                 ], log: log)
             next = try read(log, from: next, ending)
         }

@@ -7,6 +7,9 @@ struct CutTrial {
     let folder: String
     let ignored: IgnoredSyncs
 
+    /// Behind so many faults a recording is not looked at any more.
+    private static let faultCountMax = 5
+
     private(set) var imageCount = 0
     private(set) var acknowledgedCount = 0
     private(set) var placeCount = 0
@@ -38,7 +41,7 @@ struct CutTrial {
         try plan.write(to: "\(folder)/plan")
         let begin = Clock.milliseconds()
         var jury = CutJury(plan: "\(folder)/plan", cuts: cuts, history: history)
-        try jury.check(inFolder: folder, untilFaults: ignored.isAny ? 20 : 5)
+        try jury.check(inFolder: folder, untilFaults: Self.faultCountMax)
         checkMilliseconds += Clock.milliseconds() - begin
         imageCount += jury.imageCount
         acknowledgedCount += jury.acknowledgedCount
