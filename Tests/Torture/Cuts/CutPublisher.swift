@@ -92,10 +92,12 @@ struct CutPublisher: Sendable {
         let payload = Self.payload(using: &generator)
         let bytes = payload.bytes()
         let digest = payload.digest().description
+        let expires = generator.chance(5)
         let request = PutRequest(
             id: id, mediaType: payload.mediaType, owner: "owner-\(number)",
-            lifetime: .seconds(86_400))
-        ledger.willSend(digest, for: id, at: Trace.byteCount(at: surroundings.trace))
+            lifetime: .seconds(expires ? 1 : 86_400))
+        ledger.willSend(
+            digest, expires: expires, for: id, at: Trace.byteCount(at: surroundings.trace))
         _ = try connection.queuePut(request, bytes.span.bytes)
         return digest
     }
