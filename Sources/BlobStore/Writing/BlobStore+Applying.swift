@@ -30,8 +30,8 @@ extension BlobStore {
     /// - Parameter isSettling: whether they are committed, with all that is in the log alone, even
     ///   where the log would do (``beginLogging()``).
     package func apply(
-        _ changes: [Change], asOf now: Timestamp, freeing freedByteCountMax: Int,
-        bootMilliseconds: Int64?, isSettling: Bool
+        _ changes: [Change], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
+        bootMilliseconds: Int64? = nil, isSettling: Bool
     ) throws(StoreError) -> [Outcome] {
         precondition(!isReadOnly, "the store was opened for reading only")
         return try whileWriting(settling: false) { () throws(StoreError) in
