@@ -1,4 +1,5 @@
 internal import CLMDB
+internal import Synchronization
 
 /// A consistent view of all tables as they stood when it began (`mdb_txn_begin` with `MDB_RDONLY`).
 ///
@@ -31,6 +32,12 @@ internal import CLMDB
 
     /// The number of the last commit this view contains (`mdb_txn_id`).
     package var id: UInt64 { unsafe UInt64(mdb_txn_id(handle)) }
+
+    /// The same, without a call: its slot says so.
+    package var viewedCommit: UInt64 {
+        @inline(__always)
+        get { unsafe slot.pointee.mark.load(ordering: .relaxed) }
+    }
 
     /// What earlier views of the same commit have found.
     var cache: LookupCache? {

@@ -15,5 +15,7 @@ struct Torture: ParsableCommand {
             KillScenario.self, GarbageScenario.self, IdleScenario.self, DescriptorsScenario.self,
             UploadScenario.self, SlowScenario.self, ChurnScenario.self, FullScenario.self,
             SyncsScenario.self, WaitersScenario.self, FeedScenario.self, FeedLife.self,
+            CutsScenario.self,
+            CutCheck.self,
         ])
 }

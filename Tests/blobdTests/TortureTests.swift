@@ -62,6 +62,20 @@ struct TortureTests {
         try torture("syncs")
     }
 
+    @Test(.disabled(if: hasSanitizer, "the recorder is not loaded beside the sanitizer"))
+    func powerCuts() throws {
+        try torture("cuts")
+    }
+
+    /// Where the disk is told nothing, or LMDB's meta page is not written through, images must be
+    /// wrong.
+    @Test(
+        .disabled(if: hasSanitizer, "the recorder is not loaded beside the sanitizer"),
+        arguments: ["--ignore-syncs", "--ignore-synced-writes"])
+    func aMissingSyncIsSeen(flag: String) throws {
+        try torture("cuts \(flag)")
+    }
+
     /// A start that may take no time at all must fail the scenario: otherwise the others prove
     /// nothing.
     @Test func aFailureIsSaid() throws {

@@ -91,6 +91,11 @@ extension Snapshot {
     /// Whether nothing was committed by this process since it was opened.
     package var isCurrent: Bool {
         @inline(__always)
-        get { transaction.id >= store.lastCommit.load(ordering: .acquiring) }
+        get {
+            // Whoever made this snapshot keeps its store.
+            unretainedStore._withUnsafeGuaranteedRef {
+                transaction.viewedCommit >= $0.lastCommit.load(ordering: .acquiring)
+            }
+        }
     }
 }

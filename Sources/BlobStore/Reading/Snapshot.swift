@@ -9,7 +9,7 @@ public struct Snapshot: ~Copyable {
     let transaction: ReadTransaction
     // Unretained: the transaction keeps the store, or whoever made this snapshot does. Counting
     // references here would cost more than the lookup's own bookkeeping.
-    private let unretainedStore: Unmanaged<BlobStore>
+    let unretainedStore: Unmanaged<BlobStore>
 
     /// The store it is of.
     var store: BlobStore {

@@ -118,7 +118,7 @@ public enum StoreLimits {
     /// Bytes by which what is in the log may make `data.mdb` grow before it is committed: a share
     /// of what it has, within these bounds.
     static let unsettledGrowthRange = 8 << 20...32 << 20
-    static let unsettledGrowthParts = 4
+    static let unsettledGrowthParts = 32
     /// How long a process that reads waits for another one to commit what it has acknowledged, in
     /// milliseconds.
     public static let settlingMillisecondsMax = 5_000

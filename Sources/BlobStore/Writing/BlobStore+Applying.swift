@@ -13,13 +13,25 @@ extension BlobStore {
     ///     beside the changes (``freeOrphans(byteCountMax:bootMilliseconds:)``) when there is enough
     ///     of it to be worth while, without a sync of its own. 0: none.
     ///   - bootMilliseconds: the boot clock's present, for freeing.
-    ///   - isSettling: whether they are committed even where the log would do.
     /// - Returns: an outcome for each change, in their order.
     /// - Throws: ``StoreError/outcomeUnknown(_:)`` only: a sync failed, so what became of the
     ///   changes is not known. Stop the process.
     public func apply(
         _ changes: [Change], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
-        bootMilliseconds: Int64? = nil, isSettling: Bool = false
+        bootMilliseconds: Int64? = nil
+    ) throws(StoreError) -> [Outcome] {
+        try apply(
+            changes, asOf: now, freeing: freedByteCountMax, bootMilliseconds: bootMilliseconds,
+            isSettling: false)
+    }
+
+    /// The same.
+    ///
+    /// - Parameter isSettling: whether they are committed, with all that is in the log alone, even
+    ///   where the log would do (``beginLogging()``).
+    package func apply(
+        _ changes: [Change], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
+        bootMilliseconds: Int64? = nil, isSettling: Bool
     ) throws(StoreError) -> [Outcome] {
         precondition(!isReadOnly, "the store was opened for reading only")
         return try whileWriting(settling: false) { () throws(StoreError) in

@@ -14,7 +14,7 @@ final class Connection {
     var token: ConnectionToken { address.token }
 
     /// Told by the first byte; nil before that.
-    var dialect: Dialect?
+    @exclusivity(unchecked) var dialect: Dialect?
     /// What is to be done with the input.
     @exclusivity(unchecked) var phase = Phase.head
     /// How far the end of an HTTP head has been looked for in ``rest``.

@@ -1,0 +1,142 @@
+import ArgumentParser
+import BlobStore
+import Crypto
+import FoundationEssentials
+import Glibc
+
+import struct BlobStore.Digest
+
+/// The process that makes the images of a plan and opens them. It is another one than the
+/// scenario's because an image may end it: a line says which image it has begun, another what came
+/// of it.
+struct CutCheck: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cuts-check", abstract: "Checks the images of a plan of cuts.",
+        shouldDisplay: false)
+
+    @Argument(help: "The plan.") var plan: String
+    @Option(help: "The first of its cuts.") var from = 0
+    @Option(help: "How many.") var count = Int.max
+    @Option(help: "End behind so many that are not right.") var faults = Int.max
+    @Flag(help: "Leave the last image behind.") var keepImage = false
+
+    func run() throws {
+        let plan = try CutPlan(reading: plan)
+        let trace = try Trace(plan.trace)
+        let history = try DiskHistory(trace, on: plan.base, ignoring: plan.ignored)
+        let base = "\(plan.folder)/base"
+        mkdir(base, 0o700)
+        var disk = try CutDisk(history, trace, on: plan.base, base: base)
+        let last = min(plan.cuts.count, count < plan.cuts.count ? from + count : plan.cuts.count)
+        var faultCount = 0
+        for index in from..<last where faultCount < faults {
+            let cut = plan.cuts[index]
+            var generator = SeededGenerator(seed: cut.seed)
+            let folder = "\(plan.folder)/image"
+            try? FileManager.default.removeItem(atPath: folder)
+            say("begin \(index)")
+            let left = try disk.cut(at: cut.place, into: folder, using: &generator)
+            say("left \(left.words)")
+            do {
+                say("whole \(try CutImage(folder, cut.place, plan.changes).check())")
+            } catch {
+                faultCount += 1
+                say("fault \(error)")
+            }
+            if !keepImage { try? FileManager.default.removeItem(atPath: folder) }
+        }
+        say("end")
+    }
+}
+
+/// What a power cut has left, and what has to be in it.
+struct CutImage {
+    /// What is published into each image, to see that it can be written.
+    private static let newID = "after-the-cut"
+
+    private let folder: String
+    private let expectations: [String: CutExpectation]
+    private let now: Timestamp
+
+    init(_ folder: String, _ place: Int, _ changes: [String: [CutChange]]) {
+        self.folder = folder
+        expectations = changes.mapValues { CutExpectation($0, at: place) }
+        now = Timestamp(milliseconds: Int64(time(nil)) * 1_000)
+    }
+
+    /// Opens the image, compares everything, publishes one thing more, and opens it once more.
+    /// Returns how many notifications were compared that had been acknowledged.
+    func check() throws -> Int {
+        let (found, count) = try firstLook()
+        try secondLook(found, count)
+        return expectations.values.count { $0.isAcknowledged }
+    }
+
+    /// Returns the digest of each notification that can be read, and how many there are.
+    private func firstLook() throws -> (found: [String: Digest], count: Int) {
+        let store = try opened("after the cut")
+        let notificationCount = try verified(store, "after the cut")
+        var found: [String: Digest] = [:]
+        for (id, expectation) in expectations {
+            let digest = try store.record(for: id, asOf: now)?.part(named: "payload")?.digest
+            try require(
+                expectation.allows(digest?.description),
+                "\(id) is \(digest.map { "\($0)" } ?? "absent"); it must be \(expectation.words)")
+            guard let digest else { continue }
+            let bytes = try store.ownedPayload(for: id, asOf: now) ?? []
+            let computed = Array(SHA256.hash(data: bytes))
+            try require(
+                Digest(bytes: computed.span.bytes) == digest,
+                "\(id) has other bytes than its digest says")
+            found[id] = digest
+        }
+        let expiredCount = expectations.count { found[$0.key] == nil && $0.value.mayHaveExpired }
+        try require(
+            found.count...found.count + expiredCount ~= notificationCount,
+            "there are \(notificationCount) notifications; \(found.count) can be read, and "
+                + "\(expiredCount) may have expired")
+        var writer = store.makePayloadWriter()
+        let bytes = [UInt8](repeating: 0x42, count: 70_000)
+        try writer.append(bytes.span.bytes)
+        let payload = try writer.finish(mediaType: "image/png")
+        let expiry = now.adding(seconds: 3_600)
+        let outcome = try store.apply(
+            [.publish(Publication(id: Self.newID, payload: payload, expiry: .at(expiry)))],
+            asOf: now)
+        if case .refused(let error)? = outcome.first {
+            throw Failure("a publish behind the cut was refused: \(error)")
+        }
+        found[Self.newID] = payload.digest
+        return (found, notificationCount + 1)
+    }
+
+    private func secondLook(_ found: [String: Digest], _ count: Int) throws {
+        let store = try opened("a second time")
+        let notificationCount = try verified(store, "when opened a second time")
+        for (id, digest) in found {
+            let again = try store.record(for: id, asOf: now)?.part(named: "payload")?.digest
+            try require(
+                again == digest, "\(id) was there and is another when opened a second time")
+        }
+        try require(
+            notificationCount == count,
+            "\(count) notifications became \(notificationCount) when opened a second time")
+    }
+
+    private func opened(_ when: String) throws -> BlobStore {
+        do {
+            return try BlobStore.open(at: folder)
+        } catch {
+            throw Failure("the store was not opened \(when): \(error)")
+        }
+    }
+
+    /// Returns how many notifications there are.
+    private func verified(_ store: BlobStore, _ when: String) throws -> Int {
+        let report = try store.verify()
+        try require(
+            report.isClean,
+            "\(report.problemCount) things are wrong \(when): \(report.problems.first ?? "")")
+        return report.notifications
+    }
+}

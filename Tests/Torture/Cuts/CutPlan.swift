@@ -1,0 +1,70 @@
+import FoundationEssentials
+
+/// A place of the trace where the power fails, and the seed of what is left then.
+struct PowerCut: Codable, Sendable {
+    let place: Int
+    let seed: UInt64
+}
+
+/// A file that was there before a trace began.
+struct BaseFile: Codable, Sendable {
+    /// Its name in the folder, and its number there.
+    let name: String
+    let inode: UInt64
+    /// Where its bytes of then are.
+    let copy: String
+}
+
+/// What the process that makes and checks images has to know, as a file.
+struct CutPlan: Codable, Sendable {
+    let trace: String
+    /// What was there before.
+    let base: [BaseFile]
+    /// Where it may make folders.
+    let folder: String
+    let ignored: IgnoredSyncs
+    let changes: [String: [CutChange]]
+    /// In the order of their places.
+    let cuts: [PowerCut]
+
+    func write(to path: String) throws {
+        try writeFile(Array(try JSONEncoder().encode(self)), to: path)
+    }
+
+    init(
+        trace: String, base: [BaseFile] = [], folder: String, ignored: IgnoredSyncs,
+        changes: [String: [CutChange]],
+        cuts: [PowerCut]
+    ) {
+        self.trace = trace
+        self.base = base
+        self.folder = folder
+        self.ignored = ignored
+        self.changes = changes
+        self.cuts = cuts
+    }
+
+    init(reading path: String) throws {
+        let data = try Data(contentsOf: URL(filePath: path))
+        self = try JSONDecoder().decode(CutPlan.self, from: data)
+    }
+
+    /// A third of the cuts beside the syncs of one stretch, one after the other; a third during
+    /// starts; the others anywhere. The more there are, the more of each.
+    static func cuts(
+        _ count: Int, _ history: DiskHistory, starts: [Range<Int>],
+        using generator: inout SeededGenerator
+    ) -> [PowerCut] {
+        let (edges, syncEdges) = (history.edges.map(\.place), history.syncEdges)
+        let startEdges = edges.filter { edge in starts.contains { $0.contains(edge) } }
+        let first = Int.random(in: 0...max(0, syncEdges.count - count / 3), using: &generator)
+        var places = Array(syncEdges[first...].prefix(count / 3))
+        for _ in 0..<count / 3 {
+            if let place = startEdges.randomElement(using: &generator) { places.append(place) }
+        }
+        while places.count < count, let place = edges.randomElement(using: &generator) {
+            places.append(place)
+        }
+        return places.sorted().map { PowerCut(place: $0, seed: generator.next()) }
+    }
+}

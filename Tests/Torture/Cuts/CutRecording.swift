@@ -1,0 +1,89 @@
+import BlobClient
+import Glibc
+
+/// The lives of some daemons, one after the other on the same folder, as the recorder sees them.
+struct CutRecording {
+    /// How it is to be.
+    struct Plan {
+        var publisherCount = 6
+        /// How long a daemon is published to, in milliseconds.
+        var milliseconds = 800...1_500
+        /// How long the trace gets at most for each daemon, in bytes: it is kept in memory.
+        var byteCountMax = 24 << 20
+        /// Daemons, all but the last of which are killed.
+        var lives = 4
+        /// The number of the first, from which its publishers' choices come.
+        var firstLife = 1
+    }
+
+    let recorder: Recorder
+    /// A folder that is there, without links.
+    let data: String
+    let plan: Plan
+    let ledger: CutLedger
+
+    /// How long the trace was when the first daemon served.
+    private(set) var ready = 0
+    /// The parts of the trace in which daemons started; the first one may have created the store.
+    private(set) var starts: [Range<Int>] = []
+
+    /// The daemon frees and sweeps as eagerly as it can.
+    private static let arguments = [DaemonFlag.sweep, "10ms", DaemonFlag.grace, "1ms"]
+
+    /// - Parameter ledger: what the store in `data` has.
+    init(_ recorder: Recorder, of data: String, _ plan: Plan, _ ledger: CutLedger = CutLedger()) {
+        self.recorder = recorder
+        self.data = data
+        self.plan = plan
+        self.ledger = ledger
+    }
+
+    /// Records. Some daemons are killed while they start, besides.
+    mutating func record(_ bench: inout Workbench) throws {
+        let trace = try Trace(recorder.trace)
+        let prefix = recorder.prefix(watching: data)
+        for life in 0..<plan.lives {
+            let begin = Trace.byteCount(at: recorder.trace)
+            if life > 0, bench.generator.chance(50) {
+                var daemon = try DaemonUnderTest(
+                    starting: bench, data: data, prefix: prefix, arguments: Self.arguments)
+                Clock.pause(microseconds: Int.random(in: 0...20_000, using: &bench.generator))
+                daemon.kill()
+                try trace.settle(in: data)
+            }
+            var daemon = try DaemonUnderTest.serving(
+                bench, data: data, prefix: prefix, arguments: Self.arguments)
+            let now = Trace.byteCount(at: recorder.trace)
+            if life == 0 { ready = now }
+            starts.append(begin..<now)
+            try publish(&daemon, life, &bench)
+            try trace.settle(in: data)
+        }
+    }
+
+    private func publish(
+        _ daemon: inout DaemonUnderTest, _ life: Int, _ bench: inout Workbench
+    ) throws {
+        let stop = StopSign()
+        let round = plan.firstLife + life
+        let surroundings = CutPublisher.Surroundings(
+            socket: bench.socket, trace: recorder.trace, ledger: ledger, seed: bench.seed)
+        let threads = try Threads.start(plan.publisherCount) { number in
+            try CutPublisher(number: number, surroundings: surroundings)
+                .work(round: round, until: stop)
+        }
+        let end =
+            Clock.milliseconds() + Int.random(in: plan.milliseconds, using: &bench.generator)
+        let limit = Trace.byteCount(at: recorder.trace) + plan.byteCountMax
+        while Clock.milliseconds() < end, Trace.byteCount(at: recorder.trace) < limit {
+            Clock.pause(microseconds: Int.random(in: 1_000...3_000, using: &bench.generator))
+        }
+        let wasRunning = daemon.isRunning()
+        let isLast = life == plan.lives - 1
+        if !isLast { daemon.kill() }
+        stop.putUp()
+        try threads.join()
+        try require(wasRunning, "the daemon ended by itself")
+        if isLast { try daemon.stop() }
+    }
+}
