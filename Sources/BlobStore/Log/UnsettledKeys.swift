@@ -7,8 +7,8 @@ internal import Synchronization
 ///
 /// It is a Bloom filter. Whoever reads asks first; where the answer is "perhaps" they wait
 /// until the writer has committed, and where it is "no", a snapshot that is opened afterwards has
-/// all that was acknowledged before. Nothing of the file needs to survive anything: it is made anew
-/// when the store is opened for writing.
+/// all that was acknowledged before. Nothing of the file needs to survive anything: it is cleared
+/// when the store is opened for writing, once all that the log has is committed.
 ///
 ///     word 0     how many batches are not settled; 0: nothing is
 ///     word 1     how often somebody has asked the writer to hurry
