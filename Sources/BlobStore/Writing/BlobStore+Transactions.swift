@@ -85,7 +85,8 @@ extension BlobStore {
     func note(_ commit: Commit) {
         lastCommit.store(commit.number, ordering: .releasing)
         // Only then: who finds nothing unsettled finds the commit.
-        if !unsettled.isEmpty { noteSettled() }
+        // The marks are other processes' to write, too: the log does not depend on them.
+        if settlement.isPending || !unsettled.isEmpty { noteSettled() }
         space.coverLastPage()
         // Not before: who is woken looks at once, and must find it.
         if !commit.owners.isEmpty { feedWatch.notify(commit.owners, at: commit.revision) }

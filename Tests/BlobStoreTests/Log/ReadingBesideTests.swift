@@ -221,4 +221,23 @@ import Testing
         let found6 = try store.ownedPayload(for: "a", asOf: noon)
         #expect(found6 == [1])
     }
+
+    @Test("Marks that another process has cleared do not keep the log from beginning again")
+    func spoiltMarks() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        let marks = try UnsettledKeys(folder.path, isWriter: false)
+        defer { marks.unmap() }
+        for number in 0..<3 {
+            try store.put("a\(number)", [1])
+            marks.clear()
+            try store.settle()
+            #expect(store.unsettledChanges.byteCount == 0)
+            try store.put("b\(number)", [1])
+            try folder.withCopy { copy in
+                let counters = try copy.counters()
+                #expect(counters.notifications == UInt64(2 * number + 2))
+            }
+        }
+    }
 }
