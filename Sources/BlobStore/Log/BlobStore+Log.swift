@@ -20,7 +20,16 @@ extension BlobStore {
     package func beginLogging() throws(StoreError) {
         precondition(!isReadOnly, "the store was opened for reading only")
         try whileWriting { () throws(StoreError) in
-            settlement.log = try ChangeLog(directory, of: id, .creating)
+            let id = LogID.random()
+            let log = try ChangeLog(directory, of: id, .creating)
+            let value = id.bytes
+            try inTransaction(
+                growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
+            ) { (transaction) throws(StoreError) in
+                try transaction.transaction.set(
+                    LogID.name.utf8.span.bytes, to: value.span.bytes, in: tables.meta)
+            }
+            settlement.log = log
         }
     }
 

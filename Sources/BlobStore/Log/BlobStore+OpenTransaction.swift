@@ -119,7 +119,7 @@ extension BlobStore {
         let byteCount = transaction.transaction.redo.bytes.count
         guard !transaction.transaction.redo.isOverfull, log.hasRoom(byteCount) else { return false }
         let head = LogRecord(
-            storeID: id, transaction: transaction.transaction.id, index: log.recordCount,
+            logID: log.id, transaction: transaction.transaction.id, index: log.recordCount,
             operationCount: UInt32(transaction.transaction.redo.operationCount),
             operationByteCount: byteCount - LogRecord.byteCount)
         transaction.transaction.redo.finish(alignment: LogRecord.alignment) { bytes in

@@ -32,6 +32,8 @@ extension BlobStore {
 
     private func logIfThere() throws(StoreError) -> ChangeLog? {
         if let log = settlement.log { return log }
+        let id = try withSnapshot { (snapshot) throws(StoreError) in try snapshot.logID() }
+        guard let id else { return nil }
         return try ChangeLog(directory, of: id, .writing)
     }
 

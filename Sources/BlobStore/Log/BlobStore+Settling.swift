@@ -46,11 +46,11 @@ extension BlobStore {
     /// is in one of them: the first record of a transaction takes the place of that of the last one,
     /// which is committed by then.
     private func hasUncommittedLog() throws(StoreError) -> Bool {
-        guard let log = try ChangeLog(directory, of: id, .reading),
+        let id = try snapshotUnsettled().logID()
+        guard let id, let log = try ChangeLog(directory, of: id, .reading),
             let transaction = try log.firstTransaction()
         else { return false }
-        let last = try withSnapshotUnsettled { $0.transaction.id }
-        return transaction > last
+        return transaction > (try snapshotUnsettled().transaction.id)
     }
 
     /// Refuses a store whose log has what `data.mdb` has not and nobody is about to commit: its
@@ -80,10 +80,8 @@ extension BlobStore {
     /// is found by the second.
     private static let unmarkedLookCountMax = 100
 
-    private func withSnapshotUnsettled<Result>(
-        _ body: (borrowing Snapshot) -> Result
-    ) throws(StoreError) -> Result {
-        body(try Snapshot(self, isKept: true))
+    private func snapshotUnsettled() throws(StoreError) -> Snapshot {
+        try Snapshot(self, isKept: true)
     }
 }
 

@@ -13,7 +13,8 @@ final class ChangeLog {
     /// Past the page cache, for records; nil where the file system has no such way.
     private var direct: DirectFile?
     private let path: String
-    private let storeID: StoreID
+    /// Which one it is.
+    let id: LogID
     /// Where the next record goes.
     private(set) var offset = 0
     /// How many there are of the open transaction.
@@ -27,10 +28,10 @@ final class ChangeLog {
         case creating
     }
 
-    /// Opens the log of a store; nil when there is none, and none is to be made.
-    init?(_ directory: String, of storeID: StoreID, _ use: Use) throws(StoreError) {
+    /// Opens the log in a store's folder; nil when there is none, and none is to be made.
+    init?(_ directory: String, of id: LogID, _ use: Use) throws(StoreError) {
         path = "\(directory)/\(Self.fileName)"
-        self.storeID = storeID
+        self.id = id
         let flags =
             switch use {
             case .reading: O_RDONLY
@@ -162,12 +163,12 @@ final class ChangeLog {
         var bytes: [UInt8]
     }
 
-    /// The head at a place; nil when there is none of this store.
+    /// The head at a place; nil when there is none of this log.
     private func head(at offset: Int, upTo end: Int) throws(StoreError) -> LogRecord? {
         guard end - offset >= LogRecord.alignment else { return nil }
         let bytes = try read(LogRecord.byteCount, at: offset)
         guard let head = LogRecord(bytes.span.bytes, byteCountMax: end - offset),
-            head.storeID == storeID
+            head.logID == id
         else { return nil }
         return head
     }

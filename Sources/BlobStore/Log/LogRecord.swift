@@ -11,7 +11,8 @@ struct LogRecord: Equatable {
     static let version: UInt32 = 1
     private static let checkedFrom = 16
 
-    var storeID: StoreID
+    /// Whose it is.
+    var logID: LogID
     /// The LMDB transaction that its changes belong to.
     var transaction: UInt64
     /// Its place among the records of that transaction, from 0.
@@ -27,10 +28,10 @@ struct LogRecord: Equatable {
     }
 
     init(
-        storeID: StoreID, transaction: UInt64, index: UInt32, operationCount: UInt32,
+        logID: LogID, transaction: UInt64, index: UInt32, operationCount: UInt32,
         operationByteCount: Int
     ) {
-        self.storeID = storeID
+        self.logID = logID
         self.transaction = transaction
         self.index = index
         self.operationCount = operationCount
@@ -47,7 +48,7 @@ struct LogRecord: Equatable {
             let count = Int(exactly: bytes.integer(at: 48, as: UInt64.self)),
             count <= byteCountMax - Self.byteCount
         else { return nil }
-        storeID = StoreID(high: bytes.integer(at: 16), low: bytes.integer(at: 24))
+        logID = LogID(high: bytes.integer(at: 16), low: bytes.integer(at: 24))
         transaction = bytes.integer(at: 32)
         index = bytes.integer(at: 40)
         operationCount = bytes.integer(at: 44)
@@ -68,8 +69,8 @@ struct LogRecord: Equatable {
         var target = span.mutableBytes
         target.store(Self.magic.span.bytes, at: 0)
         target.store(Self.version, at: 8)
-        target.store(storeID.high, at: 16)
-        target.store(storeID.low, at: 24)
+        target.store(logID.high, at: 16)
+        target.store(logID.low, at: 24)
         target.store(transaction, at: 32)
         target.store(index, at: 40)
         target.store(operationCount, at: 44)

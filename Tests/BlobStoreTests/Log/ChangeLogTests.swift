@@ -5,11 +5,11 @@ import Testing
 
 /// The file `changes.log`: what is found in it after a crash, whatever that left.
 @Suite struct ChangeLogTests {
-    private static let storeID = StoreID(high: 7, low: 9)
+    private static let logID = LogID(high: 7, low: 9)
 
     /// A record of so many pages, with bytes that say whose it is.
     private static func record(
-        _ transaction: UInt64, _ index: UInt32, pages: Int = 1, id: StoreID = storeID,
+        _ transaction: UInt64, _ index: UInt32, pages: Int = 1, id: LogID = logID,
         missing: Int = 40
     ) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: pages * LogRecord.alignment)
@@ -19,7 +19,7 @@ import Testing
                 truncatingIfNeeded: place &* 13 &+ Int(transaction) &* 3 &+ Int(index) &* 5 &+ 1)
         }
         LogRecord(
-            storeID: id, transaction: transaction, index: index, operationCount: 1,
+            logID: id, transaction: transaction, index: index, operationCount: 1,
             operationByteCount: count
         ).write(into: &bytes)
         return bytes
@@ -31,7 +31,7 @@ import Testing
     }
 
     private static func open(
-        _ folder: TemporaryFolder, _ use: ChangeLog.Use = .creating, id: StoreID = storeID
+        _ folder: TemporaryFolder, _ use: ChangeLog.Use = .creating, id: LogID = logID
     ) throws -> ChangeLog {
         try #require(try ChangeLog(folder.path, of: id, use))
     }
@@ -99,7 +99,7 @@ import Testing
     func noFile() throws {
         let folder = TemporaryFolder()
         for use in [ChangeLog.Use.reading, .writing] {
-            let isThere = try ChangeLog(folder.path, of: Self.storeID, use) != nil
+            let isThere = try ChangeLog(folder.path, of: Self.logID, use) != nil
             #expect(!isThere)
         }
         #expect(!Files.exists(Self.path(folder)))
@@ -200,11 +200,11 @@ import Testing
         #expect("\(error)".contains("changes of transaction 9"), "\(error)")
     }
 
-    @Test("Another store's log is none")
+    @Test("Another log is none")
     func anotherStore() throws {
         let folder = TemporaryFolder()
         _ = try Self.log(folder, [(9, [1, 1])])
-        for id in [StoreID(high: 7, low: 8), StoreID(high: 9, low: 7)] {
+        for id in [LogID(high: 7, low: 8), LogID(high: 9, low: 7)] {
             let log = try Self.open(folder, .writing, id: id)
             for transaction in [UInt64(8), 9, 10] {
                 let records = try log.records(of: transaction)
@@ -282,7 +282,7 @@ import Testing
         defer { Files.remove(Self.path(folder)) }
         #expect(symlink(other.path + "/victim", Self.path(folder)) == 0)
         for use in [ChangeLog.Use.reading, .writing, .creating] {
-            let error = try failure { _ = try ChangeLog(folder.path, of: Self.storeID, use) }
+            let error = try failure { _ = try ChangeLog(folder.path, of: Self.logID, use) }
             if case .io(_, let number) = error {
                 #expect(number == ELOOP)
             } else {
