@@ -87,13 +87,18 @@ struct SyncsScenario: Scenario {
     private func findLogged(
         _ calls: [SystemCall], _ between: ArraySlice<SystemCall>, before begin: Double
     ) throws -> String {
-        let log = calls.last { $0.name == "openat" && $0.text.contains("/changes.log\"") }
-        guard let number = log?.result else { throw Failure("the log is not opened") }
-        let written = between.last {
-            $0.name == "pwrite64" && $0.text.hasPrefix("\(number), \"blobdlog")
+        // It is written to through another descriptor than it is synced through.
+        let logs = Set(
+            calls.filter { $0.name == "openat" && $0.text.contains("/changes.log\"") }
+                .compactMap(\.result))
+        let written = between.last { call in
+            call.name == "pwrite64"
+                && logs.contains { call.text.hasPrefix("\($0), \"blobdlog") }
         }
         guard let written else { throw Failure("nothing is written to the log before the answer") }
-        let synced = between.last { $0.name == "fdatasync" && $0.text.hasPrefix("\(number))") }
+        let synced = between.last { call in
+            call.name == "fdatasync" && logs.contains { call.text.hasPrefix("\($0))") }
+        }
         guard let synced, synced.begin >= written.end, synced.end <= begin else {
             throw Failure("the log is not synced between its record and the answer")
         }
