@@ -5,7 +5,9 @@ import Logging
 /// Answers requests: it looks at what a parser found, asks the store, and fills an ``AnswerBatch``.
 /// It touches no socket.
 ///
-/// Each worker has one. What both dialects share is here; `RequestHandler+Binary.swift` and
+/// Each worker has one, which its thread alone uses; no property of it that is not checked for
+/// exclusive use is ever lent to a call that could reach it by another way (see ``Connection``).
+/// What both dialects share is here; `RequestHandler+Binary.swift` and
 /// `RequestHandler+HTTP.swift` turn it into bytes.
 final class RequestHandler {
     let store: BlobStore
@@ -14,23 +16,23 @@ final class RequestHandler {
     private let statistics: StatisticsDocument
     private var troubles: TroubleLog
     /// The time of this turn, by which payloads expire.
-    private(set) var now = Timestamp.now
+    @exclusivity(unchecked) private(set) var now = Timestamp.now
     /// The `Date` line of this second.
-    private(set) var dateLine: [UInt8] = []
+    @exclusivity(unchecked) private(set) var dateLine: [UInt8] = []
     /// The heads of usual answers of this second.
     @exclusivity(unchecked) private(set) var payloadHead = PayloadHead()
     private var dateSecond: Int64 = -1
     /// What HTTP requests said last.
     @exclusivity(unchecked) var knownSection = KnownSection()
     /// A body whose length must be known before it is written. Reused.
-    var document: [UInt8] = []
+    @exclusivity(unchecked) var document: [UInt8] = []
     /// Set when the daemon is stopping: answers are then the last of their connections.
-    var isStopping = false
+    @exclusivity(unchecked) var isStopping = false
     /// Whether the next request has waited for the writer already, and its snapshot was opened after
     /// that.
-    var hasWaited = false
+    @exclusivity(unchecked) var hasWaited = false
     /// Why the request that is being looked at cannot be answered in its snapshot.
-    private(set) var delay: Delay?
+    @exclusivity(unchecked) private(set) var delay: Delay?
 
     /// Why a request has to be looked at again.
     enum Delay {
