@@ -37,8 +37,9 @@ struct PublishSection {
             findings: [Findings.publishes(cells)],
             note: """
                 Longer is better. Bodies are all different, and each publisher waits until its body \
-                is on disk. redis appends to a log with appendfsync always; blobd writes to its \
-                store, where the bytes can be fetched from at once. Both are on the same file system. \
+                is on disk. redis appends to a log with appendfsync always; blobd writes bodies of up \
+                to 256 KiB to a log first, and all of them to its store, from where they are fetched. \
+                Both are on the same file system. \
                 memcached, nginx and varnish keep nothing durable by themselves.
                 """,
             body: panels + table
