@@ -89,7 +89,7 @@ public final class BlobStore: Sendable {
     let verifiedChunks = VerifiedSet()
     let verifiedRecords = VerifiedSet()
     let space: SpaceReserve
-    /// Which notifications have changes that no snapshot has yet.
+    /// Which notifications, blobs and owners have changes that no snapshot has yet.
     package let unsettled: UnsettledKeys
     /// Used inside `writing`.
     let settlement = Settlement()

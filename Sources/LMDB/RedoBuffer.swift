@@ -102,7 +102,7 @@ package struct RedoReader: ~Escapable {
 
     /// One operation.
     package struct Operation: ~Escapable {
-        /// Nil: it is a delete.
+        /// Whether it is a put; else it is a delete.
         package let isPut: Bool
         /// The table's place among those of the environment.
         package let table: Int

@@ -96,26 +96,15 @@ import Testing
     }
 }
 
-/// Numbers from a seed (SplitMix64), and keys and values of them.
-private struct Numbers {
-    var state: UInt64
-
-    mutating func next(below bound: UInt64) -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return (mixed ^ (mixed >> 31)) % bound
-    }
-
-    /// One of 600, few enough to be met again.
-    mutating func key() -> [UInt8] {
+extension Numbers {
+    /// A key: one of 600, few enough to be met again.
+    fileprivate mutating func key() -> [UInt8] {
         let number = next(below: 600)
         return Array("\(number)".utf8) + Array(repeating: 0x78, count: Int(number % 40))
     }
 
     /// Short ones, ones of which few fit a page, and ones with pages of their own.
-    mutating func value() -> [UInt8] {
+    fileprivate mutating func value() -> [UInt8] {
         let bounds: [UInt64] = [80, 1_200, 2_100, 12_000]
         let count = Int(next(below: bounds[Int(next(below: 4))]))
         let first = UInt8(truncatingIfNeeded: next(below: 256))

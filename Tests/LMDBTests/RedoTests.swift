@@ -301,25 +301,14 @@ import Testing
     }
 }
 
-/// Numbers from a seed (SplitMix64), and keys and values of them.
-private struct Numbers {
-    var state: UInt64
-
-    mutating func next(below bound: UInt64) -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return (mixed ^ (mixed >> 31)) % bound
-    }
-
-    /// One of 80, so that many are met again.
-    mutating func key() -> [UInt8] {
+extension Numbers {
+    /// A key: one of 80, so that many are met again.
+    fileprivate mutating func key() -> [UInt8] {
         let number = next(below: 80)
         return Array("\(number)".utf8) + Array(repeating: 0x78, count: Int(number))
     }
 
-    mutating func value() -> [UInt8] {
+    fileprivate mutating func value() -> [UInt8] {
         let bounds: [UInt64] = [1, 80, 2_100, 9_000]
         let count = Int(next(below: bounds[Int(next(below: 4))]))
         let first = UInt8(truncatingIfNeeded: next(below: 256))

@@ -82,7 +82,7 @@ extension BlobStore {
             try inTransaction(
                 growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
             ) { (transaction) throws(StoreError) in
-                try transaction.write(log)
+                try transaction.setMeta(StartLog.name, to: log.bytes)
             }
             hasBegunLending.store(true, ordering: .releasing)
         }
@@ -111,13 +111,5 @@ extension Snapshot {
         }
         log.add(start, graceMilliseconds: graceMilliseconds)
         return log
-    }
-}
-
-extension ChangeTransaction {
-    fileprivate mutating func write(_ log: StartLog) throws(StoreError) {
-        let name = Array(StartLog.name.utf8)
-        let value = log.bytes
-        try transaction.set(name.span.bytes, to: value.span.bytes, in: tables.meta)
     }
 }

@@ -210,11 +210,19 @@ extension Environment {
         do throws(LMDBError) {
             let transaction = try readers.begin()
             // Two meta pages, then what the tables have.
-            var used = try 2 + transaction.bookkeepingPageCount()
-            for table in tables.all { used += try transaction.statistics(of: table).pageCount }
+            let used = try 2 + transaction.pageCount(of: tables.all)
             return max(0, usedByteCount - used * pageByteCount)
         } catch {
             throw StoreError(error)
         }
+    }
+}
+
+extension ReadTransaction {
+    /// The pages of some tables and of what LMDB keeps beside them. Costs a `mdb_stat` a table.
+    borrowing func pageCount(of tables: [Table]) throws(LMDBError) -> Int {
+        var count = try bookkeepingPageCount()
+        for table in tables { count += try statistics(of: table).pageCount }
+        return count
     }
 }

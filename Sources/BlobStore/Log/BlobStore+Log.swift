@@ -12,8 +12,8 @@ extension BlobStore {
     /// (`changes.log`), which takes one sync of a few blocks. They are committed to `data.mdb` when
     /// ``settle()`` is called, when there are many, and with whatever else is changed.
     ///
-    /// Until then no snapshot has them: whoever reads asks ``unsettled`` first. All that writes must
-    /// be called on the thread that called this, since LMDB ties a transaction to one.
+    /// Until then no snapshot has them: whoever reads asks ``unsettled`` first. All changes must
+    /// be made on one thread, since LMDB ties a transaction to one.
     ///
     /// - Throws: ``StoreError/full`` when there is no room for the log: batches are then committed
     ///   one by one. ``StoreError/io(operation:errno:)``, ``StoreError/outcomeUnknown(_:)``.
@@ -22,12 +22,10 @@ extension BlobStore {
         try whileWriting { () throws(StoreError) in
             let id = LogID.random()
             let log = try ChangeLog(directory, of: id, .creating)
-            let value = id.bytes
             try inTransaction(
                 growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
             ) { (transaction) throws(StoreError) in
-                try transaction.transaction.set(
-                    LogID.name.utf8.span.bytes, to: value.span.bytes, in: tables.meta)
+                try transaction.setMeta(LogID.name, to: id.bytes)
             }
             settlement.log = log
         }

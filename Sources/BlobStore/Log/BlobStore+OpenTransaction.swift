@@ -78,11 +78,8 @@ extension BlobStore {
     private func tableByteCount() throws(StoreError) -> Int {
         do throws(LMDBError) {
             let view = try readers.begin(keeping: self)
-            var pageCount = try view.bookkeepingPageCount()
-            for table in tables.all where table != tables.chunks {
-                pageCount += try view.statistics(of: table).pageCount
-            }
-            return pageCount * environment.pageByteCount
+            let copied = tables.all.filter { $0 != tables.chunks }
+            return try view.pageCount(of: copied) * environment.pageByteCount
         } catch {
             throw StoreError(error)
         }

@@ -113,10 +113,6 @@ struct Upgrade {
 }
 
 extension ChangeTransaction {
-    fileprivate mutating func setMeta(_ name: String, to value: [UInt8]) throws(StoreError) {
-        try transaction.set(name.utf8.span.bytes, to: value.span.bytes, in: tables.meta)
-    }
-
     fileprivate mutating func removeMeta(_ name: String) throws(StoreError) {
         try transaction.remove(name.utf8.span.bytes, in: tables.meta)
     }

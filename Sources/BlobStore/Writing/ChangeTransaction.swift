@@ -55,6 +55,11 @@ struct ChangeTransaction: ~Copyable {
         try transaction.commit()
     }
 
+    /// Stores a value under its name in the table `meta`.
+    mutating func setMeta(_ name: String, to value: [UInt8]) throws(StoreError) {
+        try transaction.set(name.utf8.span.bytes, to: value.span.bytes, in: tables.meta)
+    }
+
     /// Writes the counters as they are now.
     mutating func putCounters() throws(LMDBError) {
         let name = Array(Counters.name.utf8)

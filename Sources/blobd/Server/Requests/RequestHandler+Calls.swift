@@ -36,7 +36,7 @@ extension RequestHandler {
     func watch(_ frame: RequestFrame, _ head: RawSpan) throws(ProtocolError) -> Step {
         let request = try Watch.Request.parse(head, flags: frame.flags)
         let owner = request.owner.of(head).text()
-        if store.unsettled.mayContain(owner: owner.utf8.span.bytes) { try wait(for: .unsettled) }
+        try requireSettled(unless: store.unsettled.mayContain(owner: owner.utf8.span.bytes))
         return .stream(
             FeedQuery(
                 owner: owner, start: try feedStart(request.cursor.of(head), of: owner),

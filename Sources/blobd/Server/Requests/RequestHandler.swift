@@ -166,38 +166,29 @@ final class RequestHandler {
     // What was acknowledged before a request came is in its answer. The writer commits a little
     // later than it acknowledges; so whoever asks for what may not be committed waits for that.
 
-    /// Throws where a notification may have changes that the snapshot has not; what is thrown is
+    /// Throws where what is asked for may have changes that the snapshot has not; what is thrown is
     /// never sent (``delay``).
     ///
     /// The snapshot is asked last: what was committed before the first question was answered "no"
     /// is in it, or it says that it is too old.
+    ///
+    /// - Parameter isUnsettled: what the store's `unsettled` says of it.
     @inline(__always)
-    func requireSettled(_ id: RawSpan, in snapshot: borrowing Snapshot) throws(ProtocolError) {
-        if store.unsettled.mayContain(id) { try wait(for: .unsettled) }
-        if !snapshot.isCurrent { try wait(for: .stale) }
-    }
-
-    /// The same for all notifications of an owner.
     func requireSettled(
-        owner: String, in snapshot: borrowing Snapshot
+        unless isUnsettled: Bool, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) {
-        if store.unsettled.mayContain(owner: owner.utf8.span.bytes) { try wait(for: .unsettled) }
-        if !snapshot.isCurrent { try wait(for: .stale) }
-    }
-
-    /// The same for what may be of any notification.
-    func requireSettled(in snapshot: borrowing Snapshot) throws(ProtocolError) {
-        try requireSettled()
+        try requireSettled(unless: isUnsettled)
         if !snapshot.isCurrent { try wait(for: .stale) }
     }
 
     /// The same for what is read in a snapshot that is yet to be opened.
-    func requireSettled() throws(ProtocolError) {
-        if !store.unsettled.isEmpty { try wait(for: .unsettled) }
+    @inline(__always)
+    func requireSettled(unless isUnsettled: Bool) throws(ProtocolError) {
+        if isUnsettled { try wait(for: .unsettled) }
     }
 
     @inline(never)
-    func wait(for delay: Delay) throws(ProtocolError) {
+    private func wait(for delay: Delay) throws(ProtocolError) {
         guard !hasWaited else { return }
         self.delay = delay
         throw ProtocolError(.unavailable, "a change is being committed; try again")
@@ -218,7 +209,7 @@ final class RequestHandler {
     func payload(
         _ id: RawSpan, _ part: RawSpan, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> PayloadLookup {
-        try requireSettled(id, in: snapshot)
+        try requireSettled(unless: store.unsettled.mayContain(id), in: snapshot)
         do throws(StoreError) {
             return try snapshot.payload(for: id, part: part, asOf: now)
         } catch {
@@ -231,8 +222,7 @@ final class RequestHandler {
     func blob(
         _ digest: Digest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> PayloadLookup {
-        if store.unsettled.mayContain(digest) { try wait(for: .unsettled) }
-        if !snapshot.isCurrent { try wait(for: .stale) }
+        try requireSettled(unless: store.unsettled.mayContain(digest), in: snapshot)
         do throws(StoreError) {
             return try snapshot.blob(digest, asOf: now)
         } catch {
@@ -270,7 +260,7 @@ final class RequestHandler {
     func record(
         _ id: RawSpan, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> Record {
-        try requireSettled(id, in: snapshot)
+        try requireSettled(unless: store.unsettled.mayContain(id), in: snapshot)
         let lookup: RecordLookup
         do throws(StoreError) {
             lookup = try snapshot.record(for: id, asOf: now)
@@ -295,7 +285,7 @@ final class RequestHandler {
     func composePage(
         after id: RawSpan, limit: Int, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) {
-        try requireSettled(in: snapshot)
+        try requireSettled(unless: !store.unsettled.isEmpty, in: snapshot)
         do throws(StoreError) {
             let records = try snapshot.records(after: id, limit: limit, asOf: now)
             document.removeAll(keepingCapacity: true)
@@ -307,7 +297,7 @@ final class RequestHandler {
 
     /// The counters as JSON, in ``document``.
     func composeStatistics() throws(ProtocolError) {
-        try requireSettled()
+        try requireSettled(unless: !store.unsettled.isEmpty)
         do throws(StoreError) {
             document = try statistics.compose()
         } catch {

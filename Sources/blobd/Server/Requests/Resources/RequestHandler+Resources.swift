@@ -28,14 +28,14 @@ extension RequestHandler {
         case .envelope(let id):
             return .answer(try composeEnvelope(id, request, in: snapshot))
         case .categories:
-            try requireSettled(in: snapshot)
+            try requireSettled(unless: !store.unsettled.isEmpty, in: snapshot)
             _ = try ResourceQuery(request.query)
             let categories = try asked { () throws(StoreError) in try snapshot.categories() }
             document.removeAll(keepingCapacity: true)
             CategoriesDocument.append(categories, to: &document)
             return .answer(ResourceAnswer(status: 200))
         case .category(let name):
-            try requireSettled(in: snapshot)
+            try requireSettled(unless: !store.unsettled.isEmpty, in: snapshot)
             _ = try ResourceQuery(request.query)
             let found = try asked { () throws(StoreError) in
                 try snapshot.category(name.utf8.span.bytes)
@@ -45,15 +45,19 @@ extension RequestHandler {
             CategoryDocument.append(found, to: &document)
             return .answer(ResourceAnswer(status: 200))
         case .ownerNotifications(let owner):
-            try requireSettled(owner: owner, in: snapshot)
+            try requireSettled(unless: isUnsettled(owner), in: snapshot)
             return .answer(try composeHistory(of: owner, request, in: snapshot))
         case .ownerChanges(let owner):
-            try requireSettled(owner: owner, in: snapshot)
+            try requireSettled(unless: isUnsettled(owner), in: snapshot)
             let query = try feedQuery(of: owner, request)
             return request.acceptsEvents ? .stream(query) : .wait(query)
         case .newNotification, .batch, .responses, .heldBlob, .owner:
             throw ProtocolError(.methodNotAllowed, "this resource cannot be read")
         }
+    }
+
+    private func isUnsettled(_ owner: String) -> Bool {
+        store.unsettled.mayContain(owner: owner.utf8.span.bytes)
     }
 
     /// Throws `precondition_failed` unless what is asked for holds of the record.
