@@ -82,14 +82,6 @@ extension BlobStore {
         }
     }
 
-    /// Changes that share a transaction, and the bytes they may add to the file.
-    private struct Batch {
-        var range: Range<Int>
-        var growth: Int
-        /// Bytes it writes, about.
-        var byteCount: Int
-    }
-
     /// What is freed beside changes.
     private struct SideFreeing {
         var byteCountMax: Int
@@ -101,36 +93,45 @@ extension BlobStore {
     /// written ahead. A blob that is stored, or comes twice, adds its bytes once or not at all.
     private func batch(
         of changes: [Change], from start: Int, countMax: Int = .max
-    ) -> Batch {
+    ) -> BatchPlan {
         var puts = 0
-        var bytes = 0
-        var written = 0
+        var batch = BatchPlan(range: start..<start)
         var digests: Set<Digest> = []
         var index = start
         while index < changes.count, index - start < countMax, !changes[index].isStaged {
-            var cost = changes[index].bookkeepingCost
+            let bookkeeping = changes[index].bookkeepingCost
+            var putCount = bookkeeping.puts
+            var byteCount = 0
+            var chunkByteCount = 0
+            var sharedChunkByteCount = 0
             changes[index].forEachPayload { payload in
                 let chunkCost = payload.chunkCost
-                written += payload.storedByteCount
+                byteCount += payload.storedByteCount
                 // Short ones are not worth a lookup.
                 if chunkCost <= Change.bookkeepingByteCount
                     || (digests.insert(payload.digest).inserted && !isStored(payload.digest))
                 {
-                    cost.puts += payload.checksums.count
-                    cost.bytes += chunkCost
+                    putCount += payload.checksums.count
+                    chunkByteCount += chunkCost
+                    sharedChunkByteCount += payload.sharedChunkCost
                 }
             }
             if index > start,
-                puts + cost.puts > StoreLimits.transactionPutCountMax
-                    || bytes + cost.bytes > StoreLimits.transactionByteCountMax
+                puts + putCount > StoreLimits.transactionPutCountMax
+                    || batch.growth + bookkeeping.bytes + chunkByteCount
+                        > StoreLimits.transactionByteCountMax
             {
                 break
             }
-            puts += cost.puts
-            bytes += cost.bytes
+            puts += putCount
+            batch.bookkeepingGrowth += bookkeeping.bytes
+            batch.chunkGrowth += chunkByteCount
+            batch.sharedChunkGrowth += sharedChunkByteCount
+            batch.byteCount += byteCount
             index += 1
         }
-        return Batch(range: start..<index, growth: bytes, byteCount: written)
+        batch.range = start..<index
+        return batch
     }
 
     /// Whether a blob is stored, as far as can be said: no, when too many snapshots are open.
@@ -139,7 +140,7 @@ extension BlobStore {
     /// Does a batch in one transaction; when that fails, one by one, so that only those that cannot
     /// be done are refused.
     private func applyTogether(
-        _ changes: [Change], _ batch: Batch, isSettling: Bool, asOf now: Timestamp,
+        _ changes: [Change], _ batch: BatchPlan, isSettling: Bool, asOf now: Timestamp,
         _ side: SideFreeing
     ) throws(StoreError) -> [Outcome] {
         var place = freeing.withLock { $0 }
@@ -148,8 +149,7 @@ extension BlobStore {
                 side.byteCountMax > 0
                 ? freeingRule(bootMilliseconds: side.bootMilliseconds) : nil
             let outcomes = try inOpenTransaction(
-                growth: batch.growth, changeCount: batch.range.count, byteCount: batch.byteCount,
-                isSettling: isSettling, asOf: now,
+                batch, isSettling: isSettling, asOf: now,
                 isPublishing: batch.range.contains { changes[$0].needsRoom }
             ) { (transaction) throws(StoreError) in
                 var outcomes: [Outcome] = []

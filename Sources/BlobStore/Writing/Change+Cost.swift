@@ -97,5 +97,21 @@ extension Change {
 extension PreparedPayload {
     /// Bytes of pages that its chunks take, about: each fills its last one in part.
     var chunkCost: Int { storedByteCount + checksums.count * Self.pageByteCount }
+
+    /// The same where chunks with the next numbers follow: short ones are put behind each other, as
+    /// many as a page holds, and the next page is begun with the first that does not fit.
+    var sharedChunkCost: Int {
+        let nodeByteCount = storedByteCount + Self.shortNodeOverhead
+        let perPage = (Self.pageByteCount - Self.pageOverhead) / max(1, nodeByteCount)
+        guard checksums.count == 1, perPage > 1 else { return chunkCost }
+        return (Self.pageByteCount + perPage - 1) / perPage
+    }
+
     private static let pageByteCount = 4_096
+    /// What LMDB has at the start of a page.
+    private static let pageOverhead = 16
+    /// What a short chunk takes in its page beside its bytes: LMDB's pointer and head of a node, the
+    /// key, the checksum, and the byte that makes it even.
+    private static let shortNodeOverhead =
+        2 + 8 + ChunkKey.byteCount + ChunkLayout.checksumByteCount + 1
 }
