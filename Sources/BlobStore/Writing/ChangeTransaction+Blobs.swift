@@ -90,7 +90,8 @@ extension ChangeTransaction {
         }
     }
 
-    /// Moves a blob that nothing keeps any more to the orphans.
+    /// Moves a blob that nothing keeps any more to the orphans. One that nobody can have found, since
+    /// it was stored in this very transaction, goes at once, unless it is long.
     mutating func abandon(_ blob: BlobReference) throws(StoreError) {
         let key = blob.digest.rawWords
         try transaction.remove(key.span.bytes, in: tables.blobs)
@@ -98,7 +99,11 @@ extension ChangeTransaction {
         counters.bytes = try counters.bytes.changed(by: -blob.byteCount, "bytes")
         counters.bytesStored = try counters.bytesStored.changed(
             by: -blob.storedByteCount, "bytes stored")
-        try addOrphan(blob, state: .released)
+        if blob.number >= firstOwnBlobNumber, Self.isFreedWhole(blob.storedByteCount) {
+            _ = try removeChunks(of: blob.number, storedByteCount: blob.storedByteCount)
+        } else {
+            try addOrphan(blob, state: .released)
+        }
     }
 
     /// Makes sure that the blob is found by its digest until `expiry`, which a part that refers to
