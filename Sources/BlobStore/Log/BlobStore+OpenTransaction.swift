@@ -115,7 +115,7 @@ extension BlobStore {
         } catch {
             throw .outcomeUnknown(error.description)
         }
-        let byteCount = transaction.transaction.redo.bytes.count
+        let byteCount = transaction.transaction.redo.bytes.byteCount
         guard !transaction.transaction.redo.isOverfull, log.hasRoom(byteCount) else { return false }
         let head = LogRecord(
             logID: log.id, transaction: transaction.transaction.id, index: log.recordCount,
@@ -125,7 +125,7 @@ extension BlobStore {
             head.write(into: &bytes)
         }
         // Before it is written: where the log has a change that no snapshot has, this says so.
-        noteKeys(in: transaction.transaction.redo.bytes.span.bytes, head)
+        noteKeys(in: transaction.transaction.redo.bytes, head)
         let owners = transaction.touchedOwners[settlement.notedOwnerCount...]
         for owner in owners { unsettled.insert(owner.utf8.span.bytes, .owner) }
         settlement.notedOwnerCount = owners.endIndex
