@@ -36,20 +36,21 @@ extension BlobStore {
         precondition(!isReadOnly, "the store was opened for reading only")
         return try whileWriting(settling: false) { () throws(StoreError) in
             var outcomes: [Outcome] = []
-            outcomes.reserveCapacity(changes.count)
             let side = SideFreeing(
                 byteCountMax: freedByteCountMax, bootMilliseconds: bootMilliseconds)
             var index = 0
             while index < changes.count {
-                if changes[index].isStaged {
+                if changes.span[index].isStaged {
                     try settleOpen()
                     outcomes.append(try applyStaged(changes[index], asOf: now))
                     index += 1
                     continue
                 }
                 let batch = batch(of: changes, from: index)
-                outcomes += try applyTogether(
+                let together = try applyTogether(
                     changes, batch, isSettling: isSettling, asOf: now, side)
+                // Most often they are all, and need not be copied.
+                if outcomes.isEmpty { outcomes = together } else { outcomes += together }
                 index = batch.range.upperBound
             }
             return outcomes
@@ -98,13 +99,15 @@ extension BlobStore {
         var batch = BatchPlan(range: start..<start)
         var digests: Set<Digest> = []
         var index = start
-        while index < changes.count, index - start < countMax, !changes[index].isStaged {
-            let bookkeeping = changes[index].bookkeepingCost
+        // Through the span, which copies no change to look at it.
+        let span = changes.span
+        while index < span.count, index - start < countMax, !span[index].isStaged {
+            let bookkeeping = span[index].bookkeepingCost
             var putCount = bookkeeping.puts
             var byteCount = 0
             var chunkByteCount = 0
             var sharedChunkByteCount = 0
-            changes[index].forEachPayload { payload in
+            span[index].forEachPayload { payload in
                 let chunkCost = payload.chunkCost
                 byteCount += payload.storedByteCount
                 // Short ones are not worth a lookup.
@@ -154,8 +157,9 @@ extension BlobStore {
             ) { (transaction) throws(StoreError) in
                 var outcomes: [Outcome] = []
                 outcomes.reserveCapacity(batch.range.count)
+                let span = changes.span
                 for index in batch.range {
-                    outcomes.append(try transaction.apply(changes[index]))
+                    outcomes.append(try transaction.apply(span[index]))
                 }
                 if let rule {
                     try transaction.freeBeside(rule, byteCountMax: side.byteCountMax, &place)
