@@ -122,6 +122,9 @@ extension ChangeTransaction {
         return number
     }
 
+    /// Up to how many bytes reading them again takes less than putting two checksums together.
+    private static let readAgainByteCountMax = 2_048
+
     /// Writes chunks `from` and on, at most `count`.
     mutating func writeChunks(
         of payload: PreparedPayload, number: UInt64, from: Int = 0, count: Int = .max
@@ -129,14 +132,18 @@ extension ChangeTransaction {
         let table = tables.chunks
         try payload.content.forEachChunk(from: from, count: count) {
             (index, bytes) throws(StoreError) in
-            let checksum = Chunk.checksum(
-                number: number, index: index, bytes: payload.checksums[index],
-                byteCount: bytes.byteCount)
+            let key = Keys.chunk(number, index)
+            let checksum =
+                bytes.byteCount <= Self.readAgainByteCountMax
+                ? Checksum(key: key.bytes, bytes).value
+                : Chunk.checksum(
+                    number: number, index: index, bytes: payload.checksums[index],
+                    byteCount: bytes.byteCount)
             var prefix = InlineArray<12, UInt32>(repeating: 0)
             prefix[0] = checksum.littleEndian
             let prefixByteCount = ChunkLayout.shortFirst.prefixByteCount(before: bytes.byteCount)
             try transaction.set(
-                Keys.chunk(number, index),
+                key,
                 to: prefix.span.bytes.extracting(first: prefixByteCount), bytes, in: table)
         }
     }
