@@ -114,8 +114,8 @@ import Testing
         let store = try folder.openLogging()
         var ids: [String] = []
         var settlings = 0
-        // First by its bytes, then by what small changes may add.
-        for (count, byteCount) in [(40, 200_000), (600, 10)] {
+        // First by what they add, then by their records, which take a page each.
+        for (count, byteCount) in [(60, 200_000), (2_200, 10)] {
             var batches = 0
             let before = settlings
             for number in 0..<count {
