@@ -21,9 +21,7 @@ extension BlobStore {
         if !settlement.isPending, settlement.log != nil {
             growthInAll.tableByteCount = (try? tableByteCount()) ?? .max
         }
-        growthInAll.add(
-            batch.bookkeepingGrowth, chunkByteCount: batch.sharedChunkGrowth,
-            changeCount: batch.range.count)
+        growthInAll.add(batch)
         let isLogged =
             settlement.log != nil && !isSettling
             && batch.byteCount <= StoreLimits.loggedBatchByteCountMax

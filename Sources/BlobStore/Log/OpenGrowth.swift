@@ -7,23 +7,25 @@
 struct OpenGrowth {
     /// Of the pages of new chunks.
     private var chunkByteCount = 0
+    /// Of the pages of the other tables that changes may have copied, as if each were alone.
+    private var touchedByteCount = 0
     /// By which the other tables have become longer, at the most.
     private var addedByteCount = 0
-    /// What a batch that is not done yet may add to them.
+    /// By which a batch that is not done yet may make them longer.
     private var expectedByteCount = 0
-    private var changeCount = 0
     /// Bytes of the pages that changes may copy.
     var tableByteCount = 0
 
+    /// What a commit copies and adds by itself: the way to the end of the chunks, and that to the end
+    /// of the free list, with a new entry.
+    private static let commitByteCount = 48 << 10
+
     /// Adds a batch that is to be done.
-    ///
-    /// - Parameters:
-    ///   - byteCount: of the pages that its changes may copy or add, but those of chunks.
-    ///   - chunkByteCount: of the pages that its chunks take.
-    mutating func add(_ byteCount: Int, chunkByteCount: Int, changeCount: Int) {
-        expectedByteCount += byteCount - changeCount * Change.copiedByteCount
-        self.chunkByteCount += chunkByteCount
-        self.changeCount += changeCount
+    mutating func add(_ batch: BatchPlan) {
+        let added = batch.range.count * Change.addedByteCount
+        touchedByteCount += batch.bookkeepingGrowth - added
+        expectedByteCount += added
+        chunkByteCount += batch.sharedChunkGrowth
     }
 
     /// The batches are done, and the tables have so many bytes of pages now, but the chunks'.
@@ -35,7 +37,7 @@ struct OpenGrowth {
 
     /// Bytes that all of it may add.
     var total: Int {
-        let copied = min(changeCount * Change.copiedByteCount, tableByteCount)
-        return chunkByteCount + addedByteCount + expectedByteCount + copied
+        chunkByteCount + addedByteCount + expectedByteCount
+            + min(touchedByteCount, tableByteCount) + Self.commitByteCount
     }
 }

@@ -95,42 +95,32 @@ extension BlobStore {
     private func batch(
         of changes: [Change], from start: Int, countMax: Int = .max
     ) -> BatchPlan {
-        var puts = 0
-        var batch = BatchPlan(range: start..<start)
+        var batch = BatchPlan(from: start)
         var digests: Set<Digest> = []
         var index = start
         // Through the span, which copies no change to look at it.
         let span = changes.span
         while index < span.count, index - start < countMax, !span[index].isStaged {
+            var next = batch
             let bookkeeping = span[index].bookkeepingCost
-            var putCount = bookkeeping.puts
-            var byteCount = 0
-            var chunkByteCount = 0
-            var sharedChunkByteCount = 0
+            next.putCount += bookkeeping.puts
+            next.bookkeepingGrowth += bookkeeping.bytes
             span[index].forEachPayload { payload in
-                let chunkCost = payload.chunkCost
-                byteCount += payload.storedByteCount
+                next.byteCount += payload.storedByteCount
                 // Short ones are not worth a lookup.
-                if chunkCost <= Change.bookkeepingByteCount
+                if payload.chunkCost <= Change.bookkeepingByteCount
                     || (digests.insert(payload.digest).inserted && !isStored(payload.digest))
                 {
-                    putCount += payload.checksums.count
-                    chunkByteCount += chunkCost
-                    sharedChunkByteCount += payload.sharedChunkCost
+                    next.addChunks(of: payload)
                 }
             }
             if index > start,
-                puts + putCount > StoreLimits.transactionPutCountMax
-                    || batch.growth + bookkeeping.bytes + chunkByteCount
-                        > StoreLimits.transactionByteCountMax
+                next.putCount > StoreLimits.transactionPutCountMax
+                    || next.growth > StoreLimits.transactionByteCountMax
             {
                 break
             }
-            puts += putCount
-            batch.bookkeepingGrowth += bookkeeping.bytes
-            batch.chunkGrowth += chunkByteCount
-            batch.sharedChunkGrowth += sharedChunkByteCount
-            batch.byteCount += byteCount
+            batch = next
             index += 1
         }
         batch.range = start..<index

@@ -5,8 +5,8 @@ internal import BlobJSON
 extension Change {
     /// Pages of records, entries and branches that a change may copy, beside its chunks.
     static let bookkeepingByteCount = 32 << 10
-    /// How many of these bytes are copies of pages that are there.
-    static let copiedByteCount = 24 << 10
+    /// How many of these bytes are not copies of pages that are there.
+    static let addedByteCount = 8 << 10
     private static let bookkeepingPutCount = 8
     /// Of an owner's entries: its leaf and those of the group and of the tombstone, with branches.
     private static let ownerByteCount = 16 << 10
@@ -97,21 +97,5 @@ extension Change {
 extension PreparedPayload {
     /// Bytes of pages that its chunks take, about: each fills its last one in part.
     var chunkCost: Int { storedByteCount + checksums.count * Self.pageByteCount }
-
-    /// The same where chunks with the next numbers follow: short ones are put behind each other, as
-    /// many as a page holds, and the next page is begun with the first that does not fit.
-    var sharedChunkCost: Int {
-        let nodeByteCount = storedByteCount + Self.shortNodeOverhead
-        let perPage = (Self.pageByteCount - Self.pageOverhead) / max(1, nodeByteCount)
-        guard checksums.count == 1, perPage > 1 else { return chunkCost }
-        return (Self.pageByteCount + perPage - 1) / perPage
-    }
-
     private static let pageByteCount = 4_096
-    /// What LMDB has at the start of a page.
-    private static let pageOverhead = 16
-    /// What a short chunk takes in its page beside its bytes: LMDB's pointer and head of a node, the
-    /// key, the checksum, and the byte that makes it even.
-    private static let shortNodeOverhead =
-        2 + 8 + ChunkKey.byteCount + ChunkLayout.checksumByteCount + 1
 }

@@ -268,7 +268,7 @@ import Testing
         "Without room for a log there is none, and batches are committed one by one",
         .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
     func noRoomForLog() throws {
-        let disk = try SmallDisk(byteCount: 6 << 20)
+        let disk = try SmallDisk(byteCount: 12 << 20)
         let path = disk.path + "/data"
         let store = try BlobStore.open(at: path)
         try disk.fill(leaving: 3 << 20)
