@@ -191,7 +191,8 @@ final class ResponseSender {
     ) {
         var left = sent
         var headStart = section.headStart
-        for answer in batch.answers[section.firstAnswer..<section.answerEnd] {
+        for index in section.firstAnswer..<section.answerEnd {
+            let answer = batch.answers[index]
             let headCount = answer.headEnd - headStart
             if left < headCount {
                 connection.output.append(batch.heads[(headStart + left)..<answer.headEnd])
