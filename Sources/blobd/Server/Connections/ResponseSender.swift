@@ -162,7 +162,12 @@ final class ResponseSender {
         let wanted = pieceByteCount
         if wanted >= DaemonLimits.widenedFromByteCount { widen(connection) }
         (pieceCount, pieceByteCount) = (0, 0)
-        return note(connection.socket.send(listed), connection, wanted: wanted) == wanted
+        let transfer =
+            listed.count == 1
+            ? connection.socket.send(
+                UnsafeRawBufferPointer(start: listed[0].bytes, count: listed[0].count))
+            : connection.socket.send(listed)
+        return note(transfer, connection, wanted: wanted) == wanted
     }
 
     /// Gives a connection's socket room for what its client asks for at once, once.

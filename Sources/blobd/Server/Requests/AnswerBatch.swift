@@ -114,6 +114,11 @@ struct AnswerBatch: ~Copyable {
     /// more than a socket takes at once.
     static let gatheredByteCountMax = 256 << 10
 
+    /// Up to how many bytes a body is copied behind its head, so that both, and neighbours like
+    /// them, are one piece for the kernel. It is measured, with 16 connections: 300 bytes are 1.27
+    /// times as fast then when pipelined, 1 KiB 1.13 times (1.07 when not), 2 KiB 0.94 times.
+    static let copiedByteCountMax = 1_024
+
     /// Whether it is time to send.
     var isFull: Bool {
         isOpen || answers.count >= Self.answerCountMax
@@ -201,8 +206,23 @@ struct AnswerBatch: ~Copyable {
         return -(headByteCount + copied) & 63
     }
 
+    /// Puts the bytes that were mapped since the last answer behind the head.
+    private mutating func copyMapped() {
+        let start = answers.isEmpty ? 0 : answers[answers.count - 1].mappedEnd
+        for index in start..<mapped.count {
+            heads.append(contentsOf: mapped[index])
+            mappedByteCount -= mapped[index].count
+        }
+        mapped.truncate(to: start)
+    }
+
     /// Ends an answer: what was appended to ``heads`` and mapped since the last one belongs to it.
     mutating func endAnswer(_ body: BatchedAnswer.Body = .none) {
+        var body = body
+        if case .stored(let range) = body, range.byteCount <= Self.copiedByteCountMax {
+            copyMapped()
+            body = .none
+        }
         var isWhole = true
         var isLinked = false
         switch body {
