@@ -2,7 +2,8 @@
 // BlobProtocol by Scripts/fuzz.
 //
 // The properties: nothing traps; a header in pieces reads as the whole does; what parses composes back
-// to the same bytes; slices lie within the head.
+// to the same bytes; slices lie within the head; the fetch that is recognised by its words is the one
+// that the parsers find.
 
 /// Called by libFuzzer with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -36,12 +37,29 @@ private func checkRequests(_ bytes: RawSpan) {
         frame.compose(into: &composed)
         precondition(composed.span.bytes.equals(rest.extracting(first: 24)))
         let end = 24 + Int(frame.headByteCount)
-        guard rest.byteCount >= end else { return }
+        guard rest.byteCount >= end else {
+            precondition(PlainGet(rest) == nil, "half a frame is recognised")
+            return
+        }
+        if let get = PlainGet(rest) { check(get, frame, rest.extracting(24..<end)) }
         if let operation = frame.operation {
             checkRequestHead(rest.extracting(24..<end), operation, frame.flags)
         }
         guard frame.bodyByteCount <= UInt64(rest.byteCount - end) else { return }
         offset += end + Int(frame.bodyByteCount)
+    }
+}
+
+private func check(_ get: PlainGet, _ frame: RequestFrame, _ head: RawSpan) {
+    precondition(frame.operation == .get && frame.requestID == get.requestID)
+    precondition(frame.bodyByteCount == 0 && get.byteCount == 24 + head.byteCount)
+    precondition(frame.flags == (get.acceptsGzip ? .gzipAccepted : []))
+    do {
+        let request = try Get.Request.parse(head, flags: frame.flags)
+        precondition(request.part.isEmpty && request.range == nil)
+        precondition(request.id.offset + 24 == get.id.offset && request.id.count == get.id.count)
+    } catch {
+        precondition(error.code == .badID, "what is recognised has a fault that is not the id's")
     }
 }
 

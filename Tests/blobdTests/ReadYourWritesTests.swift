@@ -501,4 +501,18 @@ import Testing
         #expect(troubles.withLock { $0 } == [])
         #expect(daemon.stop() == 0)
     }
+
+    @Test("How often the log was committed is counted from the daemon's start")
+    func commits() throws {
+        let folder = try makeTemporaryFolder()
+        defer { removeFolder(folder) }
+        for _ in 0..<3 {
+            let daemon = try DaemonProcess(in: folder)
+            #expect(try daemon.statistic("log_commits") == 0)
+            try daemon.put("x", [1])
+            // Whoever asks for statistics waits for the commit.
+            #expect(try daemon.statistic("log_commits") == 1)
+            #expect(daemon.stop() == 0)
+        }
+    }
 }

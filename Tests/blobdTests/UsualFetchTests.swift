@@ -1,7 +1,8 @@
+import BlobProtocol
 import Testing
 
-/// A usual GET of a payload is answered on a short way, without its head being parsed. Nobody must
-/// be able to tell.
+/// A usual GET of a payload, and the binary protocol's usual get, are answered on a short way, without
+/// their heads being parsed. Nobody must be able to tell.
 @Suite struct UsualFetchTests {
     let daemon: DaemonProcess
     let bodies: [String: [UInt8]]
@@ -87,6 +88,67 @@ import Testing
         }
         #expect(try daemon.statistic("requests") == requests + 11)
         #expect(try daemon.statistic("not_found") == before + 5)
+    }
+
+    @Test("A frame written otherwise gets the same answer")
+    func frames() throws {
+        let client = try daemon.connectBinary()
+        for (id, body) in bodies {
+            for acceptsGzip in [false, true] {
+                // Named, so that the parsers have to look at it.
+                var head: [UInt8] = []
+                try Get.Request.compose(id: id, part: "payload", into: &head)
+                let flags = Get.flags(acceptsGzip: acceptsGzip)
+                let slow = try client.exchange(frame(.get, flags: flags, id: 77, head: head))
+                #expect(slow.status == 200)
+                for _ in 0..<3 {
+                    let answer = try client.exchange(
+                        try getFrame(id, acceptsGzip: acceptsGzip, requestID: 77))
+                    #expect(answer.frame == slow.frame, "\(id)")
+                    #expect(answer.head == slow.head, "\(id)")
+                    #expect(answer.body == slow.body, "\(id)")
+                    if !acceptsGzip || id != "text" { #expect(answer.body == body, "\(id)") }
+                }
+            }
+        }
+    }
+
+    @Test("A frame for what is not there is answered as such, and counted once")
+    func missingFrames() throws {
+        let client = try daemon.connectBinary()
+        #expect(try client.exchange(try getFrame("none")).status == 404)
+        let missing = try daemon.statistic("not_found")
+        let requests = try daemon.statistic("requests")
+        for _ in 0..<5 {
+            #expect(try client.exchange(try getFrame("none")).code == "not_found")
+            #expect(try client.exchange(try getFrame("1")).status == 200)
+            // An id that nothing can have: byte 1 is none of a text.
+            var bad = try getFrame("x")
+            bad[48] = 1
+            #expect(try client.exchange(bad).code == "bad_id")
+        }
+        #expect(try daemon.statistic("requests") == requests + 16)
+        #expect(try daemon.statistic("not_found") == missing + 5)
+        // Before hello it is no fetch.
+        let stranger = try daemon.connect()
+        #expect(try stranger.exchange(try getFrame("1")).code == "malformed")
+    }
+
+    @Test("Frames behind one another and in pieces are the same frames")
+    func piecesOfFrames() throws {
+        let client = try daemon.connectBinary()
+        let ids = ["1", "short", "none", "copied", "long", "empty", "1"]
+        let bytes = try ids.flatMap { try getFrame($0) }
+        for step in [bytes.count, 1, 7, 49, 100] {
+            for start in stride(from: 0, to: bytes.count, by: step) {
+                client.send(Array(bytes[start..<min(start + step, bytes.count)]))
+            }
+            for id in ids {
+                let answer = try client.frameAnswer()
+                #expect(answer.status == (id == "none" ? 404 : 200))
+                if id != "none" { #expect(answer.body == bodies[id]) }
+            }
+        }
     }
 
     @Test("Requests behind one another and in pieces are the same requests")

@@ -16,10 +16,15 @@ public struct Markdown {
         return """
             \(machine.processor), \(machine.cores) cores, \(machine.kernel), \(machine.fileSystem), \
             \(machine.date.prefix(10)), blobd \(machine.commit). Medians of \(method.rounds) \
-            alternating rounds of \(NumberText.fixed(method.seconds, 1)) s; server and load generator \
+            alternating rounds of \(NumberText.fixed(method.seconds, 1)) s\(starts); server and load generator \
             each on a core of its own; Unix sockets. \(versions).
 
             """
+    }
+
+    private var starts: String {
+        guard let starts = report.method.starts, starts > 1 else { return "" }
+        return " in \(starts) starts of all servers"
     }
 
     private var versions: String {

@@ -89,19 +89,34 @@ extension Get {
             answering request: RequestFrame, status: UInt16, bodyByteCount: UInt64,
             digest: RawSpan, mediaType: RawSpan, into out: inout [UInt8]
         ) {
-            var fixed = InlineArray<104, UInt8>(repeating: 0)
-            var span = fixed.mutableSpan
-            var bytes = span.mutableBytes
-            ResponseFrame(
+            precondition(mediaType.byteCount <= WireLimits.mediaTypeByteCountMax)
+            let header = ResponseFrame(
                 answering: request, status: status,
-                headByteCount: UInt32(Self.fixedByteCount + mediaType.byteCount),
-                bodyByteCount: bodyByteCount
-            ).store(into: &bytes)
-            store(
-                into: &bytes, at: Wire.frameHeaderByteCount, digest: digest,
-                mediaTypeByteCount: mediaType.byteCount)
-            out.append(contentsOf: fixed.span.bytes)
-            out.append(contentsOf: mediaType)
+                headByteCount: UInt32(
+                    truncatingIfNeeded: Self.fixedByteCount + mediaType.byteCount),
+                bodyByteCount: bodyByteCount)
+            let fixedByteCount = Wire.frameHeaderByteCount + Self.fixedByteCount
+            let byteCount = fixedByteCount + mediaType.byteCount
+            out.append(addingCapacity: byteCount) { room in
+                room.withUnsafeMutableBufferPointer { buffer, count in
+                    // There is room for as many bytes as were asked for, and all of them are written.
+                    let fixed = UnsafeMutableRawBufferPointer(
+                        start: buffer.baseAddress, count: fixedByteCount)
+                    fixed.storeBytes(of: 0, toByteOffset: 12, as: UInt32.self)
+                    fixed.storeBytes(of: 0, toByteOffset: fixedByteCount - 8, as: UInt64.self)
+                    var bytes = MutableRawSpan(_unsafeBytes: fixed)
+                    header.store(into: &bytes)
+                    store(
+                        into: &bytes, at: Wire.frameHeaderByteCount, digest: digest,
+                        mediaTypeByteCount: mediaType.byteCount)
+                    mediaType.withUnsafeBytes { text in
+                        UnsafeMutableRawBufferPointer(
+                            start: buffer.baseAddress! + fixedByteCount, count: text.count
+                        ).copyMemory(from: text)
+                    }
+                    count = byteCount
+                }
+            }
         }
 
         /// Writes the head up to the media type, over zeros.

@@ -1,4 +1,5 @@
 internal import CZlib
+internal import Glibc
 
 /// Turns a gzip-coded blob back into its bytes as given, piece by piece and in bounded memory
 /// (about 48 KiB; zlib's `inflate`).
@@ -70,7 +71,13 @@ public final class Inflater {
             return 0
         }
         let start = buffer.count
-        buffer.append(contentsOf: repeatElement(0, count: wanted))
+        buffer.append(addingCapacity: wanted) { room in
+            room.withUnsafeMutableBufferPointer { bytes, count in
+                // There is room for as many bytes as were asked for.
+                memset(bytes.baseAddress!, 0, wanted)
+                count = wanted
+            }
+        }
         var filled = 0
         while filled < wanted {
             let produced: Int

@@ -23,19 +23,16 @@ public struct Lease: ~Copyable, Sendable {
 
 /// How many leases each blob has.
 final class LeaseTable: Sendable {
-    private let counts = Mutex<[UInt64: Int]>([:])
+    private let counts = Mutex(LeaseCounts())
     private let neverEnds = Atomic<Bool>(false)
 
     func take(_ number: UInt64) {
-        counts.withLock { $0[number, default: 0] += 1 }
+        counts.withLock { $0.add(number) }
     }
 
     func release(_ number: UInt64) {
         guard !neverEnds.load(ordering: .acquiring) else { return }
-        counts.withLock { counts in
-            guard let count = counts[number] else { return }
-            counts[number] = count > 1 ? count - 1 : nil
-        }
+        counts.withLock { $0.remove(number) }
     }
 
     /// From now on no lease ends.
@@ -48,13 +45,13 @@ final class LeaseTable: Sendable {
         #if BLOBD_WITHOUT_LEASES
         false
         #else
-        counts.withLock { $0[number] != nil }
+        counts.withLock { $0.contains(number) }
         #endif
     }
 
     /// How many leases are held.
     var count: Int {
-        counts.withLock { $0.values.reduce(0, +) }
+        counts.withLock { $0.total }
     }
 }
 

@@ -160,7 +160,7 @@ private struct RunningDaemon {
             store: store, limits: options.limits, counters: counters, bodyMemory: bodyMemory,
             writer: writer, publishers: publishers,
             statistics: StatisticsDocument(
-                store: store, counters: counters, bodyMemory: bodyMemory, startedAt: .now),
+                store: store, counters: counters, bodyMemory: bodyMemory),
             pages: pages, log: log)
         try writer.start()
         try publishers.start(writer)

@@ -7,7 +7,18 @@ struct StatisticsDocument: Sendable {
     let store: BlobStore
     let counters: DaemonCounters
     let bodyMemory: BodyMemory
-    let startedAt: Timestamp
+    private let startedAt: Timestamp
+    /// How often the store had been settled by then: it goes on counting from one run to the next.
+    private let settleCountBefore: UInt64
+
+    /// The statistics of a daemon that starts now, with its store open.
+    init(store: BlobStore, counters: DaemonCounters, bodyMemory: BodyMemory) {
+        self.store = store
+        self.counters = counters
+        self.bodyMemory = bodyMemory
+        startedAt = .now
+        settleCountBefore = store.unsettled.settleCount
+    }
 
     /// The document. Costs a snapshot and a look at every table's root.
     func compose() throws(StoreError) -> [UInt8] {
@@ -49,7 +60,7 @@ struct StatisticsDocument: Sendable {
         document.add("watchers", store.feedWatch.count)
         document.add("feed_wakes", store.feedWatch.wakeCount)
         document.add("syncs", counters.batches.total)
-        document.add("log_commits", Int(clamping: store.unsettled.settleCount))
+        document.add("log_commits", Int(clamping: store.unsettled.settleCount &- settleCountBefore))
         document.add("bytes_sent", counters.sum { $0.bytesSent.total })
         document.add("bytes_received", counters.sum { $0.bytesReceived.total })
         document.add("body_memory_bytes", bodyMemory.byteCountReserved)

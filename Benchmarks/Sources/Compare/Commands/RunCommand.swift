@@ -11,7 +11,7 @@ struct RunCommand: ParsableCommand {
             Writes report.json with every round, report.html and report.md. Nothing else should run \
             on the machine meanwhile.
 
-              Benchmarks/compare                       everything, about a quarter of an hour
+              Benchmarks/compare                       everything, about twenty minutes
               Benchmarks/compare --quick               a look at everything, in about two minutes
               Benchmarks/compare --parts publishes     one part
             """)
@@ -21,11 +21,22 @@ struct RunCommand: ParsableCommand {
         case fetches, publishes, reads, workers
     }
 
-    @Option(help: "Turns of each server in each cell, 1…1000.")
+    @Option(help: "Turns of each server in each cell, 1…1000; 36 without it.")
     var rounds: Int?
 
-    @Option(help: "Seconds of a turn that count, 0.01…60.")
+    @Option(
+        help: """
+            Seconds of a turn that count, 0.01…60; 0.1 without it. Publishes and workers have a \
+            sixth of the turns, but not less than five, and as much time in all.
+            """)
     var seconds: Double?
+
+    @Option(
+        help: """
+            How often the servers are started and filled anew, 1…20; 3 without it. The rounds are \
+            shared out among the starts.
+            """)
+    var starts: Int?
 
     @Option(help: "Seconds of a turn before they count, 0…60.")
     var warmUp: Double?
@@ -92,7 +103,7 @@ struct RunCommand: ParsableCommand {
             machine: try Machine.facts(folder: folder, repository: repository), servers: [],
             method: Method(
                 rounds: plan.rounds, seconds: plan.seconds, warmUpSeconds: plan.warmUpSeconds,
-                serverCores: place.cores, generatorCore: plan.generatorCore,
+                starts: plan.starts, serverCores: place.cores, generatorCore: plan.generatorCore,
                 payloadCounts: try plan.sizes.reduce(into: [:]) {
                     $0[$1] = try Plan.payloads($1).count
                 }))
@@ -105,40 +116,51 @@ struct RunCommand: ParsableCommand {
         print(Markdown(report).text)
     }
 
-    private func measure(_ rounds: Rounds, _ cores: [Int], _ report: inout Report) throws {
-        let plan = rounds.plan
+    private func measure(_ all: Rounds, _ cores: [Int], _ report: inout Report) throws {
+        let (plan, place) = (all.plan, all.place)
+        // The place is that of the last start, whose store is read in process.
+        var rounds = all
         if !Set(parts).isDisjoint(with: [.fetches, .reads, .workers]) {
-            rounds.progress.part(
-                "storing \(plan.sizes.map(NumberText.bytes).joined(separator: ", "))")
-            let asked = parts.contains(.fetches) ? plan.servers : [.baselineWritev]
-            let fleet = try Fleet(
-                asked, in: rounds.place, payloads: try plan.sizes.map(Plan.payloads)
-            ) { rounds.progress.turn("storing in \($0)") }
-            defer { fleet.stop() }
-            if parts.contains(.fetches) {
-                report.servers = fleet.contenders.map(\.facts).filter {
-                    plan.servers.contains($0.server)
-                }
-                report.fetches = try rounds.fetches(fleet)
+            for start in 0..<(parts.contains(.fetches) ? plan.starts : 1) {
+                if start > 0 { rounds.place.remove() }
+                rounds.place = try place.within("\(start)")
+                try serve(rounds, start: start, &report)
             }
-            fleet.stop()
             if parts.contains(.reads), plan.sizes.contains(Plan.readByteCount) {
                 report.readByteCount = Plan.readByteCount
                 report.reads = try rounds.reads(store: Fleet.store)
                 report.instructionsPerRead = try rounds.instructions(store: Fleet.store)
             }
         }
-        if parts.contains(.publishes) { report.publishes = try rounds.publishes() }
+        if parts.contains(.publishes) { report.publishes = try all.publishes() }
         // The last, since it lets the load generator leave its core.
         if parts.contains(.workers) {
             report.workers = try rounds.workers(store: Fleet.store, cores: cores)
         }
     }
 
+    /// Starts the servers, fills them, asks them, and ends them. The daemon's store is left.
+    private func serve(_ rounds: Rounds, start: Int, _ report: inout Report) throws {
+        let plan = rounds.plan
+        rounds.progress.part(
+            "storing \(plan.sizes.map(NumberText.bytes).joined(separator: ", "))")
+        let fleet = try Fleet(
+            parts.contains(.fetches) ? plan.servers : [.baselineWritev], in: rounds.place,
+            payloads: try plan.sizes.map(Plan.payloads)
+        ) { rounds.progress.turn("storing in \($0)") }
+        defer { fleet.stop() }
+        guard parts.contains(.fetches) else { return }
+        report.servers = fleet.contenders.map(\.facts).filter {
+            plan.servers.contains($0.server)
+        }
+        report.fetches += try rounds.fetches(fleet, rounds: plan.rounds(ofStart: start))
+    }
+
     private func makePlan(_ cores: [Int]) throws -> Plan {
         let plan = Plan(
-            rounds: rounds ?? (quick ? 3 : 5), seconds: seconds ?? (quick ? 0.2 : 1),
-            warmUpSeconds: warmUp ?? (quick ? 0.1 : 0.2), sizes: sizes.sorted(),
+            rounds: rounds ?? (quick ? 3 : 36), seconds: seconds ?? 0.1,
+            warmUpSeconds: warmUp ?? 0.05, starts: starts ?? (quick ? 1 : 3),
+            sizes: sizes.sorted(),
             loads: loads.map(\.load), servers: Server.allCases.filter { servers.contains($0) },
             generatorCore: generatorCore ?? cores[cores.count - 1])
         func check<Value: Comparable>(
@@ -151,6 +173,7 @@ struct RunCommand: ParsableCommand {
         }
         try check("--rounds", plan.rounds, 1...1_000)
         try check("--seconds", plan.seconds, 0.01...60)
+        try check("--starts", plan.starts, 1...20)
         try check("--warm-up", plan.warmUpSeconds, 0...60)
         for size in plan.sizes { try check("--sizes", size, LoadLimits.payloadByteCount) }
         return plan
@@ -158,19 +181,22 @@ struct RunCommand: ParsableCommand {
 
     /// What the turns take together.
     private func secondsExpected(_ plan: Plan) -> Double {
-        let turn = plan.seconds + plan.warmUpSeconds + Rounds.secondsAround
+        let around = plan.warmUpSeconds + Rounds.secondsAround
         var turns = 0
+        var longTurns = 0
         var others = 0.0
         if parts.contains(.fetches) {
             turns += plan.sizes.count * plan.loads.count * plan.servers.count
-            others += Double(plan.sizes.count * plan.servers.count) * Plan.checkSeconds
+            others +=
+                Double(plan.sizes.count * plan.servers.count * plan.starts) * Plan.checkSeconds
         }
         if parts.contains(.publishes) {
-            turns += Plan.publishSizes.count * Plan.publishers.count * 3
+            longTurns += Plan.publishSizes.count * Plan.publishers.count * 3
         }
         if parts.contains(.reads) { turns += Reader.allCases.count }
-        if parts.contains(.workers) { turns += Plan.workerCells.count * 2 }
-        return Double(turns * plan.rounds) * turn + others
+        if parts.contains(.workers) { longTurns += Plan.workerCells.count * 2 }
+        return Double(turns * plan.rounds) * (plan.seconds + around)
+            + Double(longTurns * plan.longRounds) * (plan.longSeconds + around) + others
     }
 
     private static func serverCores(_ cores: [Int]) -> [Int] {

@@ -3,13 +3,27 @@ import LoadGenerator
 
 /// What is measured, and for how long.
 struct Plan {
+    /// Turns of each server in each cell of the fetches, and how long each counts.
     var rounds: Int
     var seconds: Double
     var warmUpSeconds: Double
+    /// How often all servers are started and filled anew in the course of the fetches: where their
+    /// data happens to lie in memory is worth as much as what they do with it.
+    var starts: Int
     var sizes: [Int]
     var loads: [Load]
     var servers: [Server]
     var generatorCore: Int
+
+    /// Of publishes, which are followed by work for the disk, and of runs that each start a daemon,
+    /// there are fewer turns, and longer ones.
+    var longRounds: Int { min(rounds, max(5, rounds / 6)) }
+    var longSeconds: Double { seconds * Double(rounds) / Double(longRounds) }
+
+    /// The rounds of one start.
+    func rounds(ofStart start: Int) -> Range<Int> {
+        rounds * start / starts..<rounds * (start + 1) / starts
+    }
 
     /// Publishes: sizes and publishers.
     static let publishSizes = [1 << 10, 16 << 10, 128 << 10]
@@ -43,12 +57,12 @@ struct Plan {
     /// One turn of a contender.
     func turn(
         _ contender: Contender, _ cell: Cell, _ payloads: LoadPayloads, round: Int,
-        readPercent: Int = 100, core: Int?
+        seconds: Double? = nil, readPercent: Int = 100, core: Int?
     ) throws -> Turn {
         var options = LoadOptions(socketPath: contender.socketPath)
         options.connections = cell.load.connections
         options.depth = cell.load.inFlight
-        options.seconds = seconds
+        options.seconds = seconds ?? self.seconds
         options.warmUpSeconds = warmUpSeconds
         options.readPercent = readPercent
         options.check = .sample

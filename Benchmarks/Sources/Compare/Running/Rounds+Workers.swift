@@ -13,15 +13,16 @@ extension Rounds {
         for cell in Plan.workerCells where plan.sizes.contains(cell.byteCount) {
             let payloads = try Plan.payloads(cell.byteCount)
             progress.part("workers, \(cell.label)")
-            for round in 0..<plan.rounds {
+            for round in 0..<plan.longRounds {
                 for workers in Plan.rotated([1, 2], round: round) {
                     progress.turn("\(workers) workers, \(cell.label), round \(round + 1)")
                     let blobd = try Blobd.start(
                         in: place, store: store, workers: workers, cores: cores)
                     defer { blobd.process?.stop() }
-                    let turn = try plan.turn(blobd, cell, payloads, round: round, core: nil)
+                    let turn = try plan.turn(
+                        blobd, cell, payloads, round: round, seconds: plan.longSeconds, core: nil)
                     turns.append(WorkersTurn(workers: workers, turn: turn))
-                    progress.advance(turnSeconds)
+                    progress.advance(longTurnSeconds)
                 }
             }
         }

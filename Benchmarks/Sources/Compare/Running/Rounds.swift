@@ -15,7 +15,9 @@ struct Rounds {
     private static let settleMicroseconds: UInt32 = 200_000
 
     /// Every server in every cell.
-    func fetches(_ fleet: Fleet) throws -> [Turn] {
+    ///
+    /// - Parameter rounds: their numbers.
+    func fetches(_ fleet: Fleet, rounds: Range<Int>) throws -> [Turn] {
         var turns: [Turn] = []
         let contenders = fleet.contenders.filter { plan.servers.contains($0.server) }
         for size in plan.sizes {
@@ -28,7 +30,7 @@ struct Rounds {
             for load in plan.loads {
                 let cell = Cell(byteCount: size, load: load)
                 if !contenders.isEmpty { progress.part("fetches, \(cell.label)") }
-                for round in 0..<plan.rounds {
+                for round in rounds {
                     for contender in Plan.rotated(contenders, round: round) {
                         progress.turn(
                             "\(cell.label), round \(round + 1), \(contender.server.label)")
@@ -69,15 +71,15 @@ struct Rounds {
             _ = Shell.output("rm -rf '\(place.path("publishes"))' '\(place.path("redis-durable"))'")
         }
         let contenders = [blobd, Blobd.http(blobd), redis]
-        for round in 0..<plan.rounds {
+        for round in 0..<plan.longRounds {
             for contender in Plan.rotated(contenders, round: round) {
                 progress.turn("publishes, \(cell.label), round \(round + 1)")
                 turns.append(
                     try plan.turn(
-                        contender, cell, payloads, round: round, readPercent: 0,
-                        core: plan.generatorCore))
+                        contender, cell, payloads, round: round, seconds: plan.longSeconds,
+                        readPercent: 0, core: plan.generatorCore))
                 usleep(Self.settleMicroseconds)
-                progress.advance(turnSeconds + Double(Self.settleMicroseconds) / 1e6)
+                progress.advance(longTurnSeconds + Double(Self.settleMicroseconds) / 1e6)
             }
         }
         return turns
@@ -85,4 +87,6 @@ struct Rounds {
 
     /// What one turn takes.
     var turnSeconds: Double { plan.seconds + plan.warmUpSeconds + Self.secondsAround }
+    /// What one of the longer turns takes.
+    var longTurnSeconds: Double { turnSeconds + plan.longSeconds - plan.seconds }
 }

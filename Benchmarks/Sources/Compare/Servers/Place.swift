@@ -12,6 +12,17 @@ struct Place {
     /// A path in the folder.
     func path(_ name: String) -> String { "\(folder)/\(name)" }
 
+    /// A new place inside this one, for servers that begin with nothing.
+    func within(_ name: String) throws -> Place {
+        var place = self
+        place.folder = path(name)
+        try Files.makeFolder(place.folder)
+        return place
+    }
+
+    /// Removes a place that was made ``within(_:)`` another.
+    func remove() { _ = Shell.output("rm -rf '\(folder)'") }
+
     /// Starts a command here.
     func start(_ name: String, _ arguments: [String]) throws -> ServerProcess {
         try ServerProcess(arguments, cores: cores, log: path("\(name).log"))

@@ -103,6 +103,8 @@ public struct Method: Codable, Sendable {
     public var seconds: Double
     /// Seconds before they count.
     public var warmUpSeconds: Double
+    /// How often the servers were started and filled anew; nil in reports that do not say it.
+    public var starts: Int?
     /// The servers' cores.
     public var serverCores: [Int]
     /// The load generator's core.
@@ -112,12 +114,13 @@ public struct Method: Codable, Sendable {
 
     /// The method.
     public init(
-        rounds: Int, seconds: Double, warmUpSeconds: Double, serverCores: [Int],
-        generatorCore: Int, payloadCounts: [Int: Int]
+        rounds: Int, seconds: Double, warmUpSeconds: Double, starts: Int? = nil,
+        serverCores: [Int], generatorCore: Int, payloadCounts: [Int: Int]
     ) {
         self.rounds = rounds
         self.seconds = seconds
         self.warmUpSeconds = warmUpSeconds
+        self.starts = starts
         self.serverCores = serverCores
         self.generatorCore = generatorCore
         self.payloadCounts = payloadCounts

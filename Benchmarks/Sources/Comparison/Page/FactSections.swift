@@ -30,6 +30,12 @@ struct ServerSection {
 struct MethodSection {
     var report: Report
 
+    private var starts: String {
+        guard let starts = report.method.starts, starts > 1 else { return "" }
+        return
+            "; after each \(report.method.rounds / starts) all servers are started and filled anew"
+    }
+
     var html: String {
         let (machine, method) = (report.machine, report.method)
         let cores = method.serverCores.map(String.init).joined(separator: ", ")
@@ -60,8 +66,8 @@ struct MethodSection {
                 """
                 \(method.rounds); in each round every server has one turn of \
                 \(NumberText.fixed(method.seconds, 1)) s after \
-                \(NumberText.fixed(method.warmUpSeconds, 1)) s of warm-up, in an order that changes \
-                from round to round
+                \(NumberText.fixed(method.warmUpSeconds, 2)) s of warm-up, in an order that changes \
+                from round to round\(starts)
                 """
             ),
             ("Payloads", "random bytes, drawn at random: \(counts.joined(separator: ", "))"),

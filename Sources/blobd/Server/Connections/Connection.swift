@@ -38,7 +38,7 @@ final class Connection {
     @exclusivity(unchecked) var output = OutputQueue()
     /// Holds the pages that were linked into the socket until the peer has read them, as
     /// ``sentByteCount`` counts.
-    var inFlight: LeaseQueue
+    @exclusivity(unchecked) var inFlight: LeaseQueue
     /// Whether its socket was made to hold more (`DaemonLimits.widenedSendBufferByteCount`).
     var isWidened = false
     /// The socket took no more when it was last written to.

@@ -162,7 +162,12 @@ final class ResponseSender {
         let wanted = pieceByteCount
         if wanted >= DaemonLimits.widenedFromByteCount { widen(connection) }
         (pieceCount, pieceByteCount) = (0, 0)
-        return note(connection.socket.send(listed), connection, wanted: wanted) == wanted
+        let transfer =
+            listed.count == 1
+            ? connection.socket.send(
+                UnsafeRawBufferPointer(start: listed[0].bytes, count: listed[0].count))
+            : connection.socket.send(listed)
+        return note(transfer, connection, wanted: wanted) == wanted
     }
 
     /// Gives a connection's socket room for what its client asks for at once, once.
@@ -191,7 +196,8 @@ final class ResponseSender {
     ) {
         var left = sent
         var headStart = section.headStart
-        for answer in batch.answers[section.firstAnswer..<section.answerEnd] {
+        for index in section.firstAnswer..<section.answerEnd {
+            let answer = batch.answers[index]
             let headCount = answer.headEnd - headStart
             if left < headCount {
                 connection.output.append(batch.heads[(headStart + left)..<answer.headEnd])

@@ -5,9 +5,8 @@ import BlobStore
 extension Worker {
     func checkDeadlines(_ batch: inout AnswerBatch) {
         nextTick = now.after(milliseconds: DaemonLimits.tickMilliseconds)
-        guard connectionCount > 0 else { return }
-        for connection in connections {
-            guard let connection else { continue }
+        guard connections.count > 0 else { return }
+        for connection in connections.all {
             if !connection.inFlight.isEmpty {
                 connection.releaseRead()
                 connection.inFlight.shrink()
@@ -49,8 +48,7 @@ extension Worker {
         isStopping = true
         handler.isStopping = true
         stopsAt = now.after(milliseconds: milliseconds)
-        for connection in connections {
-            guard let connection else { continue }
+        for connection in connections.all {
             if case .draining = connection.phase {
                 forget(connection)
                 continue
@@ -68,11 +66,9 @@ extension Worker {
     }
 
     func shouldEnd() -> Bool {
-        if connectionCount == 0 { return true }
+        if connections.count == 0 { return true }
         guard let stopsAt, now >= stopsAt else { return false }
-        for connection in connections {
-            if let connection { forget(connection) }
-        }
+        for connection in connections.all { forget(connection) }
         return true
     }
 }

@@ -6,73 +6,113 @@ import BlobStore
 // backend's process does, is woken once and finds several answers, where answers sent one by one
 // would each wake it anew, which takes the kernel as long as a fetch.
 
-/// A connection whose answers are in the batch.
+/// A connection whose answers are in the batch: a plain value.
 struct GatheredConnection {
-    let connection: Connection
+    // Unretained: the worker's table keeps it until the turn ends.
+    let connection: Unmanaged<Connection>
     let answers: AnswerBatch.Section
-    /// What became of its input.
-    let step: RequestHandler.Step
+    let rest: Rest
+
+    /// What there is to do when the answers are sent.
+    enum Rest {
+        /// Nothing: the requests that came are answered.
+        case nothing
+        /// To look for more of them: the batch is full.
+        case look
+        /// The step of this index.
+        case step(Int)
+    }
 }
 
 extension Worker {
-    /// Serves the events from `next` on, of `count`: as many connections as are answered together,
-    /// or one thing that is not.
-    func serveRound(
-        _ next: inout Int, _ count: Int, _ input: inout InputBuffer, _ batch: inout AnswerBatch
-    ) {
+    /// Serves `count` events: rounds of as many connections as are answered together, in as few
+    /// snapshots as it takes, and by themselves what does not go so.
+    func serveEvents(_ count: Int, _ input: inout InputBuffer, _ batch: inout AnswerBatch) {
+        var next = 0
+        while next < count {
+            var alone = Due.nothing
+            do throws(StoreError) {
+                let snapshot = try environment.store.makeSnapshot()
+                repeat {
+                    alone = serveRound(&next, count, in: snapshot, &input, &batch)
+                    guard case .nothing = alone else { break }
+                } while next < count && gathered.isEmpty
+            } catch {
+                // No snapshot, so nothing was read: its own turn meets the same, and says so.
+                alone = takeEvent(&next)
+            }
+            finishGathered(&input, &batch)
+            switch alone {
+            case .messages:
+                for message in inbox.takeAll() { take(message, &input, &batch) }
+            case .connection(let unretained):
+                unretained._withUnsafeGuaranteedRef { connection in
+                    takeTurn(connection, &input, &batch)
+                    settle(connection)
+                }
+            case .nothing: break
+            }
+        }
+    }
+
+    /// Gathers answers to the events from `next` on, and sends them.
+    ///
+    /// - Returns: the event behind them, when that is for nothing that can be gathered. Connections
+    ///   that ask for more than answers are left in ``gathered``.
+    private func serveRound(
+        _ next: inout Int, _ count: Int, in snapshot: borrowing Snapshot,
+        _ input: inout InputBuffer, _ batch: inout AnswerBatch
+    ) -> Due {
         batch.reset()
         var alone = Due.nothing
-        do throws(StoreError) {
-            let snapshot = try environment.store.makeSnapshot()
-            while next < count, gathered.count < DaemonLimits.gatheredConnectionCountMax,
-                !batch.isFull
-            {
-                let due = takeEvent(&next)
-                if case .nothing = due { continue }
-                guard case .connection(let connection) = due,
-                    gather(connection, in: snapshot, &input, &batch)
-                else {
-                    alone = due
-                    break
-                }
-                // Linking takes longer than waking, and the pages of one answer fill a socket.
-                if batch.section.isLinked { break }
+        var hasRest = false
+        while next < count, gathered.count < DaemonLimits.gatheredConnectionCountMax,
+            !batch.isFull
+        {
+            let due = takeEvent(&next)
+            if case .nothing = due { continue }
+            guard case .connection(let connection) = due,
+                connection._withUnsafeGuaranteedRef({ gather($0, in: snapshot, &input, &batch) })
+            else {
+                alone = due
+                break
             }
-            for one in gathered {
-                var budget = DaemonLimits.turnByteCountMax
-                send(one.answers, of: batch, to: one.connection, in: snapshot, &budget)
+            // Linking takes longer than waking, and the pages of one answer fill a socket.
+            if batch.section.isLinked { break }
+        }
+        for index in 0..<gathered.count {
+            let one = gathered[index]
+            if case .nothing = one.rest {} else { hasRest = true }
+            var budget = DaemonLimits.turnByteCountMax
+            one.connection._withUnsafeGuaranteedRef {
+                send(one.answers, of: batch, to: $0, in: snapshot, &budget)
             }
-        } catch {
-            // No snapshot, so nothing was read: its own turn meets the same, and says so.
-            alone = takeEvent(&next)
         }
-        finishGathered(&input, &batch)
-        switch alone {
-        case .messages:
-            for message in inbox.takeAll() { take(message, &input, &batch) }
-        case .connection(let connection):
-            takeTurn(connection, &input, &batch)
-            settle(connection)
-        case .nothing: break
+        if hasRest { return alone }
+        for index in 0..<gathered.count {
+            gathered[index].connection._withUnsafeGuaranteedRef { settle($0) }
         }
+        gathered.removeAll()
+        return alone
     }
 
     /// What an event is for.
     private enum Due {
         case messages
-        case connection(Connection)
+        case connection(Unmanaged<Connection>)
         case nothing
     }
 
     /// Takes note of the event `next`.
+    @inline(__always)
     private func takeEvent(_ next: inout Int) -> Due {
         let event = poller.event(next)
         next += 1
         let token = ConnectionToken(rawValue: event.token)
         if token == .worker { return .messages }
-        guard let connection = connection(token), note(event, of: connection) else {
-            return .nothing
-        }
+        guard let connection = connections.unretained(token),
+            connection._withUnsafeGuaranteedRef({ note(event, of: $0) })
+        else { return .nothing }
         return .connection(connection)
     }
 
@@ -114,19 +154,40 @@ extension Worker {
             input.consume(input.byteCount)
         }
         gathered.append(
-            GatheredConnection(connection: connection, answers: batch.section, step: step))
+            GatheredConnection(
+                connection: .passUnretained(connection), answers: batch.section,
+                rest: rest(of: step)))
         return true
+    }
+
+    @inline(__always)
+    private func rest(of step: RequestHandler.Step) -> GatheredConnection.Rest {
+        switch step {
+        case .needsInput: return .nothing
+        case .answered: return .look
+        default:
+            gatheredSteps.append(step)
+            return .step(gatheredSteps.count - 1)
+        }
     }
 
     /// Does what the requests ask for besides their answers.
     private func finishGathered(_ input: inout InputBuffer, _ batch: inout AnswerBatch) {
-        for index in gathered.indices {
-            let connection = gathered[index].connection
-            if !connection.isBroken, follow(gathered[index].step, connection, &batch) {
+        guard !gathered.isEmpty else { return }
+        for index in 0..<gathered.count {
+            let connection = gathered[index].connection.takeUnretainedValue()
+            let step =
+                switch gathered[index].rest {
+                case .nothing: RequestHandler.Step.needsInput
+                case .look: RequestHandler.Step.answered
+                case .step(let number): gatheredSteps[number]
+                }
+            if !connection.isBroken, follow(step, connection, &batch) {
                 takeTurn(connection, &input, &batch)
             }
             settle(connection)
         }
-        gathered.removeAll(keepingCapacity: true)
+        gathered.removeAll()
+        gatheredSteps.removeAll(keepingCapacity: true)
     }
 }

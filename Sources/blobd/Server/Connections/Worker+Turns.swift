@@ -135,6 +135,15 @@ extension Worker {
         _ batch: inout AnswerBatch, from input: inout InputBuffer, of connection: Connection,
         in snapshot: borrowing Snapshot
     ) -> RequestHandler.Step {
+        while true {
+            let used = handler.answerPlainGet(
+                input.bytes, of: connection, in: snapshot, into: &batch)
+            guard used > 0 else { break }
+            input.consume(used)
+            handler.hasWaited = false
+            if batch.isFull { return .answered }
+            if input.isEmpty { return .needsInput }
+        }
         var step = RequestHandler.Step.needsInput
         repeat {
             var consumed = 0

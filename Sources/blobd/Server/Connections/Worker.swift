@@ -39,16 +39,16 @@ final class Worker {
     /// The time of this turn, for deadlines.
     private(set) var now = Instant.now
 
-    @exclusivity(unchecked) var connections: [Connection?] = []
-    @exclusivity(unchecked) private var generations: [UInt32] = []
-    private var freeSlots: [Int] = []
-    var connectionCount = 0
+    @exclusivity(unchecked) var connections = ConnectionTable()
     /// Connections that have more to do than one turn allows.
     private var line: [ConnectionToken] = []
     var nextTick = Instant.now
     var isStopping = false
     /// The connections whose answers are in the batch, until they are sent.
-    @exclusivity(unchecked) var gathered: [GatheredConnection] = []
+    @exclusivity(unchecked) var gathered = PlainList<GatheredConnection>(
+        capacity: DaemonLimits.gatheredConnectionCountMax)
+    /// What the last request of one of them asks for besides an answer.
+    @exclusivity(unchecked) var gatheredSteps: [RequestHandler.Step] = []
     private var spin: IdleSpin
     /// Whether the last turns answered requests by themselves, and none waits for another thread.
     private var hasAnswered = false
@@ -79,10 +79,10 @@ final class Worker {
             now = .now
             handler.beginTurn()
             hasAnswered = count > 0
-            var next = 0
-            while next < count { serveRound(&next, count, &input, &batch) }
+            serveEvents(count, &input, &batch)
             continueLine(&input, &batch)
             if now >= nextTick { checkDeadlines(&batch) }
+            connections.endTurn()
             if isStopping, shouldEnd() { return }
         }
     }
@@ -109,7 +109,7 @@ final class Worker {
     /// How long to wait for events at the most.
     private var pause: Int {
         if !line.isEmpty { return 0 }
-        guard connectionCount > 0 || isStopping else { return -1 }
+        guard connections.count > 0 || isStopping else { return -1 }
         return max(0, nextTick.milliseconds(since: now)) + 1
     }
 
@@ -119,7 +119,7 @@ final class Worker {
         let waiting = line
         line.removeAll(keepingCapacity: true)
         for token in waiting {
-            guard let connection = connection(token) else { continue }
+            guard let connection = connections.connection(token) else { continue }
             connection.isInLine = false
             takeTurn(connection, &input, &batch)
             settle(connection)
@@ -183,15 +183,15 @@ final class Worker {
         case .stop: stop(within: environment.limits.drainMilliseconds, &input, &batch)
         case .stopAtOnce: stop(within: 0, &input, &batch)
         case .changed(let result):
-            guard let connection = connection(message.token) else { return }
+            guard let connection = connections.connection(message.token) else { return }
             finishChange(connection, result, &input, &batch)
             settle(connection)
         case .feedChanged:
-            guard let connection = connection(message.token) else { return }
+            guard let connection = connections.connection(message.token) else { return }
             continueFeed(connection, &batch)
             settle(connection)
         case .memoryGranted(let reservation):
-            guard let connection = connection(message.token) else { return }
+            guard let connection = connections.connection(message.token) else { return }
             beginBody(connection, reservation, &input, &batch)
             settle(connection)
         }
@@ -200,9 +200,7 @@ final class Worker {
     private func accept(_ number: Int32) {
         guard let descriptor = try? OwnedDescriptor(taking: number, from: "accept4"), !isStopping
         else { return counters.countConnection(-1) }
-        let slot = freeSlots.popLast() ?? addSlot()
-        generations[slot] &+= 1
-        let token = ConnectionToken(slot: slot, generation: generations[slot])
+        let token = connections.reserve()
         let connection = Connection(
             Socket(descriptor), address: ConnectionAddress(inbox: inbox, token: token),
             store: environment.store, now: now)
@@ -211,24 +209,10 @@ final class Worker {
         } catch {
             environment.log.error("A connection cannot be served: \(error)")
             counters.countConnection(-1)
-            freeSlots.append(slot)
+            connections.giveBack(token)
             return
         }
-        connections[slot] = connection
-        connectionCount += 1
-    }
-
-    private func addSlot() -> Int {
-        connections.append(nil)
-        generations.append(0)
-        return connections.count - 1
-    }
-
-    func connection(_ token: ConnectionToken) -> Connection? {
-        guard token.slot < connections.count, let connection = connections[token.slot],
-            connection.token == token
-        else { return nil }
-        return connection
+        connections.insert(connection)
     }
 
     /// Ends a connection: at once, or when its peer has read the pages it was lent.
@@ -256,14 +240,11 @@ final class Worker {
         connection.phase = .draining
     }
 
-    /// Forgets a connection; its socket is closed when the last reference goes.
+    /// Forgets a connection; its socket is closed when the turn ends, and no other reference is left.
     func forget(_ connection: Connection) {
-        guard connections[connection.token.slot] === connection else { return }
+        guard connections.remove(connection) else { return }
         abandonRequest(connection)
         connection.phase = .lingering
-        connections[connection.token.slot] = nil
-        freeSlots.append(connection.token.slot)
-        connectionCount -= 1
         counters.countConnection(-1)
     }
 

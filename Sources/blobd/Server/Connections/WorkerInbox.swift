@@ -87,6 +87,7 @@ struct ConnectionToken: Hashable, Sendable {
     static let worker = ConnectionToken(rawValue: .max)
 
     var slot: Int { Int(UInt32(truncatingIfNeeded: rawValue)) }
+    var generation: UInt32 { UInt32(truncatingIfNeeded: rawValue >> 32) }
 }
 
 /// Where a connection's messages go.

@@ -44,7 +44,7 @@ struct BatchedAnswer {
 struct AnswerBatch: ~Copyable {
     /// The heads and small bodies of all answers, one behind the other.
     var heads: [UInt8] = []
-    private(set) var answers: [BatchedAnswer] = []
+    private(set) var answers = PlainList<BatchedAnswer>(capacity: answerCountMax)
     /// What a handler needs while it answers one request.
     var scratch = Scratch()
 
@@ -62,7 +62,7 @@ struct AnswerBatch: ~Copyable {
     /// Payload bytes in the map, looked up and checked. They are good as long as the snapshot that
     /// was given to ``map(_:in:)``: a batch is filled and sent inside one `withSnapshot`, and reset
     /// before the next.
-    private(set) var mapped: [UnsafeRawBufferPointer] = []
+    private(set) var mapped = PlainList<UnsafeRawBufferPointer>(capacity: answerCountMax)
     private var mappedByteCount = 0
     private var mappedByteCountBefore = 0
     /// Whether the last answer is a long one, of which only the beginning is here.
@@ -114,6 +114,11 @@ struct AnswerBatch: ~Copyable {
     /// more than a socket takes at once.
     static let gatheredByteCountMax = 256 << 10
 
+    /// Up to how many bytes a body is copied behind its head, so that both, and neighbours like
+    /// them, are one piece for the kernel. It is measured, with 16 connections: 300 bytes are 1.27
+    /// times as fast then when pipelined, 1 KiB 1.13 times (1.07 when not), 2 KiB 0.94 times.
+    static let copiedByteCountMax = 1_024
+
     /// Whether it is time to send.
     var isFull: Bool {
         isOpen || answers.count >= Self.answerCountMax
@@ -132,8 +137,8 @@ struct AnswerBatch: ~Copyable {
     /// Empties it, keeping its memory, and begins a section.
     mutating func reset() {
         heads.removeAll(keepingCapacity: true)
-        answers.removeAll(keepingCapacity: true)
-        mapped.removeAll(keepingCapacity: true)
+        answers.removeAll()
+        mapped.removeAll()
         mappedByteCount = 0
         mappedByteCountBefore = 0
         isOpen = false
@@ -162,7 +167,26 @@ struct AnswerBatch: ~Copyable {
                 position += wanted
             }
         } catch {
-            mapped.removeLast(mapped.count - count)
+            mapped.truncate(to: count)
+            mappedByteCount = byteCount
+            throw error
+        }
+    }
+
+    /// The same for all of a payload as it is stored.
+    mutating func map(_ payload: Payload) throws(StoreError) {
+        let count = mapped.count
+        let byteCount = mappedByteCount
+        do throws(StoreError) {
+            for index in 0..<payload.chunkCount {
+                if mappedByteCount - byteCount >= Self.gatheredByteCountMax { break }
+                let bytes = try payload.storedChunk(index)
+                // The span is the snapshot's, which stays open until the batch is sent and reset.
+                bytes.withUnsafeBytes { mapped.append($0) }
+                mappedByteCount += bytes.byteCount
+            }
+        } catch {
+            mapped.truncate(to: count)
             mappedByteCount = byteCount
             throw error
         }
@@ -174,15 +198,31 @@ struct AnswerBatch: ~Copyable {
     /// - Returns: less than 64; 0 for a body that is copied.
     func alignment(of range: StoredRange, behind rest: Int) -> Int {
         guard range.byteCount >= linkedByteCountMin else { return 0 }
-        let before = answers.last
-        let headByteCount = heads.count - (before?.headEnd ?? 0) + rest
-        let first = mapped[before?.mappedEnd ?? 0].count
+        let before = answers.count - 1
+        let headStart = before < 0 ? 0 : answers[before].headEnd
+        let headByteCount = heads.count - headStart + rest
+        let first = mapped[before < 0 ? 0 : answers[before].mappedEnd].count
         let copied = first < DataPages.byteCountMin ? first : 0
         return -(headByteCount + copied) & 63
     }
 
+    /// Puts the bytes that were mapped since the last answer behind the head.
+    private mutating func copyMapped() {
+        let start = answers.isEmpty ? 0 : answers[answers.count - 1].mappedEnd
+        for index in start..<mapped.count {
+            heads.append(contentsOf: mapped[index])
+            mappedByteCount -= mapped[index].count
+        }
+        mapped.truncate(to: start)
+    }
+
     /// Ends an answer: what was appended to ``heads`` and mapped since the last one belongs to it.
     mutating func endAnswer(_ body: BatchedAnswer.Body = .none) {
+        var body = body
+        if case .stored(let range) = body, range.byteCount <= Self.copiedByteCountMax {
+            copyMapped()
+            body = .none
+        }
         var isWhole = true
         var isLinked = false
         switch body {

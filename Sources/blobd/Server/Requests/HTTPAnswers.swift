@@ -24,7 +24,7 @@ extension RequestHandler {
                 payload.mediaType.byteCount <= WireLimits.mediaTypeByteCountMax
             else { return false }
             let range = StoredRange(blob: blob, from: 0, upTo: blob.byteCount)
-            try batch.map(range, in: snapshot)
+            try batch.map(payload)
             appendUsualHead(payload, range, into: &batch)
             batch.endAnswer(.stored(range))
             return true

@@ -4,6 +4,53 @@ import BlobStore
 // The binary protocol's requests: `docs/PROTOCOL.md` draws them.
 
 extension RequestHandler {
+    /// Answers the frame at the start of `bytes` when it is the usual fetch and what it asks for is
+    /// there: all of a payload, in the coding in which it is kept. ``next(_:of:in:into:consumed:)``
+    /// would answer the same.
+    ///
+    /// - Returns: how many bytes were used; 0 when there is anything else to be said, and nothing
+    ///   was done.
+    @inline(__always)
+    func answerPlainGet(
+        _ bytes: RawSpan, of connection: Connection, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch
+    ) -> Int {
+        guard connection.isGreeted, let get = PlainGet(bytes) else { return 0 }
+        let id = get.id.of(bytes)
+        // Where it may be about to change, whoever answers anything has it wait.
+        guard !store.unsettled.mayContain(id), snapshot.isCurrent else { return 0 }
+        do throws(StoreError) {
+            guard
+                case .found(let payload) = try snapshot.payload(
+                    for: id, part: RawSpan(), asOf: now)
+            else { return 0 }
+            let blob = payload.blob
+            guard blob.storedByteCount > 0, blob.coding == .identity || get.acceptsGzip,
+                payload.mediaType.byteCount > 0,
+                payload.mediaType.byteCount <= WireLimits.mediaTypeByteCountMax
+            else { return 0 }
+            let range = StoredRange(blob: blob, from: 0, upTo: blob.storedByteCount)
+            try batch.map(payload)
+            let digest = blob.digest.rawBytes
+            Get.Response(
+                byteCount: UInt64(blob.byteCount),
+                expiryMilliseconds: payload.expiresAt.milliseconds, revision: payload.revision,
+                createdMilliseconds: payload.createdAt.milliseconds,
+                coding: blob.coding == .gzip ? .gzip : .identity
+            ).compose(
+                answering: RequestFrame(
+                    .get, requestID: get.requestID, headByteCount: 0, bodyByteCount: 0),
+                status: 200, bodyByteCount: UInt64(range.byteCount), digest: digest.span.bytes,
+                mediaType: payload.mediaType, into: &batch.heads)
+            batch.endAnswer(.stored(range))
+            counters.requests.add()
+            return get.byteCount
+        } catch {
+            // What is wrong is found again, noted and said by who answers anything.
+            return 0
+        }
+    }
+
     /// Answers the frame at the start of `bytes`.
     func nextFrame(
         _ bytes: RawSpan, of connection: Connection, in snapshot: borrowing Snapshot,

@@ -1,0 +1,100 @@
+/// How many leases each blob has: open addressing with linear probing over memory of its own.
+///
+/// A fetch of linked pages takes a lease and gives one back. In a dictionary, whose hashing resists
+/// who chooses the keys, that was a seventh of the fetch; blob numbers are chosen by the store.
+struct LeaseCounts: ~Copyable {
+    private struct Place {
+        var number: UInt64 = 0
+        /// 0: the place is free.
+        var count = 0
+    }
+
+    // Allocated and freed here and handed to nobody. `capacity` places, all of them initialised, of
+    // which at least half are free; a power of two.
+    private var places: UnsafeMutablePointer<Place>
+    private var capacity: Int
+    private var used = 0
+
+    init() { (places, capacity) = (Self.free(64), 64) }
+
+    deinit { places.deallocate() }
+
+    private static func free(_ capacity: Int) -> UnsafeMutablePointer<Place> {
+        let places = UnsafeMutablePointer<Place>.allocate(capacity: capacity)
+        places.initialize(repeating: Place(), count: capacity)
+        return places
+    }
+
+    /// How many leases there are in all.
+    var total: Int {
+        var total = 0
+        for index in 0..<capacity { total += places[index].count }
+        return total
+    }
+
+    /// Whether a number has a lease.
+    func contains(_ number: UInt64) -> Bool { places[index(of: number)].count > 0 }
+
+    /// Counts one more.
+    mutating func add(_ number: UInt64) {
+        let index = index(of: number)
+        if places[index].count == 0 {
+            places[index].number = number
+            used += 1
+        }
+        places[index].count += 1
+        if 2 * used > capacity { grow() }
+    }
+
+    /// Counts one less; nothing when there is none.
+    mutating func remove(_ number: UInt64) {
+        let index = index(of: number)
+        guard places[index].count > 0 else { return }
+        places[index].count -= 1
+        if places[index].count == 0 { close(index) }
+    }
+
+    /// Where a number is, or the free place where it would be. There is always a free one.
+    @inline(__always)
+    private func index(of number: UInt64) -> Int {
+        var index = home(of: number)
+        while places[index].count > 0, places[index].number != number {
+            index = (index &+ 1) & (capacity &- 1)
+        }
+        return index
+    }
+
+    /// Where to begin to look. Fibonacci hashing: neighbouring numbers lie far apart.
+    @inline(__always)
+    private func home(of number: UInt64) -> Int {
+        let hash = number &* 0x9E37_79B9_7F4A_7C15
+        return Int(truncatingIfNeeded: hash >> 32) & (capacity &- 1)
+    }
+
+    /// Moves what was pushed on by the place that has become free back towards its home.
+    private mutating func close(_ freed: Int) {
+        used -= 1
+        var hole = freed
+        var index = freed
+        while true {
+            index = (index &+ 1) & (capacity &- 1)
+            guard places[index].count > 0 else { break }
+            // Its home is not behind the hole: looked for from there, the hole would hide it.
+            let distance = (index &- home(of: places[index].number)) & (capacity &- 1)
+            guard distance >= (index &- hole) & (capacity &- 1) else { continue }
+            places[hole] = places[index]
+            hole = index
+        }
+        places[hole] = Place()
+    }
+
+    private mutating func grow() {
+        let (old, count) = (places, capacity)
+        capacity *= 2
+        places = Self.free(capacity)
+        for index in 0..<count where old[index].count > 0 {
+            places[self.index(of: old[index].number)] = old[index]
+        }
+        old.deallocate()
+    }
+}

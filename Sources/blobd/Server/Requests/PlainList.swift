@@ -1,0 +1,63 @@
+/// Elements one behind the other, for lists that are filled and emptied for every request: memory
+/// that it alone has, so that adding one asks nobody whether it is shared.
+///
+/// The elements must be plain values: they are never destroyed.
+struct PlainList<Element>: ~Copyable {
+    // Allocated and freed here and handed to nobody; of `capacity` elements the first `count` are
+    // initialised.
+    private var elements: UnsafeMutablePointer<Element>
+    private var capacity: Int
+    private(set) var count = 0
+
+    /// An empty list with room for `capacity` elements, at least one. More make it grow.
+    init(capacity: Int) {
+        precondition(_isPOD(Element.self), "not a plain value")
+        elements = .allocate(capacity: capacity)
+        self.capacity = capacity
+    }
+
+    deinit { elements.deallocate() }
+
+    var isEmpty: Bool { count == 0 }
+
+    subscript(index: Int) -> Element {
+        @inline(__always)
+        get {
+            precondition(index >= 0 && index < count)
+            return elements[index]
+        }
+        @inline(__always)
+        set {
+            precondition(index >= 0 && index < count)
+            elements[index] = newValue
+        }
+    }
+
+    /// Adds an element. Allocates only where there were never so many.
+    @inline(__always)
+    mutating func append(_ element: Element) {
+        if count == capacity { grow() }
+        (elements + count).initialize(to: element)
+        count += 1
+    }
+
+    /// Keeps the first `count`, of which there must be as many.
+    @inline(__always)
+    mutating func truncate(to count: Int) {
+        precondition(count >= 0 && count <= self.count)
+        self.count = count
+    }
+
+    /// Empties it, keeping its memory.
+    @inline(__always)
+    mutating func removeAll() { count = 0 }
+
+    @inline(never)
+    private mutating func grow() {
+        let larger = UnsafeMutablePointer<Element>.allocate(capacity: 2 * capacity)
+        larger.moveInitialize(from: elements, count: count)
+        elements.deallocate()
+        elements = larger
+        capacity *= 2
+    }
+}
