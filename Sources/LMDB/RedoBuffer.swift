@@ -7,10 +7,13 @@
 ///     1  table: its place among those of the environment
 ///     2  bytes of the key, 16 bits
 ///     4  bytes of the value, 32 bits
-package struct RedoBuffer: Sendable {
-    /// The operations, behind as many bytes as were asked for in front of them.
-    package private(set) var bytes: [UInt8] = []
-    /// How many there are; more than are in ``bytes`` where there was no room for all of them.
+///
+/// The bytes begin at a page of memory, so that they can be written past the page cache as they are.
+@safe package struct RedoBuffer: ~Copyable {
+    // Made by `grow` and given back by it and at the end; `byteCount` bytes of it are initialized.
+    private var memory = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    private var byteCount = 0
+    /// How many operations there are; more than are in ``bytes`` where there was no room for all.
     package private(set) var operationCount = 0
     /// Whether there was no room for all of them: ``bytes`` is of no use then.
     package private(set) var isOverfull = false
@@ -18,6 +21,24 @@ package struct RedoBuffer: Sendable {
     private var byteCountMax = 0
 
     static let operationHeaderByteCount = 8
+    private static let pageByteCount = 4_096
+    private static let firstByteCount = 64 << 10
+
+    init() {}
+
+    deinit { unsafe memory.deallocate() }
+
+    /// The operations, behind as many bytes as were asked for in front of them. Good until the next
+    /// of them is noted.
+    package var bytes: RawSpan {
+        @_lifetime(borrow self)
+        get {
+            // The memory stays as it is for as long as this is borrowed.
+            let span = unsafe RawSpan(
+                _unsafeBytes: UnsafeRawBufferPointer(rebasing: memory[..<byteCount]))
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
+    }
 
     /// Forgets what it has, and takes note of what follows.
     ///
@@ -25,39 +46,38 @@ package struct RedoBuffer: Sendable {
     ///   - prefixByteCount: bytes to leave free in front.
     ///   - byteCountMax: the most there may be, with those in front; 0: note nothing.
     package mutating func restart(prefixByteCount: Int, byteCountMax: Int) {
-        bytes.removeAll(keepingCapacity: true)
+        byteCount = 0
         operationCount = 0
         isOverfull = byteCountMax == 0
         self.byteCountMax = byteCountMax
-        if !isOverfull { bytes.append(contentsOf: repeatElement(0, count: prefixByteCount)) }
+        if !isOverfull { appendZeros(prefixByteCount) }
     }
 
-    /// Fills up with zeros to a multiple of `alignment`, and lets `body` change the bytes in front.
-    package mutating func finish(alignment: Int, _ body: (inout [UInt8]) -> Void) {
-        let rest = bytes.count % alignment
-        if rest > 0 { bytes.append(contentsOf: repeatElement(0, count: alignment - rest)) }
-        body(&bytes)
+    /// Fills up with zeros to a multiple of `alignment`, and lets `body` change all of it.
+    package mutating func finish(alignment: Int, _ body: (inout MutableRawSpan) -> Void) {
+        let rest = byteCount % alignment
+        if rest > 0 { appendZeros(alignment - rest) }
+        // Nothing else touches the memory during the call.
+        var span = unsafe MutableRawSpan(
+            _unsafeBytes: UnsafeMutableRawBufferPointer(rebasing: memory[..<byteCount]))
+        body(&span)
     }
 
     @inline(__always)
     mutating func notePut(_ key: RawSpan, _ value: RawSpan, in table: Table) {
-        notePut(key, value, RawSpan(), in: table)
+        note(.put, key, value, RawSpan(), in: table)
     }
 
+    @inline(__always)
     mutating func notePut(
         _ key: RawSpan, _ first: RawSpan, _ second: RawSpan, in table: Table
     ) {
-        operationCount += 1
-        guard begin(.put, key, valueByteCount: first.byteCount + second.byteCount, table) else {
-            return
-        }
-        append(first)
-        append(second)
+        note(.put, key, first, second, in: table)
     }
 
+    @inline(__always)
     mutating func noteDelete(_ key: RawSpan, in table: Table) {
-        operationCount += 1
-        _ = begin(.delete, key, valueByteCount: 0, table)
+        note(.delete, key, RawSpan(), RawSpan(), in: table)
     }
 
     /// What was done.
@@ -66,28 +86,57 @@ package struct RedoBuffer: Sendable {
         case delete = 2
     }
 
-    /// - Returns: whether there is room for the operation.
-    private mutating func begin(
-        _ kind: Kind, _ key: RawSpan, valueByteCount: Int, _ table: Table
-    ) -> Bool {
-        guard !isOverfull else { return false }
-        let byteCount = Self.operationHeaderByteCount + key.byteCount + valueByteCount
-        guard byteCount <= byteCountMax - bytes.count else {
+    private mutating func note(
+        _ kind: Kind, _ key: RawSpan, _ first: RawSpan, _ second: RawSpan, in table: Table
+    ) {
+        operationCount += 1
+        guard !isOverfull else { return }
+        let valueByteCount = first.byteCount + second.byteCount
+        let added = Self.operationHeaderByteCount + key.byteCount + valueByteCount
+        guard added <= byteCountMax - byteCount else {
             isOverfull = true
-            return false
+            return
         }
+        if unsafe added > memory.count - byteCount { grow(by: added) }
         let header =
             UInt64(kind.rawValue) | UInt64(table.number) << 8 | UInt64(key.byteCount) << 16
             | UInt64(valueByteCount) << 32
-        // The bytes of an integer on the stack, copied.
-        unsafe withUnsafeBytes(of: header.littleEndian) { unsafe bytes.append(contentsOf: $0) }
+        // There is room for all four, by the lines above.
+        unsafe memory.storeBytes(of: header.littleEndian, toByteOffset: byteCount, as: UInt64.self)
+        byteCount += Self.operationHeaderByteCount
         append(key)
-        return true
+        append(first)
+        append(second)
     }
 
+    /// Copies a span to the end, where there is room for it.
+    @inline(__always)
     private mutating func append(_ span: RawSpan) {
-        // The bytes are copied before the span's owner can change.
-        unsafe span.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+        unsafe span.withUnsafeBytes { source in
+            guard let start = source.baseAddress else { return }
+            let target = unsafe memory.baseAddress.unsafelyUnwrapped + byteCount
+            unsafe target.copyMemory(from: start, byteCount: span.byteCount)
+        }
+        byteCount += span.byteCount
+    }
+
+    private mutating func appendZeros(_ count: Int) {
+        if unsafe count > memory.count - byteCount { grow(by: count) }
+        let target = unsafe UnsafeMutableRawBufferPointer(
+            rebasing: memory[byteCount..<byteCount + count])
+        _ = unsafe target.initializeMemory(as: UInt8.self, repeating: 0)
+        byteCount += count
+    }
+
+    /// Moves to memory with room for at least so many bytes more.
+    @inline(never)
+    private mutating func grow(by count: Int) {
+        let size = unsafe max(Self.firstByteCount, 2 * memory.count, byteCount + count)
+        let larger = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: size, alignment: Self.pageByteCount)
+        unsafe larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<byteCount]))
+        unsafe memory.deallocate()
+        unsafe memory = larger
     }
 }
 

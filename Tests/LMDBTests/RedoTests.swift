@@ -51,9 +51,9 @@ import Testing
         var transaction = try environment.beginWrite()
         // Before anybody asks nothing is kept.
         try transaction.put(none.span.bytes, forKey: none.span.bytes, in: tables[0])
-        #expect(transaction.redo.bytes.isEmpty)
+        #expect(transaction.noted.bytes.isEmpty)
         transaction.redo.restart(prefixByteCount: 5, byteCountMax: 10_000)
-        #expect(transaction.redo.operationCount == 0)
+        #expect(transaction.noted.operationCount == 0)
         try transaction.put([UInt8]([1, 2]).span.bytes, forKey: a.span.bytes, in: tables[0])
         try transaction.put(
             [UInt8]([3]).span.bytes, [UInt8]([4, 5]).span.bytes, forKey: b.span.bytes, in: tables[1]
@@ -67,10 +67,10 @@ import Testing
         let isDeletedAgain = try transaction.delete(old.span.bytes, in: tables[1])
         #expect((isNew, isNewAgain) == (true, false))
         #expect((isDeleted, isDeletedAgain) == (true, false))
-        #expect(transaction.redo.operationCount == 5)
-        #expect(!transaction.redo.isOverfull)
-        #expect(transaction.redo.bytes.prefix(5).allSatisfy { $0 == 0 })
-        let operations = Array(transaction.redo.bytes.dropFirst(5))
+        #expect(transaction.noted.operationCount == 5)
+        #expect(!transaction.noted.isOverfull)
+        #expect(transaction.noted.bytes.prefix(5).allSatisfy { $0 == 0 })
+        let operations = Array(transaction.noted.bytes.dropFirst(5))
         let read = Self.read(operations)
         #expect(
             read.operations == [
@@ -82,11 +82,13 @@ import Testing
         let first = 8 + 1 + 2
         #expect(
             Array(operations[first..<first + 12]) == [1, 1, 1, 0, 3, 0, 0, 0, 0x62, 3, 4, 5])
-        transaction.redo.finish(alignment: 64) { $0[4] = 7 }
-        #expect(transaction.redo.bytes.count == 64 && transaction.redo.bytes[4] == 7)
-        #expect(transaction.redo.bytes.dropFirst(5 + operations.count).allSatisfy { $0 == 0 })
+        transaction.redo.finish(alignment: 64) {
+            $0.storeBytes(of: 7, toByteOffset: 4, as: UInt8.self)
+        }
+        #expect(transaction.noted.bytes.count == 64 && transaction.noted.bytes[4] == 7)
+        #expect(transaction.noted.bytes.dropFirst(5 + operations.count).allSatisfy { $0 == 0 })
         transaction.redo.finish(alignment: 64) { _ in }
-        #expect(transaction.redo.bytes.count == 64, "it was a multiple already")
+        #expect(transaction.noted.bytes.count == 64, "it was a multiple already")
     }
 
     @Test("An operation fits exactly, or not by a byte; behind one that does not nothing is noted")
@@ -100,14 +102,14 @@ import Testing
         {
             transaction.redo.restart(prefixByteCount: 64, byteCountMax: max)
             try transaction.put(value.span.bytes, forKey: key.span.bytes, in: tables[0])
-            #expect(transaction.redo.isOverfull == !fits, "\(max)")
-            #expect(transaction.redo.operationCount == 1)
-            if fits { #expect(transaction.redo.bytes.count == max) }
+            #expect(transaction.noted.isOverfull == !fits, "\(max)")
+            #expect(transaction.noted.operationCount == 1)
+            if fits { #expect(transaction.noted.bytes.count == max) }
             // A shorter one would fit, but without the one before it is of no use.
             try transaction.delete(key.span.bytes, in: tables[0])
-            #expect(transaction.redo.isOverfull)
-            #expect(transaction.redo.operationCount == 2)
-            #expect(transaction.redo.bytes.count <= Swift.max(max, 64))
+            #expect(transaction.noted.isOverfull)
+            #expect(transaction.noted.operationCount == 2)
+            #expect(transaction.noted.bytes.count <= Swift.max(max, 64))
         }
         // The same for a put in two pieces, and a delete.
         for (max, fits) in [(48, true), (47, false)] {
@@ -115,16 +117,16 @@ import Testing
             try transaction.put(
                 value.span.bytes.extracting(0..<7), value.span.bytes.extracting(7..<30),
                 forKey: key.span.bytes, in: tables[0])
-            #expect(transaction.redo.isOverfull == !fits, "\(max)")
+            #expect(transaction.noted.isOverfull == !fits, "\(max)")
         }
         for (max, fits) in [(18, true), (17, false)] {
             try transaction.put(value.span.bytes, forKey: key.span.bytes, in: tables[0])
             transaction.redo.restart(prefixByteCount: 0, byteCountMax: max)
             try transaction.delete(key.span.bytes, in: tables[0])
-            #expect(transaction.redo.isOverfull == !fits, "\(max)")
+            #expect(transaction.noted.isOverfull == !fits, "\(max)")
         }
         transaction.redo.restart(prefixByteCount: 0, byteCountMax: 100)
-        #expect(!transaction.redo.isOverfull && transaction.redo.bytes.isEmpty)
+        #expect(!transaction.noted.isOverfull && transaction.noted.bytes.isEmpty)
     }
 
     /// Some operations, as bytes.
@@ -140,9 +142,9 @@ import Testing
                 value.span.bytes, forKey: key.span.bytes, in: tables[Int(number % 2)])
             if number % 3 == 0 { try transaction.delete(key.span.bytes, in: tables[0]) }
         }
-        let bytes = transaction.redo.bytes
+        let bytes = transaction.noted.bytes
         let read = read(bytes)
-        #expect(read.isAtEnd && read.operations.count == transaction.redo.operationCount)
+        #expect(read.isAtEnd && read.operations.count == transaction.noted.operationCount)
         return (read.operations, bytes)
     }
 
@@ -250,9 +252,9 @@ import Testing
                     default: try transaction.delete(key.span.bytes, in: table)
                     }
                 }
-                let read = Self.read(Array(transaction.redo.bytes.dropFirst(64)))
-                #expect(read.isAtEnd && !transaction.redo.isOverfull, "seed \(seed)")
-                #expect(read.operations.count == transaction.redo.operationCount)
+                let read = Self.read(Array(transaction.noted.bytes.dropFirst(64)))
+                #expect(read.isAtEnd && !transaction.noted.isOverfull, "seed \(seed)")
+                #expect(read.operations.count == transaction.noted.operationCount)
                 batches.append(read.operations)
             }
             try transaction.commit()
@@ -313,5 +315,20 @@ extension Numbers {
         let count = Int(next(below: bounds[Int(next(below: 4))]))
         let first = UInt8(truncatingIfNeeded: next(below: 256))
         return (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0) }
+    }
+}
+
+/// What a redo buffer has, copied.
+private struct Noted {
+    let bytes: [UInt8]
+    let operationCount: Int
+    let isOverfull: Bool
+}
+
+extension WriteTransaction {
+    fileprivate var noted: Noted {
+        Noted(
+            bytes: redo.bytes.withUnsafeBytes { Array($0) }, operationCount: redo.operationCount,
+            isOverfull: redo.isOverfull)
     }
 }

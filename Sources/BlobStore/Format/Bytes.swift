@@ -55,6 +55,20 @@ extension RawSpan {
             == other.unsafeLoadUnaligned(fromByteOffset: last, as: Word.self)
     }
 
+    /// Whether one of the bytes is this one. Looks at eight at a time.
+    func contains(_ byte: UInt8) -> Bool {
+        var offset = 0
+        while byteCount - offset >= 8 {
+            if ByteWord(word(at: offset)).contains(byte) { return true }
+            offset += 8
+        }
+        while offset < byteCount {
+            if self.byte(at: offset) == byte { return true }
+            offset += 1
+        }
+        return false
+    }
+
     /// A copy.
     var array: [UInt8] {
         // With no capacity the library writes its count into the empty array that all threads share.
@@ -66,7 +80,30 @@ extension RawSpan {
     }
 
     /// The bytes as UTF-8, mended where they are not.
-    var string: String { String(decoding: array, as: UTF8.self) }
+    var string: String { withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+}
+
+/// Eight bytes, of which questions are answered all at once.
+struct ByteWord {
+    private let word: UInt64
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let tops: UInt64 = 0x8080_8080_8080_8080
+
+    @inline(__always)
+    init(_ word: UInt64) { self.word = word }
+
+    /// Whether one of them is less than `bound`, which is at most 128: only such a byte has no top bit
+    /// and borrows one.
+    @inline(__always)
+    func hasByte(below bound: UInt8) -> Bool {
+        (word &- Self.ones &* UInt64(bound)) & ~word & Self.tops != 0
+    }
+
+    /// Whether one of them is `byte`.
+    @inline(__always)
+    func contains(_ byte: UInt8) -> Bool {
+        ByteWord(word ^ Self.ones &* UInt64(byte)).hasByte(below: 1)
+    }
 }
 
 extension MutableRawSpan {

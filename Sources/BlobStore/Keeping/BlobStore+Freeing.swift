@@ -189,7 +189,7 @@ extension ChangeTransaction {
         var result = FreeResult()
         var puts = 0
         for (number, entry) in orphans {
-            let isShort = entry.storedByteCount <= Self.shortByteCountMax
+            let isShort = Self.isFreedWhole(Int(entry.storedByteCount))
             if isShort {
                 guard
                     result.blobs == 0
@@ -199,7 +199,8 @@ extension ChangeTransaction {
                     result.more = true
                     return result
                 }
-                puts += try removeChunks(of: number, entry)
+                puts += try removeChunks(
+                    of: number, storedByteCount: Int(entry.storedByteCount))
                 result.bytes += Int(entry.storedByteCount)
             }
             while !isShort, let (key, byteCount) = try firstChunk(of: number, entry) {
@@ -221,15 +222,19 @@ extension ChangeTransaction {
         return result
     }
 
-    /// A blob with no more stored bytes than this is freed as a whole, chunk by chunk without
-    /// looking which are there.
-    private static var shortByteCountMax: UInt64 { UInt64(4 * StoreLimits.chunkByteCountMax) }
+    /// Whether a blob of so many stored bytes is freed as a whole, chunk by chunk without looking
+    /// which are there.
+    static func isFreedWhole(_ storedByteCount: Int) -> Bool {
+        storedByteCount <= 4 * StoreLimits.chunkByteCountMax
+    }
 
+    /// Removes all chunks of a blob.
+    ///
     /// - Returns: how many deletes it took.
-    private mutating func removeChunks(
-        of number: UInt64, _ entry: OrphanEntry
+    mutating func removeChunks(
+        of number: UInt64, storedByteCount: Int
     ) throws(StoreError) -> Int {
-        let count = ChunkLayout(ofBlob: number).count(of: Int(entry.storedByteCount))
+        let count = ChunkLayout(ofBlob: number).count(of: storedByteCount)
         for index in 0..<count {
             let key = Keys.chunk(number, index)
             try transaction.remove(key.bytes, in: tables.chunks)

@@ -8,31 +8,29 @@ extension BlobStore {
     /// with all that is there already. Only inside `whileWriting(settling: false)`.
     ///
     /// - Parameters:
-    ///   - growth: bytes it may add to the file.
-    ///   - changeCount: how many changes it makes.
-    ///   - byteCount: bytes that it writes, about.
+    ///   - batch: what it may add to the file, and writes.
     ///   - isSettling: commit it in any case.
     ///   - isPublishing: whether it needs room; deletes and expiry live on the reserve.
     /// - Throws: what `body` throws, with nothing changed; ``StoreError/full``;
     ///   ``StoreError/outcomeUnknown(_:)``.
     func inOpenTransaction<Result>(
-        growth: Int, changeCount: Int, byteCount: Int, isSettling: Bool, asOf now: Timestamp,
-        isPublishing: Bool,
+        _ batch: BatchPlan, isSettling: Bool, asOf now: Timestamp, isPublishing: Bool,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         var growthInAll = settlement.growth
         if !settlement.isPending, settlement.log != nil {
             growthInAll.tableByteCount = (try? tableByteCount()) ?? .max
         }
-        growthInAll.add(growth, changeCount: changeCount)
+        growthInAll.add(batch)
         let isLogged =
-            settlement.log != nil && !isSettling && byteCount <= StoreLimits.loggedBatchByteCountMax
+            settlement.log != nil && !isSettling
+            && batch.byteCount <= StoreLimits.loggedBatchByteCountMax
             && growthInAll.total <= unsettledGrowthMax
         guard isLogged || settlement.isPending, hasRoomAtEnd(growthInAll.total) else {
             // Without room each batch is committed by itself, so that it is known what fits.
             try settleOpen()
             return try inTransaction(
-                growth: growth, asOf: now, isPublishing: isPublishing, body)
+                growth: batch.growth, asOf: now, isPublishing: isPublishing, body)
         }
         var transaction = try openTransaction(asOf: now)
         transaction.transaction.redo.restart(
@@ -49,6 +47,9 @@ extension BlobStore {
             // What changed nothing costs no sync.
             if settlement.isPending { settlement.transaction = consume transaction }
             return result
+        }
+        if let now = try? transaction.transaction.pageCount(of: tables.allButChunks) {
+            growthInAll.measure(tableByteCount: now * environment.pageByteCount)
         }
         settlement.growth = growthInAll
         if try log(&transaction) {
@@ -78,8 +79,7 @@ extension BlobStore {
     private func tableByteCount() throws(StoreError) -> Int {
         do throws(LMDBError) {
             let view = try readers.begin(keeping: self)
-            let copied = tables.all.filter { $0 != tables.chunks }
-            return try view.pageCount(of: copied) * environment.pageByteCount
+            return try view.pageCount(of: tables.allButChunks) * environment.pageByteCount
         } catch {
             throw StoreError(error)
         }
@@ -113,7 +113,7 @@ extension BlobStore {
         } catch {
             throw .outcomeUnknown(error.description)
         }
-        let byteCount = transaction.transaction.redo.bytes.count
+        let byteCount = transaction.transaction.redo.bytes.byteCount
         guard !transaction.transaction.redo.isOverfull, log.hasRoom(byteCount) else { return false }
         let head = LogRecord(
             logID: log.id, transaction: transaction.transaction.id, index: log.recordCount,
@@ -123,7 +123,7 @@ extension BlobStore {
             head.write(into: &bytes)
         }
         // Before it is written: where the log has a change that no snapshot has, this says so.
-        noteKeys(in: transaction.transaction.redo.bytes.span.bytes, head)
+        noteKeys(in: transaction.transaction.redo.bytes, head)
         let owners = transaction.touchedOwners[settlement.notedOwnerCount...]
         for owner in owners { unsettled.insert(owner.utf8.span.bytes, .owner) }
         settlement.notedOwnerCount = owners.endIndex

@@ -78,20 +78,21 @@ final class ChangeLog {
 
     /// Writes a record and syncs it: one `pwrite`, one `fdatasync`.
     ///
-    /// - Parameter record: its bytes, of a multiple of ``LogRecord/alignment``, which fit.
+    /// - Parameter record: its bytes, of a multiple of ``LogRecord/alignment``, which fit. Those that
+    ///   begin at a page of memory are not copied.
     /// - Throws: ``StoreError/outcomeUnknown(_:)``: the record is on disk, or it is not.
-    func append(_ record: [UInt8]) throws(StoreError) {
-        precondition(hasRoom(record.count) && record.count % LogRecord.alignment == 0)
+    func append(_ record: RawSpan) throws(StoreError) {
+        precondition(hasRoom(record.byteCount) && record.byteCount % LogRecord.alignment == 0)
         do throws(StoreError) {
-            if direct?.write(record.span.bytes, at: offset) != true {
+            if direct?.write(record, at: offset) != true {
                 direct = nil
-                try write(record.span.bytes, at: offset)
+                try write(record, at: offset)
             }
             try sync()
         } catch {
             throw .outcomeUnknown("\(path): \(error)")
         }
-        offset += record.count
+        offset += record.byteCount
         recordCount += 1
     }
 

@@ -28,16 +28,24 @@ final class DirectFile {
         close(descriptor)
     }
 
-    /// Writes all of `bytes`, at most as many as it was made for: one copy, one `pwrite`. Not synced.
+    /// Writes all of `bytes`, at most as many as it was made for: one `pwrite`, and a copy before it
+    /// where they do not begin at a page. Not synced.
     ///
     /// - Parameter offset: a multiple of 4,096, as is the length.
     /// - Returns: false when it could not be done this way, or not wholly.
     func write(_ bytes: RawSpan, at offset: Int) -> Bool {
         guard bytes.byteCount <= buffer.count else { return false }
-        bytes.withUnsafeBytes { buffer.copyMemory(from: $0) }
-        return pwrite(descriptor, buffer.baseAddress, bytes.byteCount, off_t(offset))
-            == bytes.byteCount
+        return bytes.withUnsafeBytes { bytes in
+            var source = bytes.baseAddress
+            if UInt(bitPattern: source) % Self.pageByteCount != 0 {
+                buffer.copyMemory(from: bytes)
+                source = UnsafeRawPointer(buffer.baseAddress)
+            }
+            return pwrite(descriptor, source, bytes.count, off_t(offset)) == bytes.count
+        }
     }
+
+    private static let pageByteCount: UInt = 4_096
 
     /// `O_DIRECT`, a macro of macros that Swift does not import; it is another number on each kind of
     /// processor.

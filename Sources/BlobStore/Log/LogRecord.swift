@@ -63,10 +63,8 @@ struct LogRecord: Equatable {
 
     /// Writes the head, and the checksum of everything behind it, into `record`: head, operations
     /// and zeros.
-    func write(into record: inout [UInt8]) {
+    func write(into target: inout MutableRawSpan) {
         let end = Self.byteCount + operationByteCount
-        var span = record.mutableSpan
-        var target = span.mutableBytes
         target.store(Self.magic.span.bytes, at: 0)
         target.store(Self.version, at: 8)
         target.store(logID.high, at: 16)

@@ -1,23 +1,43 @@
 /// What the batches of one transaction may add to the file, together.
 ///
 /// A page that is there is copied once in a transaction, whoever touches it again: so what many
-/// changes copy is no more than there is to copy.
+/// changes copy is no more than there is to copy. What they add to the tables beside that is
+/// reckoned with as if each were alone only until they are done; then the tables' own counts of
+/// their pages tell, which is a tenth of it.
 struct OpenGrowth {
-    /// As if each change were alone.
-    private var byteCount = 0
-    private var changeCount = 0
+    /// Of the pages of new chunks.
+    private var chunkByteCount = 0
+    /// Of the pages of the other tables that changes may have copied, as if each were alone.
+    private var touchedByteCount = 0
+    /// By which the other tables have become longer, at the most.
+    private var addedByteCount = 0
+    /// By which a batch that is not done yet may make them longer.
+    private var expectedByteCount = 0
     /// Bytes of the pages that changes may copy.
     var tableByteCount = 0
 
-    /// Adds a batch.
-    mutating func add(_ byteCount: Int, changeCount: Int) {
-        self.byteCount += byteCount
-        self.changeCount += changeCount
+    /// What a commit copies and adds by itself: the way to the end of the chunks, and that to the end
+    /// of the free list, with a new entry.
+    private static let commitByteCount = 48 << 10
+
+    /// Adds a batch that is to be done.
+    mutating func add(_ batch: BatchPlan) {
+        let added = batch.range.count * Change.addedByteCount
+        touchedByteCount += batch.bookkeepingGrowth - added
+        expectedByteCount += added
+        chunkByteCount += batch.sharedChunkGrowth
+    }
+
+    /// The batches are done, and the tables have so many bytes of pages now, but the chunks'.
+    mutating func measure(tableByteCount now: Int) {
+        // What they had meanwhile and have not any more was added, too.
+        addedByteCount = max(addedByteCount, now - tableByteCount)
+        expectedByteCount = 0
     }
 
     /// Bytes that all of it may add.
     var total: Int {
-        let copied = changeCount * Change.copiedByteCount
-        return byteCount - copied + min(copied, tableByteCount)
+        chunkByteCount + addedByteCount + expectedByteCount
+            + min(touchedByteCount, tableByteCount) + Self.commitByteCount
     }
 }

@@ -40,7 +40,11 @@ struct Tables: Sendable {
         index = tables[3]
         orphans = tables[4]
         meta = tables[5]
+        allButChunks = tables.filter { $0 != tables[2] }
     }
+
+    /// Those whose pages changes copy; to the end of the chunks' they only add.
+    let allButChunks: [Table]
 
     var all: [Table] { [notifications, blobs, chunks, index, orphans, meta] }
 }

@@ -11,8 +11,7 @@ enum Names {
         guard !text.isEmpty else {
             throw refuse(field, "is empty; it has 1 to \(byteCountMax) bytes")
         }
-        let bytes = text.utf8.span
-        for index in bytes.indices where bytes[index] == 0x2F {
+        guard !text.utf8.span.bytes.contains(0x2F) else {
             throw refuse(field, "\"\(text)\" contains \"/\", which none may")
         }
     }
@@ -25,7 +24,7 @@ enum Names {
         guard bytes.count <= byteCountMax else {
             throw refuse(field, "has \(bytes.count) bytes; the limit is \(byteCountMax)")
         }
-        for index in bytes.indices {
+        for index in plainByteCount(bytes.bytes)..<bytes.count {
             let byte = bytes[index]
             if byte >= 0x20 && byte != 0x7F {
                 // U+0080 to U+009F are C2 80 to C2 9F; a text's UTF-8 is always whole.
@@ -35,6 +34,20 @@ enum Names {
             if allowsLineBreaks && (byte == 0x09 || byte == 0x0A || byte == 0x0D) { continue }
             throw refuseControl(field, byte)
         }
+    }
+
+    /// How many bytes at the start are surely allowed: whole words of which no byte is below 0x20,
+    /// DEL or C2, with which control characters begin that have two bytes.
+    private static func plainByteCount(_ bytes: RawSpan) -> Int {
+        var count = 0
+        while bytes.byteCount - count >= 8 {
+            let word = ByteWord(bytes.word(at: count))
+            guard !word.hasByte(below: 0x20), !word.contains(0x7F), !word.contains(0xC2) else {
+                return count
+            }
+            count += 8
+        }
+        return count
     }
 
     /// A media type: `type/subtype` and parameters in visible ASCII and spaces (RFC 9110, section
@@ -96,8 +109,11 @@ enum MediaType {
     /// semicolon.
     @_lifetime(copy text)
     static func essence(_ text: RawSpan) -> RawSpan {
-        var count = 0
-        while count < text.byteCount, text.byte(at: count) != 0x3B { count += 1 }
+        var count = text.byteCount
+        if text.contains(0x3B) {
+            count = 0
+            while text.byte(at: count) != 0x3B { count += 1 }
+        }
         while count > 0, text.byte(at: count - 1) == 0x20 || text.byte(at: count - 1) == 0x09 {
             count -= 1
         }

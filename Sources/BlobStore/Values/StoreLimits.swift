@@ -109,7 +109,7 @@ public enum StoreLimits {
     /// Orphans that freeing by itself looks at in one step.
     static let freedCountMax = 32_768
     /// Bytes of the log (`changes.log`), which are written once when it is made.
-    public static let logByteCount = 4 << 20
+    public static let logByteCount = 8 << 20
     /// A batch of changes with more stored bytes than this is committed and not logged: its bytes
     /// would be written twice.
     public static let loggedBatchByteCountMax = 256 << 10

@@ -36,20 +36,21 @@ extension BlobStore {
         precondition(!isReadOnly, "the store was opened for reading only")
         return try whileWriting(settling: false) { () throws(StoreError) in
             var outcomes: [Outcome] = []
-            outcomes.reserveCapacity(changes.count)
             let side = SideFreeing(
                 byteCountMax: freedByteCountMax, bootMilliseconds: bootMilliseconds)
             var index = 0
             while index < changes.count {
-                if changes[index].isStaged {
+                if changes.span[index].isStaged {
                     try settleOpen()
                     outcomes.append(try applyStaged(changes[index], asOf: now))
                     index += 1
                     continue
                 }
                 let batch = batch(of: changes, from: index)
-                outcomes += try applyTogether(
+                let together = try applyTogether(
                     changes, batch, isSettling: isSettling, asOf: now, side)
+                // Most often they are all, and need not be copied.
+                if outcomes.isEmpty { outcomes = together } else { outcomes += together }
                 index = batch.range.upperBound
             }
             return outcomes
@@ -82,14 +83,6 @@ extension BlobStore {
         }
     }
 
-    /// Changes that share a transaction, and the bytes they may add to the file.
-    private struct Batch {
-        var range: Range<Int>
-        var growth: Int
-        /// Bytes it writes, about.
-        var byteCount: Int
-    }
-
     /// What is freed beside changes.
     private struct SideFreeing {
         var byteCountMax: Int
@@ -101,36 +94,37 @@ extension BlobStore {
     /// written ahead. A blob that is stored, or comes twice, adds its bytes once or not at all.
     private func batch(
         of changes: [Change], from start: Int, countMax: Int = .max
-    ) -> Batch {
-        var puts = 0
-        var bytes = 0
-        var written = 0
+    ) -> BatchPlan {
+        var batch = BatchPlan(from: start)
         var digests: Set<Digest> = []
         var index = start
-        while index < changes.count, index - start < countMax, !changes[index].isStaged {
-            var cost = changes[index].bookkeepingCost
-            changes[index].forEachPayload { payload in
-                let chunkCost = payload.chunkCost
-                written += payload.storedByteCount
+        // Through the span, which copies no change to look at it.
+        let span = changes.span
+        while index < span.count, index - start < countMax, !span[index].isStaged {
+            var next = batch
+            let bookkeeping = span[index].bookkeepingCost
+            next.putCount += bookkeeping.puts
+            next.bookkeepingGrowth += bookkeeping.bytes
+            span[index].forEachPayload { payload in
+                next.byteCount += payload.storedByteCount
                 // Short ones are not worth a lookup.
-                if chunkCost <= Change.bookkeepingByteCount
+                if payload.chunkCost <= Change.bookkeepingByteCount
                     || (digests.insert(payload.digest).inserted && !isStored(payload.digest))
                 {
-                    cost.puts += payload.checksums.count
-                    cost.bytes += chunkCost
+                    next.addChunks(of: payload)
                 }
             }
             if index > start,
-                puts + cost.puts > StoreLimits.transactionPutCountMax
-                    || bytes + cost.bytes > StoreLimits.transactionByteCountMax
+                next.putCount > StoreLimits.transactionPutCountMax
+                    || next.growth > StoreLimits.transactionByteCountMax
             {
                 break
             }
-            puts += cost.puts
-            bytes += cost.bytes
+            batch = next
             index += 1
         }
-        return Batch(range: start..<index, growth: bytes, byteCount: written)
+        batch.range = start..<index
+        return batch
     }
 
     /// Whether a blob is stored, as far as can be said: no, when too many snapshots are open.
@@ -139,7 +133,7 @@ extension BlobStore {
     /// Does a batch in one transaction; when that fails, one by one, so that only those that cannot
     /// be done are refused.
     private func applyTogether(
-        _ changes: [Change], _ batch: Batch, isSettling: Bool, asOf now: Timestamp,
+        _ changes: [Change], _ batch: BatchPlan, isSettling: Bool, asOf now: Timestamp,
         _ side: SideFreeing
     ) throws(StoreError) -> [Outcome] {
         var place = freeing.withLock { $0 }
@@ -148,14 +142,14 @@ extension BlobStore {
                 side.byteCountMax > 0
                 ? freeingRule(bootMilliseconds: side.bootMilliseconds) : nil
             let outcomes = try inOpenTransaction(
-                growth: batch.growth, changeCount: batch.range.count, byteCount: batch.byteCount,
-                isSettling: isSettling, asOf: now,
+                batch, isSettling: isSettling, asOf: now,
                 isPublishing: batch.range.contains { changes[$0].needsRoom }
             ) { (transaction) throws(StoreError) in
                 var outcomes: [Outcome] = []
                 outcomes.reserveCapacity(batch.range.count)
+                let span = changes.span
                 for index in batch.range {
-                    outcomes.append(try transaction.apply(changes[index]))
+                    outcomes.append(try transaction.apply(span[index]))
                 }
                 if let rule {
                     try transaction.freeBeside(rule, byteCountMax: side.byteCountMax, &place)

@@ -5,8 +5,8 @@ internal import BlobJSON
 extension Change {
     /// Pages of records, entries and branches that a change may copy, beside its chunks.
     static let bookkeepingByteCount = 32 << 10
-    /// How many of these bytes are copies of pages that are there.
-    static let copiedByteCount = 24 << 10
+    /// How many of these bytes are not copies of pages that are there.
+    static let addedByteCount = 8 << 10
     private static let bookkeepingPutCount = 8
     /// Of an owner's entries: its leaf and those of the group and of the tombstone, with branches.
     private static let ownerByteCount = 16 << 10

@@ -90,7 +90,8 @@ extension ChangeTransaction {
         }
     }
 
-    /// Moves a blob that nothing keeps any more to the orphans.
+    /// Moves a blob that nothing keeps any more to the orphans. One that nobody can have found, since
+    /// it was stored in this very transaction, goes at once, unless it is long.
     mutating func abandon(_ blob: BlobReference) throws(StoreError) {
         let key = blob.digest.rawWords
         try transaction.remove(key.span.bytes, in: tables.blobs)
@@ -98,7 +99,11 @@ extension ChangeTransaction {
         counters.bytes = try counters.bytes.changed(by: -blob.byteCount, "bytes")
         counters.bytesStored = try counters.bytesStored.changed(
             by: -blob.storedByteCount, "bytes stored")
-        try addOrphan(blob, state: .released)
+        if blob.number >= firstOwnBlobNumber, Self.isFreedWhole(blob.storedByteCount) {
+            _ = try removeChunks(of: blob.number, storedByteCount: blob.storedByteCount)
+        } else {
+            try addOrphan(blob, state: .released)
+        }
     }
 
     /// Makes sure that the blob is found by its digest until `expiry`, which a part that refers to
@@ -117,6 +122,9 @@ extension ChangeTransaction {
         return number
     }
 
+    /// Up to how many bytes reading them again takes less than putting two checksums together.
+    private static let readAgainByteCountMax = 2_048
+
     /// Writes chunks `from` and on, at most `count`.
     mutating func writeChunks(
         of payload: PreparedPayload, number: UInt64, from: Int = 0, count: Int = .max
@@ -124,14 +132,18 @@ extension ChangeTransaction {
         let table = tables.chunks
         try payload.content.forEachChunk(from: from, count: count) {
             (index, bytes) throws(StoreError) in
-            let checksum = Chunk.checksum(
-                number: number, index: index, bytes: payload.checksums[index],
-                byteCount: bytes.byteCount)
+            let key = Keys.chunk(number, index)
+            let checksum =
+                bytes.byteCount <= Self.readAgainByteCountMax
+                ? Checksum(key: key.bytes, bytes).value
+                : Chunk.checksum(
+                    number: number, index: index, bytes: payload.checksums[index],
+                    byteCount: bytes.byteCount)
             var prefix = InlineArray<12, UInt32>(repeating: 0)
             prefix[0] = checksum.littleEndian
             let prefixByteCount = ChunkLayout.shortFirst.prefixByteCount(before: bytes.byteCount)
             try transaction.set(
-                Keys.chunk(number, index),
+                key,
                 to: prefix.span.bytes.extracting(first: prefixByteCount), bytes, in: table)
         }
     }

@@ -64,7 +64,8 @@ extension Publication {
     func check(asOf now: Timestamp) throws(StoreError) {
         if let id { try Names.check(id, .id, byteCountMax: StoreLimits.idByteCountMax) }
         try Names.check(part, .partName, byteCountMax: StoreLimits.partNameByteCountMax)
-        try Names.checkMediaType(mediaType)
+        // A payload's own was checked when it was prepared, and most often it is the same text.
+        if !mediaType.isSame(as: payload.mediaType) { try Names.checkMediaType(mediaType) }
         try Rules.check(owner: owner)
         try Rules.check(richType: richType)
         try Rules.check(message: message)

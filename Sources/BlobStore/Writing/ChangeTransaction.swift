@@ -16,12 +16,15 @@ struct ChangeTransaction: ~Copyable {
     /// no room for more of them: everyone who follows a feed must then read the history anew, which
     /// is better than a store that nothing can be removed from.
     var remembersRemovals = true
+    /// The first blob number that this transaction gives: no snapshot has a blob from there on.
+    let firstOwnBlobNumber: UInt64
     /// Owners whose feeds have changed, most of them once.
     var touchedOwners: [String] = []
 
     init(_ store: BlobStore, asOf now: Timestamp) throws(StoreError) {
         let begun = try Self.begin(store.environment)
         counters = try Self.storedCounters(begun, store.tables)
+        firstOwnBlobNumber = counters.nextBlobNumber
         transaction = begun
         tables = store.tables
         self.now = now

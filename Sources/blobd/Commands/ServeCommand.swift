@@ -116,7 +116,7 @@ struct ServeCommand: ParsableCommand {
     @Flag(
         inversion: .prefixedNo,
         help: """
-            Answer short changes once they are in a log on disk, and commit up to 50 ms of them \
+            Answer short changes once they are in a log on disk, and commit up to 100 ms of them \
             together; or commit each batch before it is answered.
             """)
     var writeAheadLog = true

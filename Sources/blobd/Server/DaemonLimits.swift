@@ -53,7 +53,7 @@ struct DaemonLimits: Sendable {
     /// How long what is in the log alone may get old while more of it comes, in microseconds. A
     /// commit takes about two milliseconds, for which who publishes then has to wait: so long that
     /// this is less than one publish in a hundred of a single publisher.
-    static let settlingMicrosecondsMax = 50_000
+    static let settlingMicrosecondsMax = 100_000
     /// How long nothing may come before it is committed, in microseconds.
     static let settlingPauseMicroseconds = 2_000
 

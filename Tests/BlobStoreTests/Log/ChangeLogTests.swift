@@ -18,10 +18,12 @@ import Testing
             bytes[LogRecord.byteCount + place] = UInt8(
                 truncatingIfNeeded: place &* 13 &+ Int(transaction) &* 3 &+ Int(index) &* 5 &+ 1)
         }
-        LogRecord(
+        let head = LogRecord(
             logID: id, transaction: transaction, index: index, operationCount: 1,
-            operationByteCount: count
-        ).write(into: &bytes)
+            operationByteCount: count)
+        var span = bytes.mutableSpan
+        var target = span.mutableBytes
+        head.write(into: &target)
         return bytes
     }
 
@@ -46,7 +48,7 @@ import Testing
         for (transaction, pages) in transactions {
             log.restart()
             for (index, count) in pages.enumerated() {
-                try log.append(record(transaction, UInt32(index), pages: count))
+                try log.append(record(transaction, UInt32(index), pages: count).span.bytes)
             }
         }
         return log
@@ -248,7 +250,7 @@ import Testing
         let pages = 256
         var count: UInt32 = 0
         while log.hasRoom(pages * 4_096) {
-            try log.append(Self.record(3, count, pages: pages))
+            try log.append(Self.record(3, count, pages: pages).span.bytes)
             count += 1
         }
         #expect(Int(count) == StoreLimits.logByteCount / (pages * 4_096))

@@ -15,7 +15,9 @@ import Testing
             + [2, 5, 3, 0, 0, 0, 0, 0, 0x6B, 0x65, 0x79]
         var bytes = [UInt8](repeating: 0, count: 64) + operations
         bytes += [UInt8](repeating: 0, count: LogRecord.alignment - bytes.count)
-        head.write(into: &bytes)
+        var span = bytes.mutableSpan
+        var target = span.mutableBytes
+        head.write(into: &target)
         return bytes
     }
 

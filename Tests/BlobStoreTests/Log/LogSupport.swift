@@ -21,6 +21,12 @@ struct StoreContents: Equatable {
         return copy
     }
 
+    /// The entries of a table, each its key and its value.
+    func pairs(of table: String) -> Set<[[UInt8]]> {
+        let flat = entries[table] ?? []
+        return Set(stride(from: 0, to: flat.count, by: 2).map { Array(flat[$0..<$0 + 2]) })
+    }
+
     /// The tables in which `other` differs; nothing when it is the same.
     func difference(from other: StoreContents) -> [String] {
         var names = entries.keys.filter { entries[$0] != other.entries[$0] }.sorted()

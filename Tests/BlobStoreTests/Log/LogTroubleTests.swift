@@ -114,8 +114,8 @@ import Testing
         let store = try folder.openLogging()
         var ids: [String] = []
         var settlings = 0
-        // First by its bytes, then by what small changes may add.
-        for (count, byteCount) in [(40, 200_000), (600, 10)] {
+        // First by what they add, then by their records, which take a page each.
+        for (count, byteCount) in [(60, 200_000), (2_200, 10)] {
             var batches = 0
             let before = settlings
             for number in 0..<count {
@@ -268,7 +268,7 @@ import Testing
         "Without room for a log there is none, and batches are committed one by one",
         .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
     func noRoomForLog() throws {
-        let disk = try SmallDisk(byteCount: 6 << 20)
+        let disk = try SmallDisk(byteCount: 12 << 20)
         let path = disk.path + "/data"
         let store = try BlobStore.open(at: path)
         try disk.fill(leaving: 3 << 20)

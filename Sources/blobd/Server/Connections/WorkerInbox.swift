@@ -62,7 +62,9 @@ final class WorkerInbox: Sendable {
         signal.take()
         return messages.withLock { messages in
             let taken = messages
+            // About as many come next time, and need not be moved as they become more.
             messages = []
+            messages.reserveCapacity(taken.count)
             return taken
         }
     }

@@ -85,6 +85,9 @@ struct ChangeBatch {
         }
         guard waiterCount < waiters.count else {
             swap(&taken, &self)
+            // About as many come next, and need not be moved as they become more.
+            changes.reserveCapacity(taken.changes.count)
+            waiters.reserveCapacity(taken.waiters.count)
             return taken
         }
         // All of it, though some of those who wait for that come later.

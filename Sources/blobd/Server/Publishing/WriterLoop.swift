@@ -103,6 +103,8 @@ extension WriterThread {
             }
             if batch.isSettling { settle() }
             var next = 0
+            // Taken out from the end, one by one, and not copied.
+            outcomes.reverse()
             tell(batch) { wish in
                 switch wish {
                 case .check: return check()
@@ -111,7 +113,7 @@ extension WriterThread {
                     return .settled
                 case .change:
                     next += 1
-                    return result(outcomes[next - 1], of: batch.changes[next - 1])
+                    return result(outcomes.removeLast(), of: batch.changes, at: next - 1)
                 case .lines(let lines):
                     return .lines(
                         lines.map { line in
@@ -121,7 +123,8 @@ extension WriterThread {
                             next += 1
                             return BatchLine.Answered(
                                 id: line.id,
-                                result: result(outcomes[next - 1], of: batch.changes[next - 1]))
+                                result: result(
+                                    outcomes.removeLast(), of: batch.changes, at: next - 1))
                         })
                 }
             }
@@ -143,20 +146,22 @@ extension WriterThread {
             for inbox in asleep { inbox.wake() }
         }
 
-        private mutating func result(_ outcome: Outcome, of change: Change) -> ChangeResult {
-            switch outcome {
+        private mutating func result(
+            _ outcome: consuming Outcome, of changes: [Change], at index: Int
+        ) -> ChangeResult {
+            switch consume outcome {
             case .published(let record, let created):
                 writer.counters.publishes.add()
                 noteFull(false)
                 return .published(record, created: created)
             case .deleted:
-                if case .removeCategory = change { return .deleted }
+                if case .removeCategory = changes[index] { return .deleted }
                 writer.counters.deletes.add()
                 return .deleted
             case .notFound:
                 return .notFound
             case .changed(let record):
-                switch change {
+                switch changes[index] {
                 case .respond: writer.counters.responses.add()
                 default: writer.counters.patches.add()
                 }

@@ -9,6 +9,9 @@ enum BodyFailure: Error {
 }
 
 /// A body that is being received.
+///
+/// Its connection's worker alone uses it, and no property that is not checked for exclusive use is
+/// ever lent to a call that could reach it by another way (see ``Connection``).
 final class Upload {
     /// What the bytes are.
     enum Purpose: Sendable {
@@ -27,13 +30,13 @@ final class Upload {
     let expectsContinue: Bool
     /// The most bytes there may be.
     let byteCountMax: Int
-    private(set) var framing: Framing
-    private(set) var byteCount = 0
+    @exclusivity(unchecked) private(set) var framing: Framing
+    @exclusivity(unchecked) private(set) var byteCount = 0
     /// Where the bytes go: one of the three.
-    private var writer: PayloadWriter?
+    @exclusivity(unchecked) private var writer: PayloadWriter?
     private var document: [UInt8] = []
     private var multipart: MultipartReceiver?
-    var reservation: BodyReservation?
+    @exclusivity(unchecked) var reservation: BodyReservation?
 
     /// How the end of the body is known.
     enum Framing {
