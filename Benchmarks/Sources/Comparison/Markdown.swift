@@ -16,10 +16,16 @@ public struct Markdown {
         return """
             \(machine.processor), \(machine.cores) cores, \(machine.kernel), \(machine.fileSystem), \
             \(machine.date.prefix(10)), blobd \(machine.commit). Medians of \(method.rounds) \
-            alternating rounds of \(NumberText.fixed(method.seconds, 1)) s\(starts); server and load generator \
+            alternating rounds of \(NumberText.fixed(method.seconds, 1)) s\(starts)\(longRounds); server and load generator \
             each on a core of its own; Unix sockets. \(versions).
 
             """
+    }
+
+    private var longRounds: String {
+        guard let rounds = report.method.longRounds, let seconds = report.method.longSeconds
+        else { return "" }
+        return " (publishes and workers: \(rounds) of \(NumberText.fixed(seconds, 1)) s)"
     }
 
     private var starts: String {

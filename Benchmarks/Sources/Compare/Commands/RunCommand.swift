@@ -103,7 +103,8 @@ struct RunCommand: ParsableCommand {
             machine: try Machine.facts(folder: folder, repository: repository), servers: [],
             method: Method(
                 rounds: plan.rounds, seconds: plan.seconds, warmUpSeconds: plan.warmUpSeconds,
-                starts: plan.starts, serverCores: place.cores, generatorCore: plan.generatorCore,
+                starts: plan.starts, longRounds: plan.longRounds, longSeconds: plan.longSeconds,
+                serverCores: place.cores, generatorCore: plan.generatorCore,
                 payloadCounts: try plan.sizes.reduce(into: [:]) {
                     $0[$1] = try Plan.payloads($1).count
                 }))

@@ -105,6 +105,10 @@ public struct Method: Codable, Sendable {
     public var warmUpSeconds: Double
     /// How often the servers were started and filled anew; nil in reports that do not say it.
     public var starts: Int?
+    /// Turns of publishes and of workers; nil in reports that do not say it.
+    public var longRounds: Int?
+    /// Seconds of one of them; nil in reports that do not say it.
+    public var longSeconds: Double?
     /// The servers' cores.
     public var serverCores: [Int]
     /// The load generator's core.
@@ -115,12 +119,15 @@ public struct Method: Codable, Sendable {
     /// The method.
     public init(
         rounds: Int, seconds: Double, warmUpSeconds: Double, starts: Int? = nil,
+        longRounds: Int? = nil, longSeconds: Double? = nil,
         serverCores: [Int], generatorCore: Int, payloadCounts: [Int: Int]
     ) {
         self.rounds = rounds
         self.seconds = seconds
         self.warmUpSeconds = warmUpSeconds
         self.starts = starts
+        self.longRounds = longRounds
+        self.longSeconds = longSeconds
         self.serverCores = serverCores
         self.generatorCore = generatorCore
         self.payloadCounts = payloadCounts

@@ -30,6 +30,12 @@ struct ServerSection {
 struct MethodSection {
     var report: Report
 
+    private var longRounds: String {
+        guard let rounds = report.method.longRounds, let seconds = report.method.longSeconds
+        else { return "" }
+        return "; publishes and workers: \(rounds) of \(NumberText.fixed(seconds, 1)) s"
+    }
+
     private var starts: String {
         guard let starts = report.method.starts, starts > 1 else { return "" }
         return
@@ -67,7 +73,7 @@ struct MethodSection {
                 \(method.rounds); in each round every server has one turn of \
                 \(NumberText.fixed(method.seconds, 1)) s after \
                 \(NumberText.fixed(method.warmUpSeconds, 2)) s of warm-up, in an order that changes \
-                from round to round\(starts)
+                from round to round\(starts)\(longRounds)
                 """
             ),
             ("Payloads", "random bytes, drawn at random: \(counts.joined(separator: ", "))"),

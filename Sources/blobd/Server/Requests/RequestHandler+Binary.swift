@@ -265,15 +265,15 @@ extension RequestHandler {
         let request = try Put.Request.parse(head, flags: frame.flags)
         guard !isStopping else { throw .stopping }
         func text(_ slice: Slice) -> String? { slice.isEmpty ? nil : slice.of(head).text() }
-        let part = text(request.part) ?? Wire.defaultPart.description
+        let part = text(request.part) ?? Wire.defaultPartText
         let draft = PublicationDraft(
             id: text(request.id), part: part,
-            mediaType: text(request.mediaType) ?? Wire.defaultMediaType.description,
+            mediaType: text(request.mediaType) ?? Wire.defaultMediaTypeText,
             owner: text(request.owner), message: text(request.message),
             richType: text(request.richType),
             lifetime: try lifetime(
                 ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds,
-                isPayloadPart: part == Wire.defaultPart.description))
+                isPayloadPart: part == Wire.defaultPartText))
         return Upload(
             .payload(draft), framing: .counted(frame.bodyByteCount),
             byteCountMax: limits.payloadByteCountMax,

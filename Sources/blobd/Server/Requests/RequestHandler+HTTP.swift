@@ -226,7 +226,7 @@ extension RequestHandler {
         _ batch: borrowing AnswerBatch, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> Step {
         let query = try PublishQuery.parse(head.query.of(bytes))
-        var mediaType = Wire.defaultMediaType.description
+        var mediaType = Wire.defaultMediaTypeText
         if let contentType = head.contentType {
             try MediaType.check(contentType.of(bytes))
             mediaType = contentType.of(bytes).text()
@@ -251,7 +251,7 @@ extension RequestHandler {
         func text(_ bytes: [UInt8]) -> String? {
             bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
         }
-        let part = text(batch.scratch.part) ?? Wire.defaultPart.description
+        let part = text(batch.scratch.part) ?? Wire.defaultPartText
         let draft = PublicationDraft(
             id: text(batch.scratch.id), part: part, mediaType: mediaType, owner: text(query.owner),
             message: text(query.message), richType: text(query.richType), lifetime: lifetime)

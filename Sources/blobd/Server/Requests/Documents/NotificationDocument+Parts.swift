@@ -17,7 +17,7 @@ extension NotificationDocument {
     /// else that nothing is known. Needed before the file is finished.
     func mediaType(ofFile name: String, saying type: String?) -> String {
         let part = parts?.first { $0.isNamed(name) }
-        return part?.mediaType ?? type ?? Wire.defaultMediaType.description
+        return part?.mediaType ?? type ?? Wire.defaultMediaTypeText
     }
 
     /// Checks the files' names before any of them is finished. Throws `part_unexpected` for a file
@@ -73,7 +73,7 @@ extension NotificationDocument {
                 drafts.append(
                     DraftPart(
                         name: part.name,
-                        mediaType: part.mediaType ?? Wire.defaultMediaType.description,
+                        mediaType: part.mediaType ?? Wire.defaultMediaTypeText,
                         content: .stored(digest)))
             }
         }

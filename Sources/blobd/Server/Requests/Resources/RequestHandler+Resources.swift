@@ -222,7 +222,7 @@ extension RequestHandler {
         return BodyPlan(
             kind: .heldBlob(
                 digest, ttlSeconds: Int64(seconds),
-                mediaType: mediaType ?? Wire.defaultMediaType.description),
+                mediaType: mediaType ?? Wire.defaultMediaTypeText),
             byteCountMax: limits.payloadByteCountMax,
             memoryByteCountMax: StoreLimits.payloadInMemoryByteCountMax)
     }
