@@ -38,7 +38,7 @@ struct Plan {
     /// Seconds in which a server's answers are compared byte by byte, before the rounds.
     static let checkSeconds = 0.5
     /// How often a turn without answers is tried.
-    private static let attemptCountMax = 3
+    private static let attemptCountMax = 4
     /// The payloads are the same in every run.
     static let seed: UInt64 = 7
 
@@ -62,8 +62,10 @@ struct Plan {
         var options = LoadOptions(socketPath: contender.socketPath)
         options.connections = cell.load.connections
         options.depth = cell.load.inFlight
-        options.seconds = seconds ?? self.seconds
-        options.warmUpSeconds = warmUpSeconds
+        // All that is in flight must come, and come again, in a turn: 256 MiB take their time.
+        let least = Double(cell.byteCount * cell.load.connections * cell.load.inFlight) / 1e9
+        options.seconds = max(seconds ?? self.seconds, least)
+        options.warmUpSeconds = max(warmUpSeconds, least / 2)
         options.readPercent = readPercent
         options.check = .sample
         options.seed = UInt64(round + 1)
@@ -94,23 +96,20 @@ struct Plan {
     private static func measure(
         _ contender: Contender, _ cell: Cell, _ payloads: LoadPayloads, _ options: LoadOptions
     ) throws -> LoadFigures {
-        let run: LoadRun
-        do {
-            run = try LoadRun(contender.dialect, payloads, options)
-        } catch {
-            throw CompareFailure("\(contender.server.label), \(cell.label): \(error)")
-        }
+        var options = options
         var attempt = 1
         while true {
             do {
-                return try run.measure()
+                return try LoadRun(contender.dialect, payloads, options).measure()
             } catch {
-                // On a machine that is busy otherwise a short turn may pass without an answer. A
-                // wrong byte is never given a second try.
+                // On a machine that is busy otherwise a short turn may pass without an answer; the
+                // next try is longer. A wrong byte is never given a second try.
                 guard error.reason == .server, attempt < Self.attemptCountMax else {
                     throw CompareFailure("\(contender.server.label), \(cell.label): \(error)")
                 }
                 attempt += 1
+                options.seconds *= 2
+                options.warmUpSeconds *= 2
             }
         }
     }
