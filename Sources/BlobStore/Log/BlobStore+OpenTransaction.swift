@@ -44,8 +44,11 @@ extension BlobStore {
             throw error
         }
         if transaction.transaction.redo.operationCount == 0 {
-            // What changed nothing costs no sync.
-            if settlement.isPending { settlement.transaction = consume transaction }
+            // What changed nothing costs no sync, but for those who wait for what was changed before.
+            if settlement.isPending {
+                settlement.transaction = consume transaction
+                if isSettling { try settleOpen() }
+            }
             return result
         }
         if let now = try? transaction.transaction.pageCount(of: tables.allButChunks) {
