@@ -59,13 +59,33 @@ internal import Synchronization
 
     /// The pages in use by the main table and by the free list, which no named table counts.
     package borrowing func bookkeepingPageCount() throws(LMDBError) -> Int {
-        // Handles 0 and 1 are LMDB's FREE_DBI and MAIN_DBI.
-        unsafe try TableStatistics(transaction: handle, table: 0).pageCount
-            + TableStatistics(transaction: handle, table: 1).pageCount
+        unsafe try TableStatistics.pageCount(of: [], in: handle)
+    }
+
+    /// The pages that some tables have, and those of the main table and of the free list. Costs a
+    /// `mdb_stat` a table.
+    package borrowing func pageCount(of tables: [Table]) throws(LMDBError) -> Int {
+        unsafe try TableStatistics.pageCount(of: tables, in: handle)
     }
 }
 
 extension TableStatistics {
+    /// The pages of some tables, and of the main table and the free list, which no named table
+    /// counts.
+    static func pageCount(
+        of tables: [Table], in transaction: OpaquePointer
+    ) throws(LMDBError) -> Int {
+        // Handles 0 and 1 are LMDB's FREE_DBI and MAIN_DBI.
+        var count = unsafe try TableStatistics(transaction: transaction, table: 0).pageCount
+        unsafe count += try TableStatistics(transaction: transaction, table: 1).pageCount
+        for table in tables {
+            unsafe count += try TableStatistics(
+                transaction: transaction, table: table.handle
+            ).pageCount
+        }
+        return count
+    }
+
     init(transaction: OpaquePointer, table: MDB_dbi) throws(LMDBError) {
         var raw = MDB_stat()
         try LMDBError.check(unsafe mdb_stat(transaction, table, &raw), "mdb_stat")

@@ -137,13 +137,7 @@ internal import CLMDB
     /// The pages that some tables have now, and those of the main table and of the free list, which
     /// no named table counts. Costs a `mdb_stat` a table.
     package borrowing func pageCount(of tables: [Table]) throws(LMDBError) -> Int {
-        // Handles 0 and 1 are LMDB's FREE_DBI and MAIN_DBI.
-        var count = unsafe try TableStatistics(transaction: handle, table: 0).pageCount
-        unsafe count += try TableStatistics(transaction: handle, table: 1).pageCount
-        for table in tables {
-            unsafe count += try TableStatistics(transaction: handle, table: table.handle).pageCount
-        }
-        return count
+        unsafe try TableStatistics.pageCount(of: tables, in: handle)
     }
 
     /// Opens a table, creating it when it is not there (`mdb_dbi_open`). The handle is good once

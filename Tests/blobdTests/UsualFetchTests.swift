@@ -137,33 +137,42 @@ import Testing
     @Test("Frames behind one another and in pieces are the same frames")
     func piecesOfFrames() throws {
         let client = try daemon.connectBinary()
-        let ids = ["1", "short", "none", "copied", "long", "empty", "1"]
-        let bytes = try ids.flatMap { try getFrame($0) }
-        for step in [bytes.count, 1, 7, 49, 100] {
-            for start in stride(from: 0, to: bytes.count, by: step) {
-                client.send(Array(bytes[start..<min(start + step, bytes.count)]))
-            }
-            for id in ids {
+        try comparePieces(
+            to: client, steps: [1, 7, 49, 100], request: { try getFrame($0) },
+            answer: {
                 let answer = try client.frameAnswer()
-                #expect(answer.status == (id == "none" ? 404 : 200))
-                if id != "none" { #expect(answer.body == bodies[id]) }
-            }
-        }
+                return (Int(answer.status), answer.body)
+            })
     }
 
     @Test("Requests behind one another and in pieces are the same requests")
     func pieces() throws {
         let client = try daemon.connect()
+        try comparePieces(
+            to: client, steps: [1, 7, 64, 100],
+            request: {
+                Array("GET /v1/notifications/\($0)/payload HTTP/1.1\r\nHost: b\r\n\r\n".utf8)
+            },
+            answer: {
+                let answer = try client.answer()
+                return (answer.status, answer.body)
+            })
+    }
+
+    /// Sends requests behind one another, whole and in pieces of each length, and compares the
+    /// answers.
+    private func comparePieces(
+        to client: RawClient, steps: [Int], request: (String) throws -> [UInt8],
+        answer: () throws -> (status: Int, body: [UInt8])
+    ) throws {
         let ids = ["1", "short", "none", "copied", "long", "empty", "1"]
-        let bytes = Array(
-            ids.map { "GET /v1/notifications/\($0)/payload HTTP/1.1\r\nHost: b\r\n\r\n" }
-                .joined().utf8)
-        for step in [bytes.count, 1, 7, 64, 100] {
+        let bytes = try ids.flatMap(request)
+        for step in [bytes.count] + steps {
             for start in stride(from: 0, to: bytes.count, by: step) {
                 client.send(Array(bytes[start..<min(start + step, bytes.count)]))
             }
             for id in ids {
-                let answer = try client.answer()
+                let answer = try answer()
                 #expect(answer.status == (id == "none" ? 404 : 200))
                 if id != "none" { #expect(answer.body == bodies[id]) }
             }

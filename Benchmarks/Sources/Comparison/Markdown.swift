@@ -22,15 +22,10 @@ public struct Markdown {
             """
     }
 
-    private var longRounds: String {
-        guard let rounds = report.method.longRounds, let seconds = report.method.longSeconds
-        else { return "" }
-        return " (publishes and workers: \(rounds) of \(NumberText.fixed(seconds, 1)) s)"
-    }
+    private var longRounds: String { report.method.longTurns.map { " (\($0))" } ?? "" }
 
     private var starts: String {
-        guard let starts = report.method.starts, starts > 1 else { return "" }
-        return " in \(starts) starts of all servers"
+        report.method.severalStarts.map { " in \($0) starts of all servers" } ?? ""
     }
 
     private var versions: String {

@@ -89,7 +89,6 @@ extension Get {
             answering request: RequestFrame, status: UInt16, bodyByteCount: UInt64,
             digest: RawSpan, mediaType: RawSpan, into out: inout [UInt8]
         ) {
-            precondition(mediaType.byteCount <= WireLimits.mediaTypeByteCountMax)
             let header = ResponseFrame(
                 answering: request, status: status,
                 headByteCount: UInt32(

@@ -55,18 +55,15 @@ extension RawSpan {
             == other.unsafeLoadUnaligned(fromByteOffset: last, as: Word.self)
     }
 
-    /// Whether one of the bytes is this one. Looks at eight at a time.
-    func contains(_ byte: UInt8) -> Bool {
+    /// Where the first of the bytes is that is this one; nil where none is. Looks at eight at a time.
+    func firstIndex(of byte: UInt8) -> Int? {
         var offset = 0
-        while byteCount - offset >= 8 {
-            if ByteWord(word(at: offset)).contains(byte) { return true }
-            offset += 8
-        }
+        while byteCount - offset >= 8, !ByteWord(word(at: offset)).contains(byte) { offset += 8 }
         while offset < byteCount {
-            if self.byte(at: offset) == byte { return true }
+            if self.byte(at: offset) == byte { return offset }
             offset += 1
         }
-        return false
+        return nil
     }
 
     /// A copy.

@@ -217,12 +217,3 @@ extension Environment {
         }
     }
 }
-
-extension ReadTransaction {
-    /// The pages of some tables and of what LMDB keeps beside them. Costs a `mdb_stat` a table.
-    borrowing func pageCount(of tables: [Table]) throws(LMDBError) -> Int {
-        var count = try bookkeepingPageCount()
-        for table in tables { count += try statistics(of: table).pageCount }
-        return count
-    }
-}

@@ -11,7 +11,7 @@ enum Names {
         guard !text.isEmpty else {
             throw refuse(field, "is empty; it has 1 to \(byteCountMax) bytes")
         }
-        guard !text.utf8.span.bytes.contains(0x2F) else {
+        guard text.utf8.span.bytes.firstIndex(of: 0x2F) == nil else {
             throw refuse(field, "\"\(text)\" contains \"/\", which none may")
         }
     }
@@ -109,11 +109,7 @@ enum MediaType {
     /// semicolon.
     @_lifetime(copy text)
     static func essence(_ text: RawSpan) -> RawSpan {
-        var count = text.byteCount
-        if text.contains(0x3B) {
-            count = 0
-            while text.byte(at: count) != 0x3B { count += 1 }
-        }
+        var count = text.firstIndex(of: 0x3B) ?? text.byteCount
         while count > 0, text.byte(at: count - 1) == 0x20 || text.byte(at: count - 1) == 0x09 {
             count -= 1
         }

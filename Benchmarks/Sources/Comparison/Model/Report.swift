@@ -133,3 +133,14 @@ public struct Method: Codable, Sendable {
         self.payloadCounts = payloadCounts
     }
 }
+
+extension Method {
+    /// How often the servers were started, where that was more than once.
+    var severalStarts: Int? { starts.flatMap { $0 > 1 ? $0 : nil } }
+
+    /// The turns that were fewer and longer, in words.
+    var longTurns: String? {
+        guard let longRounds, let longSeconds else { return nil }
+        return "publishes and workers: \(longRounds) of \(NumberText.fixed(longSeconds, 1)) s"
+    }
+}

@@ -30,16 +30,12 @@ struct ServerSection {
 struct MethodSection {
     var report: Report
 
-    private var longRounds: String {
-        guard let rounds = report.method.longRounds, let seconds = report.method.longSeconds
-        else { return "" }
-        return "; publishes and workers: \(rounds) of \(NumberText.fixed(seconds, 1)) s"
-    }
+    private var longRounds: String { report.method.longTurns.map { "; \($0)" } ?? "" }
 
     private var starts: String {
-        guard let starts = report.method.starts, starts > 1 else { return "" }
-        return
-            "; after each \(report.method.rounds / starts) all servers are started and filled anew"
+        report.method.severalStarts.map {
+            "; after each \(report.method.rounds / $0) all servers are started and filled anew"
+        } ?? ""
     }
 
     var html: String {

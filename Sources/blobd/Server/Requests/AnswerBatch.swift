@@ -198,17 +198,16 @@ struct AnswerBatch: ~Copyable {
     /// - Returns: less than 64; 0 for a body that is copied.
     func alignment(of range: StoredRange, behind rest: Int) -> Int {
         guard range.byteCount >= linkedByteCountMin else { return 0 }
-        let before = answers.count - 1
-        let headStart = before < 0 ? 0 : answers[before].headEnd
-        let headByteCount = heads.count - headStart + rest
-        let first = mapped[before < 0 ? 0 : answers[before].mappedEnd].count
+        let before = answers.last
+        let headByteCount = heads.count - (before?.headEnd ?? 0) + rest
+        let first = mapped[before?.mappedEnd ?? 0].count
         let copied = first < DataPages.byteCountMin ? first : 0
         return -(headByteCount + copied) & 63
     }
 
     /// Puts the bytes that were mapped since the last answer behind the head.
     private mutating func copyMapped() {
-        let start = answers.isEmpty ? 0 : answers[answers.count - 1].mappedEnd
+        let start = answers.last?.mappedEnd ?? 0
         for index in start..<mapped.count {
             heads.append(contentsOf: mapped[index])
             mappedByteCount -= mapped[index].count

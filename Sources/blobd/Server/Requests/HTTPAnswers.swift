@@ -12,25 +12,9 @@ extension RequestHandler {
     func appendUsual(
         _ id: RawSpan, in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
     ) -> Bool {
-        // Where it may be about to change, whoever answers anything has it wait.
-        guard !store.unsettled.mayContain(id), snapshot.isCurrent else { return false }
-        do throws(StoreError) {
-            guard
-                case .found(let payload) = try snapshot.payload(
-                    for: id, part: RawSpan(), asOf: now)
-            else { return false }
-            let blob = payload.blob
-            guard blob.coding == .identity, blob.byteCount > 0, payload.mediaType.byteCount > 0,
-                payload.mediaType.byteCount <= WireLimits.mediaTypeByteCountMax
-            else { return false }
-            let range = StoredRange(blob: blob, from: 0, upTo: blob.byteCount)
-            try batch.map(payload)
+        appendUsual(id, acceptsGzip: false, in: snapshot, into: &batch) {
+            (payload, range, batch) in
             appendUsualHead(payload, range, into: &batch)
-            batch.endAnswer(.stored(range))
-            return true
-        } catch {
-            // What is wrong is found again, noted and said by who answers anything.
-            return false
         }
     }
 

@@ -20,6 +20,12 @@ struct PlainList<Element>: ~Copyable {
 
     var isEmpty: Bool { count == 0 }
 
+    /// The last element, or nil.
+    var last: Element? {
+        @inline(__always)
+        get { count == 0 ? nil : elements[count - 1] }
+    }
+
     subscript(index: Int) -> Element {
         @inline(__always)
         get {
