@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import BlobStore
@@ -60,6 +61,46 @@ import Testing
         _ = consume view
         _ = try store.apply([.delete(id: "2")], asOf: noon, freeing: 1 << 20)
         try expectOrphans(1, store)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("Orphans that all wait for a commit are not looked at again before it, and then freed")
+    func waiting() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let count = 700
+        func publishAll(_ filling: UInt8) throws {
+            for start in stride(from: 0, to: count, by: 100) {
+                let changes = try (start..<start + 100).map { index in
+                    var bytes = [UInt8](repeating: filling, count: 1_024)
+                    bytes[0] = UInt8(index & 255)
+                    bytes[1] = UInt8(index >> 8)
+                    return Change.publish(try store.publication("\(index)", bytes))
+                }
+                _ = try store.apply(changes, asOf: noon, freeing: 8 << 20)
+            }
+        }
+        try publishAll(1)
+        try store.beginLogging()
+        defer { try? store.endLogging() }
+        try publishAll(2)
+        #expect(store.settlement.isPending)
+        // Until all of them were seen, each change looks at some.
+        for index in 0..<4 {
+            _ = try store.apply(
+                [.publish(try store.publication("more", [UInt8(index)]))], asOf: noon,
+                freeing: 8 << 20)
+        }
+        #expect(store.settlement.isPending)
+        #expect(store.freeing.withLock { $0.waiting } > 0)
+        try store.settle()
+        try expectOrphans(UInt64(count), store)
+        _ = try store.apply(
+            [.publish(try store.publication("last", [9]))], asOf: noon, freeing: 8 << 20)
+        try store.settle()
+        // As many as are looked at beside one change.
+        try expectOrphans(UInt64(count - StoreLimits.freedWithChangesCountMax), store)
         let report = try store.verify()
         #expect(report.problems == [])
     }

@@ -9,10 +9,18 @@ enum Keys {
     /// `expiry`: milliseconds, then id. The other keys of that table are ``IndexKeys``.
     static func expiry(_ expiresAt: Timestamp, _ id: String) -> [UInt8] {
         var key: [UInt8] = []
+        expiry(expiresAt, id, into: &key)
+        return key
+    }
+
+    /// The same.
+    ///
+    /// - Parameter key: what is there is replaced, in the same memory where that is enough.
+    static func expiry(_ expiresAt: Timestamp, _ id: String, into key: inout [UInt8]) {
+        key.removeAll(keepingCapacity: true)
         key.reserveCapacity(IndexKeys.timeByteCount + id.utf8.count)
         key.appendBigEndian(expiresAt.milliseconds)
-        key.append(contentsOf: id.utf8)
-        return key
+        id.utf8.span.bytes.withUnsafeBytes { key.append(contentsOf: $0) }
     }
 
     /// `orphans`: blob number.

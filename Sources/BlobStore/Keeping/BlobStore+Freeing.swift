@@ -90,6 +90,12 @@ struct FreeingPlace {
     var nextNumber: UInt64 = 0
     /// The same for freeing by itself; 0 unless there were too many to look at.
     var nextNumberAlone: UInt64 = 0
+    /// The transaction in which the walk that is under way began at the first orphan, as long as
+    /// every one that it came by has to wait; 0: it did not, or there was one that had not.
+    var fruitless: UInt64 = 0
+    /// The transaction in which all of them have to wait: what is missing comes with its commit, or
+    /// takes about as long.
+    var waiting: UInt64 = 0
     /// Set when an orphan turned out to be damaged: a change must not fail for that.
     /// ``BlobStore/freeOrphans(byteCountMax:bootMilliseconds:)`` goes on, and says what is wrong.
     var isClosed = false
@@ -157,7 +163,9 @@ extension ChangeTransaction {
         let enough = max(
             UInt64(StoreLimits.freedWithChangesByteCountMin),
             counters.bytesStored / StoreLimits.freedWithChangesPart)
-        guard counters.orphanBytes >= enough, !place.isClosed else { return }
+        guard counters.orphanBytes >= enough, !place.isClosed, place.waiting != transaction.id
+        else { return }
+        if place.nextNumber == 0 { place.fruitless = transaction.id }
         // What this very transaction made an orphan can still be found by whoever opens a view
         // before it is committed.
         var rule = rule
@@ -165,6 +173,8 @@ extension ChangeTransaction {
         let found = try readyOrphans(rule, from: place.nextNumber, byteCountMax: byteCountMax)
         // At the end it begins at the start again, with the next change.
         place.nextNumber = found.isAll ? 0 : found.nextNumber
+        if !found.ready.isEmpty { place.fruitless = 0 }
+        if found.isAll, place.fruitless == transaction.id { place.waiting = transaction.id }
         do throws(StoreError) {
             let result = try free(found.ready, byteCountMax: byteCountMax)
             if result.more, let first = found.ready.first { place.nextNumber = first.0 }

@@ -26,14 +26,15 @@ struct BatchPlan {
     /// New chunks have the highest keys: each goes behind the one before it where it fits, and else
     /// begins a page. So the pages are counted by doing the same, and no mix of lengths takes more.
     mutating func addChunks(of payload: PreparedPayload) {
-        putCount += payload.checksums.count
+        let chunkCount = payload.chunkCount
+        putCount += chunkCount
         let alone = payload.chunkCost
         chunkGrowth += alone
         var entry = payload.storedByteCount + Self.entryOverhead
-        if payload.checksums.count > 1 || entry > Self.entryByteCountMax {
+        if chunkCount > 1 || entry > Self.entryByteCountMax {
             // Long ones have pages of their own, and entries that say where.
             sharedChunkGrowth += alone
-            entry = payload.checksums.count * (Self.entryOverhead + 8)
+            entry = chunkCount * (Self.entryOverhead + 8)
         }
         if entry > pageRest {
             let pages = (entry + Self.pageRoom - 1) / Self.pageRoom

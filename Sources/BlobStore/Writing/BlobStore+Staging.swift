@@ -45,7 +45,7 @@ extension BlobStore {
         let batch = StoreLimits.stagedBatchByteCount / StoreLimits.chunkByteCountMax
         var number: UInt64 = 0
         var index = 0
-        while index < payload.checksums.count {
+        while index < payload.chunkCount {
             let growth = StoreLimits.stagedBatchByteCount + Change.bookkeepingByteCount
             try inTransaction(growth: growth, asOf: now, isPublishing: true) {
                 (transaction) throws(StoreError) in

@@ -96,6 +96,6 @@ extension Change {
 
 extension PreparedPayload {
     /// Bytes of pages that its chunks take, about: each fills its last one in part.
-    var chunkCost: Int { storedByteCount + checksums.count * Self.pageByteCount }
+    var chunkCost: Int { storedByteCount + chunkCount * Self.pageByteCount }
     private static let pageByteCount = 4_096
 }

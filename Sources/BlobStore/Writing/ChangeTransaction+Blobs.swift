@@ -118,12 +118,9 @@ extension ChangeTransaction {
     /// a blob takes as many numbers as it has chunks.
     mutating func takeBlobNumber(_ payload: PreparedPayload) -> UInt64 {
         let number = counters.nextBlobNumber
-        counters.nextBlobNumber += UInt64(max(1, payload.checksums.count))
+        counters.nextBlobNumber += UInt64(max(1, payload.chunkCount))
         return number
     }
-
-    /// Up to how many bytes reading them again takes less than putting two checksums together.
-    private static let readAgainByteCountMax = 2_048
 
     /// Writes chunks `from` and on, at most `count`.
     mutating func writeChunks(
@@ -134,7 +131,7 @@ extension ChangeTransaction {
             (index, bytes) throws(StoreError) in
             let key = Keys.chunk(number, index)
             let checksum =
-                bytes.byteCount <= Self.readAgainByteCountMax
+                bytes.byteCount <= PreparedPayload.readAgainByteCountMax
                 ? Checksum(key: key.bytes, bytes).value
                 : Chunk.checksum(
                     number: number, index: index, bytes: payload.checksums[index],

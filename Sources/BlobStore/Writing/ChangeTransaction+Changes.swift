@@ -30,10 +30,11 @@ extension ChangeTransaction {
         let id: String
         if let given = publication.id { id = given } else { id = try takeNotificationID() }
         let old = try record(id)
-        // One that has expired counts as not there; what it still holds is let go of.
-        let live = live(old)
-        var record = publication.record(id: id, asOf: now, replacing: live)
-        let replaced = live?.part(named: publication.part)
+        // One that has expired counts as not there; what it still holds is let go of. It is told by
+        // a mark, since a copy of the record would cost a reference count for each of its texts.
+        let isLive = if let old { old.expiresAt > now } else { false }
+        var record = publication.record(id: id, asOf: now, replacing: old, isLive: isLive)
+        let replaced = isLive ? old?.blob(ofPart: publication.part) : nil
         guard record.parts.count < StoreLimits.partCountMax else {
             return .refused(
                 .invalid(
@@ -49,10 +50,10 @@ extension ChangeTransaction {
         for part in record.parts { try extend(part.blob, until: record.expiresAt) }
         record.parts.append(
             Part(name: publication.part, mediaType: publication.mediaType, blob: blob))
-        if live == nil, let old {
+        if let replaced {
+            try release(replaced)
+        } else if !isLive, let old {
             for part in old.parts { try release(part.blob) }
-        } else if let replaced {
-            try release(replaced.blob)
         }
         try replace(old, by: &record)
         return .published(record, created: replaced == nil)
@@ -72,17 +73,23 @@ extension Publication {
         try Rules.check(expiry, asOf: now)
     }
 
-    /// The record this makes of `live`, without the part itself.
-    fileprivate func record(id: String, asOf now: Timestamp, replacing live: Record?) -> Record {
-        let isWhole = part == RecordEncoder.defaultPartName
+    /// The record this makes of `old`, if that has not expired, without the part itself.
+    fileprivate func record(
+        id: String, asOf now: Timestamp, replacing old: Record?, isLive: Bool
+    ) -> Record {
         var record = Record(
-            id: id,
-            owner: owner ?? live?.owner,
-            message: message ?? (isWhole ? nil : live?.message),
-            richType: richType ?? (isWhole ? nil : live?.richType),
-            createdAt: live?.createdAt ?? now, expiresAt: expiry.moment(keeping: live),
-            revision: 0, parts: live?.parts.filter { !$0.isNamed(part) } ?? [])
-        record.box = live?.box
+            id: id, owner: owner, message: message, richType: richType, createdAt: now,
+            expiresAt: expiry.moment(keeping: isLive ? old?.expiresAt : nil), revision: 0,
+            parts: [])
+        guard isLive, let old else { return record }
+        if owner == nil { record.owner = old.owner }
+        if !part.isSame(as: RecordEncoder.defaultPartName) {
+            if message == nil { record.message = old.message }
+            if richType == nil { record.richType = old.richType }
+        }
+        record.createdAt = old.createdAt
+        for kept in old.parts where !kept.isNamed(part) { record.parts.append(kept) }
+        record.box = old.box
         record.setDevice(nil)
         return record
     }

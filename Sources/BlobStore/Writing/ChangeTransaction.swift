@@ -20,6 +20,8 @@ struct ChangeTransaction: ~Copyable {
     let firstOwnBlobNumber: UInt64
     /// Owners whose feeds have changed, most of them once.
     var touchedOwners: [String] = []
+    /// Memory for one key after the other, taken out while it is used.
+    private var spareKey: [UInt8] = []
 
     init(_ store: BlobStore, asOf now: Timestamp) throws(StoreError) {
         let begun = try Self.begin(store.environment)
@@ -79,20 +81,24 @@ struct ChangeTransaction: ~Copyable {
         return try view.record(id: id)
     }
 
-    /// Puts `record` in the place of `old`, with the next revision, and into its owner's history
+    /// Puts `record` in the place of `old`, which has its id, with the next revision, and into its owner's history
     /// and feed.
     mutating func replace(_ old: Record?, by record: inout Record) throws(StoreError) {
         counters.revision += 1
         record.revision = counters.revision
         record.parts = RecordEncoder.sorted(record.parts)
         try moveInIndex(old, to: &record)
-        if let old, old.expiresAt != record.expiresAt {
-            let key = Keys.expiry(old.expiresAt, old.id)
-            try transaction.remove(key.span.bytes, in: tables.index)
-        }
-        if old?.expiresAt != record.expiresAt {
-            let key = Keys.expiry(record.expiresAt, record.id)
+        let oldExpiry = old?.expiresAt
+        if oldExpiry != record.expiresAt {
+            var key: [UInt8] = []
+            swap(&key, &spareKey)
+            if let oldExpiry {
+                Keys.expiry(oldExpiry, record.id, into: &key)
+                try transaction.remove(key.span.bytes, in: tables.index)
+            }
+            Keys.expiry(record.expiresAt, record.id, into: &key)
             try transaction.set(key.span.bytes, to: RawSpan(), in: tables.index)
+            swap(&key, &spareKey)
         }
         let value = RecordEncoder.bytes(record)
         guard value.count <= StoreLimits.recordByteCountMax else {
@@ -134,7 +140,7 @@ struct ChangeTransaction: ~Copyable {
     ) throws(StoreError) {
         guard let owner = record.owner else {
             record.setSequence(0)
-            if let old, old.owner != nil { try noteMove(of: old, by: record) }
+            if old?.owner != nil, let old { try noteMove(of: old, by: record) }
             return
         }
         let stays = old?.owner.map { $0.isSame(as: owner) } ?? false

@@ -80,7 +80,7 @@ extension NotificationDraft {
     func record(id: String, asOf now: Timestamp, replacing live: Record?) -> Record {
         var record = Record(
             id: id, owner: owner, message: message, richType: richType,
-            createdAt: live?.createdAt ?? now, expiresAt: expiry.moment(keeping: live),
+            createdAt: live?.createdAt ?? now, expiresAt: expiry.moment(keeping: live?.expiresAt),
             revision: 0, parts: [])
         var details = details
         details.responses = []
@@ -92,11 +92,11 @@ extension NotificationDraft {
 }
 
 extension Expiry {
-    /// When that is, for the notification that is there.
-    func moment(keeping live: Record?) -> Timestamp {
+    /// When that is, for a notification that is there and ends at `present`.
+    func moment(keeping present: Timestamp?) -> Timestamp {
         switch self {
         case .at(let moment): moment
-        case .keep(let otherwise): live?.expiresAt ?? otherwise
+        case .keep(let otherwise): present ?? otherwise
         }
     }
 }

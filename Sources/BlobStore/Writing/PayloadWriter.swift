@@ -70,7 +70,7 @@ public struct PayloadWriter: ~Copyable, Sendable {
         }
         return PreparedPayload(
             digest: digest, byteCount: givenByteCount, coding: coding, mediaType: mediaType,
-            content: stored, checksums: try stored.chunkChecksums())
+            content: stored, checksums: try PreparedPayload.checksums(of: stored))
     }
 }
 
@@ -89,7 +89,7 @@ public final class PreparedPayload: Sendable {
     public var storedByteCount: Int { content.byteCount }
 
     let content: StoredContent
-    /// Of each chunk's bytes, without its key.
+    /// Of each chunk's bytes, without its key; empty where the writer computes them with the keys.
     let checksums: [Checksum]
 
     init(
@@ -103,6 +103,16 @@ public final class PreparedPayload: Sendable {
         self.content = content
         self.checksums = checksums
     }
+
+    /// How many chunks the stored bytes are cut into; 0 for an empty payload.
+    var chunkCount: Int { ChunkLayout.shortFirst.count(of: storedByteCount) }
+
+    static func checksums(of content: StoredContent) throws(StoreError) -> [Checksum] {
+        content.byteCount <= readAgainByteCountMax ? [] : try content.chunkChecksums()
+    }
+
+    /// Up to how many bytes reading them again takes less than putting two checksums together.
+    static let readAgainByteCountMax = 2_048
 }
 
 extension Digest {

@@ -42,8 +42,9 @@ struct BatchLine: Sendable {
     }
 }
 
-/// A change on its way to the writer, and who waits for it.
-struct PendingChange: Sendable {
+/// A change on its way to the writer, and who waits for it. It is moved there, since a copy would
+/// cost a reference count for each of its texts.
+struct PendingChange: ~Copyable, Sendable {
     /// What to do.
     enum Operation: Sendable {
         case apply(Change)

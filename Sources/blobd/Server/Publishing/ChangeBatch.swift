@@ -43,8 +43,10 @@ struct ChangeBatch {
     }
 
     /// Adds what is asked for. Long changes are not among it.
-    mutating func append(_ change: PendingChange) {
+    mutating func append(_ change: consuming PendingChange) {
         let wish: Wish
+        let connection = change.connection
+        let reservation = change.reservation
         switch change.operation {
         case .apply(let change):
             changes.append(change)
@@ -66,8 +68,7 @@ struct ChangeBatch {
         case .checkWritable, .long: wish = .check
         }
         waiters.append(
-            Waiter(
-                connection: change.connection, wish: wish, reservation: change.reservation))
+            Waiter(connection: connection, wish: wish, reservation: reservation))
     }
 
     /// Takes the first ones, with `countMax` changes or questions, or a few more where the last

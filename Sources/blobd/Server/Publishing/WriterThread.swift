@@ -52,9 +52,11 @@ final class WriterThread: Sendable {
 
     /// Puts a change in line. The line needs no limit of its own: each connection waits for one
     /// change at a time.
-    func submit(_ change: PendingChange) {
+    func submit(_ change: consuming PendingChange) {
+        var slot: PendingChange? = consume change
         let isFirst = state.withLock { state in
             let wasEmpty = state.waiting.waiters.isEmpty && state.undertakings.isEmpty
+            guard let change = slot.take() else { return wasEmpty }
             if case .long(let long) = change.operation {
                 state.undertakings.append(
                     Undertaking(

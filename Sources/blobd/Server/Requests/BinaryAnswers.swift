@@ -63,19 +63,18 @@ extension RequestHandler {
         _ record: Record, _ part: Part, created: Bool, _ frame: RequestFrame,
         into batch: inout AnswerBatch
     ) {
-        let id = Array(record.id.utf8)
+        let id = record.id.utf8.span.bytes
         ResponseFrame(
             answering: frame, status: created ? 201 : 200,
-            headByteCount: UInt32(Put.Response.fixedByteCount + id.count)
+            headByteCount: UInt32(Put.Response.fixedByteCount + id.byteCount)
         ).compose(into: &batch.heads)
-        var digest: [UInt8] = []
-        part.digest.append(to: &digest)
+        let digest = part.digest.rawBytes
         Put.Response(
             byteCount: UInt64(part.byteCount), storedByteCount: UInt64(part.storedByteCount),
             expiryMilliseconds: record.expiresAt.milliseconds, revision: record.revision,
             coding: part.coding == .gzip ? .gzip : .identity
         ).compose(
-            digest: digest.span.bytes, id: id.span.bytes, into: &batch.heads)
+            digest: digest.span.bytes, id: id, into: &batch.heads)
         batch.endAnswer()
     }
 
