@@ -149,6 +149,10 @@ extension Worker {
         guard !input.isEmpty else { return !connection.hasInputEnded }
         batch.beginSection()
         let step = fill(&batch, from: &input, of: connection, in: snapshot)
+        if gathered.isEmpty, batch.section.isEmpty, step.isOfWriter {
+            followAtOnce(step, connection, &input, &batch)
+            return true
+        }
         if !input.isEmpty {
             connection.rest = input.rest()
             input.consume(input.byteCount)
@@ -158,6 +162,27 @@ extension Worker {
                 connection: .passUnretained(connection), answers: batch.section,
                 rest: rest(of: step)))
         return true
+    }
+
+    /// Does what a change asks for while its bytes are here, which saves keeping a copy of them.
+    ///
+    /// - Parameter batch: nobody's answers are in it.
+    private func followAtOnce(
+        _ step: RequestHandler.Step, _ connection: Connection, _ input: inout InputBuffer,
+        _ batch: inout AnswerBatch
+    ) {
+        if follow(step, connection, &batch), connection.output.isEmpty,
+            case .body(let upload) = connection.phase
+        {
+            _ = receive(upload, connection, &input, &batch)
+        }
+        if !input.isEmpty, !connection.isBroken {
+            connection.rest = input.rest()
+            connection.hasUnreadRequests = true
+        }
+        input.consume(input.byteCount)
+        batch.reset()
+        settle(connection)
     }
 
     @inline(__always)

@@ -234,4 +234,12 @@ extension RequestHandler.Step {
         if case .answered = self { return true }
         return false
     }
+
+    /// Whether it is for the writer, with or without a body.
+    var isOfWriter: Bool {
+        switch self {
+        case .change, .upload: true
+        default: false
+        }
+    }
 }
