@@ -65,6 +65,9 @@ struct ChurnScenario: Scenario {
     private var times: ReadingPlan.Times {
         ReadingPlan.Times(pauseMilliseconds: options.short ? 200...1_000 : 2_000...5_000)
     }
+    /// How long what a daemon has sent is kept after its end, in milliseconds. The default is longer,
+    /// and would leave the file no room to be judged.
+    static let graceMilliseconds = 60_000
     /// When a daemon closes idle connections, in milliseconds: long before most readers that wait
     /// have read their answers.
     static let idleMilliseconds = 1_500
@@ -75,8 +78,8 @@ struct ChurnScenario: Scenario {
         [
             DaemonFlag.sweep, "10ms", DaemonFlag.drain, "500ms",
             DaemonFlag.idle, "\(Self.idleMilliseconds)ms",
+            DaemonFlag.grace, withoutGrace ? "1ms" : "\(Self.graceMilliseconds)ms",
         ]
-            + (withoutGrace ? [DaemonFlag.grace, "1ms"] : [])
             + (cutsOffSlow
                 ? [DaemonFlag.rate, "128KiB", DaemonFlag.rateWindow, "1s"]
                 : [DaemonFlag.rate, "0"])

@@ -1,5 +1,7 @@
 import Testing
 
+@testable import blobd
+
 /// A daemon that ends may leave pages of its file with its peers.
 @Suite struct LendingTests {
     @Test("What an earlier run may have sent is not freed within the grace; what is new is")
@@ -23,6 +25,35 @@ import Testing
 
         let third = try DaemonProcess(sweep + ["--lending-grace", "0ms"], in: folder)
         try third.waitUntil("orphan_blobs") { $0 == 0 }
+    }
+}
+
+/// Readers were once allowed 4 KiB/s, and given a minute for the MiB that their sockets hold when the
+/// daemon ends: who took longer read on in pages that were another payload's by then.
+@Suite struct LendingGraceTests {
+    @Test(
+        "The slowest client that is allowed has the time to read all that its socket holds",
+        arguments: [(4_096, 10_000), (1, 1_000), (100_000, 10_000), (1 << 20, 60_000)])
+    func slowest(rateMin: Int, windowMilliseconds: Int) {
+        var limits = DaemonLimits()
+        limits.rateMin = rateMin
+        limits.rateWindowMilliseconds = windowMilliseconds
+        let heldByteCount = 2 * Int(DaemonLimits.widenedSendBufferByteCount)
+        let seconds = Double(limits.lendingGraceMilliseconds - windowMilliseconds) / 1_000
+        #expect(
+            seconds * Double(max(rateMin, DaemonLimits.lendingRateMin)) >= Double(heldByteCount)
+                * 0.999)
+        #expect(limits.lendingGraceMilliseconds >= 60_000)
+    }
+
+    @Test("Without a least speed there is a grace all the same; a given one is taken as it is")
+    func withoutRate() {
+        var limits = DaemonLimits()
+        #expect(limits.lendingGraceMilliseconds == 266_000)
+        limits.rateMin = 0
+        #expect(limits.lendingGraceMilliseconds == 1_034_000)
+        limits.givenLendingGraceMilliseconds = 0
+        #expect(limits.lendingGraceMilliseconds == 0)
     }
 }
 

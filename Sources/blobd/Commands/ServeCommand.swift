@@ -97,9 +97,9 @@ struct ServeCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long payloads that an earlier run may have sent are not freed after its end.",
+            "How long payloads that an earlier run may have sent are not freed after its end. Without it: as long as a client of --min-rate takes to read what its socket holds, a minute at least.",
             valueName: "time", visibility: .hidden))
-    var lendingGrace: DurationText = DurationText(seconds: 60)
+    var lendingGrace: DurationText?
 
     @Option(
         help: ArgumentHelp(
@@ -199,8 +199,10 @@ struct ServeCommand: ParsableCommand {
         limits.tombstoneRetentionMilliseconds = Int64(
             try Self.check(
                 "--tombstone-retention", tombstoneRetention.milliseconds, 0...36_500 * day))
-        limits.lendingGraceMilliseconds = try Self.check(
-            "--lending-grace", lendingGrace.milliseconds, 0...day)
+        if let lendingGrace {
+            limits.givenLendingGraceMilliseconds = try Self.check(
+                "--lending-grace", lendingGrace.milliseconds, 0...day)
+        }
         limits.linkedByteCountMin = try Self.check(
             "--sendfile-min", sendfileMin.byteCount, 0...1 << 40)
         limits.isLogging = writeAheadLog

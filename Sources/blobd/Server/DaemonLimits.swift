@@ -33,8 +33,18 @@ struct DaemonLimits: Sendable {
     /// How long a stream of changes is quiet before it gives a sign of life.
     var heartbeatMilliseconds = 25_000
 
-    /// How long what an earlier run may have lent to its peers is not freed after its end.
-    var lendingGraceMilliseconds = 60_000
+    /// How long what an earlier run may have lent to its peers is not freed after its end; nil: as
+    /// long as ``lendingGraceMilliseconds`` makes of the other limits.
+    var givenLendingGraceMilliseconds: Int?
+    /// The same. Where it is not given: as long as the slowest client that is allowed takes to read
+    /// what its socket may hold, and a minute at least. After that its bytes may be another
+    /// payload's.
+    var lendingGraceMilliseconds: Int {
+        if let given = givenLendingGraceMilliseconds { return given }
+        let heldByteCount = 2 * Int(Self.widenedSendBufferByteCount)
+        let reading = heldByteCount * 1_000 / max(rateMin, Self.lendingRateMin)
+        return max(Self.lendingGraceMillisecondsMin, reading + rateWindowMilliseconds)
+    }
     /// Payloads of at least so many bytes leave by `sendfile`, straight from the page cache; what
     /// is shorter is cheaper to copy: linking took 1.1 to 1.6 times as long for 16 KiB as copying,
     /// and 0.9 of it for 32 KiB. 0: none do.
@@ -49,6 +59,12 @@ struct DaemonLimits: Sendable {
     var isLogging = true
 
     // Fixed ones.
+
+    /// The least grace for what an earlier run may have lent.
+    static let lendingGraceMillisecondsMin = Int(StoreLimits.lendingGraceMilliseconds)
+    /// How slow clients are supposed to be, in bytes per second, where they may be as slow as they
+    /// like.
+    static let lendingRateMin = 1_024
 
     /// How long what is in the log alone may get old while more of it comes, in microseconds. A
     /// commit takes about two milliseconds, for which who publishes then has to wait: so long that

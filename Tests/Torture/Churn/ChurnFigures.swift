@@ -16,6 +16,9 @@ final class ChurnFigures: Sendable {
         var cutOff = 0
         /// Answers that a daemon cut off because they were read too slowly; the same holds.
         var tooSlow = 0
+        /// Answers that were read so slowly that the grace after the end of their daemon was almost
+        /// over; the same holds.
+        var late = 0
         /// Answers the reader went away from.
         var left = 0
     }
@@ -101,8 +104,8 @@ final class ChurnFigures: Sendable {
             "of them \(sum(\.outlived)) read to the end after their payload was replaced or deleted",
             "by manner: \(manners.joined(separator: ", "))",
             "\(seen.count) editions seen, \(sum(\.absent)) times none",
-            "\(sum(\.cutOff)) answers cut off by a kill, \(sum(\.tooSlow)) for slowness, right as far as "
-                + "they came",
+            "\(sum(\.cutOff)) answers cut off by a kill, \(sum(\.tooSlow)) for slowness, "
+                + "\(sum(\.late)) left before the grace was over, right as far as they came",
             "\(writing.published) published (\(mebibytes(writing.publishedBytes)) as stored), "
                 + "\(writing.deleted) deleted"
                 + (writing.overtaken > 0 ? ", \(writing.overtaken) expired on the way" : ""),

@@ -29,6 +29,8 @@ struct ChurnReader: Sendable {
         case cutOff
         /// The daemon does not wait for slow ones.
         case tooSlow
+        /// The daemon ended, and the grace for reading what it had sent is about to end, too.
+        case graceIsOver
         /// The daemon does not wait for silent ones, and this one has not been scheduled in time.
         case idle
     }
@@ -57,6 +59,8 @@ struct ChurnReader: Sendable {
                 around.figures.note(manner) { $0.cutOff += 1 }
             } catch Leaving.tooSlow {
                 around.figures.note(manner) { $0.tooSlow += 1 }
+            } catch Leaving.graceIsOver {
+                around.figures.note(manner) { $0.late += 1 }
             } catch Leaving.idle {
             } catch let wrong as WrongAnswer {
                 around.figures.note(wrong)
@@ -143,6 +147,7 @@ struct ChurnReader: Sendable {
             wrong.id = wanted.id
             wrong.claimed = claimed
             wrong.allowed = around.ledger.allowed(wanted.id, since: oldest)
+            wrong.millisecondsSinceEnd = around.lives.millisecondsSinceEnd(of: life)
             throw wrong
         }
     }
@@ -210,10 +215,16 @@ struct ChurnReader: Sendable {
         }
     }
 
-    /// Receives more, as slowly as the plan says.
+    /// Receives more, as slowly as the plan says, but nothing that an ended daemon had sent longer
+    /// ago than the next one waits for.
     private func receive(
         _ plan: ReadingPlan, _ place: String, _ link: inout ReadingLink, _ life: DaemonLives.Life
     ) throws {
+        if let past = around.lives.millisecondsSinceEnd(of: life),
+            past > ChurnScenario.graceMilliseconds * 3 / 4
+        {
+            throw Leaving.graceIsOver
+        }
         if plan.pieceMicroseconds > 0, !around.stop.isUp {
             Clock.pause(microseconds: plan.pieceMicroseconds)
         }

@@ -11,6 +11,8 @@ final class DaemonLives: Sendable {
     }
 
     private let life: Mutex<Life>
+    /// When each daemon was told to end, in milliseconds.
+    private let ends = Mutex<[Int]>([])
 
     init(cutsOffSlow: Bool) { life = Mutex(Life(cutsOffSlow: cutsOffSlow)) }
 
@@ -20,8 +22,20 @@ final class DaemonLives: Sendable {
     /// Whether a connection made after `then` was remembered must still be with a running daemon.
     func isSame(as then: Life) -> Bool { then.changeCount.isMultiple(of: 2) && now == then }
 
+    /// How long ago the daemon of a connection made after `then` was told to end, in milliseconds;
+    /// nil: it was not.
+    func millisecondsSinceEnd(of then: Life) -> Int? {
+        ends.withLock { ends in
+            let number = then.changeCount / 2
+            return number < ends.count ? Clock.milliseconds() - ends[number] : nil
+        }
+    }
+
     /// A daemon is about to be killed.
-    func willEnd() { life.withLock { $0.changeCount += 1 } }
+    func willEnd() {
+        ends.withLock { $0.append(Clock.milliseconds()) }
+        life.withLock { $0.changeCount += 1 }
+    }
 
     /// The next one serves.
     func hasBegun(cutsOffSlow: Bool) {

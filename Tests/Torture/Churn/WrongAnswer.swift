@@ -23,6 +23,8 @@ struct WrongAnswer: Error, CustomStringConvertible {
     var claimed: Int?
     /// Which ones it may have been.
     var allowed = 0...0
+    /// How long ago the daemon that answered was told to end, in milliseconds; nil: it was not.
+    var millisecondsSinceEnd: Int?
 
     init(_ kind: Kind, _ what: String) {
         self.kind = kind
@@ -34,5 +36,6 @@ struct WrongAnswer: Error, CustomStringConvertible {
         return "a reader of the manner \"\(manner.rawValue)\" (\(dialect)) asked for "
             + "\(Edition.name(of: id)) and was answered with \(claim), where "
             + "\(allowed.lowerBound) to \(allowed.upperBound) were right: \(what)"
+            + (millisecondsSinceEnd.map { "; its daemon was told to end \($0) ms before" } ?? "")
     }
 }
