@@ -114,8 +114,6 @@ import Testing
     private static func request(
         _ method: String, _ path: String, _ body: [UInt8]? = nil
     ) -> [UInt8] {
-        let length = body.map { "Content-Length: \($0.count)\r\n" } ?? ""
-        let head = "\(method) /v1/notifications/\(path) HTTP/1.1\r\nHost: b\r\n\(length)\r\n"
-        return Array(head.utf8) + (body ?? [])
+        httpRequest(method, "/v1/notifications/\(path)", body: body)
     }
 }

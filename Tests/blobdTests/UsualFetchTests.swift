@@ -151,7 +151,7 @@ import Testing
         try comparePieces(
             to: client, steps: [1, 7, 64, 100],
             request: {
-                Array("GET /v1/notifications/\($0)/payload HTTP/1.1\r\nHost: b\r\n\r\n".utf8)
+                httpRequest("GET", "/v1/notifications/\($0)/payload")
             },
             answer: {
                 let answer = try client.answer()

@@ -23,12 +23,6 @@ public struct Record: Sendable, Hashable {
     /// The part of that name, or nil. Names are compared as bytes, not as Swift compares texts: é
     /// as one scalar and as two are two names.
     public func part(named name: String) -> Part? { parts.first { $0.isNamed(name) } }
-
-    /// Which blob the part of that name is, without a copy of its texts; nil when there is none.
-    func blob(ofPart name: String) -> BlobReference? {
-        for part in parts where part.isNamed(name) { return part.blob }
-        return nil
-    }
 }
 
 /// One named payload of a notification.

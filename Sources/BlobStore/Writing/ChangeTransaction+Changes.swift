@@ -32,9 +32,9 @@ extension ChangeTransaction {
         let old = try record(id)
         // One that has expired counts as not there; what it still holds is let go of. It is told by
         // a mark, since a copy of the record would cost a reference count for each of its texts.
-        let isLive = if let old { old.expiresAt > now } else { false }
+        let isLive = isLive(old)
         var record = publication.record(id: id, asOf: now, replacing: old, isLive: isLive)
-        let replaced = isLive ? old?.blob(ofPart: publication.part) : nil
+        let replaced = isLive ? old?.part(named: publication.part)?.blob : nil
         guard record.parts.count < StoreLimits.partCountMax else {
             return .refused(
                 .invalid(

@@ -104,8 +104,13 @@ extension ChangeTransaction {
 
     /// One that has expired counts as not there.
     borrowing func live(_ record: Record?) -> Record? {
-        guard let record, record.expiresAt > now else { return nil }
-        return record
+        isLive(record) ? record : nil
+    }
+
+    /// The same, where the record itself is not needed.
+    borrowing func isLive(_ record: Record?) -> Bool {
+        guard let moment = record?.expiresAt else { return false }
+        return moment > now
     }
 
     borrowing func checkStored(_ category: String) throws(StoreError) {

@@ -81,8 +81,8 @@ struct ChangeTransaction: ~Copyable {
         return try view.record(id: id)
     }
 
-    /// Puts `record` in the place of `old`, which has its id, with the next revision, and into its owner's history
-    /// and feed.
+    /// Puts `record` in the place of `old`, which has its id, with the next revision, and into its
+    /// owner's history and feed.
     mutating func replace(_ old: Record?, by record: inout Record) throws(StoreError) {
         counters.revision += 1
         record.revision = counters.revision

@@ -97,7 +97,11 @@ struct ServeCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long payloads that an earlier run may have sent are not freed after its end. Without it: as long as a client of --min-rate takes to read what its socket holds, a minute at least.",
+            """
+            How long payloads that an earlier run may have sent are not freed after its end. Without \
+            it: as long as a client of --min-rate takes to read what its socket holds, a minute at \
+            least.
+            """,
             valueName: "time", visibility: .hidden))
     var lendingGrace: DurationText?
 

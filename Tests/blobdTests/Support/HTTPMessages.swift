@@ -29,6 +29,16 @@ func jsonMember(_ text: String, _ name: String) -> String? {
     return String(rest.prefix { $0 != "," && $0 != "}" && $0 != "]" })
 }
 
+/// The bytes of a request, with `Host` and, with a body, `Content-Length`.
+func httpRequest(
+    _ method: String, _ target: String, _ fields: [String: String] = [:], body: [UInt8]? = nil
+) -> [UInt8] {
+    var head = "\(method) \(target) HTTP/1.1\r\nHost: b\r\n"
+    for (name, value) in fields { head += "\(name): \(value)\r\n" }
+    if let body { head += "Content-Length: \(body.count)\r\n" }
+    return Array("\(head)\r\n".utf8) + (body ?? [])
+}
+
 extension RawClient {
     /// Sends a request with `Host` and, with a body, `Content-Length`, and returns the answer.
     func request(
@@ -42,10 +52,7 @@ extension RawClient {
     func sendRequest(
         _ method: String, _ target: String, _ fields: [String: String] = [:], body: [UInt8]? = nil
     ) {
-        var head = "\(method) \(target) HTTP/1.1\r\nHost: b\r\n"
-        for (name, value) in fields { head += "\(name): \(value)\r\n" }
-        if let body { head += "Content-Length: \(body.count)\r\n" }
-        send(Array("\(head)\r\n".utf8) + (body ?? []))
+        send(httpRequest(method, target, fields, body: body))
     }
 
     /// Receives the next answer.

@@ -153,10 +153,7 @@ extension Worker {
             followAtOnce(step, connection, &input, &batch)
             return true
         }
-        if !input.isEmpty {
-            connection.rest = input.rest()
-            input.consume(input.byteCount)
-        }
+        keepRest(of: &input, for: connection)
         gathered.append(
             GatheredConnection(
                 connection: .passUnretained(connection), answers: batch.section,
@@ -176,11 +173,8 @@ extension Worker {
         {
             _ = receive(upload, connection, &input, &batch)
         }
-        if !input.isEmpty, !connection.isBroken {
-            connection.rest = input.rest()
-            connection.hasUnreadRequests = true
-        }
-        input.consume(input.byteCount)
+        if !input.isEmpty { connection.hasUnreadRequests = true }
+        keepRest(of: &input, for: connection)
         batch.reset()
         settle(connection)
     }

@@ -19,7 +19,13 @@ extension Worker {
         connection.hasUnreadRequests = false
         if connection.mayRead, !input.isFull, connection.takesInput { read(connection, &input) }
         process(connection, &input, &batch, &budget)
-        if !input.isEmpty, !connection.isBroken { connection.rest = input.rest() }
+        keepRest(of: &input, for: connection)
+    }
+
+    /// Keeps what is left of the input for the connection's next turn, and makes room for another's.
+    func keepRest(of input: inout InputBuffer, for connection: Connection) {
+        guard !input.isEmpty else { return }
+        if !connection.isBroken { connection.rest = input.rest() }
         input.consume(input.byteCount)
     }
 
