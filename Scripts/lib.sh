@@ -22,6 +22,9 @@ as_root() {
 }
 
 # Installs the Debian packages whose test fails. Each argument is 'package:test command'.
+#
+# Says what it will install before it does. With sudo, on a terminal, it asks first; without a terminal, and as root, it
+# does not: nobody is there to answer, and root has answered already.
 install_missing() {
     local missing=() entry
     for entry in "$@"; do
@@ -30,10 +33,25 @@ install_missing() {
     [ "${#missing[@]}" -gt 0 ] || return 0
     command -v apt-get >/dev/null ||
         die "Missing: ${missing[*]}. Install what your system has for these Debian packages."
+    say "Missing Debian packages, to be installed with apt-get: ${missing[*]}"
+    may_use_sudo "apt-get install ${missing[*]}" ||
+        die "Nothing was installed. Run this first: sudo apt-get install ${missing[*]}"
     say "Installing ${missing[*]} …"
     as_root apt-get update -qq >&2
     as_root env DEBIAN_FRONTEND=noninteractive \
         apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
+
+# Whether a command may be run with sudo: yes where there is nobody to ask or sudo is not needed.
+may_use_sudo() {
+    local answer
+    [ "$(id -u)" -ne 0 ] && command -v sudo >/dev/null && [ -t 0 ] && [ -t 2 ] || return 0
+    printf 'Run "sudo %s" now? [y/N] ' "$1" >&2
+    read -r answer || answer=
+    case "$answer" in
+        y | Y | yes | Yes) return 0 ;;
+        *) return 1 ;;
+    esac
 }
 
 # Installs what a build needs: the two C libraries, and pkg-config to find them.
