@@ -91,8 +91,21 @@ import Testing
                 == #"{"richId":"a\"<&'>é","richMessage":"1 < 2 & \"3\"\\\n\t😀"}"#)
         #expect(
             try text(record, .wns, .alert)
-                == #"<toast launch="richId=a&quot;&lt;&amp;&apos;&gt;é"><visual><binding template="ToastGeneric"><text>1 &lt; 2 &amp; &quot;3&quot;\&#10;&#9;😀</text></binding></visual></toast>"#
+                == #"<toast launch="richId=a%22%3C%26%27%3E%C3%A9"><visual><binding template="ToastGeneric"><text>1 &lt; 2 &amp; &quot;3&quot;\&#10;&#9;😀</text></binding></visual></toast>"#
         )
+    }
+
+    /// The launch argument is read as a query. `x&richId=other` was written as it is, and an app
+    /// that parses it fetched `other`.
+    @Test("A toast's launch argument has the id percent-encoded")
+    func launch() throws {
+        for (id, encoded) in [
+            ("42", "42"), ("x&richId=other", "x%26richId%3Dother"), ("100%25", "100%2525"),
+            ("a b+c", "a%20b%2Bc"), ("ü-._~", "%C3%BC-._~"),
+        ] {
+            let toast = try text(Self.record(id: id), .wns, .alert)
+            #expect(toast.contains("<toast launch=\"richId=\(encoded)\">"), "\(toast)")
+        }
     }
 
     @Test("A push has at most its provider's bytes", arguments: PushPlatform.allCases)
