@@ -114,7 +114,8 @@ let package = Package(
         .testTarget(
             name: "blobdTests",
             dependencies: [
-                "blobd", "BlobStore", "BlobClient", "BlobProtocol", "LoadGenerator", "CLinux",
+                "blobd", "BlobJSON", "BlobStore", "BlobClient", "BlobProtocol", "LoadGenerator",
+                "CLinux",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: borrowing),

@@ -4,7 +4,7 @@ import BlobProtocol
 /// `Options.timeoutMilliseconds` for the next byte.
 ///
 /// A connection has one owner and is closed when that owner lets go of it. Off the main path of an
-/// `async` program use `BlobClient`, which keeps the blocking away from Swift's threads.
+/// `async` program use `BlobdClient`, which keeps the blocking away from Swift's threads.
 ///
 /// There are two ways to use one. The plain calls (`put`, `get`, …, in
 /// `BlobConnection+Calls.swift`) send a request and wait for its answer. The pipelined way queues

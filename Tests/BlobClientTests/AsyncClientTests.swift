@@ -7,7 +7,7 @@ import Testing
 /// The client for `async` programs.
 @Suite struct AsyncClientTests {
     @Test func noDaemonIsAnErrorAndNotAHang() async {
-        let client = BlobClient(socketPath: "/nonexistent/blobd.sock")
+        let client = BlobdClient(socketPath: "/nonexistent/blobd.sock")
         await #expect(throws: ClientError.noDaemon(path: "/nonexistent/blobd.sock", errno: ENOENT))
         {
             try await client.ping()

@@ -175,7 +175,7 @@ import Testing
 
     @Test func anAsyncClientStoresAndFetches() async throws {
         let daemon = try CommandDaemon()
-        let client = BlobClient(socketPath: daemon.socket)
+        let client = BlobdClient(socketPath: daemon.socket)
         let receipt = try await client.put(
             PutRequest(id: "42", mediaType: "image/png", lifetime: .seconds(3_600)), Self.payload)
         #expect(receipt.isCreated)
@@ -197,7 +197,7 @@ extension CommandTests {
     /// itself.
     @Test func anAsyncClientOutlivesADaemon() async throws {
         let folder = try TemporaryFolder()
-        let client = BlobClient(socketPath: folder.path("s"))
+        let client = BlobdClient(socketPath: folder.path("s"))
         try await Self.with(folder) {
             try await client.put(PutRequest(id: "42", lifetime: .seconds(3_600)), [1, 2, 3])
         }

@@ -111,7 +111,7 @@ import Testing
 
     @Test func aFeedGoesOnOverARestart() async throws {
         let folder = try TemporaryFolder()
-        let client = BlobClient(socketPath: folder.path("s"))
+        let client = BlobdClient(socketPath: folder.path("s"))
         let feed = client.changes(of: "ann")
         var changes = feed.makeAsyncIterator()
         for id in ["1", "2"] {

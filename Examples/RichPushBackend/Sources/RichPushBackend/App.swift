@@ -9,11 +9,11 @@ struct Backend {
     private static let pictureByteCountMax = 16 << 20
 
     private let socketPath: String
-    private let client: BlobClient
+    private let client: BlobdClient
 
     init(socketPath: String) {
         self.socketPath = socketPath
-        client = BlobClient(socketPath: socketPath)
+        client = BlobdClient(socketPath: socketPath)
     }
 
     /// What devices call asks for user and password; publishing is for the house.
@@ -89,7 +89,7 @@ struct Backend {
         let since = query["since"].map(String.init) ?? "0"
         let wait = query.get("wait", as: Int.self) ?? 0
         // A client's calls follow one another: one that waits has one of its own.
-        let waiting = wait > 0 ? BlobClient(socketPath: socketPath) : client
+        let waiting = wait > 0 ? BlobdClient(socketPath: socketPath) : client
         let page = try await carryOut { () throws(ClientError) in
             try await waiting.changes(of: owner, since: since, limit: 100, waitSeconds: wait)
         }

@@ -13,7 +13,7 @@
 /// `noDaemon`. It ends with its task, whose cancellation closes the connection, and by throwing:
 /// `resync` when the cursor is older than what the daemon remembers of deletions (read the history
 /// anew, and go on from its cursor), and what the daemon refuses.
-public struct ChangeFeed: AsyncSequence, Sendable {
+public struct ChangeStream: AsyncSequence, Sendable {
     /// What comes.
     public typealias Element = NotificationChange
     /// Why it ends.

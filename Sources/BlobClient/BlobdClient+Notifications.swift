@@ -2,7 +2,7 @@ public import BlobProtocol
 
 // The calls of `BlobConnection+Notifications.swift`. Where a notification or a category is not
 // there they return nil, or false, and throw nothing.
-extension BlobClient {
+extension BlobdClient {
     /// Calls one of HTTP's resources.
     public func call(
         _ method: CallMethod, _ target: String, body: [UInt8] = [], mediaType: String? = nil,

@@ -4,7 +4,7 @@ public import BlobProtocol
 /// Swift's.
 ///
 /// ```swift
-/// let client = BlobClient(socketPath: "/run/blobd/blobd.sock")
+/// let client = BlobdClient(socketPath: "/run/blobd/blobd.sock")
 /// let receipt = try await client.put(
 ///     PutRequest(id: "42", mediaType: "image/png", lifetime: .seconds(86_400)), bytes)
 /// let payload = try await client.get("42")
@@ -13,7 +13,7 @@ public import BlobProtocol
 /// The actor runs on a serial queue of its own, where the blocking happens, and has one connection,
 /// which it makes when it is first needed and again when the daemon has closed it. Calls follow one
 /// another; for several at a time make several clients.
-public actor BlobClient {
+public actor BlobdClient {
     /// Where the actor's calls run.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
@@ -98,13 +98,13 @@ public actor BlobClient {
         connection = nil
     }
 
-    /// Every change of an owner's notifications, as it is committed; see ``ChangeFeed``. It has a
+    /// Every change of an owner's notifications, as it is committed; see ``ChangeStream``. It has a
     /// connection of its own, so the client's other calls go on beside it.
     ///
     /// - Parameter since: `0` for everything there is, `latest` for what comes from now on, or the
     ///   cursor of the last change that was dealt with.
-    public nonisolated func changes(of owner: String, since: String = "0") -> ChangeFeed {
-        ChangeFeed(socketPath: socketPath, options: options, owner: owner, since: since)
+    public nonisolated func changes(of owner: String, since: String = "0") -> ChangeStream {
+        ChangeStream(socketPath: socketPath, options: options, owner: owner, since: since)
     }
 
     func ifThere<T>(

@@ -7,7 +7,7 @@ import Testing
 @testable import BlobClient
 
 /// The feed as a sequence: it goes on over the ends of connections, and ends with its task.
-@Suite struct ChangeFeedTests {
+@Suite struct ChangeStreamTests {
     @Test func itGoesOnWhereItWasWhenTheDaemonComesBack() async throws {
         let daemons = try Daemons([
             { peer in
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func aDaemonThatWasNeverThereIsAnError() async {
-        let client = BlobClient(socketPath: "/nonexistent/blobd.sock")
+        let client = BlobdClient(socketPath: "/nonexistent/blobd.sock")
         await #expect(
             throws: ClientError.noDaemon(path: "/nonexistent/blobd.sock", errno: ENOENT)
         ) {
@@ -145,11 +145,11 @@ extension ScriptedPeer {
             """
         }
         let page = """
-            {"changes":[\(changes.joined(separator: ","))],"next":"\(ChangeFeedTests.cursor(next))",\
+            {"changes":[\(changes.joined(separator: ","))],"next":"\(ChangeStreamTests.cursor(next))",\
             "more":false}
             """
         try answer(
-            request, 200, head: ChangeFeedTests.head(count: ids.count, next: next),
+            request, 200, head: ChangeStreamTests.head(count: ids.count, next: next),
             body: Array(page.utf8))
     }
 }
@@ -164,8 +164,8 @@ private final class Daemons: Sendable {
         waiting = Mutex(all)
     }
 
-    func feed(of owner: String) -> ChangeFeed {
-        ChangeFeed { stop in
+    func feed(of owner: String) -> ChangeStream {
+        ChangeStream { stop in
             FeedSubscription(owner: owner, since: "0", limit: 100, stop: stop) {
                 () throws(ClientError) in
                 let next = self.waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
