@@ -17,19 +17,23 @@ public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConverti
     public let detail: String?
     /// With `precondition_failed`: the notification's revision; nil when there is none.
     public let revision: UInt64?
+    /// With `precondition_failed`: the digest of the part that the condition is about, or of the
+    /// notification's `payload`; nil when there is none.
+    public let digest: String?
     /// With `resync`: the target of the call that reads the history anew.
     public let history: String?
 
     /// A problem with these members.
     public init(
         status: Int, code: String, title: String, detail: String? = nil, revision: UInt64? = nil,
-        history: String? = nil
+        digest: String? = nil, history: String? = nil
     ) {
         self.status = status
         self.code = code
         self.title = title
         self.detail = detail
         self.revision = revision
+        self.digest = digest
         self.history = history
     }
 

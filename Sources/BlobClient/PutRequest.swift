@@ -1,12 +1,13 @@
 import BlobProtocol
 
-/// What to store, besides the bytes. The limits are those of the protocol (`WireLimits`) and are
+/// What to store, besides the bytes. What is nil stays as it is where the notification is there
+/// already; `patch` clears a text. The limits are those of the protocol (`WireLimits`) and are
 /// checked before anything is sent.
 public struct PutRequest: Sendable, Hashable {
     /// How long a notification lives.
     public enum Lifetime: Sendable, Hashable {
-        /// As long as the daemon gives what comes without a lifetime
-        /// (`DaemonInfo.defaultTTLSeconds`).
+        /// Not said. A notification that is there keeps its expiry; a new one lives as long as the
+        /// daemon gives what comes without a lifetime (`DaemonInfo.defaultTTLSeconds`).
         case standard
         /// So many seconds from when the daemon takes it, at least 1.
         case seconds(Int64)

@@ -214,8 +214,8 @@ import Testing
             ("b", .exists, nil), ("b", .revisions([1]), nil),
         ] {
             guard
-                case .preconditionFailed(revision) = try refuse(
-                    id: id, { $0.condition = condition })
+                case .preconditionFailed(let state) = try refuse(
+                    id: id, { $0.condition = condition }), state.revision == revision
             else {
                 Issue.record("\(id) \(condition)")
                 continue

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct PartsTests {
     @Test(
-        "The part payload sets the texts anew; a named part keeps what it does not give; the owner stays"
+        "A part keeps what it does not give: texts, owner and the other parts"
     )
     func fields() throws {
         let folder = TemporaryFolder()
@@ -21,7 +21,7 @@ import Testing
         let replaced = try store.publish(
             store.publication("a", [3], richType: "gif"), asOf: noon.adding(seconds: 1))
         #expect(replaced.owner == "anna")
-        #expect(replaced.message == nil)
+        #expect(replaced.message == "Hello")
         #expect(replaced.richType == "gif")
         #expect(replaced.parts.map { $0.name } == ["payload", "icon"])
         #expect(replaced.createdAt == noon)

@@ -176,7 +176,7 @@ import Testing
                 $0.isRead = .set(true)
                 $0.condition = condition
             }.error
-            guard case .preconditionFailed(revision) = error else {
+            guard case .preconditionFailed(let state) = error, state.revision == revision else {
                 Issue.record("\(id) \(condition): \(String(describing: error))")
                 continue
             }

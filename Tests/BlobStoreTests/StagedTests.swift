@@ -71,7 +71,7 @@ import Testing
         var refused = draft
         refused.condition = .exists
         let outcome = try store.apply(.publishNotification(refused))
-        guard case .preconditionFailed(nil) = outcome.error else {
+        guard case .preconditionFailed(PresentState(revision: nil)) = outcome.error else {
             Issue.record("\(outcome)")
             return
         }

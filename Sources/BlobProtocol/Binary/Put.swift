@@ -9,10 +9,10 @@ public enum Put {
     ///         16     1  a: bytes in the id; 0: the daemon chooses one
     ///         17     1  b: bytes in the part's name; 0: "payload"
     ///         18     1  c: bytes in the media type; 0: application/octet-stream
-    ///         19     1  d: bytes in the owner; 0: none
-    ///         20     1  e: bytes in the rich type; 0: none
+    ///         19     1  d: bytes in the owner; 0: not said
+    ///         20     1  e: bytes in the rich type; 0: not said
     ///         21     1  reserved, 0
-    ///         22     2  f: bytes in the message; 0: none
+    ///         22     2  f: bytes in the message; 0: not said
     ///         24     8  reserved, 0
     ///         32     …  id (a), part (b), media type (c), owner (d), rich type (e), message (f)
     public struct Request: Sendable, Hashable {

@@ -40,43 +40,14 @@ public enum EntityTags {
     private static func matches(_ text: RawSpan, tag: RawSpan, weakly: Bool) -> Bool {
         if text.equals("*") { return true }
         var isMatch = false
-        var index = 0
-        var needsComma = false
+        var list = EntityTagList()
         while true {
-            Token.skipBlanks(text, &index)
-            guard index < text.byteCount else { return isMatch }
-            if text.byte(index) == UInt8(ascii: ",") {
-                needsComma = false
-                index += 1
-                continue
+            switch list.next(text) {
+            case .tag(let named, let isWeak):
+                if weakly || !isWeak, named.of(text).equals(tag) { isMatch = true }
+            case .end: return isMatch
+            case .malformed: return false
             }
-            guard !needsComma else { return false }
-            var isWeak = false
-            // `W/` is case-sensitive.
-            if text.byte(index) == UInt8(ascii: "W") {
-                guard index + 1 < text.byteCount, text.byte(index + 1) == UInt8(ascii: "/") else {
-                    return false
-                }
-                isWeak = true
-                index += 2
-            }
-            let start = index
-            guard skipOpaqueTag(text, &index) else { return false }
-            if weakly || !isWeak, text.extracting(start..<index).equals(tag) { isMatch = true }
-            needsComma = true
         }
-    }
-
-    /// Moves past `DQUOTE *etagc DQUOTE`, in which a comma is a character like any other.
-    private static func skipOpaqueTag(_ text: RawSpan, _ index: inout Int) -> Bool {
-        guard index < text.byteCount, text.byte(index) == UInt8(ascii: "\"") else { return false }
-        index += 1
-        while index < text.byteCount {
-            let byte = text.byte(index)
-            index += 1
-            if byte == UInt8(ascii: "\"") { return true }
-            guard byte > 0x20, byte != 0x7F else { return false }
-        }
-        return false
     }
 }

@@ -133,19 +133,6 @@ public struct Category: Sendable, Hashable {
     }
 }
 
-/// What must hold of the notification that is there; judged in the transaction that changes it. One
-/// that has expired is not there.
-public enum Condition: Sendable, Hashable {
-    /// Nothing.
-    case none
-    /// There is none.
-    case absent
-    /// There is one.
-    case exists
-    /// There is one, with one of these revisions.
-    case revisions([UInt64])
-}
-
 /// Keeps what most records have nothing of apart from them, so that copying a record stays cheap.
 final class DetailsBox: Sendable, Hashable {
     let value: NotificationDetails

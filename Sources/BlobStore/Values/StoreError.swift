@@ -22,9 +22,8 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
     /// Changes that were acknowledged are not in `data.mdb` yet, and the writer has not committed
     /// them in time: it has ended, or hangs. Start it again.
     case unsettled
-    /// The notification is not as the condition wants it; nothing was changed. Its present
-    /// revision; nil: there is none.
-    case preconditionFailed(revision: UInt64?)
+    /// What is there is not as the condition wants it; nothing was changed.
+    case preconditionFailed(PresentState)
     /// No category has that name.
     case unknownCategory(String)
     /// No blob with that digest is stored.
@@ -52,8 +51,7 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
         case .readersFull: "as many snapshots are open as there may be"
         case .unsettled:
             "the store's writer has not committed what it acknowledged; start it again"
-        case .preconditionFailed(let revision?): "the notification has the revision \(revision)"
-        case .preconditionFailed(nil): "there is no such notification"
+        case .preconditionFailed(let state): state.description
         case .unknownCategory(let name): "there is no category \(name)"
         case .unknownDigest(let digest): "no blob \(digest) is stored"
         case .digestMismatch(let expected, let actual):

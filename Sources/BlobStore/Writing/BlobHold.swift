@@ -2,15 +2,22 @@
 public struct BlobHold: Sendable {
     /// Its bytes.
     public var payload: PreparedPayload
-    /// Until when; an earlier moment than it is held until already changes nothing.
-    public var until: Timestamp
+    /// Until when, whatever it is held until already: an earlier moment than that changes nothing.
+    public var end: Expiry
     /// The digest it must have; nil: any.
     public var expected: Digest?
 
-    /// A hold.
+    /// A hold until a moment.
     public init(_ payload: PreparedPayload, until: Timestamp, expected: Digest? = nil) {
         self.payload = payload
-        self.until = until
+        end = .at(until)
+        self.expected = expected
+    }
+
+    /// A hold for so many seconds from the moment of the change.
+    public init(_ payload: PreparedPayload, seconds: Int64, expected: Digest? = nil) {
+        self.payload = payload
+        end = .after(seconds: seconds)
         self.expected = expected
     }
 }
@@ -26,7 +33,7 @@ public struct HeldBlob: Sendable, Hashable {
 extension BlobHold {
     /// Every rule that does not depend on what is stored.
     func check(asOf now: Timestamp) throws(StoreError) {
-        try Rules.check(end: until, asOf: now)
+        try Rules.check(end, asOf: now)
         if let expected, expected != payload.digest {
             throw .digestMismatch(expected: expected, actual: payload.digest)
         }

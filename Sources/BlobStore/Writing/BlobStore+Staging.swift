@@ -29,7 +29,11 @@ extension BlobStore {
     /// Refuses what would be refused in the end, before megabytes are written.
     private func checkBeforeStaging(_ change: Change, asOf now: Timestamp) throws(StoreError) {
         switch change {
-        case .publish(let publication): try publication.check(asOf: now)
+        case .publish(let publication):
+            try inTransaction(growth: 0, asOf: now, isPublishing: false) {
+                (transaction) throws(StoreError) in
+                try transaction.check(publication)
+            }
         case .hold(let hold): try hold.check(asOf: now)
         case .publishNotification(let draft):
             try inTransaction(growth: 0, asOf: now, isPublishing: false) {

@@ -22,10 +22,9 @@ public enum Change: Sendable {
 
 /// A part of a notification, to be stored.
 ///
-/// Publishing the part `payload` sets message, rich type and expiry of the notification anew;
-/// named parts that are there stay, and so does everything else it says. Publishing a named part
-/// to a notification that is there sets what is given and keeps the rest. An owner stays where none
-/// is given, so that nothing falls out of a history by the way.
+/// What is not said stays as it is: message, rich type, owner, the other parts, and with
+/// ``Expiry/keep(otherwise:)`` or ``Expiry/keepOrAfter(seconds:)`` the expiry. To clear a text, patch
+/// it. A notification that is not there, or has expired, is a new one.
 public struct Publication: Sendable {
     /// The notification's id; nil to have the store assign the next decimal number that is free.
     public var id: String?
@@ -38,12 +37,14 @@ public struct Publication: Sendable {
     /// The user it is for, 1…255 bytes; nil: who it is for already. Another one than that takes it
     /// out of the one's history and into the other's.
     public var owner: String?
-    /// A line of text to show.
+    /// A line of text to show; nil: the one it has.
     public var message: String?
-    /// What kind of rich content it is, in the publisher's words.
+    /// What kind of rich content it is, in the publisher's words; nil: what it has.
     public var richType: String?
     /// When it ends.
     public var expiry: Expiry
+    /// What must hold of the part that is there.
+    public var condition = Condition.none
 
     /// A publication of `payload`, with the media type it was prepared for.
     public init(
@@ -59,14 +60,6 @@ public struct Publication: Sendable {
         self.richType = richType
         self.expiry = expiry
     }
-}
-
-/// When a notification ends.
-public enum Expiry: Sendable, Hashable {
-    /// At this moment, which must not be past.
-    case at(Timestamp)
-    /// When it ends already; for a notification that is not there, at this moment.
-    case keep(otherwise: Timestamp)
 }
 
 /// What became of a change.

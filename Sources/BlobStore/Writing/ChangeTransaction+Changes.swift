@@ -27,12 +27,20 @@ extension ChangeTransaction {
         } catch {
             return .refused(error)
         }
-        let id: String
-        if let given = publication.id { id = given } else { id = try takeNotificationID() }
-        let old = try record(id)
+        var old: Record?
+        if let id = publication.id { old = try record(id) }
         // One that has expired counts as not there; what it still holds is let go of. It is told by
         // a mark, since a copy of the record would cost a reference count for each of its texts.
         let isLive = isLive(old)
+        if publication.isConditional {
+            do throws(StoreError) {
+                try publication.condition.check(isLive ? old : nil, part: publication.part)
+            } catch {
+                return try Self.refused(error)
+            }
+        }
+        let id: String
+        if let given = publication.id { id = given } else { id = try takeNotificationID() }
         var record = publication.record(id: id, asOf: now, replacing: old, isLive: isLive)
         let replaced = isLive ? old?.part(named: publication.part)?.blob : nil
         guard record.parts.count < StoreLimits.partCountMax else {
@@ -60,7 +68,22 @@ extension ChangeTransaction {
     }
 }
 
+extension ChangeTransaction {
+    /// Throws what a publication is refused for, with nothing changed.
+    borrowing func check(_ publication: Publication) throws(StoreError) {
+        try publication.check(asOf: now)
+        guard publication.isConditional else { return }
+        try publication.condition.check(
+            live(try existing(publication.id)), part: publication.part)
+    }
+}
+
 extension Publication {
+    /// Whether it has a condition.
+    var isConditional: Bool {
+        if case .none = condition { false } else { true }
+    }
+
     /// Every rule that does not depend on what is stored.
     func check(asOf now: Timestamp) throws(StoreError) {
         if let id { try Names.check(id, .id, byteCountMax: StoreLimits.idByteCountMax) }
@@ -79,14 +102,12 @@ extension Publication {
     ) -> Record {
         var record = Record(
             id: id, owner: owner, message: message, richType: richType, createdAt: now,
-            expiresAt: expiry.moment(keeping: isLive ? old?.expiresAt : nil), revision: 0,
-            parts: [])
+            expiresAt: expiry.moment(keeping: isLive ? old?.expiresAt : nil, asOf: now),
+            revision: 0, parts: [])
         guard isLive, let old else { return record }
         if owner == nil { record.owner = old.owner }
-        if !part.isSame(as: RecordEncoder.defaultPartName) {
-            if message == nil { record.message = old.message }
-            if richType == nil { record.richType = old.richType }
-        }
+        if message == nil { record.message = old.message }
+        if richType == nil { record.richType = old.richType }
         record.createdAt = old.createdAt
         for kept in old.parts where !kept.isNamed(part) { record.parts.append(kept) }
         record.box = old.box

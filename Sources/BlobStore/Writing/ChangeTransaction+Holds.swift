@@ -13,13 +13,14 @@ extension ChangeTransaction {
             return try Self.refused(error)
         }
         let digest = hold.payload.digest
+        let end = hold.end.moment(keeping: nil, asOf: now)
         guard var entry = try blobEntry(digest) else {
-            let blob = try store(hold.payload, heldUntil: hold.until, staged: staged[digest])
-            try noteHold(digest, from: nil, to: hold.until)
-            return .held(HeldBlob(blob: blob, until: hold.until), created: true)
+            let blob = try store(hold.payload, heldUntil: end, staged: staged[digest])
+            try noteHold(digest, from: nil, to: end)
+            return .held(HeldBlob(blob: blob, until: end), created: true)
         }
         let old = entry.heldUntil
-        let until = max(hold.until, old ?? hold.until)
+        let until = max(end, old ?? end)
         if until != old {
             entry.heldUntil = until
             try write(entry, digest)

@@ -80,23 +80,13 @@ extension NotificationDraft {
     func record(id: String, asOf now: Timestamp, replacing live: Record?) -> Record {
         var record = Record(
             id: id, owner: owner, message: message, richType: richType,
-            createdAt: live?.createdAt ?? now, expiresAt: expiry.moment(keeping: live?.expiresAt),
-            revision: 0, parts: [])
+            createdAt: live?.createdAt ?? now,
+            expiresAt: expiry.moment(keeping: live?.expiresAt, asOf: now), revision: 0, parts: [])
         var details = details
         details.responses = []
         details.device = device
         details.sequence = 0
         record.details = details
         return record
-    }
-}
-
-extension Expiry {
-    /// When that is, for a notification that is there and ends at `present`.
-    func moment(keeping present: Timestamp?) -> Timestamp {
-        switch self {
-        case .at(let moment): moment
-        case .keep(let otherwise): present ?? otherwise
-        }
     }
 }

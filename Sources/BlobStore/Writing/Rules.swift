@@ -16,10 +16,7 @@ enum Rules {
     }
 
     static func check(_ expiry: Expiry, asOf now: Timestamp) throws(StoreError) {
-        switch expiry {
-        case .at(let moment): try check(end: moment, asOf: now)
-        case .keep(let otherwise): try check(end: otherwise, asOf: now)
-        }
+        try check(end: expiry.moment(keeping: nil, asOf: now), asOf: now)
     }
 
     static func check(owner: String?) throws(StoreError) {
@@ -130,21 +127,5 @@ extension String? {
         case (let left?, let right?): left.isSame(as: right)
         default: false
         }
-    }
-}
-
-extension Condition {
-    /// Throws ``StoreError/preconditionFailed(revision:)`` unless it holds.
-    ///
-    /// - Parameter live: what is there; nil when there is none, or it has expired.
-    func check(_ live: Record?) throws(StoreError) {
-        let holds =
-            switch self {
-            case .none: true
-            case .absent: live == nil
-            case .exists: live != nil
-            case .revisions(let revisions): live.map { revisions.contains($0.revision) } ?? false
-            }
-        guard holds else { throw .preconditionFailed(revision: live?.revision) }
     }
 }

@@ -11,7 +11,8 @@ struct PutCommand: ParsableCommand {
             blobd put --ids-from <list> <file> ...
             """,
         discussion: """
-            When it returns the payload is on the daemon's disk. A part that was there is replaced.
+            When it returns the payload is on the daemon's disk. A part that was there is replaced. \
+            What no option says stays as it is: message, kind, owner, and when it expires.
 
               blobd put 42 photo.jpg --ttl 24h --message 'Look who is here' --rich-type img
               blobd put 42 chime.wav --part sound

@@ -69,9 +69,8 @@ final class Connection {
         case awaitingMemory(Upload)
         /// The writer has a change of this connection.
         case awaitingChange(PendingReply)
-        /// The writer commits what it has acknowledged, so that a request can be answered, or the
-        /// end of a body judged.
-        case awaitingCommit(Upload?)
+        /// The writer commits what it has acknowledged, so that a request can be answered.
+        case awaitingCommit
         /// An owner's changes are waited for, or the end of the time for them.
         case awaitingFeed(FeedReader)
         /// An owner's changes are sent as they come.

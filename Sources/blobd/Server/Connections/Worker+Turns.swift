@@ -193,7 +193,7 @@ extension Worker {
             return false
         case .again(.stale): return true
         case .again(.unsettled):
-            awaitCommit(connection, nil)
+            awaitCommit(connection)
             return false
         case .change(let operation, let reply):
             connection.phase = .awaitingChange(reply)
@@ -211,8 +211,8 @@ extension Worker {
     }
 
     /// Has the writer commit what it has acknowledged; the connection goes on then.
-    func awaitCommit(_ connection: Connection, _ upload: Upload?) {
-        connection.phase = .awaitingCommit(upload)
+    private func awaitCommit(_ connection: Connection) {
+        connection.phase = .awaitingCommit
         environment.writer.submit(
             PendingChange(operation: .settle, connection: connection.address, reservation: nil))
     }

@@ -86,14 +86,7 @@ extension Worker {
     ) {
         connection.phase = .awaitingChange(upload.reply)
         switch upload.purpose {
-        case .payload(let draft):
-            do throws(ProtocolError) {
-                try checkAgain(upload, draft)
-            } catch {
-                if handler.delay != nil { return awaitCommit(connection, upload) }
-                return refuseWhole(upload, error, connection, &batch)
-            }
-            finish(upload, .publish(draft), connection)
+        case .payload(let draft): finish(upload, .publish(draft), connection)
         case .resource(let plan):
             finish(upload, plan, connection, &batch)
         }
@@ -160,31 +153,13 @@ extension Worker {
         answer(connection, &batch) { handler.refuse(upload.reply, error, into: &$0) }
     }
 
-    /// Time has passed since the head was checked.
-    private func checkAgain(
-        _ upload: Upload, _ draft: PublicationDraft
-    ) throws(ProtocolError) {
-        guard !upload.precondition.isEmpty else { return }
-        handler.beginQuestion()
-        let id = Array((draft.id ?? "").utf8)
-        let part = Array(draft.part.utf8)
-        let snapshot: Snapshot
-        do throws(StoreError) {
-            snapshot = try environment.store.makeSnapshot()
-        } catch {
-            throw handler.problem(error)
-        }
-        let digest = try handler.currentDigest(id.span.bytes, part.span.bytes, in: snapshot)
-        try upload.precondition.check(digest)
-    }
-
     /// The writer is done with a connection's change: answer, and go on with its input.
     func finishChange(
         _ connection: Connection, _ result: ChangeResult, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch
     ) {
-        if case .awaitingCommit(let upload) = connection.phase {
-            return goOn(connection, upload, result, &input, &batch)
+        if case .awaitingCommit = connection.phase {
+            return goOn(connection, result, &input, &batch)
         }
         guard case .awaitingChange(let reply) = connection.phase else { return }
         connection.phase = .head
@@ -199,8 +174,8 @@ extension Worker {
 
     /// What a connection waited for is committed.
     private func goOn(
-        _ connection: Connection, _ upload: Upload?, _ result: ChangeResult,
-        _ input: inout InputBuffer, _ batch: inout AnswerBatch
+        _ connection: Connection, _ result: ChangeResult, _ input: inout InputBuffer,
+        _ batch: inout AnswerBatch
     ) {
         guard case .settled = result else {
             // The daemon stops; what it would say may be older than what it has said.
@@ -208,12 +183,8 @@ extension Worker {
             return
         }
         handler.hasWaited = true
-        if let upload {
-            finish(upload, connection, &batch)
-        } else {
-            connection.phase = .head
-            takeTurn(connection, &input, &batch)
-        }
+        connection.phase = .head
+        takeTurn(connection, &input, &batch)
         handler.hasWaited = false
     }
 

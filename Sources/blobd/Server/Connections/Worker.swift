@@ -253,7 +253,7 @@ final class Worker {
         case .awaitingMemory(let upload):
             upload.abandon()
             environment.bodyMemory.cancel(connection.address)
-        case .body(let upload), .awaitingCommit(let upload?): upload.abandon()
+        case .body(let upload): upload.abandon()
         case .awaitingFeed(let reader), .streaming(let reader): reader.registration = nil
         default: break
         }

@@ -73,28 +73,16 @@ struct PublicationDraft: Sendable {
     var owner: String?
     var message: String?
     var richType: String?
-    var lifetime: Lifetime
-
-    /// How long it shall live.
-    enum Lifetime: Sendable {
-        /// So many seconds from the moment its bytes are complete.
-        case seconds(Int64)
-        case until(Timestamp)
-        /// As long as the notification that is there; else so many seconds.
-        case keep(otherwiseSeconds: Int64)
-    }
+    var expiry: Expiry
+    var condition = Condition.none
 
     /// The publication of a prepared payload.
-    func publication(of payload: PreparedPayload, asOf now: Timestamp) -> Publication {
-        let expiry: Expiry =
-            switch lifetime {
-            case .seconds(let seconds): .at(now.adding(seconds: seconds))
-            case .until(let time): .at(time)
-            case .keep(let seconds): .keep(otherwise: now.adding(seconds: seconds))
-            }
-        return Publication(
+    func publication(of payload: PreparedPayload) -> Publication {
+        var publication = Publication(
             id: id, part: part, payload: payload, owner: owner,
             message: message, richType: richType, expiry: expiry)
+        publication.condition = condition
+        return publication
     }
 }
 
@@ -112,11 +100,11 @@ enum PayloadUse: Sendable {
     }
 
     /// The change that stores it.
-    func change(of payload: PreparedPayload, asOf now: Timestamp) -> Change {
+    func change(of payload: PreparedPayload) -> Change {
         switch self {
-        case .publish(let draft): .publish(draft.publication(of: payload, asOf: now))
+        case .publish(let draft): .publish(draft.publication(of: payload))
         case .hold(let digest, let seconds, _):
-            .hold(BlobHold(payload, until: now.adding(seconds: seconds), expected: digest))
+            .hold(BlobHold(payload, seconds: seconds, expected: digest))
         }
     }
 }
@@ -132,7 +120,7 @@ extension WriterThread {
             let payload = try payload.finish(mediaType: use.mediaType)
             submit(
                 PendingChange(
-                    operation: .apply(use.change(of: payload, asOf: .now)),
+                    operation: .apply(use.change(of: payload)),
                     connection: connection, reservation: reservation))
         } catch {
             connection.post(.changed(.failed(error)))

@@ -15,17 +15,17 @@ struct LifetimeRules: Sendable {
     /// What was chosen, checked against the limits and the time; nil when nothing was said.
     func chosen(
         ttlSeconds: Int64?, expiryMilliseconds: Int64?, asOf now: Timestamp
-    ) throws(ProtocolError) -> PublicationDraft.Lifetime? {
+    ) throws(ProtocolError) -> Expiry? {
         if let ttlSeconds {
             guard ttlSeconds <= secondsMax else {
                 throw ProtocolError(
                     .badTTL, "a ttl of \(ttlSeconds) s is too long; the limit is \(secondsMax) s",
                     limit: Int(clamping: secondsMax))
             }
-            return .seconds(ttlSeconds)
+            return .after(seconds: ttlSeconds)
         }
         guard let expiryMilliseconds else { return nil }
-        return .until(try expiry(milliseconds: expiryMilliseconds, asOf: now))
+        return .at(try expiry(milliseconds: expiryMilliseconds, asOf: now))
     }
 
     /// A moment that was given, checked.

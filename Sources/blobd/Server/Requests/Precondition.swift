@@ -1,83 +1,70 @@
 import BlobProtocol
 import BlobStore
 
-/// `If-Match` and `If-None-Match` of a request that changes a payload (RFC 9110, section 13), whose
-/// tags are digests. Those of whole notifications are revisions, which the store judges (`Condition`).
-///
-/// They are checked before the body is read, and again when it is complete. Two publishers who do
-/// this at the same moment can still both pass: the store changes one after the other and knows no
-/// conditions on payloads.
-struct Precondition: Sendable {
-    private var ifMatch: [[UInt8]] = []
-    private var ifNoneMatch: [[UInt8]] = []
+// `If-Match` and `If-None-Match` of requests that change something (RFC 9110, section 13.1). The
+// store judges them, in the transaction that makes the change.
 
-    /// None.
-    init() {}
-
-    /// What the head says.
-    init(_ head: HTTPRequestHead, _ bytes: RawSpan) {
-        for index in 0..<head.ifMatch.count {
-            ifMatch.append(head.ifMatch[index].of(bytes).array())
-        }
-        for index in 0..<head.ifNoneMatch.count {
-            ifNoneMatch.append(head.ifNoneMatch[index].of(bytes).array())
-        }
-    }
-
-    /// Whether what a DELETE says is about the payload and not about the revision.
-    static func isOfPayload(_ head: HTTPRequestHead, _ bytes: RawSpan) -> Bool {
-        guard head.ifNoneMatch.isEmpty else { return true }
-        for index in 0..<head.ifMatch.count where head.ifMatch[index].of(bytes).hasDigestTag {
-            return true
-        }
-        return false
-    }
-
-    /// Whether nothing is asked for.
-    var isEmpty: Bool { ifMatch.isEmpty && ifNoneMatch.isEmpty }
-
-    /// Throws `precondition_failed` unless what is asked for holds of the payload that is there,
-    /// nil when there is none.
-    func check(_ digest: Digest?) throws(ProtocolError) {
-        guard let digest else {
-            // Nothing matches If-Match when there is nothing, not even `*` (section 13.1.1).
-            guard ifMatch.isEmpty else {
-                throw ProtocolError(
-                    .preconditionFailed, "there is nothing that If-Match could mean")
-            }
+extension Condition {
+    /// What the head asks for. The `If-None-Match` of a GET asks about the answer, and is not part of
+    /// it. Throws `malformed` for a change whose condition is no list of entity tags: it would not
+    /// protect anything.
+    init(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
+        guard head.method != .get, head.method != .head else {
+            let tags = try? ConditionTags(head.ifMatch, in: bytes, .strong)
+            self.init(
+                match: head.ifMatch.isEmpty ? nil : EntityTagSet(tags), noneMatch: nil)
             return
         }
-        var tag: [UInt8] = []
-        var gzipTag: [UInt8] = []
-        EntityTag.append(digest, .identity, to: &tag)
-        EntityTag.append(digest, .gzip, to: &gzipTag)
-        let matches = ifMatch.contains {
-            EntityTags.matchesStrongly($0.span.bytes, tag: tag.span.bytes)
-                || EntityTags.matchesStrongly($0.span.bytes, tag: gzipTag.span.bytes)
-        }
-        guard ifMatch.isEmpty || matches else {
-            throw ProtocolError(
-                .preconditionFailed, "the payload is \(digest), which If-Match does not name")
-        }
-        let excludes = ifNoneMatch.contains {
-            EntityTags.matchesWeakly($0.span.bytes, tag: tag.span.bytes)
-                || EntityTags.matchesWeakly($0.span.bytes, tag: gzipTag.span.bytes)
-        }
-        guard !excludes else {
-            throw ProtocolError(
-                .preconditionFailed, "the payload is \(digest), which If-None-Match rules out")
+        self.init(
+            match: try ConditionTags(head.ifMatch, in: bytes, .strong).map { EntityTagSet($0) },
+            noneMatch: try ConditionTags(head.ifNoneMatch, in: bytes, .weak).map {
+                EntityTagSet($0)
+            })
+    }
+
+    private init(match: EntityTagSet?, noneMatch: EntityTagSet?) {
+        switch (match, noneMatch) {
+        case (nil, nil): self = .none
+        case (.any, nil): self = .exists
+        case (nil, .any): self = .absent
+        case (.named(let revisions, let digests), nil) where digests.isEmpty:
+            self = .revisions(revisions)
+        default: self = .tags(match: match, noneMatch: noneMatch)
         }
     }
 }
 
-extension RawSpan {
-    /// Whether an entity tag in it begins as those of payloads do.
-    fileprivate var hasDigestTag: Bool {
-        let count = 8
-        guard byteCount >= count else { return false }
-        for start in 0...(byteCount - count)
-        where extracting(start..<start + count).equals("\"sha256:") { return true }
-        return false
+extension EntityTagSet {
+    /// What was read; nil was malformed, and names nothing.
+    fileprivate init(_ tags: ConditionTags?) {
+        guard let tags else {
+            self = .named(revisions: [], digests: [])
+            return
+        }
+        self =
+            tags.isAny
+            ? .any
+            : .named(
+                revisions: tags.revisions,
+                digests: tags.digests.compactMap { Digest(bytes: $0.span.bytes) })
+    }
+}
+
+extension RequestHandler {
+    /// Refuses a change of a part before its body comes, where the snapshot surely has all that was
+    /// acknowledged. Elsewhere, and once the body is there, the transaction decides.
+    func checkEarly(
+        _ condition: Condition, _ id: RawSpan, part: String, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) {
+        // The filter is asked first: what is committed between the two questions makes the snapshot
+        // an old one.
+        guard condition != .none, id.byteCount > 0, !store.unsettled.mayContain(id),
+            snapshot.isCurrent
+        else { return }
+        let lookup = try asked { () throws(StoreError) in try snapshot.record(for: id, asOf: now) }
+        var live: Record?
+        if case .found(let record) = lookup { live = record }
+        try asked { () throws(StoreError) in try condition.check(live, part: part) }
     }
 }
 

@@ -257,9 +257,8 @@ extension RequestHandler {
             mediaType: text(request.mediaType) ?? Wire.defaultMediaTypeText,
             owner: text(request.owner), message: text(request.message),
             richType: text(request.richType),
-            lifetime: try lifetime(
-                ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds,
-                isPayloadPart: part == Wire.defaultPartText))
+            expiry: try expiry(
+                ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds))
         return Upload(
             .payload(draft), framing: .counted(frame.bodyByteCount),
             byteCountMax: limits.payloadByteCountMax,

@@ -157,12 +157,6 @@ extension RequestHandler {
         _ resource: Resource, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
     ) throws(ProtocolError) -> Step {
-        if head.method == .delete, case .notification(let id) = resource,
-            Precondition.isOfPayload(head, bytes)
-        {
-            try Precondition(head, bytes).check(
-                try currentDigest(id.utf8.span.bytes, RawSpan(), in: snapshot))
-        }
         let request = try ResourceRequest(resource, head, bytes)
         switch try perform(request, in: snapshot) {
         case .answer(var answer):
@@ -235,26 +229,19 @@ extension RequestHandler {
         if let count = head.contentLength, count > UInt64(limits.payloadByteCountMax) {
             throw Upload.tooLarge(limit: limits.payloadByteCountMax)
         }
-        let isPayloadPart =
-            batch.scratch.part.isEmpty
-            || batch.scratch.part.span.bytes.equals(Wire.defaultPart)
-        let lifetime = try lifetime(
-            ttlSeconds: query.ttlSeconds, expiryMilliseconds: query.expiryMilliseconds,
-            isPayloadPart: isPayloadPart)
-        let precondition = Precondition(head, bytes)
-        if !precondition.isEmpty {
-            try precondition.check(
-                try currentDigest(
-                    batch.scratch.id.span.bytes, batch.scratch.part.span.bytes, in: snapshot))
-        }
+        let expiry = try expiry(
+            ttlSeconds: query.ttlSeconds, expiryMilliseconds: query.expiryMilliseconds)
         guard !isStopping else { throw .stopping }
         func text(_ bytes: [UInt8]) -> String? {
             bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
         }
         let part = text(batch.scratch.part) ?? Wire.defaultPartText
+        let condition = try Condition(head, bytes)
+        try checkEarly(condition, batch.scratch.id.span.bytes, part: part, in: snapshot)
         let draft = PublicationDraft(
             id: text(batch.scratch.id), part: part, mediaType: mediaType, owner: text(query.owner),
-            message: text(query.message), richType: text(query.richType), lifetime: lifetime)
+            message: text(query.message), richType: text(query.richType), expiry: expiry,
+            condition: condition)
         return .upload(
             Upload(
                 .payload(draft), framing: Self.framing(of: head),
@@ -262,17 +249,6 @@ extension RequestHandler {
                 reply: PendingReply(
                     request: .publish(part: part, isIDAssigned: batch.scratch.id.isEmpty),
                     form: .http(form)),
-                precondition: precondition, expectsContinue: head.expectsContinue))
-    }
-
-    /// The digest of what is there already, or nil.
-    func currentDigest(
-        _ id: RawSpan, _ part: RawSpan, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> Digest? {
-        guard id.byteCount > 0 else { return nil }
-        switch try payload(id, part, in: snapshot) {
-        case .found(let payload): return payload.digest
-        case .expired, .missing: return nil
-        }
+                expectsContinue: head.expectsContinue))
     }
 }

@@ -119,9 +119,6 @@ final class RequestHandler {
         }
     }
 
-    /// Before a question that is asked outside of ``next(_:of:in:into:consumed:)``.
-    func beginQuestion() { delay = nil }
-
     /// Answers a request whose outcome is now known.
     func answer(_ reply: PendingReply, with result: ChangeResult, into batch: inout AnswerBatch) {
         switch reply.form {
@@ -305,17 +302,14 @@ final class RequestHandler {
         }
     }
 
-    /// How long a publish shall live, checked against the limits and the time.
-    func lifetime(
-        ttlSeconds: Int64?, expiryMilliseconds: Int64?, isPayloadPart: Bool
-    ) throws(ProtocolError) -> PublicationDraft.Lifetime {
-        if let chosen = try LifetimeRules(limits).chosen(
+    /// When what a publish stores ends, checked against the limits and the time. Where it is not said,
+    /// what is there keeps its end.
+    func expiry(
+        ttlSeconds: Int64?, expiryMilliseconds: Int64?
+    ) throws(ProtocolError) -> Expiry {
+        try LifetimeRules(limits).chosen(
             ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds, asOf: now)
-        {
-            return chosen
-        }
-        let usual = limits.defaultTTLSeconds
-        return isPayloadPart ? .seconds(usual) : .keep(otherwiseSeconds: usual)
+            ?? .keepOrAfter(seconds: limits.defaultTTLSeconds)
     }
 }
 

@@ -23,9 +23,12 @@ extension ProtocolError {
             self.init(.unavailable, "a change is being committed; try again")
         case .readersFull:
             self.init(.unavailable, "too many readers are at work; try again")
-        case .preconditionFailed(let revision):
+        case .preconditionFailed(let state):
             self.init(.preconditionFailed, error.description)
-            members = [ProblemMember("revision", revision.map { .number($0) } ?? .null)]
+            members = [ProblemMember("revision", state.revision.map { .number($0) } ?? .null)]
+            if let digest = state.digest {
+                members.append(ProblemMember("digest", .text("\(digest)")))
+            }
         case .unknownCategory: self.init(.unknownCategory, error.description)
         case .unknownDigest: self.init(.unknownDigest, error.description)
         case .digestMismatch(let expected, let actual):

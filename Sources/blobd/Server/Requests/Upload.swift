@@ -24,8 +24,6 @@ final class Upload {
     let purpose: Purpose
     /// How to answer in the end.
     let reply: PendingReply
-    /// What must hold of the payload that is there already.
-    let precondition: Precondition
     /// Whether the client waits for `100 Continue`.
     let expectsContinue: Bool
     /// The most bytes there may be.
@@ -47,13 +45,12 @@ final class Upload {
 
     init(
         _ purpose: Purpose, framing: Framing, byteCountMax: Int, reply: PendingReply,
-        precondition: Precondition = Precondition(), expectsContinue: Bool = false
+        expectsContinue: Bool = false
     ) {
         self.purpose = purpose
         self.framing = framing
         self.byteCountMax = byteCountMax
         self.reply = reply
-        self.precondition = precondition
         self.expectsContinue = expectsContinue
     }
 

@@ -17,7 +17,7 @@ struct BodyReader: Sendable {
         let text = bytes.span.bytes
         switch plan.kind {
         case .notification(let id):
-            return .apply(try publication(text, id: id, plan, asOf: .now).change)
+            return .apply(try publication(text, id: id, plan).change)
         case .patch(let id): return .apply(.patch(try patch(text, id: id, plan)))
         case .groupPatch(let owner, let group):
             return .long(.patchGroup(owner: owner, group: group, try patch(text, id: "", plan)))
@@ -44,27 +44,23 @@ struct BodyReader: Sendable {
 
     /// A document that comes without files.
     private func publication(
-        _ bytes: RawSpan, id: String?, _ plan: BodyPlan, asOf now: Timestamp
+        _ bytes: RawSpan, id: String?, _ plan: BodyPlan
     ) throws(ProtocolError) -> (id: String?, change: Change) {
         let document = try NotificationDocument(parsing: bytes, id: id)
-        var draft = try draft(document, plan, asOf: now)
+        var draft = try draft(document, plan)
         draft.parts = try document.draftParts([])
         return (document.id, .publishNotification(draft))
     }
 
     private func draft(
-        _ document: NotificationDocument, _ plan: BodyPlan, asOf now: Timestamp
+        _ document: NotificationDocument, _ plan: BodyPlan
     ) throws(ProtocolError) -> NotificationDraft {
         let chosen = try lifetimes.chosen(
             ttlSeconds: document.ttlSeconds, expiryMilliseconds: document.expiryMilliseconds,
-            asOf: now)
-        let end =
-            switch chosen {
-            case .until(let moment): moment
-            case .seconds(let seconds): now.adding(seconds: seconds)
-            case .keep, nil: now.adding(seconds: lifetimes.usualSeconds)
-            }
-        return document.draft(.at(end), device: plan.device, condition: plan.condition)
+            asOf: .now)
+        return document.draft(
+            chosen ?? .after(seconds: lifetimes.usualSeconds), device: plan.device,
+            condition: plan.condition)
     }
 
     // MARK: - Files
@@ -77,6 +73,7 @@ struct BodyReader: Sendable {
             throw .wire(ProtocolError(.internalError, "the body is not multipart"))
         }
         let document: NotificationDocument
+        var draft: NotificationDraft
         do throws(ProtocolError) {
             guard let bytes = received.document else {
                 throw ProtocolError(.badMultipart, "there is no field notification")
@@ -84,7 +81,7 @@ struct BodyReader: Sendable {
             document = try NotificationDocument(parsing: bytes.span.bytes, id: id)
             // What can be refused is refused before the files are compressed.
             try document.checkFiles(received.files.map(\.name))
-            _ = try draft(document, plan, asOf: .now)
+            draft = try self.draft(document, plan)
         } catch {
             throw .wire(error)
         }
@@ -100,8 +97,6 @@ struct BodyReader: Sendable {
             }
         }
         do throws(ProtocolError) {
-            // Its life begins now that it is complete.
-            var draft = try draft(document, plan, asOf: .now)
             draft.parts = try document.draftParts(files)
             return .apply(.publishNotification(draft))
         } catch {
@@ -115,17 +110,16 @@ struct BodyReader: Sendable {
     /// many.
     func batch(_ bytes: [UInt8], _ plan: BodyPlan) throws(ProtocolError) -> PendingChange.Operation
     {
-        let now = Timestamp.now
         var lines: [BatchLine] = []
         for slice in try BatchLines.split(bytes.span.bytes) {
-            lines.append(line(slice.of(bytes.span.bytes), plan, asOf: now))
+            lines.append(line(slice.of(bytes.span.bytes), plan))
         }
         return .applyAll(lines)
     }
 
-    private func line(_ bytes: RawSpan, _ plan: BodyPlan, asOf now: Timestamp) -> BatchLine {
+    private func line(_ bytes: RawSpan, _ plan: BodyPlan) -> BatchLine {
         do throws(ProtocolError) {
-            let (id, change) = try publication(bytes, id: nil, plan, asOf: now)
+            let (id, change) = try publication(bytes, id: nil, plan)
             return BatchLine(id: id, content: .change(change))
         } catch {
             return BatchLine(content: .refused(error))

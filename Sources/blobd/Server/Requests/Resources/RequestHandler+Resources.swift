@@ -23,7 +23,7 @@ extension RequestHandler {
         case .notification(let id):
             _ = try ResourceQuery(request.query)
             let record = try record(id.utf8.span.bytes, in: snapshot)
-            try Self.check(request.condition, of: record)
+            try asked { () throws(StoreError) in try request.condition.check(record) }
             return .answer(compose(record, status: 200))
         case .envelope(let id):
             return .answer(try composeEnvelope(id, request, in: snapshot))
@@ -58,16 +58,6 @@ extension RequestHandler {
 
     private func isUnsettled(_ owner: String) -> Bool {
         store.unsettled.mayContain(owner: owner.utf8.span.bytes)
-    }
-
-    /// Throws `precondition_failed` unless what is asked for holds of the record.
-    private static func check(_ condition: Condition, of record: Record) throws(ProtocolError) {
-        switch condition {
-        case .none, .exists: return
-        case .revisions(let revisions) where revisions.contains(record.revision): return
-        case .revisions, .absent:
-            throw ProtocolError(StoreError.preconditionFailed(revision: record.revision))
-        }
     }
 
     private func composeEnvelope(

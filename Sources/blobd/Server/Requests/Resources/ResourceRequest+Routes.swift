@@ -61,10 +61,7 @@ extension ResourceRequest {
     ) throws(ProtocolError) {
         self.init(method: head.method == .head ? .get : head.method, resource: resource)
         query = head.query.of(bytes).array()
-        // Conditions on the payload are judged by the dialect, as ever.
-        if head.method != .delete || !Precondition.isOfPayload(head, bytes) {
-            condition = try Condition(head, bytes)
-        }
+        condition = try Condition(head, bytes)
         guard method == .get else {
             if let contentType = head.contentType?.of(bytes) {
                 try MediaType.check(contentType)
@@ -81,25 +78,5 @@ extension ResourceRequest {
         if let accept = try head.value(of: "accept", in: bytes)?.of(bytes) {
             acceptsEvents = MediaRanges.names("text/event-stream", in: accept)
         }
-    }
-}
-
-extension Condition {
-    /// `If-Match` with revisions as entity tags, or `If-None-Match: *` (RFC 9110, section 13.1).
-    /// The `If-None-Match` of a GET asks about the answer and is none of these.
-    init(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
-        self = .none
-        if !head.ifMatch.isEmpty {
-            switch RevisionTags.named(by: head.ifMatch, in: bytes) {
-            case .any: self = .exists
-            case .revisions(let revisions): self = .revisions(revisions)
-            }
-        }
-        guard head.method != .get, head.method != .head, !head.ifNoneMatch.isEmpty else { return }
-        guard self == .none, head.ifNoneMatch[0].of(bytes).equals("*") else {
-            throw ProtocolError(
-                .malformed, "a change takes If-Match or If-None-Match: *, one of them")
-        }
-        self = .absent
     }
 }

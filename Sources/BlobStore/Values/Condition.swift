@@ -1,0 +1,94 @@
+/// What must hold of what is stored for a change to be made. It is judged in the transaction that
+/// makes the change, so of several changes under one condition that the first one ends, one is made.
+///
+/// The condition of a ``Publication`` is about its part, that of any other change about the
+/// notification. What has expired is not there.
+public enum Condition: Sendable, Hashable {
+    /// Nothing.
+    case none
+    /// There is none.
+    case absent
+    /// There is one.
+    case exists
+    /// The notification has one of these revisions.
+    case revisions([UInt64])
+    /// What entity tags say: one of `match` names what is there, and none of `noneMatch` does. Nil:
+    /// not asked.
+    indirect case tags(match: EntityTagSet?, noneMatch: EntityTagSet?)
+}
+
+/// Entity tags of a condition.
+public enum EntityTagSet: Sendable, Hashable {
+    /// Whatever is there.
+    case any
+    /// What has one of these revisions or digests. The revision is the notification's. The digest is
+    /// the part's that the condition is about, or that of the part `payload`.
+    case named(revisions: [UInt64], digests: [Digest])
+}
+
+/// What a condition was compared with.
+public struct PresentState: Sendable, Hashable {
+    /// The notification's revision; nil: there is no notification.
+    public var revision: UInt64?
+    /// The digest of the part; nil: there is no such part.
+    public var digest: Digest?
+    /// The part that the condition is about; nil: it is about the notification, and ``digest`` is
+    /// that of the part `payload`.
+    public var part: String?
+
+    /// A state.
+    public init(revision: UInt64?, digest: Digest? = nil, part: String? = nil) {
+        self.revision = revision
+        self.digest = digest
+        self.part = part
+    }
+
+    /// What is there, in words for a person.
+    var description: String {
+        guard let revision else { return "there is no such notification" }
+        let notification = "the notification has the revision \(revision)"
+        switch (part, digest) {
+        case (nil, nil): return notification
+        case (nil, let digest?): return "\(notification), and its payload is \(digest)"
+        case (let part?, nil): return "\(notification) and no part \(part)"
+        case (let part?, let digest?):
+            return "\(notification), and its part \(part) is \(digest)"
+        }
+    }
+}
+
+extension Condition {
+    /// Throws ``StoreError/preconditionFailed(_:)`` unless it holds.
+    ///
+    /// - Parameters:
+    ///   - live: the notification; nil when there is none, or it has expired.
+    ///   - part: the part that the condition is about; nil: it is about the notification.
+    package func check(_ live: Record?, part: String? = nil) throws(StoreError) {
+        if case .none = self { return }
+        let digest = live?.part(named: part ?? RecordEncoder.defaultPartName)?.digest
+        let isThere = part == nil ? live != nil : digest != nil
+        let state = PresentState(revision: live?.revision, digest: digest, part: part)
+        let holds =
+            switch self {
+            case .none: true
+            case .absent: !isThere
+            case .exists: isThere
+            case .revisions(let revisions): live.map { revisions.contains($0.revision) } ?? false
+            case .tags(let match, let noneMatch):
+                (match?.names(state, isThere: isThere) ?? true)
+                    && !(noneMatch?.names(state, isThere: isThere) ?? false)
+            }
+        guard holds else { throw .preconditionFailed(state) }
+    }
+}
+
+extension EntityTagSet {
+    fileprivate func names(_ state: PresentState, isThere: Bool) -> Bool {
+        switch self {
+        case .any: return isThere
+        case .named(let revisions, let digests):
+            if let revision = state.revision, revisions.contains(revision) { return true }
+            return state.digest.map { digests.contains($0) } ?? false
+        }
+    }
+}
