@@ -38,6 +38,11 @@ struct TortureTests {
         try torture("waiters")
     }
 
+    /// Two connections that published under the same condition at once both won in half of all races.
+    @Test func oneWinnerOfEachRace() throws {
+        try torture("races")
+    }
+
     @Test func bytesUnderChurn() throws {
         try torture("churn")
     }
