@@ -32,6 +32,29 @@ import Testing
         #expect(leases == 0)
     }
 
+    /// The second one was once not counted: its pages were used again while it was still in the queue.
+    @Test("A blob that is sent twice on a connection is kept until the second one is read")
+    func twice() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let blob = try store.put("a", Self.bytes).parts[0].blob
+        var queue = LeaseQueue(of: store)
+        queue.take(blob, until: 100)
+        queue.take(blob, until: 250)
+        try store.delete("a", asOf: noon)
+        var freed = FreeResult()
+        for position in [0, 100, 249] {
+            queue.release(upTo: position)
+            freed = try store.freeOrphans(byteCountMax: 1 << 20)
+            let count = queue.count
+            #expect(count == 1 && freed == FreeResult(), "read up to \(position)")
+        }
+        queue.release(upTo: 250)
+        freed = try store.freeOrphans(byteCountMax: 1 << 20)
+        let isEmpty = queue.isEmpty
+        #expect(isEmpty && freed.blobs == 1)
+    }
+
     @Test("A blob whose lease ended after leases were kept is freed only when opened again")
     func keptLeases() throws {
         let folder = TemporaryFolder()

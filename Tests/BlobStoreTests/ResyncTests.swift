@@ -55,6 +55,29 @@ import Testing
         #expect(report.problems == [])
     }
 
+    /// A full store has no room for tombstones. Devices then kept what was deleted, and nobody told them.
+    @Test("A removal without room for its tombstone sends every earlier place back to the history")
+    func withoutRoom() throws {
+        let folder = TemporaryFolder()
+        let store = try Self.open(folder)
+        for id in ["a", "b", "c"] { try store.publish(id, owner: "anna", seconds: 10_000) }
+        let places = (0...4).map { FeedCursor(position: $0, base: 0) }
+        try store.whileWriting { () throws(StoreError) in
+            try store.inTransaction(growth: 0, asOf: noon, isPublishing: false) {
+                (transaction) throws(StoreError) in
+                transaction.remembersRemovals = false
+                _ = try transaction.remove(Removal(id: "b"))
+            }
+        }
+        for place in places {
+            #expect(try Self.isRefused(store, "anna", place) == (place.position < 4), "\(place)")
+        }
+        let anew = try store.changes(of: "anna", from: .beginning)
+        #expect(anew.changes.map(\.id) == ["a", "c"])
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
     @Test("A removal whose notification came back is nothing to be forgotten")
     func cameBack() throws {
         let folder = TemporaryFolder()

@@ -75,6 +75,30 @@ enum Logged {
         _exit(0)
     }
 
+    /// Commits with a map of `changes.pending` whose second page cannot be written to.
+    static func dieWhileClearing(_ directory: String) {
+        let store = open(directory)
+        for number in 0..<6 {
+            _ = tell("batch \(number)") { () throws(StoreError) in try apply(number, store) }
+        }
+        guard let maps = fopen("/proc/self/maps", "r") else { exit(1) }
+        var line = [CChar](repeating: 0, count: 8_192)
+        while fgets(&line, Int32(line.count), maps) != nil {
+            let text = String(
+                decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            guard text.contains("changes.pending"),
+                let start = text.split(separator: "-").first.flatMap({ UInt(String($0), radix: 16) }
+                )
+            else { continue }
+            // The map is there, and has three pages.
+            mprotect(UnsafeMutableRawPointer(bitPattern: start + 4_096), 4_096, PROT_READ)
+        }
+        fclose(maps)
+        StoreTorture.say("clearing")
+        _ = tell("settle") { () throws(StoreError) in try store.settle() }
+        exit(1)
+    }
+
     static func readBeside(_ directory: String) {
         do throws(StoreError) {
             var options = BlobStore.Options()

@@ -22,6 +22,8 @@ import Glibc
 //     input without settling them
 //     store-torture beside DIR               opens for reading and answers the lines of its input:
 //     get ID, record ID, revision, owner NAME
+//     store-torture clear DIR                batches into the log, and dies by SIGSEGV in the middle of
+//     clearing what says that they are pending
 
 @main
 struct StoreTorture {
@@ -42,13 +44,14 @@ struct StoreTorture {
         case ("log", 2): Logged.run(rest[0], count: Int(number(rest[1])))
         case ("abandon", 2): Logged.abandon(rest[0], count: Int(number(rest[1])))
         case ("beside", 1): Logged.readBeside(rest[0])
+        case ("clear", 1): Logged.dieWhileClearing(rest[0])
         default: usage()
         }
     }
 
     static func usage() -> Never {
         let words = Array(
-            "usage: store-torture run|publish|hold|open|upgrade|read|log|abandon|beside DIR …\n"
+            "usage: store-torture run|publish|hold|open|upgrade|read|log|abandon|beside|clear DIR …\n"
                 .utf8)
         _ = write(2, words, words.count)
         exit(2)

@@ -20,6 +20,26 @@ import Testing
         #expect(try daemon.statistic("timeouts") == 2)
     }
 
+    /// The time once began again with each byte, so that a head could be sent for ever.
+    @Test("A head that comes byte by byte has the time of one head, over both dialects")
+    func tricklingHead() throws {
+        let daemon = try DaemonProcess(["--head-timeout", "500ms"])
+        let text = Array("GET /healthz HTTP/1.1\r\nX: ".utf8)
+        for (client, start) in [(try daemon.connect(), text), (try daemon.connectBinary(), [])] {
+            client.send(start)
+            // The first byte of a frame, then of its header or of a field without an end.
+            let bytes = start.isEmpty ? try getFrame("a") : [UInt8](repeating: 0x78, count: 400)
+            var sent = 0
+            // Each byte comes well within the time; all of them would take many times as long.
+            while sent < 400, !client.waitForInput(milliseconds: 50) {
+                client.send([sent < bytes.count - 1 ? bytes[sent] : 0x78])
+                sent += 1
+            }
+            #expect(sent < 400, "nothing ended the head")
+        }
+        #expect(try daemon.statistic("timeouts") == 2)
+    }
+
     @Test("A connection without requests is closed")
     func idle() throws {
         let daemon = try DaemonProcess(["--idle-timeout", "300ms"])

@@ -35,6 +35,26 @@ import Testing
         }
     }
 
+    @Test("HEAD says the length of the coding that GET would send")
+    func headOfCodings() throws {
+        let daemon = try DaemonProcess()
+        let text = [UInt8](repeating: 0x61, count: 20_000)
+        try daemon.put("t", text, type: "text/plain")
+        let client = try daemon.connect()
+        let path = "/v1/notifications/t/payload"
+        var lengths: [Int] = []
+        for coding in ["gzip", "identity"] {
+            let fields = ["Accept-Encoding": coding]
+            let whole = try client.request("GET", path, fields)
+            let head = try client.request("HEAD", path, fields)
+            #expect(head["Content-Length"] == "\(whole.body.count)", "\(coding)")
+            #expect(head["Content-Encoding"] == whole["Content-Encoding"])
+            #expect(head["ETag"] == whole["ETag"])
+            lengths.append(whole.body.count)
+        }
+        #expect(lengths[0] < 1_000 && lengths[1] == text.count)
+    }
+
     @Test("HEAD answers as GET does, without the body")
     func head() throws {
         let client = try daemon.connect()

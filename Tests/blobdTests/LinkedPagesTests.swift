@@ -43,6 +43,21 @@ import Testing
         try daemon.waitUntil("orphan_blobs") { $0 == 0 }
     }
 
+    @Test("The same payload asked for twice is right both times")
+    mutating func twice() throws {
+        let body = random.bytes(Self.queuedByteCount)
+        try daemon.put("q", body)
+        let client = try daemon.connectBinary()
+        client.send(try getFrame("q") + getFrame("q"))
+        try daemon.waitUntil("leases") { $0 == 1 }
+        #expect(try client.frameAnswer().body == body)
+        #expect(try daemon.request("DELETE", "/v1/notifications/q").status == 204)
+        try useFreedPages()
+        #expect(try daemon.statistic("leases") == 1)
+        #expect(try client.frameAnswer().body == body)
+        try daemon.waitUntil("leases") { $0 == 0 }
+    }
+
     @Test("It is not changed either when the daemon has ended the connection before it is read")
     mutating func queuedAndEnded() throws {
         let body = random.bytes(Self.queuedByteCount)

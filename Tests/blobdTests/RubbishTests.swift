@@ -1,8 +1,8 @@
 import BlobProtocol
 import Testing
 
-/// Garbage in both dialects: the daemon answers or hangs up, and the same process is there at the
-/// end.
+/// Garbage in both dialects: the daemon answers as its documents say or hangs up, and the same process is
+/// there at the end.
 @Suite struct RubbishTests {
     @Test("Thousands of random, mutated and truncated messages change nothing")
     func rubbish() throws {
@@ -12,6 +12,7 @@ import Testing
         var random = SeededBytes(seed: seed)
         let samples = try Self.samples()
         let before = processStatus(daemon.pid, "RssAnon")
+        var statuses: [Int: Int] = [:]
         for round in 0..<3_000 {
             let client = try daemon.connect()
             var message: [UInt8]
@@ -32,9 +33,26 @@ import Testing
             // Every other client waits for what the daemon has to say.
             if round % 2 == 0 {
                 client.endSending()
-                _ = try client.receiveAll()
+                let name: Comment = "seed \(seed), round \(round): \(message)"
+                let sent = try client.receiveAll()
+                // Whole answers and nothing else; refusals say why, and the daemon is never to blame.
+                guard let stream = try? AnswerStream(sent) else {
+                    Issue.record("\(String(decoding: sent, as: UTF8.self)), \(name)")
+                    continue
+                }
+                for answer in stream.answers {
+                    statuses[answer.status, default: 0] += 1
+                    #expect(answer.status < 500 || [501, 505].contains(answer.status), name)
+                }
+                // Random bytes that begin no dialect are told so.
+                if round % 3 == 0, let first = message.first, Dialect(firstByte: first) == .unknown
+                {
+                    #expect(stream.answers == [.init(status: 400, code: "malformed")], name)
+                }
             }
         }
+        // Some of it is right, most of what is damaged is refused.
+        #expect(statuses[200, default: 0] > 50 && statuses[400, default: 0] > 500, "\(statuses)")
         let client = try daemon.connect()
         let read = try client.request("GET", "/v1/notifications/keep/payload")
         #expect(read.body == [1, 2, 3], "seed \(seed)")
@@ -53,7 +71,14 @@ import Testing
                 let client = try daemon.connect()
                 client.send(Array(sample.prefix(count)))
                 client.endSending()
-                _ = try client.receiveAll()
+                let stream = try AnswerStream(try client.receiveAll())
+                // Half a request is refused or not answered; a hello before it is.
+                let isBinary = sample.first == Wire.requestMagic
+                let isGreeted = isBinary && count >= helloFrame.count
+                let answers = stream.answers.dropFirst(isGreeted ? 1 : 0)
+                #expect(!isGreeted || stream.answers.first?.status == 200)
+                #expect(answers.count <= 1, "\(count) bytes of \(sample)")
+                #expect(answers.allSatisfy { (400..<500).contains($0.status) || $0.status == 100 })
             }
         }
         #expect(try daemon.request("GET", "/healthz").status == 200)

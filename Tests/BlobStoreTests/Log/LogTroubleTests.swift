@@ -1,6 +1,7 @@
 import BlobJSON
 import Glibc
 import LMDB
+import Synchronization
 import Testing
 
 @testable import BlobStore
@@ -285,6 +286,86 @@ import Testing
         try store.endLogging()
     }
 
+    @Test("Who waits for a change in the log is told of it when a later batch fails")
+    func failureNotifies() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        try Self.damage("bad", in: store)
+        let revision = try store.counters().revision
+        let rings = Counter()
+        let waiting = try store.feedWatch.register(Array("anna".utf8), behind: revision) {
+            rings.add()
+        }
+        #expect(waiting != nil)
+        _ = try store.apply(
+            [.publish(try store.publication("a", [1], owner: "anna"))], asOf: noon)
+        #expect(rings.value == 0 && store.unsettledChanges.isPending)
+        // The open transaction goes; what the log has is replayed and committed.
+        let failed = try store.apply(.delete(id: "bad"))
+        #expect(failed.error?.isCorrupt == true)
+        #expect(rings.value == 1 && !store.unsettledChanges.isPending)
+        let changes = try store.changes(of: "anna", from: .beginning).changes
+        #expect(changes.map(\.id) == ["a"])
+    }
+
+    /// Writes zeros over the last record of the log.
+    private static func eraseLastRecord(of store: BlobStore, in folder: TemporaryFolder) throws {
+        let path = folder.path + "/changes.log"
+        let log = try #require(store.settlement.log)
+        #expect(log.recordCount == 2)
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        let start = log.offset / 2
+        let zeros = [UInt8](repeating: 0, count: log.offset - start)
+        #expect(pwrite(descriptor, zeros, zeros.count, off_t(start)) == zeros.count)
+    }
+
+    /// A replay that finds fewer records than were acknowledged once went on without them.
+    @Test("A record that has gone from the log while the store is open is missed by the replay")
+    func missingRecord() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        try Self.damage("bad", in: store)
+        try store.put("a", [1])
+        try store.put("b", [2])
+        try Self.eraseLastRecord(of: store, in: folder)
+        let error = try failure { _ = try store.apply([.delete(id: "bad")], asOf: noon) }
+        guard case .outcomeUnknown(let reason) = error else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect(reason.contains("changes.log"), "\(reason)")
+        // Nothing is written behind it: the two that are gone are not taken for done.
+        #expect(throws: StoreError.self) { try store.put("c", [3]) }
+    }
+
+    /// The log was once begun again before the commit. Where that failed, the next batch was written over
+    /// what had been acknowledged.
+    @Test(
+        "What is in the log stays there until the commit has succeeded",
+        .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
+    func failedCommit() throws {
+        let disk = try SmallDisk(byteCount: 24 << 20)
+        let path = disk.path + "/data"
+        do {
+            let store = try BlobStore.open(at: path)
+            try store.beginLogging()
+            for number in 0..<20 { try store.put("a\(number)", Self.bytes(number, 9_000)) }
+            #expect(store.unsettledChanges.isPending)
+            // The room that was allocated for the commit is taken away.
+            truncate(path + "/data.mdb", off_t(store.environment.usedByteCount))
+            try disk.fill(leaving: 0)
+            #expect(throws: StoreError.self) { try store.settle() }
+            disk.empty()
+            _ = try? store.apply([.publish(try store.publication("b", [1]))], asOf: noon)
+        }
+        let store = try BlobStore.open(at: path)
+        for number in 0..<20 {
+            let found = try store.ownedPayload(for: "a\(number)", asOf: noon)
+            #expect(found == Self.bytes(number, 9_000), "a\(number)")
+        }
+    }
+
     @Test("Whatever else is done commits what is in the log")
     func otherChanges() throws {
         let folder = TemporaryFolder()
@@ -381,6 +462,13 @@ import Testing
         try store.put("new", [1])
         try folder.withCopy { try Self.expect(["old", "new"], in: $0) }
     }
+}
+
+/// Counts calls from any thread.
+private final class Counter: Sendable {
+    private let count = Atomic(0)
+    var value: Int { count.load(ordering: .sequentiallyConsistent) }
+    func add() { count.add(1, ordering: .sequentiallyConsistent) }
 }
 
 extension TemporaryFolder {

@@ -222,6 +222,24 @@ import Testing
         #expect(found6 == [1])
     }
 
+    /// The filter was once cleared before the count: who read in between asked a filter that was half empty.
+    @Test("When marks are cleared the count goes first")
+    func clearedInOrder() throws {
+        let folder = TemporaryFolder()
+        do { _ = try folder.open() }
+        // It dies at a word in the middle of the filter.
+        let writer = try Child(Child.torturer, ["clear", folder.path])
+        while let line = writer.readLine(), line != "clearing" {}
+        #expect(writer.wait() == .killed(signal: SIGSEGV))
+        let marks = try Files.read(folder.path + "/changes.pending")
+        let words = stride(from: 0, to: marks.count, by: 8).map { start in
+            marks[start..<start + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        }
+        #expect(words[0] == 0)
+        let isHalfEmpty = words[8..<512].allSatisfy { $0 == 0 }
+        #expect(isHalfEmpty && words[512...].contains { $0 != 0 })
+    }
+
     @Test("Marks that another process has cleared do not keep the log from beginning again")
     func spoiltMarks() throws {
         let folder = TemporaryFolder()

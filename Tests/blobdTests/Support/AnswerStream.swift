@@ -1,0 +1,82 @@
+import BlobProtocol
+
+/// All that a daemon sent on a connection, taken apart: whole answers of either dialect, and nothing
+/// behind the last one.
+struct AnswerStream {
+    /// An answer: its status, and the error's code where it is a problem document.
+    struct Answer: Equatable {
+        var status: Int
+        var code: String?
+    }
+
+    private(set) var answers: [Answer] = []
+
+    /// Throws a ``TestFailure`` for whatever is not a whole answer as `docs/PROTOCOL.md` has it.
+    init(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
+        while let first = rest.first {
+            if first == Wire.responseMagic {
+                answers.append(try Self.frame(&rest))
+            } else {
+                answers.append(try Self.response(&rest))
+            }
+        }
+    }
+
+    private static func frame(_ rest: inout ArraySlice<UInt8>) throws -> Answer {
+        let header = Array(rest.prefix(Wire.frameHeaderByteCount))
+        guard let frame = try ResponseFrame.parse(header.span.bytes) else {
+            throw TestFailure("half a frame's header: \(header)")
+        }
+        rest = rest.dropFirst(Wire.frameHeaderByteCount + Int(frame.headByteCount))
+        let body = rest.prefix(Int(frame.bodyByteCount))
+        guard body.count == Int(frame.bodyByteCount) else {
+            throw TestFailure("a frame's body has \(body.count) of \(frame.bodyByteCount) bytes")
+        }
+        rest = rest.dropFirst(body.count)
+        return try answer(Int(frame.status), body)
+    }
+
+    private static func response(_ rest: inout ArraySlice<UInt8>) throws -> Answer {
+        guard let end = Array(rest).firstIndex(of: Array("\r\n\r\n".utf8)) else {
+            throw TestFailure("a head without an end: \(text(rest))")
+        }
+        let head = text(rest.prefix(end))
+        rest = rest.dropFirst(end + 4)
+        let lines = head.split(separator: "\r\n")
+        let words = (lines.first ?? "").split(separator: " ", maxSplits: 2)
+        guard words.count == 3, words[0] == "HTTP/1.1", words[1].count == 3,
+            let status = Int(words[1])
+        else { throw TestFailure("not a status line: \(head)") }
+        let lengths = lines.filter { $0.lowercased().hasPrefix("content-length: ") }
+        if status < 200 || status == 204 || status == 304 {
+            guard status == 304 || lengths.isEmpty else {
+                throw TestFailure("a length where there is no body: \(head)")
+            }
+            return Answer(status: status, code: nil)
+        }
+        guard lengths.count == 1, let count = Int(lengths[0].dropFirst(16)) else {
+            throw TestFailure("not one length: \(head)")
+        }
+        let body = rest.prefix(count)
+        guard body.count == count else {
+            throw TestFailure("a body has \(body.count) of \(count) bytes: \(head)")
+        }
+        rest = rest.dropFirst(count)
+        return try answer(status, body)
+    }
+
+    /// An error is a problem document with a code that is documented, and the code's own status.
+    private static func answer(_ status: Int, _ body: ArraySlice<UInt8>) throws -> Answer {
+        guard status >= 400 else { return Answer(status: status, code: nil) }
+        let document = text(body)
+        guard let name = jsonMember(document, "code"), let code = ErrorCode(rawValue: name),
+            Int(code.status) == status
+        else { throw TestFailure("\(status) with \(document)") }
+        return Answer(status: status, code: name)
+    }
+
+    private static func text(_ bytes: some Collection<UInt8>) -> String {
+        String(decoding: bytes, as: UTF8.self)
+    }
+}
