@@ -28,8 +28,13 @@ public final class BlobStore: Sendable {
         /// How long a deletion is remembered for who was away, in milliseconds.
         public var tombstoneRetentionMilliseconds =
             StoreLimits.tombstoneRetentionMillisecondsDefault
-        /// Who may wait for changes at once.
+        /// Watchers at once.
         public var watcherCountMax = StoreLimits.watcherCountMaxDefault
+        /// Watchers of one owner at once.
+        public var watcherCountPerOwnerMax = StoreLimits.watcherCountPerOwnerMaxDefault
+        /// Watchers of one peer at once; nil: three quarters of ``watcherCountMax``. Only watchers
+        /// that say which peer they are count.
+        public var watcherCountPerPeerMax: Int?
 
         /// For a store that is opened for reading: whether it is read as `data.mdb` has it, without
         /// what a daemon has acknowledged and has in its log alone. Else who reads waits a moment for
@@ -120,7 +125,10 @@ public final class BlobStore: Sendable {
         self.directory = directory
         self.options = options
         id = format.storeID
-        feedWatch = FeedWatch(watcherCountMax: options.watcherCountMax)
+        feedWatch = FeedWatch(
+            watcherCountMax: options.watcherCountMax,
+            perOwnerMax: options.watcherCountPerOwnerMax,
+            perPeerMax: options.watcherCountPerPeerMax)
         space = SpaceReserve(environment, tables, options)
         self.unsettled = unsettled
         directoryLock = consume lock

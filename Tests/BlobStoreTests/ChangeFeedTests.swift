@@ -95,7 +95,7 @@ import Testing
             _ = try await pages.next()
             Issue.record("it waited")
         } catch {
-            guard case .tooManyWatchers(limit: 0) = error else { throw error }
+            guard case .tooManyWatchers(limit: 0, of: .total) = error else { throw error }
         }
         _ = try store.deleteOwner("anna", asOf: noon)
         do throws(StoreError) {

@@ -103,7 +103,7 @@ import Testing
             _ = try watch.register(bytes("carl"), behind: 2) {}
             Issue.record("there were two places")
         } catch {
-            guard case .tooManyWatchers(limit: 2) = error else {
+            guard case .tooManyWatchers(limit: 2, of: .total) = error else {
                 throw error
             }
         }
@@ -113,6 +113,69 @@ import Testing
         #expect(watch.count == 1)
         let third = try watch.register(bytes("carl"), behind: 2) {}
         #expect(third != nil && second != nil && watch.count == 2)
+    }
+
+    /// Sixty streams of one stranger took sixty of all watchers' places, and kept them.
+    @Test("One owner and one peer have a part of the places each, and the limit is named")
+    func shares() throws {
+        let watch = FeedWatch(watcherCountMax: 8, perOwnerMax: 2)
+        #expect(watch.perPeerMax == 6)
+        var places: [FeedRegistration] = []
+        func take(_ owner: String, peer: UInt32?) throws {
+            places.append(try watch.register(bytes(owner), peer: peer) {})
+        }
+        func isRefused(_ owner: String, peer: UInt32?, _ limit: Int, _ which: WatcherLimit) -> Bool
+        {
+            do throws(StoreError) {
+                _ = try watch.register(bytes(owner), peer: peer) {}
+                return false
+            } catch {
+                guard case .tooManyWatchers(limit, which) = error else { return false }
+                return error.description.contains("(\(limit))")
+            }
+        }
+        for _ in 0..<2 { try take("anna", peer: 33) }
+        #expect(isRefused("anna", peer: 34, 2, .owner))
+        for owner in ["bert", "carl", "dora", "emil"] { try take(owner, peer: 33) }
+        #expect(isRefused("fred", peer: 33, 6, .peer))
+        for owner in ["fred", "gina"] { try take(owner, peer: 34) }
+        #expect(isRefused("hans", peer: 35, 8, .total))
+        #expect(watch.count == 8 && watch.count(ofPeer: 33) == 6 && watch.count(ofPeer: 34) == 2)
+        // Who goes gives both back.
+        places.removeFirst()
+        #expect(watch.count(ofOwner: bytes("anna")) == 1 && watch.count(ofPeer: 33) == 5)
+        try take("anna", peer: 33)
+        places = []
+        #expect(watch.count == 0 && watch.count(ofPeer: 33) == 0)
+        #expect(watch.count(ofOwner: bytes("anna")) == 0)
+    }
+
+    @Test("Places are counted exactly, in whatever order they are taken and given up")
+    func exactly() throws {
+        let seed = UInt64.random(in: 0...9_999_999)
+        var random = SeededGenerator(seed: seed)
+        let watch = FeedWatch(watcherCountMax: 40, perOwnerMax: 9, perPeerMax: 17)
+        var places: [(owner: String, peer: UInt32?, place: FeedRegistration)] = []
+        for _ in 0..<5_000 {
+            if random.next() % 100 < 45, !places.isEmpty {
+                places.remove(at: Int(random.next() % UInt64(places.count)))
+            } else {
+                let owner = "owner\(random.next() % 6)"
+                let peer: UInt32? = [nil, 0, 33, 1_000][Int(random.next() % 4)]
+                let isFree =
+                    places.count < 40 && places.count { $0.owner == owner } < 9
+                    && (peer == nil || places.count { $0.peer == peer } < 17)
+                let place = try? watch.register(bytes(owner), peer: peer) {}
+                #expect((place != nil) == isFree, "seed \(seed)")
+                if let place { places.append((owner, peer, place)) }
+            }
+            #expect(watch.count == places.count, "seed \(seed)")
+        }
+        for owner in Set(places.map(\.owner)) {
+            #expect(watch.count(ofOwner: bytes(owner)) == places.count { $0.owner == owner })
+        }
+        places = []
+        #expect(watch.count == 0 && watch.count(ofPeer: 0) == 0 && watch.count(ofPeer: 33) == 0)
     }
 
     @Test("Who has given up is not woken")

@@ -200,4 +200,72 @@ import Testing
         try daemon.put("2", [2], query: "?owner=bert")
         #expect(try third.page().words == ["published 2"])
     }
+
+    /// Through a hole in a front, sixty streams of strangers took sixty watchers' places.
+    @Test("An owner's watchers and a peer's are limited, however they wait")
+    func shares() throws {
+        let daemon = try DaemonProcess([
+            "--max-watchers", "8", "--max-watchers-per-owner", "2", "--max-watchers-per-peer", "3",
+        ])
+        func refusal(of owner: String) throws -> [String] {
+            var seen: [String] = []
+            let wait = try daemon.connect()
+            wait.sendChanges(of: owner, since: "latest", query: "&wait=60")
+            let answer = try wait.answer()
+            seen.append(
+                "\(answer.status) \(answer.code ?? "") \(answer.member("limit_name") ?? "")")
+            let stream = try daemon.connect()
+            stream.sendRequest(
+                "GET", "/v1/users/\(owner)/changes", ["Accept": "text/event-stream"])
+            let refused = try stream.answer()
+            seen.append(
+                "\(refused.status) \(refused.code ?? "") \(refused.member("limit_name") ?? "")")
+            let binary = try daemon.connectBinary()
+            let watch = try binary.exchange(try watchFrame(owner, since: "latest"))
+            seen.append(
+                "\(watch.status) \(watch.code ?? "") \(jsonMember(watch.text, "limit_name") ?? "")")
+            let call = try binaryCall(owner)
+            seen.append(
+                "\(call.status) \(call.code ?? "") \(jsonMember(call.text, "limit_name") ?? "")")
+            return seen
+        }
+        func binaryCall(_ owner: String) throws -> FrameAnswer {
+            try daemon.connectBinary().exchange(
+                try callFrame(.get, "/v1/users/\(owner)/changes?since=latest&wait=60"))
+        }
+        func take(_ owner: String) throws -> RawClient {
+            let client = try daemon.connect()
+            client.sendChanges(of: owner, since: "latest", query: "&wait=60")
+            return client
+        }
+        var waiters = [try take("anna"), try take("anna")]
+        try daemon.waitUntil("watchers") { $0 == 2 }
+        let ofOwner = "429 too_many_requests max-watchers-per-owner"
+        #expect(try refusal(of: "anna") == [String](repeating: ofOwner, count: 4))
+        waiters.append(try take("bert"))
+        try daemon.waitUntil("watchers") { $0 == 3 }
+        let ofPeer = "429 too_many_requests max-watchers-per-peer"
+        #expect(try refusal(of: "carl") == [String](repeating: ofPeer, count: 4))
+        // Who goes leaves room.
+        waiters.removeFirst()
+        try daemon.waitUntil("watchers") { $0 == 2 }
+        waiters.append(try take("carl"))
+        try daemon.waitUntil("watchers") { $0 == 3 }
+    }
+
+    @Test("A peer leaves a quarter of the places to others without being told to")
+    func defaults() throws {
+        let daemon = try DaemonProcess(["--max-watchers", "4"])
+        let waiters = try (0..<3).map { number in
+            let client = try daemon.connect()
+            client.sendChanges(of: "owner\(number)", since: "latest", query: "&wait=60")
+            return client
+        }
+        try daemon.waitUntil("watchers") { $0 == waiters.count }
+        let fourth = try daemon.connect()
+        fourth.sendChanges(of: "anna", since: "latest", query: "&wait=60")
+        let refusal = try fourth.answer()
+        #expect(refusal.status == 429 && refusal.member("limit_name") == "max-watchers-per-peer")
+        #expect(refusal.member("limit") == "3")
+    }
 }

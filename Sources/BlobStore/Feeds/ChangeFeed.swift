@@ -40,8 +40,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         /// The next page that has a change, waiting for one where there is none.
         ///
         /// - Returns: nil when the task was cancelled.
-        /// - Throws: ``StoreError/resync``; ``StoreError/tooManyWatchers(limit:)``; what a read
-        ///   throws.
+        /// - Throws: ``StoreError/resync``; ``StoreError/tooManyWatchers(limit:of:)``; what a
+        ///   read throws.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(StoreError) -> FeedPage? {

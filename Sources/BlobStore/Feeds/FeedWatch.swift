@@ -1,5 +1,24 @@
 internal import Synchronization
 
+/// A limit of watchers. The raw value is its name: the daemon's flag is the same with two dashes.
+public enum WatcherLimit: String, Sendable, Hashable {
+    /// Of all together.
+    case total = "max-watchers"
+    /// Of one owner.
+    case owner = "max-watchers-per-owner"
+    /// Of one peer.
+    case peer = "max-watchers-per-peer"
+
+    /// For a person.
+    var words: String {
+        switch self {
+        case .total: "the watcher limit"
+        case .owner: "the watcher limit of one owner"
+        case .peer: "the watcher limit of one peer"
+        }
+    }
+}
+
 /// Who waits for which owner's changes. Only commits of this process are heard.
 ///
 /// A waiter costs an entry in a dictionary: it holds no snapshot, no timer and no thread.
@@ -9,6 +28,10 @@ internal import Synchronization
 public final class FeedWatch: Sendable {
     /// How many may have a place at once.
     public let watcherCountMax: Int
+    /// How many of one owner may.
+    public let perOwnerMax: Int
+    /// How many of one peer may.
+    public let perPeerMax: Int
 
     typealias Wake = @Sendable () -> Void
 
@@ -18,6 +41,9 @@ public final class FeedWatch: Sendable {
         /// For each bucket of owners' names the latest commit that concerned one of them.
         var revisions = [UInt64](repeating: 0, count: FeedWatch.bucketCount)
         var placeCount = 0
+        /// Places by the bytes of their owner's name, and by peer; none is 0.
+        var ownerPlaces: [[UInt8]: Int] = [:]
+        var peerPlaces: [UInt32: Int] = [:]
         var nextNumber: UInt64 = 0
         var wakeCount = 0
     }
@@ -29,27 +55,54 @@ public final class FeedWatch: Sendable {
     /// Names that share a bucket by chance cost a waiter a look for nothing, never a wake-up.
     private static let bucketCount = 4_096
 
-    init(watcherCountMax: Int) { self.watcherCountMax = watcherCountMax }
+    /// - Parameter perPeerMax: nil: three quarters of `watcherCountMax`.
+    init(watcherCountMax: Int, perOwnerMax: Int = .max, perPeerMax: Int? = nil) {
+        self.watcherCountMax = watcherCountMax
+        self.perOwnerMax = perOwnerMax
+        self.perPeerMax =
+            perPeerMax ?? StoreLimits.watcherCountPerPeerMaxDefault(of: watcherCountMax)
+    }
 
     /// Takes a place for a waiter, who waits for nothing yet.
     ///
     /// - Parameters:
     ///   - owner: as UTF-8.
+    ///   - peer: whose place it is, such as a user's number; nil: it counts for no peer.
     ///   - wake: called on the committing thread, once for each time it was waited for. It must be
     ///     quick and must not call the store.
     /// - Returns: the place; it is given up when this is let go of.
-    /// - Throws: ``StoreError/tooManyWatchers(limit:)``.
+    /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
     public func register(
-        _ owner: [UInt8], _ wake: @escaping @Sendable () -> Void
+        _ owner: [UInt8], peer: UInt32? = nil, _ wake: @escaping @Sendable () -> Void
     ) throws(StoreError) -> FeedRegistration {
-        let number: UInt64? = state.withLock { state in
-            guard state.placeCount < watcherCountMax else { return nil }
-            state.placeCount += 1
-            state.nextNumber += 1
-            return state.nextNumber
+        let place = state.withLock { state in takePlace(owner, peer, in: &state) }
+        switch place {
+        case .success(let number): return FeedRegistration(self, owner, peer, number, wake)
+        case .failure(let error): throw error
         }
-        guard let number else { throw .tooManyWatchers(limit: watcherCountMax) }
-        return FeedRegistration(self, owner, number, wake)
+    }
+
+    private func takePlace(
+        _ owner: [UInt8], _ peer: UInt32?, in state: inout State
+    ) -> Result<UInt64, StoreError> {
+        guard state.placeCount < watcherCountMax else {
+            return .failure(.tooManyWatchers(limit: watcherCountMax, of: .total))
+        }
+        let ofOwner = state.ownerPlaces[owner, default: 0]
+        guard ofOwner < perOwnerMax else {
+            return .failure(.tooManyWatchers(limit: perOwnerMax, of: .owner))
+        }
+        if let peer {
+            let ofPeer = state.peerPlaces[peer, default: 0]
+            guard ofPeer < perPeerMax else {
+                return .failure(.tooManyWatchers(limit: perPeerMax, of: .peer))
+            }
+            state.peerPlaces[peer] = ofPeer + 1
+        }
+        state.ownerPlaces[owner] = ofOwner + 1
+        state.placeCount += 1
+        state.nextNumber += 1
+        return .success(state.nextNumber)
     }
 
     /// Calls `wake` once, on the committing thread, after the first commit behind `revision` that
@@ -60,7 +113,7 @@ public final class FeedWatch: Sendable {
     ///   - revision: of the snapshot in which there was nothing more to read.
     /// - Returns: what ends the waiting when it is let go of; nil when there was such a commit
     ///   already, or may have been: look again.
-    /// - Throws: ``StoreError/tooManyWatchers(limit:)``.
+    /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
     public func register(
         _ owner: [UInt8], behind revision: UInt64, _ wake: @escaping @Sendable () -> Void
     ) throws(StoreError) -> FeedRegistration? {
@@ -97,6 +150,16 @@ public final class FeedWatch: Sendable {
     /// How many have a place.
     public var count: Int { state.withLock { $0.placeCount } }
 
+    /// How many of that owner have a place.
+    public func count(ofOwner owner: [UInt8]) -> Int {
+        state.withLock { $0.ownerPlaces[owner, default: 0] }
+    }
+
+    /// How many of that peer have a place.
+    public func count(ofPeer peer: UInt32) -> Int {
+        state.withLock { $0.peerPlaces[peer, default: 0] }
+    }
+
     /// How many wake-ups there have been.
     public var wakeCount: Int { state.withLock { $0.wakeCount } }
 
@@ -117,8 +180,16 @@ public final class FeedWatch: Sendable {
     fileprivate func giveUpPlace(_ registration: FeedRegistration) {
         _ = state.withLock { state in
             state.placeCount -= 1
+            Self.countDown(registration.owner, in: &state.ownerPlaces)
+            if let peer = registration.peer { Self.countDown(peer, in: &state.peerPlaces) }
             return Self.remove(registration, from: &state)
         }
+    }
+
+    /// One place less for a key. A key without places is not kept.
+    private static func countDown<Key>(_ key: Key, in places: inout [Key: Int]) {
+        let left = places[key, default: 0] - 1
+        places[key] = left > 0 ? left : nil
     }
 
     private static func remove(
@@ -143,14 +214,17 @@ public final class FeedWatch: Sendable {
 public final class FeedRegistration: Sendable {
     private let watch: FeedWatch
     fileprivate let owner: [UInt8]
+    fileprivate let peer: UInt32?
     fileprivate let number: UInt64
     fileprivate let wake: FeedWatch.Wake
 
     fileprivate init(
-        _ watch: FeedWatch, _ owner: [UInt8], _ number: UInt64, _ wake: @escaping FeedWatch.Wake
+        _ watch: FeedWatch, _ owner: [UInt8], _ peer: UInt32?, _ number: UInt64,
+        _ wake: @escaping FeedWatch.Wake
     ) {
         self.watch = watch
         self.owner = owner
+        self.peer = peer
         self.number = number
         self.wake = wake
     }

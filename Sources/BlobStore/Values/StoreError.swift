@@ -36,8 +36,8 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
     case responseConflict(key: String)
     /// The place in the feed is too old, or of another time of the store: read the history anew.
     case resync
-    /// As many wait as may.
-    case tooManyWatchers(limit: Int)
+    /// A limit of watchers is reached; which one it is.
+    case tooManyWatchers(limit: Int, of: WatcherLimit)
 
     /// What went wrong, in words for a person.
     public var description: String {
@@ -59,7 +59,7 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
         case .unknownAction(let action): "the notification has no action \(action)"
         case .responseConflict(let key): "the key \(key) was used for another response"
         case .resync: "the place in the feed is too old: read the history anew"
-        case .tooManyWatchers(let limit): "\(limit) wait for changes, and no more may"
+        case .tooManyWatchers(let limit, let which): "\(which.words) (\(limit)) is reached"
         }
     }
 }

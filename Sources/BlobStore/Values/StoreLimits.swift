@@ -52,7 +52,7 @@ public enum StoreLimits {
     public static let tombstoneRetentionMillisecondsDefault: Int64 = 30 * 86_400_000
     /// Notifications that one step of an upgrade looks at.
     static let upgradeStepCountMax = 1_024
-    /// Who may wait for changes at once, unless the store is opened with another limit.
+    /// Watchers at once, unless the store is opened with another limit.
     public static let watcherCountMaxDefault = 4_096
     /// The latest expiry: 9999-12-31T23:59:59.999Z, the last moment RFC 3339 can write.
     public static let expiryMillisecondsMax: Int64 = 253_402_300_799_999
@@ -60,6 +60,13 @@ public enum StoreLimits {
     /// Bytes of a payload, unless the store is opened with another limit.
     public static let payloadByteCountMaxDefault = 64 << 20
     /// Bytes of a payload in any store: a blob has a million chunks then.
+    /// Watchers of one owner at once, unless the store is opened with another limit.
+    public static let watcherCountPerOwnerMaxDefault = 64
+    /// Watchers of one peer at once, unless the store is opened with another limit: three quarters
+    /// of all, so that no peer takes every place from the others.
+    public static func watcherCountPerPeerMaxDefault(of watcherCountMax: Int) -> Int {
+        watcherCountMax - watcherCountMax / 4
+    }
     public static let payloadByteCountMax = 1 << 36
 
     /// Stored bytes in a chunk. With what is in front of them, and LMDB's page header, those of a

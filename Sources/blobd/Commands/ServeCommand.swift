@@ -80,7 +80,7 @@ struct ServeCommand: ParsableCommand {
     @Option(help: ArgumentHelp("How often expired payloads are removed.", valueName: "time"))
     var sweepInterval: DurationText = DurationText(seconds: 1)
 
-    @Option(help: "Waits, event streams and watches at once.")
+    @Option(help: "Watchers at once: waits, event streams and watches.")
     var maxWatchers: Int = StoreLimits.watcherCountMaxDefault
 
     @Option(
@@ -88,6 +88,13 @@ struct ServeCommand: ParsableCommand {
             "How long a stream of changes is quiet before it gives a sign of life.",
             valueName: "time"))
     var heartbeat: DurationText = DurationText(seconds: 25)
+    @Option(help: "Watchers of one owner at once.")
+    var maxWatchersPerOwner: Int = StoreLimits.watcherCountPerOwnerMaxDefault
+
+    @Option(
+        help: "Watchers of one peer at once, by its user. Without it: three quarters of all.")
+    var maxWatchersPerPeer: Int?
+
 
     @Option(
         help: ArgumentHelp(
@@ -205,6 +212,12 @@ struct ServeCommand: ParsableCommand {
                 "--tombstone-retention", tombstoneRetention.milliseconds, 0...36_500 * day))
         if let lendingGrace {
             limits.givenLendingGraceMilliseconds = try Self.check(
+        limits.watcherCountPerOwnerMax = try Self.check(
+            "--max-watchers-per-owner", maxWatchersPerOwner, 0...1_000_000)
+        if let maxWatchersPerPeer {
+            limits.watcherCountPerPeerMax = try Self.check(
+                "--max-watchers-per-peer", maxWatchersPerPeer, 0...1_000_000)
+        }
                 "--lending-grace", lendingGrace.milliseconds, 0...day)
         }
         limits.linkedByteCountMin = try Self.check(

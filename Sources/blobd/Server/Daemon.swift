@@ -85,6 +85,8 @@ enum Daemon {
         storeOptions.mapByteCountMax = options.mapByteCountMax
         storeOptions.payloadByteCountMax = options.limits.payloadByteCountMax
         storeOptions.watcherCountMax = options.limits.watcherCountMax
+        storeOptions.watcherCountPerOwnerMax = options.limits.watcherCountPerOwnerMax
+        storeOptions.watcherCountPerPeerMax = options.limits.watcherCountPerPeerMax
         storeOptions.tombstoneRetentionMilliseconds =
             options.limits.tombstoneRetentionMilliseconds
         let upgrade = UpgradeLog(log)

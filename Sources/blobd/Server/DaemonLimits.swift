@@ -26,11 +26,15 @@ struct DaemonLimits: Sendable {
     var drainMilliseconds = 10_000
     /// How often the writer looks for what has expired.
     var sweepMilliseconds = 1_000
-    /// Who may wait for changes at once, streams included.
+    /// Watchers at once: waits, event streams and watches.
     var watcherCountMax = StoreLimits.watcherCountMaxDefault
     /// How long a deletion is remembered for devices that were away.
     var tombstoneRetentionMilliseconds = StoreLimits.tombstoneRetentionMillisecondsDefault
     /// How long a stream of changes is quiet before it gives a sign of life.
+    /// Watchers of one owner at once.
+    var watcherCountPerOwnerMax = StoreLimits.watcherCountPerOwnerMaxDefault
+    /// Watchers of one peer's user at once; nil: three quarters of ``watcherCountMax``.
+    var watcherCountPerPeerMax: Int?
     var heartbeatMilliseconds = 25_000
 
     /// How long what an earlier run may have lent to its peers is not freed after its end; nil: as

@@ -25,15 +25,16 @@ final class FeedReader {
 
     /// Takes a place among those who wait for the owner's changes, unless it has one.
     ///
-    /// - Throws: ``StoreError/tooManyWatchers(limit:)``.
+    /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
     func register(
-        with watch: FeedWatch, for address: ConnectionAddress
+        with watch: FeedWatch, for connection: Connection
     ) throws(StoreError) -> FeedRegistration {
         if let registration { return registration }
+        let address = connection.address
         // On the thread that commits: all it does is to leave a word.
-        let registration = try watch.register(Array(query.owner.utf8)) {
-            address.post(.feedChanged)
-        }
+        let registration = try watch.register(
+            Array(query.owner.utf8), peer: connection.socket.peerUserID
+        ) { address.post(.feedChanged) }
         self.registration = registration
         return registration
     }

@@ -68,7 +68,7 @@ extension Worker {
         }
         do throws(StoreError) {
             let registration = try reader.register(
-                with: environment.store.feedWatch, for: connection.address)
+                with: environment.store.feedWatch, for: connection)
             reader.isDue = !registration.wait(behind: page.revision)
         } catch {
             throw handler.problem(error)
@@ -106,7 +106,7 @@ extension Worker {
             do throws(StoreError) {
                 // Before the first answer, so that it can still be refused.
                 _ = try reader.register(
-                    with: environment.store.feedWatch, for: connection.address)
+                    with: environment.store.feedWatch, for: connection)
             } catch {
                 throw handler.problem(error)
             }

@@ -40,8 +40,9 @@ extension ProtocolError {
         case .unknownAction: self.init(.unknownAction, error.description)
         case .responseConflict: self.init(.responseConflict, error.description)
         case .resync: self.init(.resync, error.description)
-        case .tooManyWatchers(let limit):
+        case .tooManyWatchers(let limit, let which):
             self.init(.tooManyRequests, error.description, limit: limit)
+            members = [ProblemMember("limit_name", .text(which.rawValue))]
         case .cannotOpen, .io:
             self.init(.internalError, "the store could not do it: \(error)")
         }
