@@ -194,5 +194,6 @@ extension Snapshot {
         guard Digest(hash.finalize()) == blob.digest else {
             throw .corrupt("the bytes of \(blob.digest) have another digest")
         }
+        try checkRestartPoints(of: blob)
     }
 }

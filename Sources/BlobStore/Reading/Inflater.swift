@@ -8,25 +8,60 @@ internal import Glibc
 public final class Inflater {
     private let blob: BlobReference
     private let stream: UnsafeMutablePointer<z_stream>
+    /// Whether it began at a restart point, behind the container's head.
+    private let isRestarted: Bool
     /// Stored bytes that are used up.
-    private var storedOffset = 0
-    /// Bytes as given that were handed out.
-    private var position = 0
+    private var storedOffset: Int
+    /// The next byte as given that is handed out.
+    public private(set) var position: Int
 
     /// How many bytes one piece has at the most.
     public static let pieceByteCount = 64 << 10
+    /// What zlib keeps for it, in bytes, about.
+    public static let memoryByteCount = 48 << 10
 
     /// Begins at the first byte.
     ///
     /// - Parameter blob: one whose coding is gzip.
-    public init(_ blob: BlobReference) throws(StoreError) {
+    public convenience init(_ blob: BlobReference) throws(StoreError) {
+        try self.init(blob, position: 0, storedOffset: 0)
+    }
+
+    /// Begins at the last restart point at or before `position`, which is at most
+    /// ``StoreLimits/restartIntervalByteCount`` before it; at the first byte where the blob was
+    /// stored without such points. Two lookups where the blob is longer than that.
+    ///
+    /// - Parameters:
+    ///   - blob: one whose coding is gzip, found in the snapshot or leased.
+    ///   - position: in bytes as given. ``position`` says where it begins.
+    public convenience init(
+        _ blob: BlobReference, before position: Int, in snapshot: borrowing Snapshot
+    ) throws(StoreError) {
+        try self.init(blob, before: position, ChunkReader(snapshot))
+    }
+
+    convenience init(
+        _ blob: BlobReference, before position: Int, _ reader: ChunkReader
+    ) throws(StoreError) {
+        let point = try RestartPoints.point(before: position, of: blob, reader)
+        try self.init(
+            blob, position: point?.position ?? 0, storedOffset: point?.storedOffset ?? 0)
+    }
+
+    private init(
+        _ blob: BlobReference, position: Int, storedOffset: Int
+    ) throws(StoreError) {
         precondition(blob.coding == .gzip, "not a gzip-coded blob")
         self.blob = blob
+        self.position = position
+        self.storedOffset = storedOffset
+        isRestarted = position > 0
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // 16 + 15: a gzip container and the largest window.
+        // The largest window; 16: a gzip container, negative: none.
         let code = inflateInit2_(
-            stream, 16 + 15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+            stream, isRestarted ? -15 : 16 + 15, ZLIB_VERSION,
+            Int32(MemoryLayout<z_stream>.size))
         guard code == Z_OK else {
             stream.deallocate()
             throw .io(operation: "inflateInit2", errno: 12)
@@ -136,17 +171,19 @@ public final class Inflater {
         }
     }
 
-    /// At the end the container must end too, and its own checksum agree.
+    /// At the end the container must end too, and its own checksum agree, unless its beginning was
+    /// left out.
     private func finish(_ reader: ChunkReader) throws(StoreError) {
-        guard position == blob.byteCount, storedOffset < blob.storedByteCount else { return }
+        guard position == blob.byteCount else { return }
+        let trailerByteCount = isRestarted ? RestartPoints.trailerByteCount : 0
         var rest: [UInt8] = [0]
-        while storedOffset < blob.storedByteCount {
+        while storedOffset < blob.storedByteCount - trailerByteCount {
             let (index, used) = blob.chunkPlace(of: storedOffset)
             let chunk = try reader.chunk(of: blob, at: index)
             let (code, consumed, produced) = inflateOnce(
                 chunk.extracting(used..<chunk.byteCount), &rest, at: 0, count: 1)
             storedOffset += consumed
-            guard produced == 0, code == Z_STREAM_END || (code == Z_OK && consumed > 0) else {
+            guard produced == 0, consumed > 0, code == Z_STREAM_END || code == Z_OK else {
                 throw .corrupt("\(blob.digest) is longer than it should be")
             }
         }

@@ -81,11 +81,12 @@ public struct Payload: ~Escapable {
         }
     }
 
-    /// Inflates up to the end of `range` and appends what lies in it.
+    /// Inflates from the restart point before `range` to its end, and appends what lies in it.
     func appendInflated(_ range: Range<Int>, to bytes: inout [UInt8]) throws(StoreError) {
-        let inflater = try Inflater(blob)
+        guard !range.isEmpty else { return }
+        let inflater = try Inflater(blob, before: range.lowerBound, reader)
         var buffer: [UInt8] = []
-        var position = 0
+        var position = inflater.position
         while position < range.upperBound {
             buffer.removeAll(keepingCapacity: true)
             let count = try inflater.read(

@@ -97,6 +97,10 @@ public enum StoreLimits {
     static let compressedByteCountMin = 128
 
     /// Bytes the store's map may cover, unless it is opened with another limit.
+    /// Bytes as given from one place of a compressed payload to the next at which inflating may
+    /// begin: what a range costs at the most.
+    public static let restartIntervalByteCount = 1 << 20
+
     public static let mapByteCountDefault = 256 << 30
     /// Views open at once, in all processes together, unless the store is opened with another
     /// limit.

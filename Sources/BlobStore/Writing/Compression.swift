@@ -37,29 +37,47 @@ enum Compression {
         "image/x-ms-bmp", "image/tiff", "font/ttf", "font/otf", "model/gltf-binary",
     ].map { Array($0.utf8) }
 
-    /// The bytes in a gzip container, or nil when they do not get smaller by a tenth.
+    /// The bytes in a gzip container, with a restart point each MiB (``RestartPoints``), or nil when
+    /// they do not get smaller by a tenth.
     static func compress(
         _ content: StoredContent, directory: String
     ) throws(StoreError) -> StoredContent? {
         let limit =
             content.byteCount / 100 * StoreLimits.compressedPercentMax
             + content.byteCount % 100 * StoreLimits.compressedPercentMax / 100
-        let deflater = try Deflater()
+        let points = RestartPoints(byteCount: content.byteCount)
+        let deflater = try Deflater(extraField: points.count > 0 ? points.emptyField : [])
+        var offsets: [Int] = []
         var result = StoredContent.memory([])
         var output: [UInt8] = []
         var isTooLong = false
+        var position = 0
         try content.forEachChunk { (_, bytes) throws(StoreError) in
             guard !isTooLong else { return }
             output.removeAll(keepingCapacity: true)
-            try deflater.deflate(bytes, isLast: false, into: &output)
+            var used = 0
+            while used < bytes.byteCount {
+                let room = points.interval - position % points.interval
+                let piece = bytes.extracting(used..<min(used + room, bytes.byteCount))
+                used += piece.byteCount
+                position += piece.byteCount
+                let isAtPoint =
+                    position % points.interval == 0 && position < content.byteCount
+                try deflater.deflate(piece, isAtPoint ? .full : .none, into: &output)
+                if isAtPoint { offsets.append(result.byteCount + output.count) }
+            }
             isTooLong = result.byteCount + output.count > limit
             if !isTooLong { try result.append(output.span.bytes, directory: directory) }
         }
         guard !isTooLong else { return nil }
         output.removeAll(keepingCapacity: true)
-        try deflater.deflate(RawSpan(), isLast: true, into: &output)
+        try deflater.deflate(RawSpan(), .finish, into: &output)
         guard result.byteCount + output.count <= limit else { return nil }
         try result.append(output.span.bytes, directory: directory)
+        if !offsets.isEmpty {
+            try result.replace(
+                at: RestartPoints.headerByteCount, with: RestartPoints.bytes(offsets).span.bytes)
+        }
         return result
     }
 }
@@ -67,11 +85,38 @@ enum Compression {
 /// zlib's `deflate` over pieces.
 final class Deflater {
     private let stream: UnsafeMutablePointer<z_stream>
+    /// What zlib writes of the gzip header besides the usual, and the field that this points to. It
+    /// reads both while the first bytes come out.
+    private let header: UnsafeMutablePointer<gz_header>
+    private let field: UnsafeMutableBufferPointer<UInt8>
     private static let level: Int32 = 6
     private static let stepByteCount = 64 << 10
 
-    init() throws(StoreError) {
+    /// What is done behind the bytes of a call.
+    enum Flush {
+        /// Nothing.
+        case none
+        /// All of them come out, and what comes later refers to none of them.
+        case full
+        /// The stream ends.
+        case finish
+
+        fileprivate var code: Int32 {
+            switch self {
+            case .none: Z_NO_FLUSH
+            case .full: Z_FULL_FLUSH
+            case .finish: Z_FINISH
+            }
+        }
+    }
+
+    /// - Parameter extraField: of the gzip header; empty for none.
+    init(extraField: [UInt8] = []) throws(StoreError) {
         stream = .allocate(capacity: 1)
+        header = .allocate(capacity: 1)
+        header.initialize(to: gz_header())
+        field = .allocate(capacity: extraField.count)
+        _ = field.initialize(from: extraField)
         stream.initialize(to: z_stream())
         // 16 + 15: a gzip container and the largest window; 8: zlib's usual memory.
         let code = deflateInit2_(
@@ -79,17 +124,29 @@ final class Deflater {
             Int32(MemoryLayout<z_stream>.size))
         guard code == Z_OK else {
             stream.deallocate()
+            header.deallocate()
+            field.deallocate()
             throw .io(operation: "deflateInit2", errno: 12)
+        }
+        if !extraField.isEmpty {
+            header.pointee.os = 3
+            header.pointee.extra = field.baseAddress
+            header.pointee.extra_len = UInt32(field.count)
+            deflateSetHeader(stream, header)
         }
     }
 
     deinit {
         deflateEnd(stream)
         stream.deallocate()
+        header.deallocate()
+        field.deallocate()
     }
 
     /// Appends what comes out for `bytes` to `output`.
-    func deflate(_ bytes: RawSpan, isLast: Bool, into output: inout [UInt8]) throws(StoreError) {
+    func deflate(
+        _ bytes: RawSpan, _ flush: Flush, into output: inout [UInt8]
+    ) throws(StoreError) {
         var offset = 0
         while true {
             let start = output.count
@@ -105,7 +162,7 @@ final class Deflater {
                     stream.pointee.next_out = target.baseAddress?.advanced(by: start)
                         .assumingMemoryBound(to: UInt8.self)
                     stream.pointee.avail_out = UInt32(Self.stepByteCount)
-                    let code = CZlib.deflate(stream, isLast ? Z_FINISH : Z_NO_FLUSH)
+                    let code = CZlib.deflate(stream, flush.code)
                     return (
                         code, source.count - Int(stream.pointee.avail_in),
                         Self.stepByteCount - Int(stream.pointee.avail_out)
@@ -119,7 +176,7 @@ final class Deflater {
             }
             if code == Z_STREAM_END { return }
             // Without room left over, zlib may have more to give; with some, it wants more input.
-            if produced < Self.stepByteCount && offset == bytes.byteCount && !isLast { return }
+            if produced < Self.stepByteCount, offset == bytes.byteCount, flush != .finish { return }
         }
     }
 }

@@ -34,6 +34,22 @@ enum StoredContent: Sendable {
         }
     }
 
+    /// Writes over bytes that are there.
+    mutating func replace(at offset: Int, with bytes: RawSpan) throws(StoreError) {
+        precondition(offset >= 0 && bytes.byteCount <= byteCount - offset)
+        switch self {
+        case .memory(var held):
+            self = .memory([])
+            held.withUnsafeMutableBytes { target in
+                bytes.withUnsafeBytes {
+                    UnsafeMutableRawBufferPointer(rebasing: target[offset...]).copyMemory(from: $0)
+                }
+            }
+            self = .memory(held)
+        case .file(let file): try file.write(bytes, at: offset)
+        }
+    }
+
     /// Calls `body` with the bytes of each chunk, in order, beginning with chunk `first`, at most
     /// `count` times.
     func forEachChunk(
@@ -99,7 +115,11 @@ struct SpoolFile: Sendable {
     }
 
     mutating func append(_ bytes: RawSpan) throws(StoreError) {
-        let start = byteCount
+        try write(bytes, at: byteCount)
+        byteCount += bytes.byteCount
+    }
+
+    func write(_ bytes: RawSpan, at start: Int) throws(StoreError) {
         let failure = bytes.withUnsafeBytes { bytes -> StoreError? in
             var written = 0
             while written < bytes.count {
@@ -115,7 +135,6 @@ struct SpoolFile: Sendable {
             return nil
         }
         if let failure { throw failure }
-        byteCount += bytes.byteCount
     }
 
     /// Replaces `buffer` by `count` bytes from `offset`, which are there.
