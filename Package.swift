@@ -86,7 +86,7 @@ let package = Package(
         .executableTarget(
             name: "blobd-torture",
             dependencies: [
-                "BlobClient", "BlobProtocol", "BlobStore", "FeedModel",
+                "BlobClient", "BlobJSON", "BlobProtocol", "BlobStore", "FeedModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],

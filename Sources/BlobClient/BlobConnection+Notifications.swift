@@ -260,15 +260,26 @@ extension BlobConnection {
         try call(.get, try Self.category(name).text).body
     }
 
-    /// All categories, by name.
+    /// All categories, by name. The daemon answers them page by page.
     public mutating func categories() throws(ClientError) -> [NotificationCategory] {
-        let reader = try DocumentReader(try categoriesDocument())
-        return try reader.list("categories", NotificationCategory.init)
+        var all: [NotificationCategory] = []
+        var next: String?
+        repeat {
+            let reader = try DocumentReader(try categoriesDocument(after: next))
+            all += try reader.list("categories", NotificationCategory.init)
+            next = try reader.optionalText("next")
+        } while next != nil
+        return all
     }
 
-    /// The JSON document that `categories` reads.
-    public mutating func categoriesDocument() throws(ClientError) -> [UInt8] {
-        try call(.get, "/v1/categories").body
+    /// A page of the JSON document that `categories` reads. Its `next` is the name behind which the
+    /// next page begins; the last page has none.
+    public mutating func categoriesDocument(
+        after name: String? = nil
+    ) throws(ClientError) -> [UInt8] {
+        var target = CallTarget("/v1/categories")
+        target.add("after", name)
+        return try call(.get, target.text).body
     }
 
     /// Removes a category; notifications keep its name. Throws `notFound`.

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -169,6 +170,8 @@ static int64_t nanoseconds(clockid_t clock) {
     clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
+
+void clinux_trim_memory(void) { malloc_trim(0); }
 
 int64_t clinux_monotonic_ns(void) { return nanoseconds(CLOCK_MONOTONIC); }
 int64_t clinux_boot_ns(void) { return nanoseconds(CLOCK_BOOTTIME); }

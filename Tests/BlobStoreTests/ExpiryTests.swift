@@ -23,7 +23,7 @@ import Testing
             let hasRecord = try store.record(for: "a", asOf: now) != nil
             let isLent = try store.withPayload(for: "a", asOf: now) { _ in true } ?? false
             let isListed = try store.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.records(after: RawSpan(), limit: 10, asOf: now).count == 1
+                try snapshot.records(after: RawSpan(), limit: 10, asOf: now).records.count == 1
             }
             #expect(byID == expected, "\(now)")
             #expect(byDigest == expected, "\(now)")

@@ -104,7 +104,7 @@ import Testing
         let young = try store.makeSnapshot()
         let freed = try store.freeOrphans(byteCountMax: 1 << 20)
         #expect(freed.blobs == 1)
-        let found = try young.records(after: RawSpan(), limit: 1, asOf: noon)
+        let found = try young.records(after: RawSpan(), limit: 1, asOf: noon).records
         #expect(found == [])
     }
 

@@ -157,7 +157,9 @@ import Testing
         func list(after id: String, _ limit: Int) throws -> [String] {
             let id = Array(id.utf8)
             return try store.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.records(after: id.span.bytes, limit: limit, asOf: noon).map { $0.id }
+                try snapshot.records(after: id.span.bytes, limit: limit, asOf: noon).records.map {
+                    $0.id
+                }
             }
         }
         let all = try list(after: "", 10)

@@ -13,9 +13,9 @@ struct Torture: ParsableCommand {
             """,
         subcommands: [
             KillScenario.self, GarbageScenario.self, IdleScenario.self, DescriptorsScenario.self,
-            UploadScenario.self, SlowScenario.self, ChurnScenario.self, FullScenario.self,
-            SyncsScenario.self, WaitersScenario.self, RacesScenario.self, FeedScenario.self,
-            FeedLife.self,
+            UploadScenario.self, SlowScenario.self, UnreadScenario.self, ChurnScenario.self,
+            FullScenario.self, SyncsScenario.self, WaitersScenario.self, RacesScenario.self,
+            FeedScenario.self, FeedLife.self,
             CutsScenario.self,
             CutCheck.self,
         ])

@@ -243,7 +243,7 @@ import Testing
         #expect(code(#"{"name":"d","actions":[]}"#) == .immutableMember)
         #expect(code(#"{"actions":[],"title":"x"}"#) == .unknownMember)
         var list: [UInt8] = []
-        CategoriesDocument.append([], to: &list)
+        CategoriesDocument.append(CategoryPage(categories: [], next: nil), to: &list)
         #expect(list == Array(#"{"categories":[]}"#.utf8))
     }
 

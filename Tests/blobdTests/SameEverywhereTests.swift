@@ -310,7 +310,8 @@ import Testing
             changes("u"),
             Step(call: ResourceCall(.get, "/v1/categories")) { library in
                 var document: [UInt8] = []
-                CategoriesDocument.append(try library.store.categories(), to: &document)
+                let page = CategoryPage(categories: try library.store.categories(), next: nil)
+                CategoriesDocument.append(page, to: &document)
                 return try seen(200, document)
             },
             Step(call: ResourceCall(.delete, "/v1/categories/ASK")) {

@@ -34,6 +34,11 @@ struct TortureTests {
     }
 
     @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
+    func manyWhoDoNotRead() throws {
+        try torture("unread")
+    }
+
+    @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
     func manyWaiters() throws {
         try torture("waiters")
     }

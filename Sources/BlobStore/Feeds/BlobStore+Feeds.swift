@@ -1,7 +1,7 @@
 // Each in a snapshot of its own. Whoever answers several questions from one snapshot asks that.
 
 extension BlobStore {
-    /// Changes of an owner's notifications behind `start`; see ``Snapshot/changes(of:from:limit:)``.
+    /// Changes of an owner's notifications behind `start`; see ``Snapshot/changes(of:from:limit:byteCountMax:)``.
     ///
     /// - Throws: ``StoreError/resync``, ``StoreError/corrupt(_:)``, ``StoreError/readersFull``.
     public func changes(

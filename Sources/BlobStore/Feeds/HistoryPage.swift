@@ -10,6 +10,9 @@ public struct HistoryQuery: Sendable, Hashable {
     public var actionState: ActionState?
     /// Only those of this group.
     public var group: String?
+    /// Stored bytes of records in the page at the most, if that is less than
+    /// ``StoreLimits/pageByteCountMax``.
+    public var byteCountMax = StoreLimits.pageByteCountMax
 
     /// All.
     public init() {}

@@ -5,19 +5,21 @@ extension Snapshot {
     /// notification once, with its latest change.
     ///
     /// One seek, then one lookup for each notification that is there, all past what is remembered
-    /// for fetches. Looks at ``StoreLimits/feedEntriesLookedAtMax`` entries and copies about
-    /// ``StoreLimits/pageByteCountMax`` bytes of records at the most. No clock is asked: what has
-    /// expired is there until it is swept, and then comes once more, as expired.
+    /// for fetches. A page has at most ``StoreLimits/pageByteCountMax`` stored bytes of records, and
+    /// looks at ``StoreLimits/feedEntriesLookedAtMax`` entries at the most. No clock is asked: what
+    /// has expired is there until it is swept, and then comes once more, as expired.
     ///
     /// - Parameters:
     ///   - owner: as UTF-8. One that has nothing has an empty feed.
     ///   - limit: changes at the most, 1…1,000; what is beyond counts as the nearest of them.
+    ///   - byteCountMax: stored bytes of records at the most, if that is less.
     /// - Throws: ``StoreError/resync`` when deletions may have been forgotten since, or the place
     ///   is ahead of the store: read the history anew and go on from its cursor.
     ///   ``StoreError/corrupt(_:)``; ``StoreError/cannotOpen(path:reason:)`` where a store of an
     ///   older format was opened for reading only.
     public borrowing func changes(
-        of owner: RawSpan, from start: FeedStart, limit: Int
+        of owner: RawSpan, from start: FeedStart, limit: Int,
+        byteCountMax: Int = StoreLimits.pageByteCountMax
     ) throws(StoreError) -> FeedPage {
         try requireFeeds()
         let counters = try counters()
@@ -30,28 +32,33 @@ extension Snapshot {
         guard !overflow, Self.mayBeOwner(owner) else { return page }
         let limit = min(max(limit, 1), StoreLimits.feedPageLimitMax)
         var walk = try OwnerWalk(self, prefix: IndexKeys.prefix(.sequence, owner))
-        var byteCount = 0
-        var lookedAt = 0
+        var budget = PageBudget(
+            countMax: limit, entryCountMax: StoreLimits.feedEntriesLookedAtMax,
+            byteCountMax: byteCountMax)
         var last = place.position
         var isThere = try walk.seek(first)
         while isThere {
-            guard page.changes.count < limit, byteCount < StoreLimits.pageByteCountMax,
-                lookedAt < StoreLimits.feedEntriesLookedAtMax
-            else {
+            var isFull = budget.isSpent
+            if !isFull {
+                let position = walk.number
+                let entry = try walk.entry()
+                var byteCount = 0
+                // What was gone already when the reader began was never told to it.
+                let isOld = entry.kind != .live && position <= place.base
+                if entry.places.contains(.feed), !isOld {
+                    let cursor = FeedCursor(position: position, base: place.base)
+                    let (change, count) = try walk.change(entry, at: position, cursor)
+                    byteCount = count
+                    isFull = !budget.take(count)
+                    if !isFull { page.changes.append(change) }
+                }
+                budget.read(byteCount)
+                if !isFull { last = position }
+            }
+            if isFull {
                 page.next = FeedCursor(position: last, base: place.base)
                 page.hasMore = true
                 break
-            }
-            lookedAt += 1
-            last = walk.number
-            let entry = try walk.entry()
-            // What was gone already when the reader began was never told to it.
-            let isOld = entry.kind != .live && last <= place.base
-            if entry.places.contains(.feed), !isOld {
-                let cursor = FeedCursor(position: last, base: place.base)
-                let (change, count) = try walk.change(entry, at: last, cursor)
-                page.changes.append(change)
-                byteCount += count
             }
             isThere = try walk.next()
         }

@@ -4,9 +4,10 @@ extension Snapshot {
     /// An owner's notifications, newest first by when they came to it; expired ones are left out.
     ///
     /// One seek, then one lookup for each notification, two of a group's, all past what is
-    /// remembered for fetches. Looks at ``StoreLimits/historyEntriesLookedAtMax`` entries and
-    /// copies about ``StoreLimits/pageByteCountMax`` bytes of records at the most, so a page may
-    /// have fewer than the limit, or none, and yet not be the last.
+    /// remembered for fetches. A page has at most ``StoreLimits/pageByteCountMax`` stored bytes of
+    /// records. At most ``StoreLimits/historyEntriesLookedAtMax`` entries are looked at for it, and
+    /// ``StoreLimits/pageByteCountReadMax`` bytes of records are read, those that the query leaves
+    /// out included. So a page may have fewer than the limit, or none, and yet not be the last.
     ///
     /// - Parameter owner: as UTF-8. One that has nothing has an empty history.
     /// - Throws: ``StoreError/corrupt(_:)``; ``StoreError/cannotOpen(path:reason:)`` where a store
@@ -25,25 +26,28 @@ extension Snapshot {
         var all = try OwnerWalk(self, prefix: sequencePrefix)
         var walk = try OwnerWalk(
             self, prefix: query.group.map { IndexKeys.groupPrefix(owner, $0) } ?? sequencePrefix)
-        var byteCount = 0
-        var lookedAt = 0
+        var budget = PageBudget(
+            countMax: limit, entryCountMax: StoreLimits.historyEntriesLookedAtMax,
+            byteCountMax: query.byteCountMax)
         var last: UInt64 = 0
         var isThere = try walk.seek(below: query.before?.sequence ?? .max)
         while isThere {
-            guard page.records.count < limit, byteCount < StoreLimits.pageByteCountMax,
-                lookedAt < StoreLimits.historyEntriesLookedAtMax
-            else {
+            var isFull = budget.isSpent
+            if !isFull {
+                let sequence = walk.number
+                let found =
+                    query.group == nil
+                    ? try walk.historyRecord() : try all.historyRecord(of: sequence)
+                if let (record, count) = found, record.expiresAt > now, query.matches(record) {
+                    isFull = !budget.take(count)
+                    if !isFull { page.records.append(record) }
+                }
+                budget.read(found?.byteCount ?? 0)
+                if !isFull { last = sequence }
+            }
+            if isFull {
                 page.next = HistoryToken(sequence: last)
                 break
-            }
-            lookedAt += 1
-            last = walk.number
-            let found =
-                query.group == nil
-                ? try walk.historyRecord() : try all.historyRecord(of: last)
-            if let (record, count) = found, record.expiresAt > now, query.matches(record) {
-                page.records.append(record)
-                byteCount += count
             }
             isThere = try walk.previous()
         }

@@ -93,26 +93,50 @@ public struct Snapshot: ~Copyable {
     }
 
     /// Copies of the records behind `id`, in the order of the ids' bytes; expired ones are left
-    /// out.
+    /// out. A page has at most ``StoreLimits/pageByteCountMax`` stored bytes of records, and looks
+    /// at ``StoreLimits/listEntriesLookedAtMax`` of them at the most. So it may have fewer than
+    /// `limit`, or none, and yet not be the last: its `next` tells.
     ///
     /// - Parameters:
     ///   - id: the last id that was seen; empty to begin.
     ///   - limit: how many at the most.
-    /// - Returns: fewer than `limit` only at the end.
+    ///   - byteCountMax: stored bytes of them at the most, if that is less.
     public borrowing func records(
-        after id: RawSpan, limit: Int, asOf now: Timestamp
-    ) throws(StoreError) -> [Record] {
-        guard id.byteCount <= StoreLimits.idByteCountMax else { return [] }
-        var records: [Record] = []
+        after id: RawSpan, limit: Int, byteCountMax: Int = StoreLimits.pageByteCountMax,
+        asOf now: Timestamp
+    ) throws(StoreError) -> RecordPage {
+        var page = RecordPage(records: [], next: nil)
+        guard id.byteCount <= StoreLimits.idByteCountMax, limit > 0 else { return page }
+        var budget = PageBudget(
+            countMax: limit, entryCountMax: StoreLimits.listEntriesLookedAtMax,
+            byteCountMax: byteCountMax)
         var cursor = try transaction.cursor(in: store.tables.notifications)
         var isThere = id.isEmpty ? try cursor.first() : try cursor.seek(id)
         let isSeen = isThere && cursor.key.isEqual(to: id)
         if isSeen { isThere = try cursor.next() }
-        while isThere, records.count < limit {
-            if let record = try cursor.liveRecord(asOf: now) { records.append(record) }
+        var last = id.string
+        while isThere {
+            var isFull = budget.isSpent
+            if !isFull {
+                let byteCount = cursor.value.byteCount
+                if let record = try cursor.liveRecord(asOf: now) {
+                    isFull = !budget.take(byteCount)
+                    if !isFull {
+                        last = record.id
+                        page.records.append(record)
+                    }
+                } else {
+                    last = cursor.key.string
+                }
+                budget.read(byteCount)
+            }
+            if isFull {
+                page.next = last
+                break
+            }
             isThere = try cursor.next()
         }
-        return records
+        return page
     }
 
     /// The stored bytes of a blob from `offset` to the end of the chunk that it lies in. One B-tree
@@ -168,6 +192,14 @@ extension Cursor {
         try view.check(id: id)
         return try view.record(id: id.string)
     }
+}
+
+/// A stretch of all notifications, by the bytes of their ids.
+public struct RecordPage: Sendable {
+    /// At most as many as were asked for.
+    public var records: [Record]
+    /// The id behind which to go on; nil when there are no more.
+    public var next: String?
 }
 
 /// What a lookup of a payload found.

@@ -40,12 +40,18 @@ public enum StoreLimits {
     public static let recordByteCountMax = 65_536
     /// Changes or records in one page.
     public static let feedPageLimitMax = 1_000
-    /// Bytes of records in one page, about.
-    public static let pageByteCountMax = 1 << 20
+    /// Bytes of records in one page, as they are stored. A page has at least one record. As a
+    /// document they are at most about four times as many.
+    public static let pageByteCountMax = 256 << 10
+    /// Bytes of records that are read for one page, those that a filter leaves out included. It
+    /// bounds the time of one page to about a millisecond.
+    public static let pageByteCountReadMax = 1 << 20
     /// Entries that one page of a feed looks at.
     public static let feedEntriesLookedAtMax = 8_192
     /// Entries that one page of a history looks at.
     public static let historyEntriesLookedAtMax = 4_096
+    /// Entries that one page of a list looks at.
+    public static let listEntriesLookedAtMax = 4_096
     /// Notifications that one step of a long change looks at.
     public static let longChangeStepCountMax = 256
     /// How long a tombstone is kept, unless the store is opened with another time, in milliseconds.
@@ -54,12 +60,6 @@ public enum StoreLimits {
     static let upgradeStepCountMax = 1_024
     /// Watchers at once, unless the store is opened with another limit.
     public static let watcherCountMaxDefault = 4_096
-    /// The latest expiry: 9999-12-31T23:59:59.999Z, the last moment RFC 3339 can write.
-    public static let expiryMillisecondsMax: Int64 = 253_402_300_799_999
-
-    /// Bytes of a payload, unless the store is opened with another limit.
-    public static let payloadByteCountMaxDefault = 64 << 20
-    /// Bytes of a payload in any store: a blob has a million chunks then.
     /// Watchers of one owner at once, unless the store is opened with another limit.
     public static let watcherCountPerOwnerMaxDefault = 64
     /// Watchers of one peer at once, unless the store is opened with another limit: three quarters
@@ -67,6 +67,12 @@ public enum StoreLimits {
     public static func watcherCountPerPeerMaxDefault(of watcherCountMax: Int) -> Int {
         watcherCountMax - watcherCountMax / 4
     }
+    /// The latest expiry: 9999-12-31T23:59:59.999Z, the last moment RFC 3339 can write.
+    public static let expiryMillisecondsMax: Int64 = 253_402_300_799_999
+
+    /// Bytes of a payload, unless the store is opened with another limit.
+    public static let payloadByteCountMaxDefault = 64 << 20
+    /// Bytes of a payload in any store: a blob has a million chunks then.
     public static let payloadByteCountMax = 1 << 36
 
     /// Stored bytes in a chunk. With what is in front of them, and LMDB's page header, those of a
@@ -91,16 +97,16 @@ public enum StoreLimits {
     /// store's folder.
     public static let payloadInMemoryByteCountMax = 128 << 10
 
+    /// Bytes as given from one place of a compressed payload to the next at which inflating may
+    /// begin: what a range costs at the most.
+    public static let restartIntervalByteCount = 1 << 20
+
     /// Compressed bytes are kept only where they are at most this share of the bytes as given.
     static let compressedPercentMax = 90
     /// Shorter payloads are not compressed: the container alone takes 18 bytes.
     static let compressedByteCountMin = 128
 
     /// Bytes the store's map may cover, unless it is opened with another limit.
-    /// Bytes as given from one place of a compressed payload to the next at which inflating may
-    /// begin: what a range costs at the most.
-    public static let restartIntervalByteCount = 1 << 20
-
     public static let mapByteCountDefault = 256 << 30
     /// Views open at once, in all processes together, unless the store is opened with another
     /// limit.

@@ -84,6 +84,8 @@ void clinux_name_thread(const char *name);
 
 // Clocks: clock_gettime(2), in nanoseconds.
 
+/// Gives free memory back to the system (malloc_trim).
+void clinux_trim_memory(void);
 int64_t clinux_monotonic_ns(void);
 int64_t clinux_boot_ns(void);
 int64_t clinux_wall_ns(void);

@@ -45,8 +45,12 @@ struct CategoryCommand: ParsableCommand {
     func run() throws {
         var connection = try socket.connect()
         guard let name else {
-            let document = try connection.categoriesDocument()
-            try StandardOutput.write(JSONTexts.lines("categories", in: document).joined())
+            var next: String?
+            repeat {
+                let document = try connection.categoriesDocument(after: next)
+                try StandardOutput.write(JSONTexts.lines("categories", in: document).joined())
+                next = try JSONTexts.text("next", in: document)
+            } while next != nil
             return
         }
         if delete {

@@ -63,17 +63,25 @@ enum JSONTexts {
 
     /// The elements of an array in a document of the daemon's, each in a line of its own.
     static func lines(_ name: String, in document: [UInt8]) throws -> [String] {
+        guard case .array(let elements) = answer(document)?[name] else {
+            throw CommandFailure(.refused, "the daemon's answer has no array \(name)")
+        }
+        return elements.map { minified($0) + "\n" }
+    }
+
+    /// A text of the daemon's answer; nil when there is none of that name.
+    static func text(_ name: String, in document: [UInt8]) throws -> String? {
+        guard case .string(let text) = answer(document)?[name] else { return nil }
+        return text
+    }
+
+    private static func answer(_ document: [UInt8]) -> JSONValue? {
         var limits = JSONLimits()
         limits.byteCountMax = BlobConnection.documentByteCountMax
         limits.memberCountMax = .max
         // Data may be as deep as the limit, and lies within a record.
         limits.depthMax += 16
-        guard let value = try? JSONValue.parse(document.span.bytes, limits: limits),
-            case .array(let elements) = value[name]
-        else {
-            throw CommandFailure(.refused, "the daemon's answer has no array \(name)")
-        }
-        return elements.map { minified($0) + "\n" }
+        return try? JSONValue.parse(document.span.bytes, limits: limits)
     }
 
     private static func minified(_ value: JSONValue) -> String {

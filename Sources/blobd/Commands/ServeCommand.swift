@@ -60,6 +60,11 @@ struct ServeCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Memory for bodies on their way in.", valueName: "size"))
     var bodyMemory: ByteCountText = ByteCountText(64 << 20)
 
+    @Option(
+        help: ArgumentHelp(
+            "Memory for answers that their clients have not read.", valueName: "size"))
+    var answerMemory: ByteCountText = ByteCountText(64 << 20)
+
     @Option(help: ArgumentHelp("How long a request's head may take.", valueName: "time"))
     var headTimeout: DurationText = DurationText(seconds: 10)
 
@@ -83,11 +88,6 @@ struct ServeCommand: ParsableCommand {
     @Option(help: "Watchers at once: waits, event streams and watches.")
     var maxWatchers: Int = StoreLimits.watcherCountMaxDefault
 
-    @Option(
-        help: ArgumentHelp(
-            "How long a stream of changes is quiet before it gives a sign of life.",
-            valueName: "time"))
-    var heartbeat: DurationText = DurationText(seconds: 25)
     @Option(help: "Watchers of one owner at once.")
     var maxWatchersPerOwner: Int = StoreLimits.watcherCountPerOwnerMaxDefault
 
@@ -95,6 +95,11 @@ struct ServeCommand: ParsableCommand {
         help: "Watchers of one peer at once, by its user. Without it: three quarters of all.")
     var maxWatchersPerPeer: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "How long a stream of changes is quiet before it gives a sign of life.",
+            valueName: "time"))
+    var heartbeat: DurationText = DurationText(seconds: 25)
 
     @Option(
         help: ArgumentHelp(
@@ -193,6 +198,8 @@ struct ServeCommand: ParsableCommand {
         limits.bodyMemoryByteCountMax = try Self.check(
             "--body-memory", bodyMemory.byteCount,
             StoreLimits.payloadInMemoryByteCountMax...1 << 40)
+        limits.answerMemoryByteCountMax = try Self.check(
+            "--answer-memory", answerMemory.byteCount, 1 << 20...1 << 40)
         limits.headMilliseconds = try Self.check(
             "--head-timeout", headTimeout.milliseconds, 1...day)
         limits.idleMilliseconds = try Self.check(
@@ -205,6 +212,12 @@ struct ServeCommand: ParsableCommand {
         limits.sweepMilliseconds = try Self.check(
             "--sweep-interval", sweepInterval.milliseconds, 1...day)
         limits.watcherCountMax = try Self.check("--max-watchers", maxWatchers, 0...1_000_000)
+        limits.watcherCountPerOwnerMax = try Self.check(
+            "--max-watchers-per-owner", maxWatchersPerOwner, 0...1_000_000)
+        if let maxWatchersPerPeer {
+            limits.watcherCountPerPeerMax = try Self.check(
+                "--max-watchers-per-peer", maxWatchersPerPeer, 0...1_000_000)
+        }
         limits.heartbeatMilliseconds = try Self.check(
             "--heartbeat", heartbeat.milliseconds, 1...day)
         limits.tombstoneRetentionMilliseconds = Int64(
@@ -212,12 +225,6 @@ struct ServeCommand: ParsableCommand {
                 "--tombstone-retention", tombstoneRetention.milliseconds, 0...36_500 * day))
         if let lendingGrace {
             limits.givenLendingGraceMilliseconds = try Self.check(
-        limits.watcherCountPerOwnerMax = try Self.check(
-            "--max-watchers-per-owner", maxWatchersPerOwner, 0...1_000_000)
-        if let maxWatchersPerPeer {
-            limits.watcherCountPerPeerMax = try Self.check(
-                "--max-watchers-per-peer", maxWatchersPerPeer, 0...1_000_000)
-        }
                 "--lending-grace", lendingGrace.milliseconds, 0...day)
         }
         limits.linkedByteCountMin = try Self.check(

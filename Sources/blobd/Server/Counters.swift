@@ -22,6 +22,10 @@ final class WorkerCounters: Sendable {
     let bytesSent = Counter()
     let bytesReceived = Counter()
     let timeouts = Counter()
+    /// Bytes of answers that are held for clients that have not read them.
+    let answerMemory = Counter()
+    /// Connections that were ended because they held unread answers while memory was short.
+    let unreadEnds = Counter()
     /// Open connections, those on their way to the worker included: the acceptor adds, the worker
     /// subtracts.
     private let connections = Atomic<Int>(0)

@@ -13,6 +13,9 @@ struct DaemonLimits: Sendable {
     var connectionCountMax = 8_192
     /// Memory for bodies on their way into the store, in bytes.
     var bodyMemoryByteCountMax = 64 << 20
+    /// Memory for answers that their clients have not read, in bytes, of all workers together; see
+    /// ``AnswerMemory``.
+    var answerMemoryByteCountMax = 64 << 20
     /// How long a request's head may take from its first byte on.
     var headMilliseconds = 10_000
     /// How long a connection may stay without a request.
@@ -28,13 +31,13 @@ struct DaemonLimits: Sendable {
     var sweepMilliseconds = 1_000
     /// Watchers at once: waits, event streams and watches.
     var watcherCountMax = StoreLimits.watcherCountMaxDefault
-    /// How long a deletion is remembered for devices that were away.
-    var tombstoneRetentionMilliseconds = StoreLimits.tombstoneRetentionMillisecondsDefault
-    /// How long a stream of changes is quiet before it gives a sign of life.
     /// Watchers of one owner at once.
     var watcherCountPerOwnerMax = StoreLimits.watcherCountPerOwnerMaxDefault
     /// Watchers of one peer's user at once; nil: three quarters of ``watcherCountMax``.
     var watcherCountPerPeerMax: Int?
+    /// How long a deletion is remembered for devices that were away.
+    var tombstoneRetentionMilliseconds = StoreLimits.tombstoneRetentionMillisecondsDefault
+    /// How long a stream of changes is quiet before it gives a sign of life.
     var heartbeatMilliseconds = 25_000
 
     /// How long what an earlier run may have lent to its peers is not freed after its end; nil: as
@@ -87,6 +90,26 @@ struct DaemonLimits: Sendable {
     /// Leases a connection has for what its peer may not have read, before it asks the kernel how
     /// far the peer is.
     static let inFlightLeaseCountMax = 16
+
+    /// How much more than its share of ``answerMemoryByteCountMax`` a worker may hold, in bytes:
+    /// more than one answer has.
+    static let answerMemoryExcessMax = 2 << 20
+    /// Bytes of records in one page while memory for answers is short: what a socket takes at once.
+    static let shortPageByteCountMax = 32 << 10
+    /// A connection that holds no more unread bytes than this is not ended for want of memory: heads
+    /// of payloads.
+    static let answerByteCountFree = 4 << 10
+    /// How long a client may read nothing while memory for answers is short.
+    static let stalledMilliseconds = 1_000
+    /// Larger buffers of a worker are given back after each use.
+    static let keptBufferByteCountMax = 512 << 10
+    /// When so many bytes of answers fewer are held than before, free memory goes back to the
+    /// system.
+    static let trimmedByteCountMin = 4 << 20
+    /// When who was told 503 should try again (`Retry-After`).
+    static let retryAfterSeconds: UInt64 = 1
+    /// Inflating a byte takes a worker as long as sending so many.
+    static let inflatedByteCost = 4
 
     /// Input that a worker reads at once, in bytes; more than the largest head of either dialect.
     static let inputByteCountMax = 64 << 10

@@ -64,6 +64,8 @@ struct StatisticsDocument: Sendable {
         document.add("bytes_sent", counters.sum { $0.bytesSent.total })
         document.add("bytes_received", counters.sum { $0.bytesReceived.total })
         document.add("body_memory_bytes", bodyMemory.byteCountReserved)
+        document.add("answer_memory_bytes", counters.sum { $0.answerMemory.total })
+        document.add("unread_ends", counters.sum { $0.unreadEnds.total })
         document.add("timeouts", counters.sum { $0.timeouts.total })
         document.add("clock_jumps", counters.clockJumps.total)
         var errors = NumbersDocument()

@@ -16,4 +16,6 @@ enum DaemonFlag {
     static let sweep = "--sweep-interval"
     /// How long a stream of changes is quiet before it gives a sign of life.
     static let heartbeat = "--heartbeat"
+    /// Watchers of one owner.
+    static let watchersOfOwner = "--max-watchers-per-owner"
 }

@@ -35,7 +35,11 @@ struct SeenPage {
     var hasMore: Bool
 
     init(_ body: [UInt8]) throws {
-        let value = try JSONValue.parse(body.span.bytes)
+        var limits = JSONLimits()
+        limits.byteCountMax = 8 << 20
+        limits.memberCountMax = .max
+        limits.depthMax += 16
+        let value = try JSONValue.parse(body.span.bytes, limits: limits)
         guard case .array(let changes)? = value["changes"], let next = value["next"]?.text,
             case .bool(let hasMore)? = value["more"]
         else { throw TestFailure("not a page: \(String(decoding: body, as: UTF8.self))") }

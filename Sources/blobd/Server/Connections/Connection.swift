@@ -36,6 +36,10 @@ final class Connection {
 
     /// What the socket has not taken yet.
     @exclusivity(unchecked) var output = OutputQueue()
+    /// What it is counted for in its worker's ``AnswerMemory``.
+    @exclusivity(unchecked) var heldByteCount = 0
+    /// ``progress`` when it was last seen to move, and when that was; while it holds something.
+    var lastProgress: (byteCount: Int, at: Instant)
     /// Holds the pages that were linked into the socket until the peer has read them, as
     /// ``sentByteCount`` counts.
     @exclusivity(unchecked) var inFlight: LeaseQueue
@@ -92,6 +96,7 @@ final class Connection {
         inFlight = LeaseQueue(of: store)
         self.address = address
         deadline = Deadline(now: now)
+        lastProgress = (0, now)
     }
 
     /// Whether something was asked that is not answered yet, or answered and not sent.
@@ -150,6 +155,12 @@ final class Connection {
     func releaseRead() {
         guard !inFlight.isEmpty else { return }
         inFlight.release(upTo: sentByteCount - socket.unreadByPeer)
+    }
+
+    /// Bytes in memory of what it was answered and its socket has not taken, and of the requests
+    /// behind them.
+    var unreadByteCount: Int {
+        output.isEmpty ? 0 : output.byteCountInMemory + rest.count
     }
 
     /// Forgets what has not been sent. What has been is kept until it is read.

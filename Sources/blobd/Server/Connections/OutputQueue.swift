@@ -15,6 +15,18 @@ struct OutputQueue {
 
     var isEmpty: Bool { pieces.isEmpty }
 
+    /// Bytes that are held in memory for it; a blob's own are not.
+    var byteCountInMemory: Int {
+        var count = 0
+        for piece in pieces {
+            switch piece {
+            case .bytes(let bytes, _): count += bytes.capacity
+            case .blob(let stream): count += stream.byteCountInMemory
+            }
+        }
+        return count
+    }
+
     /// What is to be sent next.
     var first: Piece? { pieces.first }
 
@@ -78,13 +90,13 @@ final class BlobStream {
     let end: Int
     /// Whether its bytes leave without being copied.
     let isLinked: Bool
-    /// Set for a gzip-coded blob that the client wants as it was given.
-    let inflater: Inflater?
-    /// Bytes as given, before the first wanted one, that are still to be inflated and left out.
-    private(set) var unwantedByteCount = 0
+    /// Whether it is a gzip-coded blob that the client wants as it was given.
+    let isInflated: Bool
+    /// There while it is needed: from the first byte that is inflated to the last.
+    private var inflater: Inflater?
     /// Inflated bytes that the socket has not taken yet, and how many of them it has.
-    var inflated: [UInt8] = []
-    var inflatedSent = 0
+    private(set) var inflated: [UInt8] = []
+    private(set) var inflatedSent = 0
 
     private let lease: Lease
 
@@ -94,38 +106,59 @@ final class BlobStream {
         self.isLinked = isLinked
         position = range.from
         end = range.upTo
-        inflater = nil
+        isInflated = false
         lease = snapshot.lease(range.blob)
     }
 
-    /// The same for a blob to be inflated, of which the bytes as given before `from` are left out.
+    /// The same for bytes as given of a blob that is to be inflated.
     init(
         inflating blob: BlobReference, from: Int, upTo: Int, in snapshot: borrowing Snapshot
-    ) throws(StoreError) {
+    ) {
         self.blob = blob
         position = from
         end = upTo
         isLinked = false
-        inflater = try Inflater(blob)
-        unwantedByteCount = from
+        isInflated = true
         lease = snapshot.lease(blob)
     }
 
     var isAtEnd: Bool { position >= end }
 
-    /// Inflates some of what is not wanted.
+    /// Bytes that it holds in memory.
+    var byteCountInMemory: Int {
+        inflated.capacity + (inflater == nil ? 0 : Inflater.memoryByteCount)
+    }
+
+    /// Inflates a piece: of what is not wanted, where there is such before the next byte, or the
+    /// next ones to be sent, where all before have been.
     ///
-    /// - Returns: how many bytes that was; 0 when the next byte is a wanted one.
-    func skip(in snapshot: borrowing Snapshot) throws(StoreError) -> Int {
-        guard unwantedByteCount > 0, let inflater else { return 0 }
-        let count = min(unwantedByteCount, Inflater.pieceByteCount)
-        try inflater.skip(count, from: snapshot)
-        unwantedByteCount -= count
+    /// - Returns: how many bytes were inflated; 0 when there are some to be sent.
+    func inflate(in snapshot: borrowing Snapshot) throws(StoreError) -> Int {
+        guard isInflated, inflatedSent == inflated.count else { return 0 }
+        let inflater: Inflater
+        if let begun = self.inflater {
+            inflater = begun
+        } else {
+            inflater = try Inflater(blob, before: position, in: snapshot)
+            self.inflater = inflater
+        }
+        if inflater.position < position {
+            let count = min(position - inflater.position, Inflater.pieceByteCount)
+            try inflater.skip(count, from: snapshot)
+            return count
+        }
+        inflated.removeAll(keepingCapacity: true)
+        inflatedSent = 0
+        let wanted = min(Inflater.pieceByteCount, end - position)
+        let count = try inflater.read(from: snapshot, into: &inflated, byteCountMax: wanted)
+        guard count > 0 else { throw .corrupt("\(blob.digest) ends too early") }
+        if count == end - position { self.inflater = nil }
         return count
     }
 
     /// So many bytes have been sent.
     func advance(_ count: Int) {
         position += count
+        if isInflated { inflatedSent += count }
     }
 }

@@ -88,15 +88,15 @@ final class ResponseSender {
             case .blob(let stream):
                 do throws(StoreError) {
                     // Inflating takes its share of the turn, whether it is sent or not.
-                    let skipped = try stream.skip(in: snapshot)
-                    if skipped > 0 {
-                        budget -= skipped
+                    let inflated = try stream.inflate(in: snapshot)
+                    if inflated > 0 {
+                        budget -= inflated * DaemonLimits.inflatedByteCost
                         continue
                     }
                     let sent =
-                        stream.inflater == nil
-                        ? try sendStored(stream, to: connection, in: snapshot)
-                        : try sendInflated(stream, to: connection, in: snapshot)
+                        stream.isInflated
+                        ? sendInflated(stream, to: connection)
+                        : try sendStored(stream, to: connection, in: snapshot)
                     stream.advance(sent)
                     budget -= sent
                     if stream.isAtEnd {
@@ -218,12 +218,8 @@ final class ResponseSender {
                 }
             case .inflated(let blob, let from, let upTo):
                 guard !connection.isBroken else { break }
-                do throws(StoreError) {
-                    connection.output.append(
-                        try BlobStream(inflating: blob, from: from, upTo: upTo, in: snapshot))
-                } catch {
-                    return abort(connection, error)
-                }
+                connection.output.append(
+                    BlobStream(inflating: blob, from: from, upTo: upTo, in: snapshot))
             }
         }
     }
@@ -261,26 +257,12 @@ final class ResponseSender {
         return connection.sentByteCount - before
     }
 
-    /// Sends the next inflated bytes of a blob, inflating more when none are left.
-    private func sendInflated(
-        _ stream: BlobStream, to connection: Connection, in snapshot: borrowing Snapshot
-    ) throws(StoreError) -> Int {
-        if stream.inflatedSent == stream.inflated.count {
-            stream.inflated.removeAll(keepingCapacity: true)
-            stream.inflatedSent = 0
-            let wanted = min(Inflater.pieceByteCount, stream.end - stream.position)
-            let count = try stream.inflater?.read(
-                from: snapshot, into: &stream.inflated, byteCountMax: wanted)
-            guard let count, count > 0 else {
-                throw .corrupt("\(stream.blob.digest) ends too early")
-            }
-        }
+    /// Sends inflated bytes of a blob.
+    private func sendInflated(_ stream: BlobStream, to connection: Connection) -> Int {
         let transfer = stream.inflated.withUnsafeBytes { bytes in
             connection.socket.send(UnsafeRawBufferPointer(rebasing: bytes[stream.inflatedSent...]))
         }
-        let sent = note(transfer, connection)
-        stream.inflatedSent += sent
-        return sent
+        return note(transfer, connection)
     }
 
     /// Ends a connection in the middle of an answer.

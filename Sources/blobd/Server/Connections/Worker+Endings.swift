@@ -6,6 +6,7 @@ extension Worker {
     func checkDeadlines(_ batch: inout AnswerBatch) {
         nextTick = now.after(milliseconds: DaemonLimits.tickMilliseconds)
         guard connections.count > 0 else { return }
+        checkAnswerMemory()
         for connection in connections.all {
             if !connection.inFlight.isEmpty {
                 connection.releaseRead()

@@ -29,6 +29,7 @@ extension Worker {
     ) {
         reader.isDue = false
         do throws(ProtocolError) {
+            try handler.requireAnswerMemory()
             let page = try handler.look(reader)
             if !page.changes.isEmpty || now >= reader.end || isStopping {
                 return endWait(reader, connection, &batch) {
@@ -103,6 +104,12 @@ extension Worker {
         reader.isDue = false
         do throws(ProtocolError) {
             guard !isStopping else { throw .stopping }
+            if reader.isBegun, answerMemory.isUsedUp {
+                // It is looked at again at the next tick.
+                reader.end = now
+                return
+            }
+            try handler.requireAnswerMemory()
             do throws(StoreError) {
                 // Before the first answer, so that it can still be refused.
                 _ = try reader.register(

@@ -141,13 +141,15 @@ extension Worker {
         _ batch: inout AnswerBatch, from input: inout InputBuffer, of connection: Connection,
         in snapshot: borrowing Snapshot
     ) -> RequestHandler.Step {
+        // Who reads gets the next one at once; who does not holds one and no more.
+        let isShort = answerMemory.isShort
         while true {
             let used = handler.answerPlainGet(
                 input.bytes, of: connection, in: snapshot, into: &batch)
             guard used > 0 else { break }
             input.consume(used)
             handler.hasWaited = false
-            if batch.isFull { return .answered }
+            if batch.isFull || isShort { return .answered }
             if input.isEmpty { return .needsInput }
         }
         var step = RequestHandler.Step.needsInput
@@ -158,7 +160,7 @@ extension Worker {
             input.consume(consumed)
             // Only the first request has waited: the others may have come since.
             handler.hasWaited = false
-        } while step.isAnswered && !batch.isFull
+        } while step.isAnswered && !batch.isFull && !isShort
         return step
     }
 

@@ -35,6 +35,8 @@ final class Worker {
     let counters: WorkerCounters
     let handler: RequestHandler
     let sender: ResponseSender
+    /// What clients hold that do not read.
+    let answerMemory: AnswerMemory
     let poller: Poller
     /// The time of this turn, for deadlines.
     private(set) var now = Instant.now
@@ -60,9 +62,12 @@ final class Worker {
         self.environment = environment
         self.inbox = inbox
         counters = environment.counters.workers[index]
+        answerMemory = AnswerMemory(
+            byteCountMax: environment.limits.answerMemoryByteCountMax,
+            workerCount: environment.counters.workers.count, counters: counters)
         handler = RequestHandler(
             environment.store, limits: environment.limits, counters: counters,
-            statistics: environment.statistics, log: environment.log)
+            statistics: environment.statistics, answerMemory: answerMemory, log: environment.log)
         sender = ResponseSender(
             counters: counters, pages: environment.pages, log: environment.log)
         spin = IdleSpin(microseconds: environment.limits.spinMicroseconds)
@@ -83,6 +88,8 @@ final class Worker {
             continueLine(&input, &batch)
             if now >= nextTick { checkDeadlines(&batch) }
             connections.endTurn()
+            batch.giveBackMemory()
+            handler.giveBackMemory()
             if isStopping, shouldEnd() { return }
         }
     }
@@ -129,6 +136,7 @@ final class Worker {
     /// Decides what a connection waits for after a turn, or ends it.
     func settle(_ connection: Connection) {
         if case .draining = connection.phase { return }
+        if connection.heldByteCount > 0 || !connection.output.isEmpty { account(connection) }
         if connection.isEnding, connection.output.isEmpty, !connection.isBroken {
             linger(connection)
         }
@@ -218,6 +226,7 @@ final class Worker {
     /// Ends a connection: at once, or when its peer has read the pages it was lent.
     private func drop(_ connection: Connection) {
         connection.abandonOutput()
+        releaseHeld(connection)
         connection.releaseRead()
         // At a stop the process lets go of all of them; its next run waits for their readers.
         if !connection.inFlight.isEmpty, !isStopping {
@@ -244,6 +253,7 @@ final class Worker {
     func forget(_ connection: Connection) {
         guard connections.remove(connection) else { return }
         abandonRequest(connection)
+        releaseHeld(connection)
         connection.phase = .lingering
         counters.countConnection(-1)
     }

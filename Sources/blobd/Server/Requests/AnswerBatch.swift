@@ -146,6 +146,11 @@ struct AnswerBatch: ~Copyable {
         mappedByteCountOfSections = 0
     }
 
+    /// Gives large memory back. It must be sent.
+    mutating func giveBackMemory() {
+        if heads.capacity > DaemonLimits.keptBufferByteCountMax { heads = [] }
+    }
+
     /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. It
     /// comes before the answer's head is written, so that a damaged chunk can still be answered
     /// with an error.

@@ -265,6 +265,10 @@ extension RequestHandler {
         Problem.compose(error, into: &document)
         begin(error.status, form, into: &batch.heads)
         if let allow { HTTPResponseHead.field("Allow", allow, into: &batch.heads) }
+        if error.status == 503 {
+            HTTPResponseHead.field(
+                "Retry-After", DaemonLimits.retryAfterSeconds, into: &batch.heads)
+        }
         end(Problem.mediaType, form, into: &batch)
     }
 

@@ -14,6 +14,7 @@ final class RequestHandler {
     let limits: DaemonLimits
     let counters: WorkerCounters
     private let statistics: StatisticsDocument
+    private let answerMemory: AnswerMemory
     private var troubles: TroubleLog
     /// The time of this turn, by which payloads expire.
     @exclusivity(unchecked) private(set) var now = Timestamp.now
@@ -44,12 +45,13 @@ final class RequestHandler {
 
     init(
         _ store: BlobStore, limits: DaemonLimits, counters: WorkerCounters,
-        statistics: StatisticsDocument, log: Logger
+        statistics: StatisticsDocument, answerMemory: AnswerMemory, log: Logger
     ) {
         self.store = store
         self.limits = limits
         self.counters = counters
         self.statistics = statistics
+        self.answerMemory = answerMemory
         troubles = TroubleLog(log)
     }
 
@@ -75,6 +77,23 @@ final class RequestHandler {
         /// An owner's changes are asked for as they come.
         indirect case stream(FeedQuery, PendingReply.Form)
     }
+
+    /// Gives large memory back.
+    func giveBackMemory() {
+        if document.capacity > DaemonLimits.keptBufferByteCountMax { document = [] }
+    }
+
+    /// Throws `unavailable` while clients that do not read hold all memory for answers. Asked before
+    /// a document is composed, or anything else that is held in memory until it is read.
+    func requireAnswerMemory() throws(ProtocolError) {
+        guard answerMemory.isUsedUp else { return }
+        throw ProtocolError(
+            .unavailable, "clients that do not read hold all memory for answers; try again",
+            limit: limits.answerMemoryByteCountMax)
+    }
+
+    /// So many bytes of records are in a page now.
+    var pageByteCountMax: Int { answerMemory.pageByteCountMax }
 
     /// Takes the time for the requests of this turn.
     func beginTurn() {
@@ -231,16 +250,20 @@ final class RequestHandler {
     func map(
         _ body: BatchedAnswer.Body, into batch: inout AnswerBatch, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) {
+        var isLong = false
         do throws(StoreError) {
             switch body {
             case .none: break
             case .stored(let range): try batch.map(range, in: snapshot)
-            case .inflated(let blob, _, _):
+            case .inflated(let blob, let from, let upTo):
+                isLong = upTo - from > Inflater.pieceByteCount
                 _ = try snapshot.storedBytes(of: blob, from: 0)
             }
         } catch {
             throw problem(error)
         }
+        // Inflating takes memory until the last byte is sent.
+        if isLong { try requireAnswerMemory() }
     }
 
     /// What a question to the store answers.
@@ -273,6 +296,7 @@ final class RequestHandler {
 
     /// A notification's record as JSON, in ``document``.
     func composeRecord(_ id: RawSpan, in snapshot: borrowing Snapshot) throws(ProtocolError) {
+        try requireAnswerMemory()
         let record = try record(id, in: snapshot)
         document.removeAll(keepingCapacity: true)
         RecordDocument.append(record, to: &document)
@@ -282,11 +306,13 @@ final class RequestHandler {
     func composePage(
         after id: RawSpan, limit: Int, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) {
+        try requireAnswerMemory()
         try requireSettled(unless: !store.unsettled.isEmpty, in: snapshot)
         do throws(StoreError) {
-            let records = try snapshot.records(after: id, limit: limit, asOf: now)
+            let page = try snapshot.records(
+                after: id, limit: limit, byteCountMax: pageByteCountMax, asOf: now)
             document.removeAll(keepingCapacity: true)
-            PageDocument.append(records, limit: limit, to: &document)
+            PageDocument.append(page, to: &document)
         } catch {
             throw problem(error)
         }

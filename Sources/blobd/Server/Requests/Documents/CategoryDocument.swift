@@ -29,15 +29,20 @@ enum CategoryDocument {
     }
 }
 
-/// All categories: `{"categories":[…]}`.
+/// A page of categories: `{"categories":[…]}`, with `"next"` where there are more.
 enum CategoriesDocument {
     /// Appends the document.
-    static func append(_ categories: [Category], to out: inout [UInt8]) {
+    static func append(_ page: CategoryPage, to out: inout [UInt8]) {
         out.append("{\"categories\":[")
-        for (index, category) in categories.enumerated() {
+        for (index, category) in page.categories.enumerated() {
             if index > 0 { out.append(",") }
             CategoryDocument.append(category, to: &out)
         }
-        out.append("]}")
+        out.append("]")
+        if let next = page.next {
+            out.append(",\"next\":")
+            JSONText.append(next, to: &out)
+        }
+        out.append("}")
     }
 }

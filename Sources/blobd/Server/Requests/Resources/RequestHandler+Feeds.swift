@@ -41,7 +41,8 @@ extension RequestHandler {
     ) throws(ProtocolError) -> FeedPage {
         do throws(StoreError) {
             return try snapshot.changes(
-                of: query.owner.utf8.span.bytes, from: query.start, limit: query.limit)
+                of: query.owner.utf8.span.bytes, from: query.start, limit: query.limit,
+                byteCountMax: pageByteCountMax)
         } catch {
             throw resynchronising(problem(error), query.owner)
         }
@@ -64,7 +65,8 @@ extension RequestHandler {
     func composeHistory(
         of owner: String, _ request: ResourceRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ResourceAnswer {
-        let query = try historyQuery(of: owner, request)
+        var query = try historyQuery(of: owner, request)
+        query.byteCountMax = pageByteCountMax
         let page = try asked { () throws(StoreError) in
             try snapshot.history(of: owner.utf8.span.bytes, query, asOf: now)
         }

@@ -19,6 +19,7 @@ extension RequestHandler {
     private func read(
         _ request: ResourceRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ResourceStep {
+        try requireAnswerMemory()
         switch request.resource {
         case .notification(let id):
             _ = try ResourceQuery(request.query)
@@ -29,10 +30,12 @@ extension RequestHandler {
             return .answer(try composeEnvelope(id, request, in: snapshot))
         case .categories:
             try requireSettled(unless: !store.unsettled.isEmpty, in: snapshot)
-            _ = try ResourceQuery(request.query)
-            let categories = try asked { () throws(StoreError) in try snapshot.categories() }
+            let after = try ResourceQuery(request.query, "after")["after"] ?? []
+            let page = try asked { () throws(StoreError) in
+                try snapshot.categories(after: after.span.bytes, byteCountMax: pageByteCountMax)
+            }
             document.removeAll(keepingCapacity: true)
-            CategoriesDocument.append(categories, to: &document)
+            CategoriesDocument.append(page, to: &document)
             return .answer(ResourceAnswer(status: 200))
         case .category(let name):
             try requireSettled(unless: !store.unsettled.isEmpty, in: snapshot)
@@ -132,6 +135,8 @@ extension RequestHandler {
             _ = try ResourceQuery(request.query)
             return try documentPlan(.patch(id: id), request, isPatch: true)
         case (.batch, .post):
+            // Its answer has a line for each of its own, and must not be refused in the end.
+            try requireAnswerMemory()
             _ = try ResourceQuery(request.query)
             try Self.checkNoCondition(request)
             let byteCountMax = WireLimits.batchByteCountMax

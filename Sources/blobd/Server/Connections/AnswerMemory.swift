@@ -1,0 +1,58 @@
+import BlobStore
+
+/// The memory for answers that clients have not read yet: one worker's share of what the daemon may
+/// hold (`--answer-memory`). Payloads take none, since they stay in the store.
+///
+/// A connection with unread answers is not read, so it holds at most what was answered together
+/// (``AnswerBatch/gatheredByteCountMax``) and one document more. What all of them hold has three
+/// levels:
+///
+/// * **Short**, from half of it on: answers go one by one, pages are short, and those who have read
+///   nothing for a second are ended, the longest first, until it is half again.
+/// * **Used up**: documents are answered 503, streams wait. Payloads and changes go on.
+/// * **Exceeded**: whoever would hold more is ended.
+///
+/// Only its worker's thread touches it.
+final class AnswerMemory {
+    /// This worker's share, in bytes.
+    let byteCountMax: Int
+    private let counters: WorkerCounters
+    @exclusivity(unchecked) private(set) var byteCountHeld = 0
+    /// The most that was held since memory was last given back to the system.
+    private var peak = 0
+
+    init(byteCountMax: Int, workerCount: Int, counters: WorkerCounters) {
+        self.byteCountMax = max(1, byteCountMax / max(1, workerCount))
+        self.counters = counters
+    }
+
+    /// Whether half of it is held.
+    @inline(__always)
+    var isShort: Bool { byteCountHeld >= byteCountMax / 2 }
+    /// Whether all of it is held.
+    var isUsedUp: Bool { byteCountHeld >= byteCountMax }
+    /// Whether more is held than one answer over the share.
+    var isExceeded: Bool { byteCountHeld >= byteCountMax + DaemonLimits.answerMemoryExcessMax }
+
+    /// So many bytes of records are in a page.
+    var pageByteCountMax: Int {
+        isShort ? DaemonLimits.shortPageByteCountMax : StoreLimits.pageByteCountMax
+    }
+
+    /// A connection holds so many bytes more, or fewer.
+    func change(by difference: Int) {
+        byteCountHeld += difference
+        peak = max(peak, byteCountHeld)
+        counters.answerMemory.add(difference)
+    }
+
+    /// Whether so much was held and is not any more that memory should go back to the system.
+    /// Asked at each tick.
+    func takeShouldTrim() -> Bool {
+        guard peak - byteCountHeld >= DaemonLimits.trimmedByteCountMin,
+            byteCountHeld <= peak / 4
+        else { return false }
+        peak = byteCountHeld
+        return true
+    }
+}

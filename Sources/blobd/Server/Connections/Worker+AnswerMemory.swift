@@ -1,0 +1,65 @@
+import CLinux
+
+// What unread answers hold, and what is done when that is much. `AnswerMemory` has the rules.
+
+extension Worker {
+    /// Takes note of what a connection holds. One that would hold more when too much is held ends.
+    func account(_ connection: Connection) {
+        let held = connection.unreadByteCount
+        let difference = held - connection.heldByteCount
+        guard difference != 0 else { return }
+        if connection.heldByteCount == 0 {
+            connection.lastProgress = (connection.progress, now)
+        }
+        connection.heldByteCount = held
+        answerMemory.change(by: difference)
+        if difference > 0, held > DaemonLimits.answerByteCountFree, answerMemory.isExceeded {
+            endForMemory(connection)
+        }
+    }
+
+    /// A connection is gone, and what it held with it.
+    func releaseHeld(_ connection: Connection) {
+        answerMemory.change(by: -connection.heldByteCount)
+        connection.heldByteCount = 0
+    }
+
+    /// At each tick: ends those who read nothing while memory is short, and gives back what is not
+    /// needed any more.
+    func checkAnswerMemory() {
+        if answerMemory.byteCountHeld > 0 { noteProgress() }
+        if answerMemory.isShort { endStalledReaders() }
+        // Costs some milliseconds where much was held, and is asked for once after that.
+        if answerMemory.takeShouldTrim() { clinux_trim_memory() }
+    }
+
+    private func noteProgress() {
+        for connection in connections.all where connection.heldByteCount > 0 {
+            let progress = connection.progress
+            if progress != connection.lastProgress.byteCount {
+                connection.lastProgress = (progress, now)
+            }
+        }
+    }
+
+    /// Ends connections that have read nothing for a while, the longest first, until memory is not
+    /// short any more.
+    private func endStalledReaders() {
+        var stalled = connections.all.filter { connection in
+            connection.heldByteCount > DaemonLimits.answerByteCountFree
+                && now.milliseconds(since: connection.lastProgress.at)
+                    >= DaemonLimits.stalledMilliseconds
+        }
+        stalled.sort { $0.lastProgress.at < $1.lastProgress.at }
+        for connection in stalled {
+            guard answerMemory.isShort else { return }
+            endForMemory(connection)
+            settle(connection)
+        }
+    }
+
+    private func endForMemory(_ connection: Connection) {
+        counters.unreadEnds.add()
+        connection.isBroken = true
+    }
+}

@@ -1,0 +1,35 @@
+import BlobClient
+import BlobJSON
+import Testing
+
+/// What the daemon answers in short pages, commands and clients read to its end.
+@Suite struct PageCommandTests {
+    @Test func allPagesAreRead() async throws {
+        let daemon = try CommandDaemon()
+        let client = BlobdClient(socketPath: daemon.socket)
+        let count = 40
+        for number in 0..<count {
+            var upload = NotificationUpload(id: "n\(100 + number)")
+            upload.owner = "ann"
+            upload.message = String(repeating: "m", count: 4_000)
+            upload.data = .string(String(repeating: "d", count: 16_000))
+            try await client.publish(upload)
+        }
+        let action = (0..<10).map { number in
+            NotificationRecord.Action(
+                identifier: "a\(number)", title: String(repeating: "t", count: 256))
+        }
+        for number in 0..<150 { try await client.setCategory("c\(100 + number)", action) }
+        for command in [["ls"], ["history", "ann"], ["ls", "--limit", "39"]] {
+            let listed = try CommandProcess.run(command + ["--json"], socket: daemon.socket)
+            #expect(listed.status == 0, "\(listed.errors)")
+            let expected = command.count == 3 ? 39 : count
+            #expect(listed.text.split(separator: "\n").count == expected, "\(command)")
+        }
+        let categories = try daemon.run("category")
+        #expect(categories.text.split(separator: "\n").count == 150)
+        #expect(try await client.categories().count == 150)
+        let page = try await client.list()
+        #expect(page.notifications.count < count && page.next != nil)
+    }
+}
