@@ -22,6 +22,10 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
     public let uptimeSeconds: Double?
     /// Open connections, and what has been served since the start.
     public let connections, requests, publishes, deletes, expired, syncs: Int64?
+    /// Connections that have ended and are kept until their peers have read what they were sent.
+    public let draining: Int64?
+    /// Memory that bodies on their way into the store have now, and files they are spooled to.
+    public let bodyMemoryBytes, bodySpools: Int64?
     /// Bytes in and out since the start.
     public let bytesSent, bytesReceived: Int64?
     /// Deleted and expired notifications that feeds still tell of, blobs kept for a publish to come,
@@ -38,6 +42,7 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
         case orphanBytes, leases, fileBytes, freeBytes, revision, uptimeSeconds, connections
         case requests, publishes, deletes, expired, syncs, bytesSent, bytesReceived, errors
         case tombstones, heldBlobs, categories, watchers, feedWakes, patches, responses
+        case draining, bodyMemoryBytes, bodySpools
         // What the decoder makes of `store_id`.
         case storeID = "storeId"
     }

@@ -19,7 +19,8 @@ import Testing
     private func make(_ token: ConnectionToken) throws -> Connection {
         Connection(
             Socket(try OwnedDescriptor(taking: clinux_unix_socket(), from: "socket")),
-            address: ConnectionAddress(inbox: inbox, token: token), store: store, now: .now)
+            address: ConnectionAddress(inbox: inbox, token: token),
+            peer: Peer(userID: 0), store: store, now: .now)
     }
 
     @Test("A token finds its connection until that is removed, and no later one in its place")

@@ -89,20 +89,28 @@ import Testing
         #expect(try daemon.statistic("notifications") == 1)
     }
 
-    @Test("Those who wait for memory and leave are forgotten")
+    @Test("Those who wait for a file and leave are forgotten")
     func waitersLeave() throws {
-        let daemon = try DaemonProcess(["--body-memory", "128KiB"])
-        let head = "Host: b\r\nContent-Length: 200000\r\n\r\n"
-        var holder: RawClient? = try daemon.connect()
-        holder?.send("PUT /v1/notifications/a/payload HTTP/1.1\r\n\(head)")
-        try daemon.waitUntil("body_memory_bytes") { $0 == 128 << 10 }
-        for _ in 0..<20 {
-            let waiter = try daemon.connect()
-            waiter.send("PUT /v1/notifications/b/payload HTTP/1.1\r\n\(head)")
+        // 128 descriptors leave 8 for files.
+        let daemon = try DaemonProcess(["--workers", "1"], shell: "ulimit -n 128;")
+        let head = "Host: b\r\nContent-Length: 300000\r\n\r\n"
+        func begin() throws -> RawClient {
+            let client = try daemon.connect()
+            client.send("PUT /v1/notifications/a/payload HTTP/1.1\r\n\(head)")
+            client.send([UInt8](repeating: 3, count: 200_000))
+            return client
         }
-        try daemon.waitUntil("connections") { $0 == 2 }
-        holder = nil
-        #expect(try daemon.put("c", .init(repeating: 3, count: 200_000)).status == 201)
+        var holders: [RawClient] = []
+        for count in 1...8 {
+            holders.append(try begin())
+            try daemon.waitUntil("body_spools") { $0 == count }
+        }
+        for _ in 0..<20 { _ = try begin() }
+        try daemon.waitUntil("connections") { $0 <= 9 }
+        holders = []
+        try daemon.waitUntil("body_spools") { $0 == 0 }
+        #expect(try daemon.put("c", .init(repeating: 3, count: 300_000)).status == 201)
+        try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
     }
 
     @Test(

@@ -28,6 +28,24 @@ public struct PayloadWriter: ~Copyable, Sendable {
         return !Compression.isWorthTrying(mediaType, byteCount: bytes.count)
     }
 
+    /// How many of them are in memory: all or, once there is a file, none.
+    public var heldByteCount: Int { content.heldByteCount }
+
+    /// Whether they go to a file.
+    public var isSpooled: Bool { content.isSpooled }
+
+    /// Makes room in memory for `byteCount` bytes in all, so that fewer are not moved while they
+    /// come. Nothing happens once there is a file.
+    public mutating func reserveCapacity(_ byteCount: Int) { content.reserveCapacity(byteCount) }
+
+    /// Moves the bytes that are in memory to a file, where further ones go too, and gives their
+    /// memory back. Nothing happens when there is a file already.
+    ///
+    /// - Throws: ``StoreError/full`` when the disk has no room. The writer is of no further use then.
+    public mutating func spool() throws(StoreError) {
+        try content.spool(directory: store.directory)
+    }
+
     /// Takes in some more bytes, hashing them as they come.
     ///
     /// - Throws: ``StoreError/invalid(_:)`` when the payload gets larger than the store allows,

@@ -13,6 +13,37 @@ enum StoredContent: Sendable {
         }
     }
 
+    /// How many of the bytes are in memory.
+    var heldByteCount: Int {
+        switch self {
+        case .memory(let bytes): bytes.count
+        case .file: 0
+        }
+    }
+
+    /// Whether they are in a file.
+    var isSpooled: Bool {
+        if case .file = self { return true }
+        return false
+    }
+
+    /// Makes room in memory for `byteCount` bytes in all.
+    mutating func reserveCapacity(_ byteCount: Int) {
+        guard case .memory(var held) = self else { return }
+        // Taken out of self, so that making room does not copy what is there.
+        self = .memory([])
+        held.reserveCapacity(byteCount)
+        self = .memory(held)
+    }
+
+    /// Moves to a file in `directory` now, however few the bytes are.
+    mutating func spool(directory: String) throws(StoreError) {
+        guard case .memory(let held) = self else { return }
+        var file = try SpoolFile(directory: directory)
+        try file.append(held.span.bytes)
+        self = .file(file)
+    }
+
     /// Appends; moves to a file in `directory` when memory's share is used up.
     mutating func append(_ bytes: RawSpan, directory: String) throws(StoreError) {
         switch self {

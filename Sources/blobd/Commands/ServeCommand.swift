@@ -54,10 +54,20 @@ struct ServeCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The longest life a publisher may ask for.", valueName: "time"))
     var maxTtl: DurationText = DurationText(seconds: 30 * 86_400)
 
-    @Option(help: "Connections at once.")
+    @Option(
+        help: """
+            Connections at once. Sockets that have ended and hold unread pages do not count; there \
+            are at most 2,048 of them.
+            """)
     var maxConnections: Int = 8_192
 
-    @Option(help: ArgumentHelp("Memory for bodies on their way in.", valueName: "size"))
+    @Option(
+        help: ArgumentHelp(
+            """
+            Memory for bodies on their way in. Bodies that find none wait, up to 16 KiB for 0.5 s, \
+            longer ones for 5 s, and are then refused (503).
+            """,
+            valueName: "size"))
     var bodyMemory: ByteCountText = ByteCountText(64 << 20)
 
     @Option(

@@ -12,6 +12,7 @@ struct Acceptor: ~Copyable {
     private let inboxes: [WorkerInbox]
     private var exhaustion: TroubleLog
     private var refusals: TroubleLog
+    private var peers = PeerTable()
     /// Until when nobody is accepted; nil while connections are.
     private var pausedUntil: Instant?
     /// Whether anybody was accepted since the last pause: then others are leaving, and there may
@@ -113,7 +114,7 @@ struct Acceptor: ~Copyable {
 
     private mutating func admit(_ socket: consuming Socket) {
         let user = socket.peerUserID
-        guard policy.allows(user) else {
+        guard let user, policy.allows(user) else {
             counters.refusedPeers.add()
             refusals.note(
                 .warning,
@@ -128,7 +129,7 @@ struct Acceptor: ~Copyable {
         hasAccepted = true
         counters.workers[least].countConnection(1)
         inboxes[least].post(
-            WorkerMessage(token: .worker, content: .accepted(socket.release())))
+            WorkerMessage(token: .worker, content: .accepted(socket.release(), peers.peer(user))))
     }
 
     /// Takes the listener out of the poller for a moment, so that connections that cannot be

@@ -29,6 +29,7 @@ final class WorkerCounters: Sendable {
     /// Open connections, those on their way to the worker included: the acceptor adds, the worker
     /// subtracts.
     private let connections = Atomic<Int>(0)
+    private let draining = Atomic<Int>(0)
     private let isRunning = Atomic<Bool>(true)
     private let errors: [ErrorCounter] = ErrorCode.allCases.map { ErrorCounter(code: $0) }
 
@@ -43,6 +44,14 @@ final class WorkerCounters: Sendable {
     /// Adds connections, or takes some away.
     func countConnection(_ difference: Int) {
         connections.add(difference, ordering: .relaxed)
+    }
+
+    /// Connections that have ended and are kept until their peers have read what they were sent.
+    var drainingCount: Int { draining.load(ordering: .relaxed) }
+
+    /// Adds draining connections, or takes some away.
+    func countDraining(_ difference: Int) {
+        draining.add(difference, ordering: .relaxed)
     }
 
     /// The worker has ended.
@@ -86,6 +95,9 @@ final class DaemonCounters: Sendable {
 
     /// Open connections.
     var connectionCount: Int { sum { $0.connectionCount } }
+
+    /// Connections that have ended and are kept until their peers have read what they were sent.
+    var drainingCount: Int { sum { $0.drainingCount } }
 
     /// Workers that have not ended.
     var runningWorkerCount: Int { sum { $0.isWorkerRunning ? 1 : 0 } }

@@ -136,7 +136,9 @@ private struct RunningDaemon {
         _ store: BlobStore, _ options: DaemonOptions, descriptorMax: Int, failure: FailureSignal,
         log: Logger
     ) throws {
-        let budget = DescriptorBudget(descriptorMax: descriptorMax, options)
+        let budget = DescriptorBudget(
+            descriptorMax: descriptorMax, connectionCountMax: options.limits.connectionCountMax,
+            workerCount: options.workerCount)
         if budget.connectionCountMax < options.limits.connectionCountMax {
             log.notice(
                 "Descriptors (ulimit -n \(descriptorMax)) allow \(budget.connectionCountMax) connections, not \(options.limits.connectionCountMax)"
@@ -148,9 +150,11 @@ private struct RunningDaemon {
         self.log = log
         let counters = DaemonCounters(workerCount: options.workerCount)
         let bodyMemory = BodyMemory(
-            byteCountMax: options.limits.bodyMemoryByteCountMax, bodyCountMax: budget.bodyCountMax)
+            BodyMemory.Limits(
+                byteCountMax: options.limits.bodyMemoryByteCountMax,
+                spoolCountMax: budget.spoolCountMax))
         let writer = try WriterThread(
-            store, limits: options.limits, counters: counters, log: log,
+            store, limits: options.limits, bodyMemory: bodyMemory, counters: counters, log: log,
             onOutcomeUnknown: { failure.signal.give() })
         let publishers = try PublisherPool()
         let lends = options.limits.linkedByteCountMin > 0 && store.mayLend
@@ -160,6 +164,7 @@ private struct RunningDaemon {
         }
         environment = WorkerEnvironment(
             store: store, limits: options.limits, counters: counters, bodyMemory: bodyMemory,
+            drainSlots: DrainSlots(countMax: budget.drainingCountMax),
             writer: writer, publishers: publishers,
             statistics: StatisticsDocument(
                 store: store, counters: counters, bodyMemory: bodyMemory),
@@ -240,30 +245,5 @@ private struct RunningDaemon {
 
     private func tellWorkers(_ content: WorkerMessage.Content) {
         for inbox in inboxes { inbox.post(WorkerMessage(token: .worker, content: content)) }
-    }
-}
-
-/// How many descriptors there are for what.
-private struct DescriptorBudget {
-    let connectionCountMax: Int
-    /// Bodies at once: a long one has a spool file open, and another while it is compressed.
-    let bodyCountMax: Int
-
-    init(descriptorMax: Int, _ options: DaemonOptions) {
-        // Standard streams, the store's files, the listener, signals; an epoll set and an eventfd
-        // for each worker.
-        let used = 24 + 2 * options.workerCount
-        let free = max(8, descriptorMax - DaemonLimits.descriptorReserve - used)
-        let wanted = options.limits.connectionCountMax
-        let bodies = min(
-            wanted,
-            max(1, options.limits.bodyMemoryByteCountMax / StoreLimits.payloadInMemoryByteCountMax))
-        if free >= wanted + 2 * bodies {
-            connectionCountMax = wanted
-            bodyCountMax = bodies
-        } else {
-            connectionCountMax = min(wanted, max(1, free * 3 / 4))
-            bodyCountMax = max(1, min(bodies, (free - connectionCountMax) / 2))
-        }
     }
 }

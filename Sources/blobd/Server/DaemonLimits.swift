@@ -154,11 +154,52 @@ struct DaemonLimits: Sendable {
     /// compress, elsewhere. What is in memory and is not compressed at all is finished on the worker,
     /// too: it takes less than it does to wake another thread.
     static let inlineFinishByteCountMax = 4 << 10
-    /// What a notification with its files may hold in memory on its way: a document, and of each
-    /// file what is not spooled.
-    static let multipartMemoryByteCountMax = 4 << 20
-    /// For how many bodies one with files counts.
-    static let multipartBodyCount = 16
+
+    // Bodies on their way into the store; see `BodyMemory`.
+
+    /// In how many shares their memory is cut: one is kept for bodies that are whole when they are
+    /// looked at, one for those and the short ones; all have the rest.
+    static let bodyMemoryShares = 4
+    /// Up to this size a body counts as a short one, in bytes.
+    static let shortBodyByteCountMax = 16 << 10
+    /// The least memory a body reserves that is not known to need less, in bytes. It reserves twice
+    /// as much each time, as its bytes come.
+    static let bodyPieceByteCountMin = 1 << 10
+    /// In how many parts the memory and the spool files are cut of which a peer has one at most
+    /// while others wait for some.
+    static let bodyPeerParts = 2
+    /// Bodies that are spooled to files at once.
+    static let spoolCountMax = 512
+    /// Bodies that wait for memory or a file at once; others are refused at once.
+    static let waitingBodyCountMax = 1_024
+    /// How long a short body waits for memory before it is refused.
+    static let shortBodyWaitMilliseconds = 500
+    /// How long a long one waits.
+    static let longBodyWaitMilliseconds = 5_000
+    /// While others wait, a body that has moved less than ``bodyPaceByteCount`` for so long goes on
+    /// in a file or is refused.
+    static let bodyStallMilliseconds = 250
+    /// The same, in bytes: 64 KiB/s.
+    static let bodyPaceByteCount = 16 << 10
+    /// Bodies that one worker moves to files or refuses at once for want of memory: the others have
+    /// their turn in between.
+    static let relievedBodyCountMax = 64
+    /// Input that is read at once while bodies wait for memory, in bytes: what comes with the head
+    /// of one that has to wait, too, is kept meanwhile.
+    static let inputWhileShortByteCountMax = 16 << 10
+    /// From how many bytes on memory that bodies had is given back to the system when they are done.
+    static let trimmedBodyMemoryByteCountMin = 8 << 20
+
+    // Connections that have ended and whose peers may still read what was sent without a copy.
+
+    /// How many connections there may be whose peers have not read what was sent without a copy: each
+    /// may come to drain. Payloads are copied to those beyond.
+    static let drainingCountMax = 2_048
+    /// The same where descriptors are few.
+    static let drainingCountMin = 256
+    /// In how many parts these are cut of which a peer has one at most.
+    static let drainingPeerParts = 2
+
     /// How long a blob is kept that nothing refers to, when its publisher does not say, in seconds.
     static let holdSeconds = 3_600
 }

@@ -50,6 +50,7 @@ struct StatisticsDocument: Sendable {
     private func addCounters(to document: inout NumbersDocument) {
         document.add("workers", counters.workers.count)
         document.add("connections", counters.connectionCount)
+        document.add("draining", counters.drainingCount)
         document.add("refused_peers", counters.refusedPeers.total)
         document.add("requests", counters.sum { $0.requests.total })
         document.add("publishes", counters.publishes.total)
@@ -64,6 +65,7 @@ struct StatisticsDocument: Sendable {
         document.add("bytes_sent", counters.sum { $0.bytesSent.total })
         document.add("bytes_received", counters.sum { $0.bytesReceived.total })
         document.add("body_memory_bytes", bodyMemory.byteCountReserved)
+        document.add("body_spools", bodyMemory.spoolCountTaken)
         document.add("answer_memory_bytes", counters.sum { $0.answerMemory.total })
         document.add("unread_ends", counters.sum { $0.unreadEnds.total })
         document.add("timeouts", counters.sum { $0.timeouts.total })

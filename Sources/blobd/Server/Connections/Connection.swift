@@ -11,6 +11,8 @@ final class Connection {
     /// The socket. It is closed when the connection is let go of.
     let socket: Socket
     let address: ConnectionAddress
+    /// Who is at the other end.
+    let peer: Peer
     var token: ConnectionToken { address.token }
 
     /// Told by the first byte; nil before that.
@@ -43,6 +45,8 @@ final class Connection {
     /// Holds the pages that were linked into the socket until the peer has read them, as
     /// ``sentByteCount`` counts.
     @exclusivity(unchecked) var inFlight: LeaseQueue
+    /// Whether it may be sent payloads without a copy (``DrainSlots``).
+    var hasDrainSlot = false
     /// Whether its socket was made to hold more (`DaemonLimits.widenedSendBufferByteCount`).
     var isWidened = false
     /// The socket took no more when it was last written to.
@@ -90,9 +94,11 @@ final class Connection {
     }
 
     init(
-        _ socket: consuming Socket, address: ConnectionAddress, store: BlobStore, now: Instant
+        _ socket: consuming Socket, address: ConnectionAddress, peer: Peer, store: BlobStore,
+        now: Instant
     ) {
         self.socket = socket
+        self.peer = peer
         inFlight = LeaseQueue(of: store)
         self.address = address
         deadline = Deadline(now: now)

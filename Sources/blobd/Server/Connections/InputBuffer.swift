@@ -4,6 +4,10 @@ struct InputBuffer: ~Copyable {
     private let storage: UnsafeMutableRawBufferPointer
     private var start = 0
     private var end = 0
+    /// How many bytes one read may bring.
+    var readByteCountMax = Int.max
+    /// Whether the last read brought as many as it could, so that it may have left some behind.
+    private(set) var isFilled = false
 
     /// A buffer of ``DaemonLimits/inputByteCountMax`` bytes.
     init() {
@@ -31,9 +35,6 @@ struct InputBuffer: ~Copyable {
     /// Whether nothing more can be read before something is used.
     var isFull: Bool { start == 0 && end == storage.count }
 
-    /// Whether the last byte of the buffer is in use, so that a read may have left some behind.
-    var isFilled: Bool { end == storage.count }
-
     /// Begins with what is left of an earlier turn, which must fit.
     mutating func load(_ rest: [UInt8]) {
         precondition(rest.count <= storage.count)
@@ -60,10 +61,14 @@ struct InputBuffer: ~Copyable {
             storage.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))
             (start, end) = (0, end - start)
         }
-        let free = UnsafeMutableRawBufferPointer(rebasing: storage[end...])
-        guard !free.isEmpty else { return .blocked }
+        let room = min(storage.count - end, readByteCountMax)
+        guard room > 0 else { return .blocked }
+        let free = UnsafeMutableRawBufferPointer(rebasing: storage[end..<(end + room)])
         let transfer = socket.read(into: free)
-        if case .moved(let count) = transfer { end += count }
+        if case .moved(let count) = transfer {
+            end += count
+            isFilled = count == room
+        }
         return transfer
     }
 }

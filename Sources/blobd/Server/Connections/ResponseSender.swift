@@ -12,6 +12,7 @@ final class ResponseSender {
     private var troubles: TroubleLog
     /// Where payloads are linked from; nil when none are.
     private let pages: DataPages?
+    private let slots: DrainSlots
     private let pieces: UnsafeMutableBufferPointer<clinux_piece>
     /// How many of ``pieces`` are listed, and their bytes.
     private var pieceCount = 0
@@ -22,9 +23,10 @@ final class ResponseSender {
     /// fill, which is under 16.
     private static let pieceCountMax = 3 * AnswerBatch.answerCountMax + 16
 
-    init(counters: WorkerCounters, pages: DataPages?, log: Logger) {
+    init(counters: WorkerCounters, pages: DataPages?, slots: DrainSlots, log: Logger) {
         self.counters = counters
         self.pages = pages
+        self.slots = slots
         troubles = TroubleLog(log)
         pieces = .allocate(capacity: Self.pieceCountMax)
     }
@@ -45,16 +47,31 @@ final class ResponseSender {
     ) {
         guard !section.isEmpty else { return }
         let before = connection.sentByteCount
+        let links = section.isLinked && mayLink(to: connection)
         if connection.output.isEmpty, !connection.isBroken {
             // The pieces point into the batch's heads, which this call borrows, and into the map,
             // which `snapshot` keeps.
-            batch.heads.withUnsafeBytes { sendAnswers(section, of: batch, $0, to: connection) }
+            batch.heads.withUnsafeBytes {
+                sendAnswers(section, of: batch, $0, linking: links, to: connection)
+            }
         }
         let sent = connection.sentByteCount - before
         budget -= sent
         // Mostly everything went, and nothing of it was lent.
-        if sent == section.byteCount, !section.isLinked { return }
-        queueRest(section, of: batch, after: sent, to: connection, in: snapshot)
+        if sent == section.byteCount, !links { return }
+        queueRest(section, of: batch, after: sent, linking: links, to: connection, in: snapshot)
+    }
+
+    /// Whether a connection may be sent payloads without a copy. It keeps its slot for others of
+    /// them until its peer has read everything.
+    @inline(__always)
+    private func mayLink(to connection: Connection) -> Bool {
+        connection.hasDrainSlot || takeSlot(for: connection)
+    }
+
+    private func takeSlot(for connection: Connection) -> Bool {
+        connection.hasDrainSlot = slots.take(for: connection.peer)
+        return connection.hasDrainSlot
     }
 
     /// Sends a batch without bytes of blobs: errors, outcomes, documents. It needs no snapshot.
@@ -119,7 +136,7 @@ final class ResponseSender {
     /// heads as one, and go before each linked one.
     private func sendAnswers(
         _ section: AnswerBatch.Section, of batch: borrowing AnswerBatch,
-        _ heads: UnsafeRawBufferPointer, to connection: Connection
+        _ heads: UnsafeRawBufferPointer, linking links: Bool, to connection: Connection
     ) {
         var headStart = section.headStart
         var mapped = section.mappedStart
@@ -132,7 +149,7 @@ final class ResponseSender {
             while mapped < answer.mappedEnd {
                 let bytes = batch.mapped[mapped]
                 mapped += 1
-                if answer.isLinked, bytes.count >= DataPages.byteCountMin {
+                if links, answer.isLinked, bytes.count >= DataPages.byteCountMin {
                     guard sendListed(to: connection), link(bytes, to: connection) else { return }
                 } else {
                     list(bytes)
@@ -192,7 +209,7 @@ final class ResponseSender {
     /// Queues what comes after the first `sent` bytes of a section.
     private func queueRest(
         _ section: AnswerBatch.Section, of batch: borrowing AnswerBatch, after sent: Int,
-        to connection: Connection, in snapshot: borrowing Snapshot
+        linking links: Bool, to connection: Connection, in snapshot: borrowing Snapshot
     ) {
         var left = sent
         var headStart = section.headStart
@@ -212,8 +229,8 @@ final class ResponseSender {
                 if count < range.byteCount {
                     range.from += count
                     connection.output.append(
-                        BlobStream(range, isLinked: answer.isLinked, in: snapshot))
-                } else if answer.isLinked {
+                        BlobStream(range, isLinked: links && answer.isLinked, in: snapshot))
+                } else if links, answer.isLinked {
                     connection.keepUntilRead(range.blob)
                 }
             case .inflated(let blob, let from, let upTo):

@@ -16,6 +16,17 @@ extension Worker {
                 if connection.inFlight.isEmpty { forget(connection) }
                 continue
             }
+            if connection.hasDrainSlot, connection.inFlight.isEmpty, connection.output.isEmpty {
+                connection.hasDrainSlot = false
+                environment.drainSlots.giveBack(for: connection.peer)
+            }
+            switch connection.phase {
+            case .body(let upload): upload.notePace(asOf: now)
+            case .awaitingMemory(let upload) where now >= upload.waitEnd:
+                refuseWaiting(connection, &batch)
+                continue
+            default: break
+            }
             if let reader = connection.feedReader, now >= reader.end, connection.output.isEmpty {
                 continueFeed(connection, &batch)
                 settle(connection)
@@ -28,6 +39,7 @@ extension Worker {
             giveUp(connection, &batch)
             settle(connection)
         }
+        relieve(&batch)
     }
 
     private func giveUp(_ connection: Connection, _ batch: inout AnswerBatch) {

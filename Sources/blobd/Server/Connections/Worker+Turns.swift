@@ -204,7 +204,7 @@ extension Worker {
                     operation: operation, connection: connection.address, reservation: nil))
             return false
         case .upload(let upload):
-            return admit(upload, connection)
+            return admit(upload, connection, &batch)
         case .wait(let query, let form):
             return beginWait(query, form, connection, &batch)
         case .stream(let query, let form):

@@ -4,41 +4,77 @@ import BlobStore
 // A body's way in: memory, bytes, the writer, the answer.
 
 extension Worker {
-    /// Finds memory for a body that is to come.
+    /// A body is to come.
     ///
     /// - Returns: whether its bytes can be taken in now.
-    func admit(_ upload: Upload, _ connection: Connection) -> Bool {
-        let granted = environment.bodyMemory.reserve(
-            upload.memoryByteCount, bodyCount: upload.bodyCount, for: connection.address)
-        guard let granted else {
-            connection.phase = .awaitingMemory(upload)
-            return false
-        }
-        begin(upload, granted, connection)
-        return true
-    }
-
-    /// The memory that a connection waited for is there.
-    func beginBody(
-        _ connection: Connection, _ reservation: BodyReservation, _ input: inout InputBuffer,
-        _ batch: inout AnswerBatch
-    ) {
-        guard case .awaitingMemory(let upload) = connection.phase else { return }
-        begin(upload, reservation, connection)
-        takeTurn(connection, &input, &batch)
-    }
-
-    private func begin(
-        _ upload: Upload, _ reservation: BodyReservation, _ connection: Connection
-    ) {
-        upload.begin(environment.store, reservation)
+    func admit(
+        _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch
+    ) -> Bool {
+        let reservation = BodyReservation(
+            of: environment.bodyMemory, connection.peer, for: connection.address)
+        upload.begin(environment.store, reservation, asOf: now)
         connection.phase = .body(upload)
-        // Everything in the head has been checked, and there is room: the client may send.
-        guard upload.expectsContinue else { return }
+        // A client that asks first is not told to send what there is no room for.
+        return !upload.expectsContinue || invite(upload, connection, &batch)
+    }
+
+    /// Tells a client that asked for it to send its body: everything in the head has been checked,
+    /// and there is room for its beginning.
+    ///
+    /// - Returns: whether there may be more to do with the input right away.
+    private func invite(
+        _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch
+    ) -> Bool {
+        guard
+            makeRoom(
+                upload, connection, &batch,
+                { (upload) throws(BodyFailure) in
+                    try upload.makeRoom(for: DaemonLimits.bodyPieceByteCountMin)
+                })
+        else { return false }
+        upload.hasContinued = true
         HTTPResponseHead.interimContinue.withUTF8Buffer {
             connection.output.append(Array($0)[...])
         }
         connection.isBlocked = false
+        return true
+    }
+
+    /// The memory that a connection waited for is there.
+    func continueBody(
+        _ connection: Connection, _ input: inout InputBuffer, _ batch: inout AnswerBatch
+    ) {
+        guard case .awaitingMemory(let upload) = connection.phase else { return }
+        connection.phase = .body(upload)
+        if upload.expectsContinue, !upload.hasContinued, !invite(upload, connection, &batch) {
+            return
+        }
+        takeTurn(connection, &input, &batch)
+    }
+
+    /// Has a body reserve what it needs, or wait for that, or refuses it.
+    ///
+    /// - Returns: whether it has it: the body goes on.
+    private func makeRoom(
+        _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch,
+        _ reserve: (Upload) throws(BodyFailure) -> BodyMemory.Need?
+    ) -> Bool {
+        do throws(BodyFailure) {
+            while let need = try reserve(upload) {
+                switch upload.reservation?.wait(for: need) {
+                case .granted, nil: continue
+                case .waiting:
+                    upload.waitEnd = now.after(milliseconds: upload.waitMilliseconds)
+                    connection.phase = .awaitingMemory(upload)
+                    return false
+                case .refused: throw .wire(.noBodyMemory(environment.bodyMemory.limits))
+                }
+            }
+            return true
+        } catch {
+            refuse(upload, error, connection, &batch)
+            return false
+        }
     }
 
     /// Takes in what there is of a body.
@@ -48,16 +84,100 @@ extension Worker {
         _ upload: Upload, _ connection: Connection, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch
     ) -> Bool {
-        do throws(BodyFailure) {
-            let used = try upload.receive(input.bytes)
-            input.consume(used)
-        } catch {
-            refuse(upload, error, connection, &batch)
-            return true
+        if !upload.isComplete {
+            let count = input.byteCount
+            guard
+                makeRoom(
+                    upload, connection, &batch,
+                    { (upload) throws(BodyFailure) in
+                        try upload.makeRoom(for: count)
+                    })
+            else { return !isAwaitingMemory(connection) }
+            do throws(BodyFailure) {
+                let used = try upload.receive(input.bytes)
+                input.consume(used)
+            } catch {
+                refuse(upload, error, connection, &batch)
+                return true
+            }
         }
         guard upload.isComplete else { return false }
+        guard makeRoom(upload, connection, &batch, { (upload) in upload.makeRoomToFinish() })
+        else { return !isAwaitingMemory(connection) }
         finish(upload, connection, &batch)
         return true
+    }
+
+    private func isAwaitingMemory(_ connection: Connection) -> Bool {
+        if case .awaitingMemory = connection.phase { return true }
+        return false
+    }
+
+    /// A body has waited for as long as it may.
+    func refuseWaiting(_ connection: Connection, _ batch: inout AnswerBatch) {
+        guard case .awaitingMemory(let upload) = connection.phase,
+            // Else it has just been granted what it waits for, and hears of that next.
+            upload.reservation?.cancel() ?? true
+        else { return }
+        refuseForMemory(upload, connection, &batch)
+    }
+
+    /// Takes memory and files back from bodies that hardly move, while others wait for some: what
+    /// is in memory goes to files; where there is none, the body is refused.
+    func relieve(_ batch: inout AnswerBatch) {
+        guard environment.bodyMemory.isWanted else { return }
+        var wanted = environment.bodyMemory.wanted
+        var stalled: [(connection: Connection, upload: Upload)] = []
+        for connection in connections.all {
+            // What it has sent and nobody has read yet is not its fault.
+            guard case .body(let upload) = connection.phase, upload.isStalled(asOf: now),
+                !connection.mayRead, !connection.isInLine
+            else { continue }
+            stalled.append((connection, upload))
+        }
+        // So that as few as possible suffer; of equals who has not moved for the longest time.
+        stalled.sort {
+            ($1.upload.reservedByteCount, $0.upload.pace.since)
+                < ($0.upload.reservedByteCount, $1.upload.pace.since)
+        }
+        for (connection, upload) in stalled.prefix(DaemonLimits.relievedBodyCountMax)
+        where !wanted.isNothing {
+            let held = upload.reservedByteCount
+            let spools = upload.reservation?.spoolCount ?? 0
+            guard (wanted.byteCount > 0 && held > 0) || (wanted.spoolCount > 0 && spools > 0) else {
+                continue
+            }
+            if wanted.byteCount > 0, held > DaemonLimits.bodyPieceByteCountMin {
+                var given = 0
+                do throws(BodyFailure) {
+                    given = try upload.giveMemoryBack()
+                } catch {
+                    refuse(upload, error, connection, &batch)
+                    endRefusal(connection)
+                    continue
+                }
+                wanted.byteCount -= given
+                if given > 0 { continue }
+            }
+            wanted.byteCount -= held
+            wanted.spoolCount -= spools
+            refuseForMemory(upload, connection, &batch)
+        }
+    }
+
+    private func refuseForMemory(
+        _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch
+    ) {
+        refuse(
+            upload, .wire(.noBodyMemory(environment.bodyMemory.limits)), connection, &batch)
+        endRefusal(connection)
+    }
+
+    /// Behind a refusal that did not come with the connection's turn.
+    private func endRefusal(_ connection: Connection) {
+        // What was read of the body, and requests behind it.
+        connection.hasUnreadRequests = !connection.rest.isEmpty && !connection.isEnding
+        settle(connection)
     }
 
     /// The body cannot be taken. Where its end is known the rest of it is thrown away and the
@@ -71,6 +191,7 @@ extension Worker {
         case .wire(let wire): error = wire
         case .store(let store): error = handler.problem(store)
         }
+        if upload.isComplete { return refuseWhole(upload, error, connection, &batch) }
         upload.abandon()
         if case .binary = upload.reply.form, let missing = upload.missingByteCount {
             connection.phase = .skipping(missing)
@@ -94,7 +215,7 @@ extension Worker {
 
     /// Finishes a payload, here if it is short.
     private func finish(_ upload: Upload, _ use: PayloadUse, _ connection: Connection) {
-        guard let writer = upload.takeWriter() else { return }
+        guard let writer = upload.takePayload() else { return }
         let isShort =
             upload.byteCount <= DaemonLimits.inlineFinishByteCountMax
             || writer.finishesAtOnce(mediaType: use.mediaType)
@@ -119,12 +240,21 @@ extension Worker {
             case .heldBlob(let digest, let seconds, let mediaType):
                 return finish(
                     upload, .hold(digest, ttlSeconds: seconds, mediaType: mediaType), connection)
-            case .batch: body = .batch(upload.takeDocument())
+            case .batch:
+                guard let document = upload.takeDocument() else { return }
+                body = .batch(IncomingDocument(document))
             case .multipart:
                 guard let received = try upload.takeMultipart()?.finish() else { return }
                 body = .multipart(received)
             default:
-                let operation = try reader.operation(upload.takeDocument(), plan)
+                guard let document = upload.takeDocument() else { return }
+                let bytes: [UInt8]
+                do throws(StoreError) {
+                    bytes = try document.finish()
+                } catch {
+                    throw handler.problem(error)
+                }
+                let operation = try reader.operation(bytes, plan)
                 environment.writer.submit(
                     PendingChange(
                         operation: operation, connection: connection.address,

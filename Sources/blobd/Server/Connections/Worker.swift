@@ -10,6 +10,7 @@ struct WorkerEnvironment: Sendable {
     let limits: DaemonLimits
     let counters: DaemonCounters
     let bodyMemory: BodyMemory
+    let drainSlots: DrainSlots
     let writer: WriterThread
     let publishers: PublisherPool
     let statistics: StatisticsDocument
@@ -69,7 +70,8 @@ final class Worker {
             environment.store, limits: environment.limits, counters: counters,
             statistics: environment.statistics, answerMemory: answerMemory, log: environment.log)
         sender = ResponseSender(
-            counters: counters, pages: environment.pages, log: environment.log)
+            counters: counters, pages: environment.pages, slots: environment.drainSlots,
+            log: environment.log)
         spin = IdleSpin(microseconds: environment.limits.spinMicroseconds)
         poller = try Poller()
         try poller.add(inbox.signalNumber, token: ConnectionToken.worker.rawValue, .input)
@@ -84,6 +86,9 @@ final class Worker {
             now = .now
             handler.beginTurn()
             hasAnswered = count > 0
+            input.readByteCountMax =
+                environment.bodyMemory.isWanted
+                ? DaemonLimits.inputWhileShortByteCountMax : .max
             serveEvents(count, &input, &batch)
             continueLine(&input, &batch)
             if now >= nextTick { checkDeadlines(&batch) }
@@ -187,7 +192,7 @@ final class Worker {
         _ message: WorkerMessage, _ input: inout InputBuffer, _ batch: inout AnswerBatch
     ) {
         switch message.content {
-        case .accepted(let number): accept(number)
+        case .accepted(let number, let peer): accept(number, peer)
         case .stop: stop(within: environment.limits.drainMilliseconds, &input, &batch)
         case .stopAtOnce: stop(within: 0, &input, &batch)
         case .changed(let result):
@@ -198,20 +203,20 @@ final class Worker {
             guard let connection = connections.connection(message.token) else { return }
             continueFeed(connection, &batch)
             settle(connection)
-        case .memoryGranted(let reservation):
+        case .memoryGranted:
             guard let connection = connections.connection(message.token) else { return }
-            beginBody(connection, reservation, &input, &batch)
+            continueBody(connection, &input, &batch)
             settle(connection)
         }
     }
 
-    private func accept(_ number: Int32) {
+    private func accept(_ number: Int32, _ peer: Peer) {
         guard let descriptor = try? OwnedDescriptor(taking: number, from: "accept4"), !isStopping
         else { return counters.countConnection(-1) }
         let token = connections.reserve()
         let connection = Connection(
             Socket(descriptor), address: ConnectionAddress(inbox: inbox, token: token),
-            store: environment.store, now: now)
+            peer: peer, store: environment.store, now: now)
         do {
             try poller.addConnection(connection.socket.number, token: token.rawValue, .input)
         } catch {
@@ -247,22 +252,32 @@ final class Worker {
         connection.interest = []
         connection.rest = []
         connection.phase = .draining
+        // Its place is another's from now on.
+        counters.countConnection(-1)
+        counters.countDraining(1)
     }
 
     /// Forgets a connection; its socket is closed when the turn ends, and no other reference is left.
     func forget(_ connection: Connection) {
         guard connections.remove(connection) else { return }
+        if case .draining = connection.phase {
+            counters.countDraining(-1)
+        } else {
+            counters.countConnection(-1)
+        }
         abandonRequest(connection)
         releaseHeld(connection)
         connection.phase = .lingering
-        counters.countConnection(-1)
+        guard connection.hasDrainSlot else { return }
+        connection.hasDrainSlot = false
+        environment.drainSlots.giveBack(for: connection.peer)
     }
 
     private func abandonRequest(_ connection: Connection) {
         switch connection.phase {
         case .awaitingMemory(let upload):
+            upload.reservation?.cancel()
             upload.abandon()
-            environment.bodyMemory.cancel(connection.address)
         case .body(let upload): upload.abandon()
         case .awaitingFeed(let reader), .streaming(let reader): reader.registration = nil
         default: break

@@ -4,12 +4,13 @@ import Synchronization
 struct WorkerMessage: Sendable {
     /// What there is to tell.
     enum Content: Sendable {
-        /// A connection was accepted: its descriptor, which is the worker's from now on.
-        case accepted(Int32)
+        /// A connection was accepted: its descriptor, which is the worker's from now on, and who is
+        /// at the other end.
+        case accepted(Int32, Peer)
         /// The change a connection waits for has come to this.
         case changed(ChangeResult)
-        /// The memory a connection waits for is there.
-        case memoryGranted(BodyReservation)
+        /// The memory a connection waits for is there, and reserved.
+        case memoryGranted
         /// The feed a connection waits for has changed.
         case feedChanged
         /// Stop: finish what is under way.

@@ -37,7 +37,7 @@ final class PayloadJob: PublisherJob {
 final class BodyJob: PublisherJob {
     /// What there is to read.
     enum Body: Sendable {
-        case batch([UInt8])
+        case batch(IncomingDocument)
         case multipart(MultipartReceiver.Received)
     }
 
@@ -73,7 +73,13 @@ final class BodyJob: PublisherJob {
 
     private func operation() throws(BodyFailure) -> PendingChange.Operation {
         switch body {
-        case .batch(let bytes):
+        case .batch(let document):
+            let bytes: [UInt8]
+            do throws(StoreError) {
+                bytes = try document.finish() ?? []
+            } catch {
+                throw .store(error)
+            }
             do throws(ProtocolError) {
                 return try reader.batch(bytes, plan)
             } catch {

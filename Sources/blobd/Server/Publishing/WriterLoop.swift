@@ -1,4 +1,5 @@
 import BlobStore
+import CLinux
 import Glibc
 import Logging
 import Synchronization
@@ -230,6 +231,8 @@ extension WriterThread {
         /// Removes what has expired and frees what nobody refers to, each in bounded steps.
         private mutating func keep(asOf now: Instant) {
             nextSweep = now.after(milliseconds: writer.limits.sweepMilliseconds)
+            // Costs some milliseconds where bodies had much, and is not done again before they have.
+            if writer.bodyMemory.takeShouldTrim() { clinux_trim_memory() }
             guard failure == nil else { return }
             var hasMore = false
             do throws(StoreError) {

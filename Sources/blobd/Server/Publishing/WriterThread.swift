@@ -21,6 +21,7 @@ final class WriterThread: Sendable {
 
     let store: BlobStore
     let limits: DaemonLimits
+    let bodyMemory: BodyMemory
     let counters: DaemonCounters
     let log: Logger
     let state = Mutex(State())
@@ -30,11 +31,13 @@ final class WriterThread: Sendable {
     let onOutcomeUnknown: @Sendable () -> Void
 
     init(
-        _ store: BlobStore, limits: DaemonLimits, counters: DaemonCounters, log: Logger,
+        _ store: BlobStore, limits: DaemonLimits, bodyMemory: BodyMemory,
+        counters: DaemonCounters, log: Logger,
         onOutcomeUnknown: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         self.store = store
         self.limits = limits
+        self.bodyMemory = bodyMemory
         self.counters = counters
         self.log = log
         self.onOutcomeUnknown = onOutcomeUnknown

@@ -91,6 +91,18 @@ extension ProtocolError {
     /// There was one, and its time is over.
     static let expired = ProtocolError(.expired, "the notification has expired")
 
+    /// A body that others' bodies leave no memory for.
+    static func noBodyMemory(_ limits: BodyMemory.Limits) -> ProtocolError {
+        let seconds = DaemonLimits.retryAfterSeconds
+        var error = ProtocolError(
+            .unavailable,
+            "the memory for bodies (\(limits.byteCountMax) bytes) is taken by others; "
+                + "try again in \(seconds) s",
+            limit: limits.byteCountMax)
+        error.members = [ProblemMember("retry_after", .number(seconds))]
+        return error
+    }
+
     /// The daemon takes no more work.
     static let stopping = ProtocolError(.stopping, "the daemon is stopping; try again")
 }

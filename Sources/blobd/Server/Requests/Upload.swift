@@ -26,15 +26,21 @@ final class Upload {
     let reply: PendingReply
     /// Whether the client waits for `100 Continue`.
     let expectsContinue: Bool
+    /// Whether it was sent.
+    var hasContinued = false
     /// The most bytes there may be.
     let byteCountMax: Int
     @exclusivity(unchecked) private(set) var framing: Framing
     @exclusivity(unchecked) private(set) var byteCount = 0
-    /// Where the bytes go: one of the three.
-    @exclusivity(unchecked) private var writer: PayloadWriter?
-    private var document: [UInt8] = []
-    private var multipart: MultipartReceiver?
+    @exclusivity(unchecked) var content = BodyContent()
+    /// Its memory, from the first byte on until the writer is done with it.
     @exclusivity(unchecked) var reservation: BodyReservation?
+    /// Whether all of it was here when its first byte was taken in.
+    @exclusivity(unchecked) var isWhole = false
+    /// Until when it waits for memory, if it does.
+    var waitEnd = Instant.now
+    /// How fast it comes (``notePace(asOf:)``).
+    var pace = Pace(since: .now)
 
     /// How the end of the body is known.
     enum Framing {
@@ -54,25 +60,6 @@ final class Upload {
         self.expectsContinue = expectsContinue
     }
 
-    /// The memory the body may need before it is committed, in bytes: longer ones are spooled.
-    var memoryByteCount: Int {
-        let max =
-            switch purpose {
-            case .payload: StoreLimits.payloadInMemoryByteCountMax
-            case .resource(let plan): plan.memoryByteCountMax
-            }
-        guard case .counted(let count) = framing, count < UInt64(max) else { return max }
-        return Int(count)
-    }
-
-    /// For how many bodies it counts: each file may need a descriptor.
-    var bodyCount: Int {
-        switch purpose {
-        case .payload: 1
-        case .resource(let plan): plan.bodyCount
-        }
-    }
-
     /// How many bytes of the body are still to come, when that is known.
     var missingByteCount: UInt64? {
         guard case .counted(let count) = framing else { return nil }
@@ -87,19 +74,19 @@ final class Upload {
         }
     }
 
-    /// Memory has been given: bytes may come.
-    func begin(_ store: BlobStore, _ reservation: BodyReservation) {
+    /// Bytes may come; what memory they need is reserved when they do (``makeRoom(for:)``).
+    func begin(_ store: BlobStore, _ reservation: BodyReservation, asOf now: Instant) {
         self.reservation = reservation
-        let expected = Int(clamping: missingByteCount ?? 0)
-        switch purpose {
-        case .payload: writer = store.makePayloadWriter(expecting: expected)
-        case .resource(let plan):
-            switch plan.kind {
-            case .heldBlob: writer = store.makePayloadWriter(expecting: expected)
-            case .multipart(_, let boundary):
-                multipart = MultipartReceiver(store, boundary: boundary)
-            default: document.reserveCapacity(min(expected, plan.byteCountMax))
-            }
+        pace = Pace(since: now)
+        guard case .resource(let plan) = purpose else {
+            content.payload = store.makePayloadWriter()
+            return
+        }
+        switch plan.kind {
+        case .heldBlob: content.payload = store.makePayloadWriter()
+        case .multipart(_, let boundary):
+            content.multipart = MultipartReceiver(store, boundary: boundary)
+        default: content.document = store.makeDocumentWriter()
         }
     }
 
@@ -136,44 +123,22 @@ final class Upload {
 
     private func append(_ bytes: RawSpan) throws(BodyFailure) {
         guard bytes.byteCount > 0 else { return }
-        if let multipart {
-            try multipart.append(bytes)
-        } else if writer != nil {
-            do throws(StoreError) {
-                try writer?.append(bytes)
-            } catch {
-                throw .store(error)
-            }
-        } else {
-            document.append(contentsOf: bytes)
-        }
+        try content.append(bytes)
         byteCount += bytes.byteCount
     }
 
     /// Hands the payload out, to be finished. Once.
-    func takeWriter() -> PayloadWriter? {
-        writer.take()
-    }
+    func takePayload() -> PayloadWriter? { content.payload.take() }
 
     /// Hands the document out. Once.
-    func takeDocument() -> [UInt8] {
-        let taken = document
-        document = []
-        return taken
-    }
+    func takeDocument() -> DocumentWriter? { content.document.take() }
 
     /// Hands the document and the files out. Once.
-    func takeMultipart() -> MultipartReceiver? {
-        let taken = multipart
-        multipart = nil
-        return taken
-    }
+    func takeMultipart() -> MultipartReceiver? { content.multipart.take() }
 
     /// Gives up: bytes, spool and memory are let go of.
     func abandon() {
-        writer = nil
-        document = []
-        multipart = nil
+        content = BodyContent()
         reservation = nil
     }
 

@@ -43,6 +43,35 @@ final class MultipartReceiver {
         rest.append(contentsOf: held[used...])
     }
 
+    /// How many bytes are in memory.
+    var heldByteCount: Int {
+        rest.count + (document?.count ?? 0) + files.reduce(0) { $0 + $1.heldByteCount }
+    }
+
+    /// How many files are on the disk, and what they may hold in memory when they are finished.
+    var spooled: (count: Int, byteCountMax: Int) {
+        files.reduce(into: (0, 0)) { sum, file in
+            guard file.isSpooled else { return }
+            sum.0 += 1
+            sum.1 += min(file.byteCount, StoreLimits.payloadInMemoryByteCountMax)
+        }
+    }
+
+    /// Whether a file that is in memory would get longer than it may be there, should all of
+    /// `byteCount` more bytes be its.
+    func mustSpool(before byteCount: Int) -> Bool {
+        guard let file = files.last, !file.isSpooled else { return false }
+        return file.heldByteCount + byteCount > StoreLimits.payloadInMemoryByteCountMax
+    }
+
+    /// Whether there is a file in memory that is worth a place on the disk.
+    var canSpool: Bool { files.contains { $0.heldByteCount > 0 } }
+
+    /// Moves the longest file that is in memory to the disk.
+    func spool() throws(StoreError) {
+        try files.max { $0.heldByteCount < $1.heldByteCount }?.spool()
+    }
+
     /// Hands out what was received. Throws `bad_multipart` when the end is missing.
     func finish() throws(ProtocolError) -> Received {
         guard parser.isComplete else {
@@ -124,6 +153,21 @@ final class MultipartReceiver {
     }
 }
 
+/// A document that is to be read on another thread than its connection's.
+final class IncomingDocument: Sendable {
+    private let writer: Mutex<DocumentWriter?>
+
+    init(_ writer: consuming sending DocumentWriter) {
+        self.writer = Mutex(writer)
+    }
+
+    /// Its bytes; nil when it was finished before.
+    func finish() throws(StoreError) -> [UInt8]? {
+        guard let writer = writer.withLock({ $0.take() }) else { return nil }
+        return try writer.finish()
+    }
+}
+
 /// A file of a multipart body.
 final class IncomingFile: Sendable {
     let name: String
@@ -136,6 +180,30 @@ final class IncomingFile: Sendable {
         self.name = name
         self.mediaType = mediaType
         self.writer = Mutex(writer)
+    }
+
+    /// How many of its bytes are in memory, and how many there are.
+    private var counts: (held: Int, all: Int) {
+        writer.withLock { writer in
+            switch writer {
+            case .some(let writer): (writer.heldByteCount, writer.byteCount)
+            case .none: (0, 0)
+            }
+        }
+    }
+    fileprivate var heldByteCount: Int { counts.held }
+    fileprivate var byteCount: Int { counts.all }
+    fileprivate var isSpooled: Bool {
+        writer.withLock { writer in
+            switch writer {
+            case .some(let writer): writer.isSpooled
+            case .none: false
+            }
+        }
+    }
+
+    fileprivate func spool() throws(StoreError) {
+        try writer.withLock { (writer) throws(StoreError) in try writer?.spool() }
     }
 
     fileprivate func append(_ bytes: RawSpan) throws(StoreError) {

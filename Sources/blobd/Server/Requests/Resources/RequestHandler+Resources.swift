@@ -139,10 +139,8 @@ extension RequestHandler {
             try requireAnswerMemory()
             _ = try ResourceQuery(request.query)
             try Self.checkNoCondition(request)
-            let byteCountMax = WireLimits.batchByteCountMax
             return BodyPlan(
-                kind: .batch, device: request.device, byteCountMax: byteCountMax,
-                memoryByteCountMax: byteCountMax)
+                kind: .batch, device: request.device, byteCountMax: WireLimits.batchByteCountMax)
         case (.responses(let id), .post):
             _ = try ResourceQuery(request.query)
             try Self.checkNoCondition(request)
@@ -177,9 +175,7 @@ extension RequestHandler {
             return BodyPlan(
                 kind: .multipart(id: id, boundary: boundary), device: request.device,
                 condition: request.condition,
-                byteCountMax: limits.payloadByteCountMax + WireLimits.multipartExtraByteCountMax,
-                memoryByteCountMax: DaemonLimits.multipartMemoryByteCountMax,
-                bodyCount: DaemonLimits.multipartBodyCount)
+                byteCountMax: limits.payloadByteCountMax + WireLimits.multipartExtraByteCountMax)
         }
         return try documentPlan(.notification(id: id), request)
     }
@@ -199,10 +195,9 @@ extension RequestHandler {
                         + (isPatch ? ", and application/merge-patch+json" : ""))
             }
         }
-        let byteCountMax = WireLimits.documentByteCountMax
         return BodyPlan(
             kind: kind, device: request.device, condition: request.condition,
-            byteCountMax: byteCountMax, memoryByteCountMax: byteCountMax)
+            byteCountMax: WireLimits.documentByteCountMax)
     }
 
     private func holdPlan(
@@ -218,7 +213,6 @@ extension RequestHandler {
             kind: .heldBlob(
                 digest, ttlSeconds: Int64(seconds),
                 mediaType: mediaType ?? Wire.defaultMediaTypeText),
-            byteCountMax: limits.payloadByteCountMax,
-            memoryByteCountMax: StoreLimits.payloadInMemoryByteCountMax)
+            byteCountMax: limits.payloadByteCountMax)
     }
 }

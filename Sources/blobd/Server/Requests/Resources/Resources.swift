@@ -84,10 +84,6 @@ struct BodyPlan: Sendable {
     var condition = Condition.none
     /// Longer ones are refused before a byte is read, where the length is said.
     var byteCountMax: Int
-    /// What it may hold in memory at the most.
-    var memoryByteCountMax: Int
-    /// How many of those descriptors it counts for that spooled bodies need.
-    var bodyCount = 1
 
     /// How to answer when the writer is done.
     var reply: ResourceReply {

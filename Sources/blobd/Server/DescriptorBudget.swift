@@ -1,0 +1,27 @@
+/// How many descriptors there are for what.
+struct DescriptorBudget: Equatable {
+    let connectionCountMax: Int
+    /// Files that bodies are spooled to.
+    let spoolCountMax: Int
+    /// Connections that have ended and are kept until their peers have read what they were sent.
+    let drainingCountMax: Int
+
+    /// - Parameters:
+    ///   - descriptorMax: the process's limit (`RLIMIT_NOFILE`).
+    ///   - connectionCountMax: connections that are wanted. They are fewer where too little would be
+    ///     left for files and for draining: as much as is wanted for these, or an eighth of what
+    ///     there is.
+    init(descriptorMax: Int, connectionCountMax wanted: Int, workerCount: Int) {
+        // Standard streams, the store's files, the listener, signals; an epoll set and an eventfd
+        // for each worker; what each publisher compresses a spooled body to.
+        let used = 24 + 2 * workerCount + PublisherPool.threadCount
+        let free = max(8, descriptorMax - DaemonLimits.descriptorReserve - used)
+        let spools = max(1, min(DaemonLimits.spoolCountMax, free / 8))
+        let draining = max(1, min(DaemonLimits.drainingCountMin, free / 8))
+        spoolCountMax = spools
+        connectionCountMax = min(wanted, free - spools - draining)
+        // What is left over is for draining, too.
+        drainingCountMax = min(
+            DaemonLimits.drainingCountMax, free - spools - connectionCountMax)
+    }
+}

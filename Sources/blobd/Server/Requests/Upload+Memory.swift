@@ -1,0 +1,115 @@
+import BlobProtocol
+import BlobStore
+
+// The memory of a body: reserved as its bytes come, given back when they go to a file.
+
+extension Upload {
+    /// What a body has moved lately.
+    struct Pace {
+        var since: Instant
+        var byteCount = 0
+    }
+
+    /// Makes sure that the next `count` bytes have a place: in memory or, where there is none for
+    /// them, in a file.
+    ///
+    /// - Returns: what to wait for; nil when there is nothing to wait for.
+    func makeRoom(for count: Int) throws(BodyFailure) -> BodyMemory.Need? {
+        guard let reservation else { return nil }
+        var count = count
+        if let missing = missingByteCount {
+            if byteCount == 0 { isWhole = missing <= UInt64(count) }
+            count = Int(min(missing, UInt64(count)))
+        }
+        while true {
+            let mustSpool = content.mustSpool(before: count)
+            let need = content.heldByteCount + count
+            if !mustSpool {
+                if content.isSpooled || need <= reservation.byteCount { return nil }
+                if reservation.grow(to: piece(for: need), kind(of: need)) {
+                    content.reserveCapacity(reservation.byteCount)
+                    return nil
+                }
+            }
+            guard content.canSpool,
+                reservation.spoolCount > content.spoolCount || reservation.takeSpool()
+            else {
+                return BodyMemory.Need(
+                    byteCount: mustSpool ? nil : piece(for: need), kind: kind(of: need),
+                    takesSpool: content.canSpool)
+            }
+            try spool(reservation)
+        }
+    }
+
+    /// The same for what the body needs once more when it is whole: what is in a file and shall be
+    /// read, or may become short.
+    func makeRoomToFinish() -> BodyMemory.Need? {
+        let more = content.finishingByteCount
+        guard more > 0, let reservation else { return nil }
+        let need = content.heldByteCount + more
+        // A batch may be long, and counts among the long ones also now.
+        let kind: BodyKind = content.document == nil ? .whole : .long
+        guard !reservation.grow(to: need, kind) else { return nil }
+        return BodyMemory.Need(byteCount: need, kind: kind, takesSpool: false)
+    }
+
+    /// Memory it has, in bytes.
+    var reservedByteCount: Int { reservation?.byteCount ?? 0 }
+
+    /// Moves what is in memory to files, as far as there are any.
+    ///
+    /// - Returns: how many bytes were given back.
+    func giveMemoryBack() throws(BodyFailure) -> Int {
+        guard let reservation else { return 0 }
+        let before = reservation.byteCount
+        while content.canSpool, reservation.takeSpool() { try spool(reservation) }
+        return before - reservation.byteCount
+    }
+
+    private func spool(_ reservation: BodyReservation) throws(BodyFailure) {
+        try content.spool()
+        // The file and the sum of what came still take some.
+        reservation.shrink(
+            to: max(content.heldByteCount, DaemonLimits.bodyPieceByteCountMin))
+    }
+
+    /// How many bytes to reserve for `need`: twice as much as before, and not more than will come.
+    private func piece(for need: Int) -> Int {
+        guard !isWhole else { return need }
+        var piece = DaemonLimits.bodyPieceByteCountMin
+        while piece < need { piece *= 2 }
+        guard missingByteCount != nil else { return piece }
+        return max(need, min(piece, announcedByteCount))
+    }
+
+    /// How many bytes there will be in all, as far as that is known.
+    private var announcedByteCount: Int {
+        byteCount + min(Int(clamping: missingByteCount ?? 0), byteCountMax)
+    }
+
+    private func kind(of need: Int) -> BodyKind {
+        guard !isWhole else { return .whole }
+        let length = max(need, announcedByteCount)
+        return length <= DaemonLimits.shortBodyByteCountMax ? .short : .long
+    }
+
+    /// How long it may wait.
+    var waitMilliseconds: Int {
+        kind(of: content.heldByteCount) == .long
+            ? DaemonLimits.longBodyWaitMilliseconds : DaemonLimits.shortBodyWaitMilliseconds
+    }
+
+    // MARK: - Pace
+
+    /// Takes note of how far it is.
+    func notePace(asOf now: Instant) {
+        guard byteCount - pace.byteCount >= DaemonLimits.bodyPaceByteCount else { return }
+        pace = Pace(since: now, byteCount: byteCount)
+    }
+
+    /// Whether it has hardly moved for a while.
+    func isStalled(asOf now: Instant) -> Bool {
+        now.milliseconds(since: pace.since) >= DaemonLimits.bodyStallMilliseconds
+    }
+}
