@@ -16,7 +16,7 @@ struct Torture: ParsableCommand {
             UploadScenario.self, SlowScenario.self, UnreadScenario.self, ChurnScenario.self,
             FullScenario.self, SyncsScenario.self, WaitersScenario.self, RacesScenario.self,
             FeedScenario.self, FeedLife.self,
-            CutsScenario.self,
+            BodiesScenario.self, DrainingScenario.self, CutsScenario.self,
             CutCheck.self,
         ])
 }

@@ -48,6 +48,16 @@ struct TortureTests {
         try torture("races")
     }
 
+    @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
+    func halfOpenBodies() throws {
+        try torture("bodies")
+    }
+
+    @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
+    func drainingSockets() throws {
+        try torture("draining")
+    }
+
     @Test func bytesUnderChurn() throws {
         try torture("churn")
     }
