@@ -239,28 +239,33 @@ extension BlobConnection {
         return RenderedEnvelope(mediaType: answer.mediaType, bytes: answer.body)
     }
 
-    /// Gives a category its actions. Returns whether there was none of that name.
+    /// Gives a category its actions, for the notifications of one app, or of all that have no own
+    /// one of that name. Returns whether there was none.
     @discardableResult
     public mutating func setCategory(
-        _ name: String, _ actions: [NotificationRecord.Action]
+        _ name: String, _ actions: [NotificationRecord.Action], app: String? = nil
     ) throws(ClientError) -> Bool {
         var document = DocumentBuilder()
         document.add("actions", .array(actions.map(\.json)))
-        let target = try Self.category(name).text
+        let target = try Self.category(name, app).text
         return try call(.put, target, body: document.bytes, mediaType: Self.json).status == 201
     }
 
-    /// A category. Throws `notFound`.
-    public mutating func category(_ name: String) throws(ClientError) -> NotificationCategory {
-        try NotificationCategory(DocumentReader(try categoryDocument(name)))
+    /// A category of one app, or of all. Throws `notFound`.
+    public mutating func category(
+        _ name: String, app: String? = nil
+    ) throws(ClientError) -> NotificationCategory {
+        try NotificationCategory(DocumentReader(try categoryDocument(name, app: app)))
     }
 
     /// The JSON document that `category` reads.
-    public mutating func categoryDocument(_ name: String) throws(ClientError) -> [UInt8] {
-        try call(.get, try Self.category(name).text).body
+    public mutating func categoryDocument(
+        _ name: String, app: String? = nil
+    ) throws(ClientError) -> [UInt8] {
+        try call(.get, try Self.category(name, app).text).body
     }
 
-    /// All categories, by name. The daemon answers them page by page.
+    /// All categories, by name and app. The daemon answers them page by page.
     public mutating func categories() throws(ClientError) -> [NotificationCategory] {
         var all: [NotificationCategory] = []
         var next: String?
@@ -272,19 +277,19 @@ extension BlobConnection {
         return all
     }
 
-    /// A page of the JSON document that `categories` reads. Its `next` is the name behind which the
+    /// A page of the JSON document that `categories` reads. Its `next` is the place behind which the
     /// next page begins; the last page has none.
     public mutating func categoriesDocument(
-        after name: String? = nil
+        after place: String? = nil
     ) throws(ClientError) -> [UInt8] {
         var target = CallTarget("/v1/categories")
-        target.add("after", name)
+        target.add("after", place)
         return try call(.get, target.text).body
     }
 
-    /// Removes a category; notifications keep its name. Throws `notFound`.
-    public mutating func deleteCategory(_ name: String) throws(ClientError) {
-        _ = try call(.delete, try Self.category(name).text)
+    /// Removes a category of one app, or of all; notifications keep its name. Throws `notFound`.
+    public mutating func deleteCategory(_ name: String, app: String? = nil) throws(ClientError) {
+        _ = try call(.delete, try Self.category(name, app).text)
     }
 
     // MARK: Targets
@@ -310,11 +315,15 @@ extension BlobConnection {
         return CallTarget("/v1/users/", owner, suffix)
     }
 
-    private static func category(_ name: String) throws(ClientError) -> CallTarget {
+    private static func category(
+        _ name: String, _ app: String?
+    ) throws(ClientError) -> CallTarget {
         guard !name.isEmpty else {
             throw .invalid(ProtocolError(.badCategory, "the category is empty"))
         }
-        return CallTarget("/v1/categories/", name)
+        var target = CallTarget("/v1/categories/", name)
+        target.add("app", app)
+        return target
     }
 
     private static func check(

@@ -128,31 +128,39 @@ extension BlobdClient {
         }
     }
 
-    /// Gives a category its actions. Returns whether there was none of that name.
+    /// Gives a category its actions, for the notifications of one app, or of all that have no own
+    /// one of that name. Returns whether there was none.
     @discardableResult
     public func setCategory(
-        _ name: String, _ actions: [NotificationRecord.Action]
+        _ name: String, _ actions: [NotificationRecord.Action], app: String? = nil
     ) throws(ClientError) -> Bool {
         try with { (connection) throws(ClientError) in
-            try connection.setCategory(name, actions)
+            try connection.setCategory(name, actions, app: app)
         }
     }
 
-    /// A category. Nil when there is none of that name.
-    public func category(_ name: String) throws(ClientError) -> NotificationCategory? {
-        try ifThere { (connection) throws(ClientError) in try connection.category(name) }
+    /// A category of one app, or of all. Nil when there is none.
+    public func category(
+        _ name: String, app: String? = nil
+    ) throws(ClientError) -> NotificationCategory? {
+        try ifThere { (connection) throws(ClientError) in
+            try connection.category(name, app: app)
+        }
     }
 
-    /// All categories, by name.
+    /// All categories, by name and app.
     public func categories() throws(ClientError) -> [NotificationCategory] {
         try with { (connection) throws(ClientError) in try connection.categories() }
     }
 
-    /// Removes a category; notifications keep its name. Returns false when there was none.
+    /// Removes a category of one app, or of all; notifications keep its name. Returns false when
+    /// there was none.
     @discardableResult
-    public func deleteCategory(_ name: String) throws(ClientError) -> Bool {
+    public func deleteCategory(
+        _ name: String, app: String? = nil
+    ) throws(ClientError) -> Bool {
         try ifThere { (connection) throws(ClientError) in
-            try connection.deleteCategory(name)
+            try connection.deleteCategory(name, app: app)
         } != nil
     }
 }

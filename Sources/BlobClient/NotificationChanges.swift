@@ -13,6 +13,8 @@ public struct PatchRequest: Sendable, Hashable {
         case set(Value)
     }
 
+    /// The line above the text.
+    public var title = Member<String>.keep
     /// The text.
     public var message = Member<String>.keep
     /// The kind of rich notification.
@@ -52,6 +54,7 @@ public struct PatchRequest: Sendable, Hashable {
             case .set(let value): document.add(name, json(value))
             }
         }
+        add("title", title) { .string($0) }
         add("message", message) { .string($0) }
         add("rich_type", richType) { .string($0) }
         add("category", category) { .string($0) }

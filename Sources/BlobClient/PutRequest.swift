@@ -24,6 +24,10 @@ public struct PutRequest: Sendable, Hashable {
     public var mediaType: String?
     /// The user the notification is for.
     public var owner: String?
+    /// Which of the user's apps it is for, 1…64 bytes; nil: the one it is for already.
+    public var app: String?
+    /// A line above the text, at most 256 bytes.
+    public var title: String?
     /// The notification's text, at most 4,096 bytes.
     public var message: String?
     /// What kind of rich notification it is, such as `img`.
@@ -34,12 +38,15 @@ public struct PutRequest: Sendable, Hashable {
     /// A request with these; everything but the id may be left to the daemon's defaults.
     public init(
         id: String?, part: String? = nil, mediaType: String? = nil, owner: String? = nil,
-        message: String? = nil, richType: String? = nil, lifetime: Lifetime = .standard
+        app: String? = nil, title: String? = nil, message: String? = nil, richType: String? = nil,
+        lifetime: Lifetime = .standard
     ) {
         self.id = id
         self.part = part
         self.mediaType = mediaType
         self.owner = owner
+        self.app = app
+        self.title = title
         self.message = message
         self.richType = richType
         self.lifetime = lifetime
@@ -55,7 +62,7 @@ public struct PutRequest: Sendable, Hashable {
         }
         var draft = Put.Draft(
             id: id, part: part, mediaType: mediaType, owner: owner, richType: richType,
-            message: message)
+            message: message, app: app, title: title)
         switch lifetime {
         case .standard: break
         case .seconds(let seconds): draft.ttlSeconds = seconds

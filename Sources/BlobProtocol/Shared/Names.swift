@@ -56,6 +56,18 @@ public enum Names {
             refusing: .nul)
     }
 
+    /// Checks a title: 1…256 bytes of UTF-8 without control characters. Throws `bad_title`.
+    public static func checkTitle(_ bytes: RawSpan) throws(ProtocolError) {
+        try checkText(
+            bytes, "the title", .badTitle, byteCountMax: WireLimits.titleByteCountMax,
+            refusing: .controls)
+    }
+
+    /// Checks the name of an app: 1…64 bytes, otherwise as an id. Throws `bad_app`.
+    public static func checkApp(_ bytes: RawSpan) throws(ProtocolError) {
+        try checkName(bytes, "the app", .badApp, byteCountMax: WireLimits.appByteCountMax)
+    }
+
     private static func checkName(
         _ bytes: RawSpan, _ thing: String, _ code: ErrorCode, byteCountMax: Int
     ) throws(ProtocolError) {

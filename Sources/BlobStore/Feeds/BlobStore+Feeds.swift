@@ -25,15 +25,14 @@ extension BlobStore {
         }
     }
 
-    /// A category; nil when there is none of that name. One lookup.
-    public func category(_ name: String) throws(StoreError) -> Category? {
-        let name = Array(name.utf8)
-        return try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.category(name.span.bytes)
+    /// A category of one app, or of all apps; nil when there is none. One lookup.
+    public func category(_ name: String, app: String? = nil) throws(StoreError) -> Category? {
+        try withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.category(name, app: app)
         }
     }
 
-    /// All categories, by the bytes of their names; at most ``StoreLimits/categoryCountMax``.
+    /// All categories, by the bytes of their names, then of their apps; at most ``StoreLimits/categoryCountMax``.
     public func categories() throws(StoreError) -> [Category] {
         try withSnapshot { (snapshot) throws(StoreError) in try snapshot.categories() }
     }

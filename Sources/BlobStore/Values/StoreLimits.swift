@@ -12,6 +12,10 @@ public enum StoreLimits {
     public static let richTypeByteCountMax = 255
     /// Bytes of UTF-8 in a message.
     public static let messageByteCountMax = 4_096
+    /// Bytes of UTF-8 in a notification's title.
+    public static let titleByteCountMax = 256
+    /// Bytes of UTF-8 in the name of an app.
+    public static let appByteCountMax = 64
     /// Parts of one notification.
     public static let partCountMax = 32
     /// Bytes of UTF-8 in a category's name.

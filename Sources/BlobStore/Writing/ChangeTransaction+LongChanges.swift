@@ -14,7 +14,7 @@ extension ChangeTransaction {
         case .patchGroup(let owner, let group, let patch):
             try Rules.check(owner: owner)
             try Rules.check(group: group)
-            try check(patch)
+            try check(patch, for: nil)
             let places = try places(
                 from: IndexKeys.group(owner, group, change.position &+ 1),
                 upTo: IndexKeys.group(owner, group, bound), countMax: countMax)

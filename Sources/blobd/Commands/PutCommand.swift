@@ -40,6 +40,9 @@ struct PutCommand: ParsableCommand {
 
     @OptionGroup var life: LifetimeOptions
 
+    @Option(help: ArgumentHelp("A line above the text.", valueName: "text"))
+    var title: String?
+
     @Option(help: ArgumentHelp("The notification's text.", valueName: "text"))
     var message: String?
 
@@ -48,6 +51,9 @@ struct PutCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("The user it is for.", valueName: "user"))
     var owner: String?
+
+    @Option(help: ArgumentHelp("Which of the user's apps it is for.", valueName: "name"))
+    var app: String?
 
     @Option(help: ArgumentHelp("The part's name. Without it: payload.", valueName: "name"))
     var part: String?
@@ -154,7 +160,8 @@ struct PutCommand: ParsableCommand {
     private func request(for id: String, _ path: String) throws -> PutRequest {
         PutRequest(
             id: id, part: part, mediaType: type ?? MediaTypes.suggested(by: path), owner: owner,
-            message: message, richType: richType, lifetime: try life.lifetime())
+            app: app, title: title, message: message, richType: richType,
+            lifetime: try life.lifetime())
     }
 }
 

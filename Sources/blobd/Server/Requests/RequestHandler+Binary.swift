@@ -255,7 +255,8 @@ extension RequestHandler {
         let draft = PublicationDraft(
             id: text(request.id), part: part,
             mediaType: text(request.mediaType) ?? Wire.defaultMediaTypeText,
-            owner: text(request.owner), message: text(request.message),
+            owner: text(request.owner), app: text(request.app), title: text(request.title),
+            message: text(request.message),
             richType: text(request.richType),
             expiry: try expiry(
                 ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds))

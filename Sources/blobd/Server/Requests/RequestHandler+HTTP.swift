@@ -240,8 +240,8 @@ extension RequestHandler {
         try checkEarly(condition, batch.scratch.id.span.bytes, part: part, in: snapshot)
         let draft = PublicationDraft(
             id: text(batch.scratch.id), part: part, mediaType: mediaType, owner: text(query.owner),
-            message: text(query.message), richType: text(query.richType), expiry: expiry,
-            condition: condition)
+            app: text(query.app), title: text(query.title), message: text(query.message),
+            richType: text(query.richType), expiry: expiry, condition: condition)
         return .upload(
             Upload(
                 .payload(draft), framing: Self.framing(of: head),

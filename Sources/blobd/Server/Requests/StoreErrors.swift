@@ -30,6 +30,7 @@ extension ProtocolError {
                 members.append(ProblemMember("digest", .text("\(digest)")))
             }
         case .unknownCategory: self.init(.unknownCategory, error.description)
+        case .emptyNotification: self.init(.emptyNotification, error.description)
         case .unknownDigest: self.init(.unknownDigest, error.description)
         case .digestMismatch(let expected, let actual):
             self.init(.digestMismatch, error.description)
@@ -68,6 +69,8 @@ extension ProtocolError {
         case .owner: .badOwner
         case .richType: .badRichType
         case .message: .badMessage
+        case .title: .badTitle
+        case .app: .badApp
         case .expiry: .badExpiry
         case .payload: .payloadTooLarge
         case .category: .badCategory

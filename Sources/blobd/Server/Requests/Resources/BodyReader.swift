@@ -24,8 +24,8 @@ struct BodyReader: Sendable {
         case .response(let id):
             return .apply(
                 .respond(try ResponseDocument.parse(text, id: id, device: plan.device)))
-        case .category(let name):
-            return .apply(.setCategory(try CategoryDocument.parse(text, name: name)))
+        case .category(let name, let app):
+            return .apply(.setCategory(try CategoryDocument.parse(text, name: name, app: app)))
         case .multipart, .batch, .heldBlob:
             throw ProtocolError(.internalError, "the body is no document")
         }

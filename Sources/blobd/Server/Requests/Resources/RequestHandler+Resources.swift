@@ -39,9 +39,9 @@ extension RequestHandler {
             return .answer(ResourceAnswer(status: 200))
         case .category(let name):
             try requireSettled(unless: !store.unsettled.isEmpty, in: snapshot)
-            _ = try ResourceQuery(request.query)
+            let app = try ResourceQuery(request.query, "app").app()
             let found = try asked { () throws(StoreError) in
-                try snapshot.category(name.utf8.span.bytes)
+                try snapshot.category(name, app: app)
             }
             guard let found else { throw .notFound("category") }
             document.removeAll(keepingCapacity: true)
@@ -100,15 +100,17 @@ extension RequestHandler {
     // MARK: - Removing
 
     private func remove(_ request: ResourceRequest) throws(ProtocolError) -> ResourceStep {
-        _ = try ResourceQuery(request.query)
         switch request.resource {
         case .notification(let id):
+            _ = try ResourceQuery(request.query)
             let removal = Removal(id: id, device: request.device, condition: request.condition)
             return .change(.apply(.remove(removal)), .removed("notification"))
         case .category(let name):
+            let app = try ResourceQuery(request.query, "app").app()
             try Self.checkNoCondition(request)
-            return .change(.apply(.removeCategory(name: name)), .removed("category"))
+            return .change(.apply(.removeCategory(name: name, app: app)), .removed("category"))
         case .owner(let owner):
+            _ = try ResourceQuery(request.query)
             try Self.checkNoCondition(request)
             return .change(.long(.deleteOwner(owner)), .ownerDeleted)
         default:
@@ -146,9 +148,9 @@ extension RequestHandler {
             try Self.checkNoCondition(request)
             return try documentPlan(.response(id: id), request)
         case (.category(let name), .put):
-            _ = try ResourceQuery(request.query)
+            let app = try ResourceQuery(request.query, "app").app()
             try Self.checkNoCondition(request)
-            return try documentPlan(.category(name: name), request)
+            return try documentPlan(.category(name: name, app: app), request)
         case (.ownerNotifications(let owner), .patch):
             let query = try ResourceQuery(request.query, "group")
             try Self.checkNoCondition(request)

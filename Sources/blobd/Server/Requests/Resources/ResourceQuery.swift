@@ -54,6 +54,13 @@ struct ResourceQuery {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// The parameter `app`; nil when it is not given. Throws `bad_app`.
+    func app() throws(ProtocolError) -> String? {
+        guard let bytes = self["app"] else { return nil }
+        try Names.checkApp(bytes.span.bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// A whole number within bounds, or `usual` when it is not given. Throws `code` for anything
     /// else.
     func number(

@@ -74,7 +74,7 @@ struct BodyPlan: Sendable {
         case patch(id: String)
         case groupPatch(owner: String, group: String)
         case response(id: String)
-        case category(name: String)
+        case category(name: String, app: String?)
         /// A blob's bytes.
         case heldBlob(Digest, ttlSeconds: Int64, mediaType: String)
     }
