@@ -169,6 +169,7 @@ import Testing
         let before = try store.counters()
         let unknown = try store.prepare([9]).digest
         var draft = NotificationDraft(id: nil, expiry: .at(noon.adding(seconds: 10)))
+        draft.message = "m"
         func refuse(
             id: String? = nil, _ change: (inout NotificationDraft) -> Void
         ) throws -> StoreError? {

@@ -21,8 +21,6 @@ import Testing
         #expect(same.isUnchanged)
         let cleared = try store.patch("a") { $0.title = .clear }
         #expect(cleared.record?.title == nil)
-        let read = try store.record(for: "a", asOf: noon)
-        #expect(read?.box == nil)
     }
 
     /// A picture that came later without a title took the title away.

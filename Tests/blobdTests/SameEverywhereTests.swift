@@ -248,8 +248,10 @@ import Testing
                         content: .stored(Digest(hex: Array(digest.utf8).span.bytes)!))
                 ]
             },
-            put("c", #"{"owner":"u","category":"ASK"}"#) {
+            put("c", #"{"owner":"u","title":"Ann","app":"mail","category":"ASK"}"#) {
                 $0.owner = "u"
+                $0.details.title = "Ann"
+                $0.details.app = "mail"
                 $0.details.category = "ASK"
             },
             Step(
@@ -257,8 +259,10 @@ import Testing
             ) {
                 try $0.apply(.setCategory(Category(name: "ASK", actions: actions)))
             },
-            put("c", #"{"owner":"u","category":"ASK"}"#) {
+            put("c", #"{"owner":"u","title":"Ann","app":"mail","category":"ASK"}"#) {
                 $0.owner = "u"
+                $0.details.title = "Ann"
+                $0.details.app = "mail"
                 $0.details.category = "ASK"
             },
             Step(
@@ -303,10 +307,22 @@ import Testing
                     200, Array(#"{"matched":\#(change.matched),"changed":\#(change.changed)}"#.utf8)
                 )
             },
-            put("b", #"{"owner":"v"}"#) { $0.owner = "v" },
+            put("b", #"{"owner":"v","message":"m"}"#) {
+                $0.owner = "v"
+                $0.message = "m"
+            },
             remove("a", revision: 1), remove("a"), remove("a"),
             changes("u"), changes("v"), history("u"), history("v"),
             put("a", #"{"owner":"u"}"#) { $0.owner = "u" },
+            put("a", #"{"owner":"u","data":[]}"#) {
+                $0.owner = "u"
+                $0.details.data = JSONFragment(.array([]))
+            },
+            patch("a", #"{"data":null}"#) { $0.data = .clear },
+            patch("a", #"{"data":null,"title":"Ann"}"#) {
+                $0.data = .clear
+                $0.title = .set("Ann")
+            },
             changes("u"),
             Step(call: ResourceCall(.get, "/v1/categories")) { library in
                 var document: [UInt8] = []
@@ -349,6 +365,6 @@ import Testing
                 )
             }
         }
-        #expect(statuses.isSuperset(of: [200, 201, 204, 400, 404, 409, 412]))
+        #expect(statuses.isSuperset(of: [200, 201, 204, 400, 404, 409, 412, 422]))
     }
 }

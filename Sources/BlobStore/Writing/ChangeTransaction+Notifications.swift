@@ -48,6 +48,7 @@ extension ChangeTransaction {
             guard case .stored(let digest) = part.content else { continue }
             guard try blobEntry(digest) != nil else { throw .unknownDigest(digest) }
         }
+        guard !draft.isEmpty else { throw .emptyNotification }
     }
 
     mutating func patch(_ patch: NotificationPatch) throws(StoreError) -> Outcome {

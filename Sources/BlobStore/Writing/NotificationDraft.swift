@@ -63,7 +63,6 @@ extension NotificationDraft {
         try Rules.check(device: device)
         try Rules.check(details)
         try Rules.check(expiry, asOf: now)
-        guard !isEmpty else { throw .emptyNotification }
         guard parts.count <= StoreLimits.partCountMax else {
             throw Rules.refuse(
                 .parts, "are \(parts.count); the limit is \(StoreLimits.partCountMax)")
@@ -79,7 +78,7 @@ extension NotificationDraft {
     }
 
     /// Whether nothing of it could be shown or read.
-    private var isEmpty: Bool {
+    var isEmpty: Bool {
         parts.isEmpty && (message ?? "").isEmpty && (details.title ?? "").isEmpty
             && details.data == nil
     }

@@ -64,7 +64,7 @@ import Testing
     @Test func changesGoOnFromTheirCursor() throws {
         let daemon = try CommandDaemon()
         for id in ["1", "2", "3"] {
-            #expect(try daemon.run("publish", id, "--owner", "ann").status == 0)
+            #expect(try daemon.run("publish", id, "--owner", "ann", "--message", "m").status == 0)
         }
         let first = try daemon.run("changes", "ann", "--limit", "2")
         #expect(first.status == 0, "\(first.errors)")
@@ -84,7 +84,7 @@ import Testing
     /// A program that follows hears of a change while it runs, and tells its place at the end.
     @Test func followingEndsAtAnInterrupt() throws {
         let daemon = try CommandDaemon()
-        #expect(try daemon.run("publish", "1", "--owner", "ann").status == 0)
+        #expect(try daemon.run("publish", "1", "--owner", "ann", "--title", "t").status == 0)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: try CommandProcess.path)
         process.arguments = ["changes", "ann", "--follow"]
@@ -97,7 +97,7 @@ import Testing
         var lines = Lines(output.fileHandleForReading)
         let first = lines.next()
         #expect(first?.contains("\"id\":\"1\"") == true)
-        #expect(try daemon.run("publish", "2", "--owner", "ann").status == 0)
+        #expect(try daemon.run("publish", "2", "--owner", "ann", "--data", "1").status == 0)
         let second = lines.next()
         #expect(second?.contains("\"id\":\"2\"") == true)
         process.interrupt()
@@ -116,7 +116,7 @@ import Testing
         var changes = feed.makeAsyncIterator()
         for id in ["1", "2"] {
             let daemon = try CommandDaemon(in: folder)
-            try await client.publish(NotificationUpload(id: id, owner: "ann"))
+            try await client.publish(NotificationUpload(id: id, owner: "ann", message: "m"))
             let change = try await changes.next()
             #expect(change?.id == id)
             #expect(change?.kind == .published)
@@ -130,10 +130,10 @@ import Testing
             "batch",
             Array(
                 """
-                {"id":"1","owner":"ann"}
+                {"id":"1","owner":"ann","message":"m"}
 
                 {"id":"2","owner":7}
-                {"owner":"ann"}
+                {"owner":"ann","message":"m"}
 
                 """.utf8))
         let batch = try daemon.run("publish", "--batch", file)
