@@ -127,7 +127,9 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
             let request = try Watch.Request.parse(head)
             try! Watch.Request.compose(
                 limit: request.limit, owner: request.owner.of(head),
-                cursor: request.cursor.of(head), into: &out)
+                cursor: request.cursor.of(head), isRead: request.isRead,
+                actionState: request.actionState, group: request.group.of(head),
+                app: request.app.of(head), into: &out)
         }
     } catch {
         precondition(error.status == 400 && !error.detail.isEmpty)

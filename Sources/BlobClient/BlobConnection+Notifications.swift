@@ -121,19 +121,35 @@ extension BlobConnection {
             mediaType: Self.mergePatch, device: device, condition: condition)
     }
 
-    /// Changes all of an owner's notifications of a group, in as many transactions as it takes.
+    /// Changes all of an owner's notifications of a group, or those of them that are one app's, in
+    /// as many transactions as it takes.
     @discardableResult
     public mutating func patchGroup(
-        _ group: String, of owner: String, _ patch: PatchRequest, device: String? = nil
+        _ group: String, of owner: String, app: String? = nil, _ patch: PatchRequest,
+        device: String? = nil
     ) throws(ClientError) -> GroupReceipt {
         var target = try Self.user(owner, "/notifications")
         target.add("group", group)
+        target.add("app", app)
         let answer = try call(
             .patch, target.text, body: patch.document, mediaType: Self.mergePatch, device: device)
         let reader = try DocumentReader(answer.body)
         return GroupReceipt(
             matchedCount: try reader.integer("matched"), changedCount: try reader.integer("changed")
         )
+    }
+
+    /// Removes all of an owner's notifications of a group, or those of them that are one app's, in
+    /// as many transactions as it takes. Each is told in the feed. Returns how many there were.
+    @discardableResult
+    public mutating func deleteGroup(
+        _ group: String, of owner: String, app: String? = nil, device: String? = nil
+    ) throws(ClientError) -> Int {
+        var target = try Self.user(owner, "/notifications")
+        target.add("group", group)
+        target.add("app", app)
+        let answer = try call(.delete, target.text, device: device)
+        return try DocumentReader(answer.body).integer("deleted")
     }
 
     /// Records what a user chose. Throws `notFound` and `expired`, and `refused` with
@@ -189,9 +205,7 @@ extension BlobConnection {
         var target = try Self.user(owner, "/notifications")
         target.add("limit", "\(request.limit)")
         target.add("before", request.before)
-        target.add("read", request.isRead.map { "\($0)" })
-        target.add("action_state", request.actionState?.rawValue)
-        target.add("group", request.group)
+        request.filter.add(to: &target)
         return try call(.get, target.text).body
     }
 
@@ -202,22 +216,27 @@ extension BlobConnection {
     ///   - since: `0` for everything there is, `latest` for what comes from now on, or a cursor.
     ///   - limit: the most changes, 1…1,000.
     ///   - waitSeconds: how long to wait for a change when there is none, at most 60.
+    ///   - filter: which are told, and which as left.
     public mutating func changes(
-        of owner: String, since: String = "0", limit: Int = 100, waitSeconds: Int = 0
+        of owner: String, since: String = "0", limit: Int = 100, waitSeconds: Int = 0,
+        matching filter: NotificationFilter = NotificationFilter()
     ) throws(ClientError) -> ChangePage {
         try ChangePage(
             document: try changesDocument(
-                of: owner, since: since, limit: limit, waitSeconds: waitSeconds))
+                of: owner, since: since, limit: limit, waitSeconds: waitSeconds,
+                matching: filter))
     }
 
     /// The JSON document that `changes` reads.
     public mutating func changesDocument(
-        of owner: String, since: String = "0", limit: Int = 100, waitSeconds: Int = 0
+        of owner: String, since: String = "0", limit: Int = 100, waitSeconds: Int = 0,
+        matching filter: NotificationFilter = NotificationFilter()
     ) throws(ClientError) -> [UInt8] {
         var target = try Self.user(owner, "/changes")
         target.add("since", since)
         target.add("limit", "\(limit)")
         if waitSeconds != 0 { target.add("wait", "\(waitSeconds)") }
+        filter.add(to: &target)
         let timeout = options.timeoutMilliseconds
         if timeout > 0, (0...WireLimits.waitSecondsMax).contains(waitSeconds) {
             // The daemon is silent for as long as it was asked to be.

@@ -122,11 +122,31 @@ extension BlobConnection {
     /// - Parameters:
     ///   - since: `0`, `latest`, or a cursor.
     ///   - limit: the most changes in one answer, 1…1,000.
+    ///   - filter: which are told, and which as left.
     public mutating func queueWatch(
-        of owner: String, since: String = "0", limit: Int = 100
+        of owner: String, since: String = "0", limit: Int = 100,
+        matching filter: NotificationFilter = NotificationFilter()
     ) throws(ClientError) -> UInt32 {
-        try queue(.watch) { (out) throws(ProtocolError) in
-            try Watch.Request.compose(limit: limit, owner: owner, cursor: since, into: &out)
+        // The wire has no place for a text that is there and empty.
+        if filter.group == "" { throw .invalid(ProtocolError(.badGroup, "the group is empty")) }
+        if filter.app == "" { throw .invalid(ProtocolError(.badApp, "the app is empty")) }
+        return try queue(.watch) { (out) throws(ProtocolError) in
+            try Watch.Request.compose(
+                limit: limit, owner: owner, cursor: since, isRead: filter.isRead,
+                actionState: filter.actionState?.wireValue, group: filter.group ?? "",
+                app: filter.app ?? "", into: &out)
+        }
+    }
+}
+
+extension NotificationRecord.ActionState {
+    /// Its number in the binary protocol.
+    fileprivate var wireValue: UInt8 {
+        switch self {
+        case .none: 0
+        case .activated: 1
+        case .dismissed: 2
+        case .snoozed: 3
         }
     }
 }

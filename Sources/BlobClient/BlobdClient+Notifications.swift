@@ -59,13 +59,25 @@ extension BlobdClient {
         }
     }
 
-    /// Changes all of an owner's notifications of a group.
+    /// Changes all of an owner's notifications of a group, or those of them that are one app's.
     @discardableResult
     public func patchGroup(
-        _ group: String, of owner: String, _ patch: PatchRequest, device: String? = nil
+        _ group: String, of owner: String, app: String? = nil, _ patch: PatchRequest,
+        device: String? = nil
     ) throws(ClientError) -> GroupReceipt {
         try with { (connection) throws(ClientError) in
-            try connection.patchGroup(group, of: owner, patch, device: device)
+            try connection.patchGroup(group, of: owner, app: app, patch, device: device)
+        }
+    }
+
+    /// Removes all of an owner's notifications of a group, or those of them that are one app's. Each
+    /// is told in the feed. Returns how many there were.
+    @discardableResult
+    public func deleteGroup(
+        _ group: String, of owner: String, app: String? = nil, device: String? = nil
+    ) throws(ClientError) -> Int {
+        try with { (connection) throws(ClientError) in
+            try connection.deleteGroup(group, of: owner, app: app, device: device)
         }
     }
 
@@ -112,10 +124,13 @@ extension BlobdClient {
     /// A page of an owner's changes. While it waits, at most 60 s, the client's other calls wait
     /// too; `changes(of:since:)` does not hold them up. Throws `resync`.
     public func changes(
-        of owner: String, since: String, limit: Int, waitSeconds: Int = 0
+        of owner: String, since: String, limit: Int, waitSeconds: Int = 0,
+        matching filter: NotificationFilter = NotificationFilter()
     ) throws(ClientError) -> ChangePage {
         try with { (connection) throws(ClientError) in
-            try connection.changes(of: owner, since: since, limit: limit, waitSeconds: waitSeconds)
+            try connection.changes(
+                of: owner, since: since, limit: limit, waitSeconds: waitSeconds,
+                matching: filter)
         }
     }
 

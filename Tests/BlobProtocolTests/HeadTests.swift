@@ -113,6 +113,8 @@ import BlobProtocol
         (.watch, [], [0, 0, 1, 1] + zeros(4) + Array("o0".utf8)),
         (.watch, [], [0xE8, 3, 2, 6] + zeros(4) + Array("élatest".utf8)),
         (.watch, [], [1, 0, 1, 32] + zeros(4) + Array("o".utf8) + ones(32)),
+        (.watch, [], [0, 0, 1, 1, 1, 4, 3, 4] + Array("o0g/1mail".utf8)),
+        (.watch, [], [0, 0, 1, 1, 2, 1, 0, 0] + Array("o0".utf8)),
     ]
 
     private static func zeros(_ count: Int) -> [UInt8] { Array(repeating: 0, count: count) }
@@ -150,7 +152,7 @@ import BlobProtocol
             (Opcode.put, Array(0..<16) + Array(26..<32)),
             (.get, Array(0..<16) + Array(18..<24)),
             (.stat, Array(1..<8)), (.delete, Array(1..<8)), (.list, Array(5..<8)),
-            (.getBlob, Array(0..<16)), (.call, Array(5..<24)), (.watch, Array(4..<8)),
+            (.getBlob, Array(0..<16)), (.call, Array(5..<24)),
         ] {
             for (candidate, flags, head) in Self.requests
             where candidate == operation && flags.isDisjoint(with: [.rangeGiven, .expiryGiven])

@@ -68,6 +68,7 @@ enum PublicNames {
     typealias PublicationName = Publication
     typealias PushPlatformName = PushPlatform
     typealias PushStyleName = PushStyle
+    typealias RecordFilterName = RecordFilter
     typealias RecordName = Record
     typealias RecordLookupName = RecordLookup
     typealias RecordedResponseName = RecordedResponse
@@ -162,6 +163,7 @@ enum PublicNames {
     typealias HistoryRequestName = HistoryRequest
     typealias NotificationCategoryName = NotificationCategory
     typealias NotificationChangeName = NotificationChange
+    typealias NotificationFilterName = NotificationFilter
     typealias NotificationHistoryName = NotificationHistory
     typealias NotificationPageName = NotificationPage
     typealias NotificationRecordName = NotificationRecord

@@ -107,7 +107,7 @@ public enum Route: Sendable, Hashable {
         case .payload, .part, .blob: "GET, HEAD, PUT"
         case .category: "GET, HEAD, PUT, DELETE"
         case .owner: "DELETE"
-        case .ownerNotifications: "GET, HEAD, PATCH"
+        case .ownerNotifications: "GET, HEAD, PATCH, DELETE"
         case .unknown: ""
         }
     }
@@ -130,7 +130,11 @@ public enum Route: Sendable, Hashable {
             default: false
             }
         case .owner: method == .delete
-        case .ownerNotifications: method == .get || method == .head || method == .patch
+        case .ownerNotifications:
+            switch method {
+            case .get, .head, .patch, .delete: true
+            default: false
+            }
         case .unknown: false
         }
     }

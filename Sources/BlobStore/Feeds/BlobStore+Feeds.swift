@@ -1,15 +1,18 @@
 // Each in a snapshot of its own. Whoever answers several questions from one snapshot asks that.
 
 extension BlobStore {
-    /// Changes of an owner's notifications behind `start`; see ``Snapshot/changes(of:from:limit:byteCountMax:)``.
+    /// Changes of an owner's notifications behind `start`; see
+    /// ``Snapshot/changes(of:from:limit:byteCountMax:matching:)``.
     ///
     /// - Throws: ``StoreError/resync``, ``StoreError/corrupt(_:)``, ``StoreError/readersFull``.
     public func changes(
-        of owner: String, from start: FeedStart, limit: Int = 100
+        of owner: String, from start: FeedStart, limit: Int = 100,
+        matching filter: RecordFilter = RecordFilter()
     ) throws(StoreError) -> FeedPage {
         let owner = Array(owner.utf8)
         return try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.changes(of: owner.span.bytes, from: start, limit: limit)
+            try snapshot.changes(
+                of: owner.span.bytes, from: start, limit: limit, matching: filter)
         }
     }
 

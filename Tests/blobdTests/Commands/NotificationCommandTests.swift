@@ -81,6 +81,61 @@ import Testing
         #expect(alien.errors.contains("bad_cursor"))
     }
 
+    /// The commands had no word for titles, apps and groups, and told changes of everything.
+    @Test func titlesAppsFiltersAndGroups() throws {
+        let daemon = try CommandDaemon()
+        let photo = try daemon.folder.write("photo.jpg", [1, 2, 3])
+        let put = try daemon.run(
+            "put", "1", photo, "--owner", "ann", "--title", "Ann", "--app", "mail")
+        #expect(put.status == 0, "\(put.errors)")
+        let stat = try daemon.run("stat", "1")
+        #expect(stat.text.contains("app       mail\n"), "\(stat.text)")
+        #expect(stat.text.contains("title     Ann\n"), "\(stat.text)")
+        for (id, app) in [("2", "mail"), ("3", "chat"), ("4", "mail")] {
+            let published = try daemon.run(
+                "publish", id, "--owner", "ann", "--app", app, "--title", "T\(id)", "--group", "g")
+            #expect(published.status == 0, "\(published.errors)")
+        }
+        let empty = try daemon.run("publish", "5", "--owner", "ann")
+        #expect(empty.status == 1 && empty.errors.contains("empty_notification"))
+        let history = try daemon.run("history", "ann", "--app", "mail", "--json")
+        #expect(history.text.split(separator: "\n").count == 3, "\(history.text)")
+        #expect(try daemon.run("history", "ann").text.contains("T3"))
+        let first = try daemon.run("changes", "ann", "--unread", "--app", "mail")
+        #expect(try Self.ids(first) == ["1", "2", "4"])
+        #expect(try daemon.run("mark", "2", "--read").status == 0)
+        #expect(try daemon.run("mark", "3", "--read").status == 0)
+        let second = try daemon.run(
+            "changes", "ann", "--unread", "--app", "mail", "--since", try Self.cursor(first))
+        #expect(try Self.ids(second) == ["2"])
+        #expect(second.text.contains("\"kind\":\"left\""))
+        let marked = try daemon.run(
+            "mark", "--owner", "ann", "--group", "g", "--app", "mail", "--state", "snoozed")
+        #expect(marked.text == "changed 2 of 2\n")
+        let removed = try daemon.run("rm", "--owner", "ann", "--group", "g", "--app", "mail")
+        #expect(removed.text == "removed 2\n", "\(removed.errors)")
+        #expect(try daemon.run("rm", "--owner", "ann", "--group", "g").text == "removed 1\n")
+        #expect(try daemon.run("rm", "--owner", "ann", "--group", "g").text == "removed 0\n")
+        let rest = try daemon.run("history", "ann", "--json")
+        #expect(rest.text.split(separator: "\n").count == 1)
+        for arguments in [
+            ["rm", "--owner", "ann"], ["rm", "--group", "g"], ["rm", "--app", "mail"], ["rm"],
+            ["rm", "1", "--owner", "ann", "--group", "g"],
+            ["changes", "ann", "--read", "--unread"], ["mark", "1", "--app", "mail", "--read"],
+            ["category", "--app", "mail"],
+        ] {
+            #expect(
+                try CommandProcess.run(arguments, socket: daemon.socket).status == 2, "\(arguments)"
+            )
+        }
+        let actions = "[{\"identifier\":\"yes\",\"title\":\"Yes\"}]"
+        let category = try daemon.run("category", "c", "--app", "mail", "--actions", actions)
+        #expect(category.text == "created c\n", "\(category.errors)")
+        #expect(try daemon.run("category", "c").status == 3)
+        #expect(try daemon.run("category", "c", "--app", "mail").text.contains("\"app\":\"mail\""))
+        #expect(try daemon.run("category", "c", "--app", "mail", "--delete").status == 0)
+    }
+
     /// A program that follows hears of a change while it runs, and tells its place at the end.
     @Test func followingEndsAtAnInterrupt() throws {
         let daemon = try CommandDaemon()

@@ -113,9 +113,29 @@ extension RequestHandler {
             _ = try ResourceQuery(request.query)
             try Self.checkNoCondition(request)
             return .change(.long(.deleteOwner(owner)), .ownerDeleted)
+        case .ownerNotifications(let owner):
+            let (group, app) = try Self.group(request)
+            return .change(
+                .long(
+                    .deleteGroup(owner: owner, group: group, app: app, device: request.device)),
+                .ownerDeleted)
         default:
             throw ProtocolError(.methodNotAllowed, "this resource cannot be removed")
         }
+    }
+
+    /// The group that a change of many is of, and the app, where it is of one app's alone.
+    private static func group(
+        _ request: ResourceRequest
+    ) throws(ProtocolError) -> (group: String, app: String?) {
+        let query = try ResourceQuery(request.query, "group", "app")
+        try checkNoCondition(request)
+        guard let group = try query.group() else {
+            throw ProtocolError(
+                .badQuery,
+                "no group is given; notifications of one group are changed or removed together")
+        }
+        return (group, try query.app())
     }
 
     /// A condition that would not be heeded is refused rather than passed over.
@@ -152,14 +172,9 @@ extension RequestHandler {
             try Self.checkNoCondition(request)
             return try documentPlan(.category(name: name, app: app), request)
         case (.ownerNotifications(let owner), .patch):
-            let query = try ResourceQuery(request.query, "group")
-            try Self.checkNoCondition(request)
-            guard let group = try query.group() else {
-                throw ProtocolError(
-                    .badQuery, "no group is given; notifications of one group are changed together")
-            }
+            let (group, app) = try Self.group(request)
             return try documentPlan(
-                .groupPatch(owner: owner, group: group), request, isPatch: true)
+                .groupPatch(owner: owner, group: group, app: app), request, isPatch: true)
         case (.heldBlob(let digest), .put): return try holdPlan(digest, request)
         default:
             throw ProtocolError(.methodNotAllowed, "this resource does not have that method")

@@ -72,7 +72,7 @@ struct BodyPlan: Sendable {
         /// A document in each line.
         case batch
         case patch(id: String)
-        case groupPatch(owner: String, group: String)
+        case groupPatch(owner: String, group: String, app: String?)
         case response(id: String)
         case category(name: String, app: String?)
         /// A blob's bytes.
@@ -121,4 +121,6 @@ struct FeedQuery: Sendable {
     var limit: Int
     /// 0: not at all.
     var waitSeconds: Int
+    /// What is told with its record, and what as left.
+    var filter = RecordFilter()
 }
