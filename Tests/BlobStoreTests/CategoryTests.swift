@@ -92,6 +92,39 @@ import Testing
         }
     }
 
+    @Test("Pages go on within the categories of one name")
+    func pagesOfApps() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let all =
+            [Category(name: "a", actions: [])]
+            + ["chat", "mail", "z"].map { Category(name: "a", actions: [Self.yes], app: $0) }
+            + [Category(name: "b", actions: [], app: "mail"), Category(name: "c", actions: [])]
+        let outcomes = try store.apply(all.shuffled().map { .setCategory($0) }, asOf: noon)
+        #expect(outcomes.allSatisfy { $0.isDone })
+        var found: [Category] = []
+        var places: [String] = []
+        var next = ""
+        repeat {
+            let place = Array(next.utf8)
+            let page = try store.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.categories(after: place.span.bytes, byteCountMax: 1)
+            }
+            found += page.categories
+            next = page.next ?? ""
+            if !next.isEmpty { places.append(next) }
+        } while !next.isEmpty && found.count < 20
+        #expect(found == all)
+        #expect(places == ["a", "a/chat", "a/mail", "a/z", "b/mail"])
+        for place in ["c/", "c/\(String(repeating: "x", count: 65))", "d"] {
+            let bytes = Array(place.utf8)
+            let page = try store.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.categories(after: bytes.span.bytes)
+            }
+            #expect(page.categories == [], "\(place)")
+        }
+    }
+
     @Test("One that breaks a rule is refused; so is one too many, and not a change of one")
     func refused() throws {
         let folder = TemporaryFolder()

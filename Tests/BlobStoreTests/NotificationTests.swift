@@ -113,7 +113,7 @@ import Testing
         let second = try store.publish("a", owner: "anna", asOf: later)
         #expect(second.createdAt == noon)
         #expect(second.sequence == first.revision)
-        #expect(second.message == nil)
+        #expect(second.message == "Hello")
         var expected = NotificationDetails()
         expected.sequence = first.revision
         #expect(second.details == expected)
