@@ -27,7 +27,6 @@ enum PublicNames {
     typealias BootIDName = BootID
     typealias BootTimeName = BootTime
     typealias CategoryName = Category
-    typealias CategoryPageName = CategoryPage
     typealias ChangeName = Change
     typealias ChangeFeedName = ChangeFeed
     typealias CodingName = Coding
@@ -35,7 +34,6 @@ enum PublicNames {
     typealias DataPagesName = DataPages
     typealias DigestName = Digest
     typealias DraftPartName = DraftPart
-    typealias EntityTagSetName = EntityTagSet
     typealias EnvelopeName = Envelope
     typealias EnvelopeErrorName = EnvelopeError
     typealias ExpiryName = Expiry
@@ -67,14 +65,11 @@ enum PublicNames {
     typealias PayloadLookupName = PayloadLookup
     typealias PayloadWriterName = PayloadWriter
     typealias PreparedPayloadName = PreparedPayload
-    typealias PresentStateName = PresentState
     typealias PublicationName = Publication
     typealias PushPlatformName = PushPlatform
     typealias PushStyleName = PushStyle
-    typealias RecordFilterName = RecordFilter
     typealias RecordName = Record
     typealias RecordLookupName = RecordLookup
-    typealias RecordPageName = RecordPage
     typealias RecordedResponseName = RecordedResponse
     typealias RemovalName = Removal
     typealias SnapshotName = Snapshot
@@ -87,13 +82,11 @@ enum PublicNames {
     typealias UpgradeProgressName = UpgradeProgress
     typealias VerifyProgressName = VerifyProgress
     typealias VerifyReportName = VerifyReport
-    typealias WatcherLimitName = WatcherLimit
 
     // BlobProtocol
     typealias AcceptEncodingName = AcceptEncoding
     typealias CallName = Call
     typealias ChunkedDecoderName = ChunkedDecoder
-    typealias ConditionTagsName = ConditionTags
     typealias DecimalName = Decimal
     typealias DialectName = Dialect
     typealias DigestTextName = DigestText
@@ -169,7 +162,6 @@ enum PublicNames {
     typealias HistoryRequestName = HistoryRequest
     typealias NotificationCategoryName = NotificationCategory
     typealias NotificationChangeName = NotificationChange
-    typealias NotificationFilterName = NotificationFilter
     typealias NotificationHistoryName = NotificationHistory
     typealias NotificationPageName = NotificationPage
     typealias NotificationRecordName = NotificationRecord

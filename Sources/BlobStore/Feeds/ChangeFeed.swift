@@ -17,22 +17,17 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     private let owner: String
     private let start: FeedStart
     private let limit: Int
-    private let filter: RecordFilter
 
-    fileprivate init(
-        _ store: BlobStore, of owner: String, from start: FeedStart, limit: Int,
-        _ filter: RecordFilter
-    ) {
+    fileprivate init(_ store: BlobStore, of owner: String, from start: FeedStart, limit: Int) {
         self.store = store
         self.owner = owner
         self.start = start
         self.limit = limit
-        self.filter = filter
     }
 
     /// Begins at the sequence's start. Several iterators know nothing of one another.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(store: store, owner: owner, start: start, limit: limit, filter: filter)
+        Iterator(store: store, owner: owner, start: start, limit: limit)
     }
 
     /// Where a reader is.
@@ -41,7 +36,6 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         fileprivate let owner: String
         fileprivate var start: FeedStart
         fileprivate let limit: Int
-        fileprivate let filter: RecordFilter
 
         /// The next page that has a change, waiting for one where there is none.
         ///
@@ -74,8 +68,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         /// A page in a snapshot of its own.
         private func look() throws(StoreError) -> FeedPage {
             let snapshot = try store.makeSnapshot()
-            return try snapshot.changes(
-                of: owner.utf8.span.bytes, from: start, limit: limit, matching: filter)
+            return try snapshot.changes(of: owner.utf8.span.bytes, from: start, limit: limit)
         }
     }
 }
@@ -87,12 +80,10 @@ extension BlobStore {
     /// - Parameters:
     ///   - start: where to begin; `.beginning` gives first what is there.
     ///   - limit: changes in a page, 1…1,000.
-    ///   - filter: see ``RecordFilter``.
     public func changeFeed(
-        of owner: String, from start: FeedStart, limit: Int = 100,
-        matching filter: RecordFilter = RecordFilter()
+        of owner: String, from start: FeedStart, limit: Int = 100
     ) -> ChangeFeed {
-        ChangeFeed(self, of: owner, from: start, limit: limit, filter)
+        ChangeFeed(self, of: owner, from: start, limit: limit)
     }
 }
 

@@ -84,8 +84,7 @@ extension Snapshot {
             case .finder(let owner, let hash):
                 let finder = try FinderEntry(cursor.value, key: key)
                 let entry = try sequenceEntry(owner, finder.revision)
-                guard let entry, entry.kind != .live,
-                    IndexKeys.finderHash(entry.id, app: entry.app) == hash
+                guard let entry, entry.kind != .live, IndexKeys.finderHash(entry.id) == hash
                 else {
                     report.add("\(owner): revision \(finder.revision) is no tombstone to be found")
                     return
@@ -148,12 +147,10 @@ extension Snapshot {
         tombstone entry: SequenceEntry, of owner: String, at revision: UInt64,
         _ report: inout VerifyReport
     ) throws(StoreError) {
-        if let record = try storedRecord(entry.id), record.owner.isSame(as: owner),
-            record.app.isSame(as: entry.app)
-        {
+        if let record = try storedRecord(entry.id), record.owner.isSame(as: owner) {
             report.add("notification \(entry.id) of \(owner) is there and has a tombstone")
         }
-        let key = IndexKeys.finder(owner, id: entry.id, app: entry.app)
+        let key = IndexKeys.finder(owner, id: entry.id)
         let finder: FinderEntry?
         if let value = try indexValue(key) {
             finder = try FinderEntry(value, key: key.span.bytes)

@@ -5,8 +5,7 @@ internal import LMDB
 
 extension ChangeTransaction {
     /// A record has come to its owner, with its revision set: it gets its place in history and
-    /// feed, and in its group; the tombstone of an earlier one of its id and its app goes. That of
-    /// another app's stays, since that app's feed does not tell of this one.
+    /// feed, and in its group; the tombstone of an earlier one of its id goes.
     ///
     /// - Parameter expired: what it takes the place of, which nobody has swept: its places go
     ///   without a tombstone.
@@ -17,7 +16,7 @@ extension ChangeTransaction {
         if let expired {
             try removePlaces(of: expired, owner)
         } else {
-            try removeTombstone(of: record.id, record.app, owner)
+            try removeTombstone(of: record.id, owner)
         }
         try put(SequenceEntry([.history, .feed], id: record.id), owner, record.revision)
         try putGroup(of: record, owner)
@@ -59,9 +58,8 @@ extension ChangeTransaction {
         }
         let end = endOfRetention
         try put(
-            SequenceEntry(kind, id: record.id, device: device, end: end, app: record.app), owner,
-            revision)
-        let finder = IndexKeys.finder(owner, id: record.id, app: record.app)
+            SequenceEntry(kind, id: record.id, device: device, end: end), owner, revision)
+        let finder = IndexKeys.finder(owner, id: record.id)
         try set(finder, to: FinderEntry(revision: revision).bytes(key: finder))
         try set(IndexKeys.tombstoneEnd(end, owner, revision), to: [])
         counters.tombstones += 1
@@ -71,8 +69,8 @@ extension ChangeTransaction {
     mutating func dropTombstone(owner: String, revision: UInt64) throws(StoreError) {
         guard let tombstone = try tombstone(owner, revision) else { return }
         // A damaged store may have two tombstones of an id; the finder is of the later one.
-        if try tombstoneRevision(of: tombstone.id, tombstone.app, owner) == revision {
-            try remove(IndexKeys.finder(owner, id: tombstone.id, app: tombstone.app))
+        if try tombstoneRevision(of: tombstone.id, owner) == revision {
+            try remove(IndexKeys.finder(owner, id: tombstone.id))
         }
         try remove(tombstone, owner, revision)
     }
@@ -126,11 +124,11 @@ extension ChangeTransaction {
         return entry
     }
 
-    /// Where the tombstone of an id of an app stands; nil when there is none.
+    /// Where the tombstone of an id stands; nil when there is none.
     borrowing func tombstoneRevision(
-        of id: String, _ app: String?, _ owner: String
+        of id: String, _ owner: String
     ) throws(StoreError) -> UInt64? {
-        let key = IndexKeys.finder(owner, id: id, app: app)
+        let key = IndexKeys.finder(owner, id: id)
         guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
             return nil
         }
@@ -161,11 +159,9 @@ extension ChangeTransaction {
         return Timestamp(milliseconds: isTooLate ? latest : min(max(0, end), latest))
     }
 
-    private mutating func removeTombstone(
-        of id: String, _ app: String?, _ owner: String
-    ) throws(StoreError) {
-        guard let revision = try tombstoneRevision(of: id, app, owner) else { return }
-        try remove(IndexKeys.finder(owner, id: id, app: app))
+    private mutating func removeTombstone(of id: String, _ owner: String) throws(StoreError) {
+        guard let revision = try tombstoneRevision(of: id, owner) else { return }
+        try remove(IndexKeys.finder(owner, id: id))
         guard let tombstone = try tombstone(owner, revision) else { return }
         try remove(tombstone, owner, revision)
     }

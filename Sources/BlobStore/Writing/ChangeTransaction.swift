@@ -143,26 +143,17 @@ struct ChangeTransaction: ~Copyable {
             if old?.owner != nil, let old { try noteMove(of: old, by: record) }
             return
         }
-        let staysWithOwner = old?.owner.map { $0.isSame(as: owner) } ?? false
-        let stays = staysWithOwner && old?.app.isSame(as: record.app) ?? false
+        let stays = old?.owner.map { $0.isSame(as: owner) } ?? false
         if stays, let old, old.expiresAt > now {
             record.setSequence(old.sequence)
             return try noteChange(old, to: record)
         }
         record.setSequence(0)
-        if let old, old.owner != nil, !stays {
-            try noteMove(of: old, by: record)
-            if staysWithOwner {
-                // In one owner's feed it left the one app at a revision, and came to the other at
-                // the next.
-                counters.revision += 1
-                record.revision = counters.revision
-            }
-        }
+        if let old, old.owner != nil, !stays { try noteMove(of: old, by: record) }
         try noteArrival(record, after: stays ? old : nil)
     }
 
-    /// An owner has lost a notification to another, or to nobody; or one of its apps has lost it.
+    /// An owner has lost a notification to another, or to nobody.
     private mutating func noteMove(of old: Record, by record: Record) throws(StoreError) {
         if old.expiresAt > now {
             try noteDeparture(old, .deleted, device: record.box?.value.device)

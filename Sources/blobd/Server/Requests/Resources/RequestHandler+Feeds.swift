@@ -8,8 +8,7 @@ extension RequestHandler {
     func feedQuery(
         of owner: String, _ request: ResourceRequest
     ) throws(ProtocolError) -> FeedQuery {
-        let query = try ResourceQuery(
-            request.query, "since", "limit", "wait", "app", "read", "action_state", "group")
+        let query = try ResourceQuery(request.query, "since", "limit", "wait")
         let limit = try query.number(
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
             usual: WireLimits.feedPageLimitDefault)
@@ -18,7 +17,7 @@ extension RequestHandler {
         let since = lastEventID ?? query["since"] ?? Array("0".utf8)
         return FeedQuery(
             owner: owner, start: try feedStart(since.span.bytes, of: owner), limit: limit,
-            waitSeconds: wait, filter: try query.filter())
+            waitSeconds: wait)
     }
 
     /// A place in a feed: `0`, `latest`, or what an answer said. Throws `bad_cursor` for anything
@@ -43,7 +42,7 @@ extension RequestHandler {
         do throws(StoreError) {
             return try snapshot.changes(
                 of: query.owner.utf8.span.bytes, from: query.start, limit: query.limit,
-                byteCountMax: pageByteCountMax, matching: query.filter)
+                byteCountMax: pageByteCountMax)
         } catch {
             throw resynchronising(problem(error), query.owner)
         }
@@ -80,7 +79,7 @@ extension RequestHandler {
         of owner: String, _ request: ResourceRequest
     ) throws(ProtocolError) -> HistoryQuery {
         let query = try ResourceQuery(
-            request.query, "limit", "before", "app", "read", "action_state", "group")
+            request.query, "limit", "before", "read", "action_state", "group")
         var history = HistoryQuery()
         history.limit = try query.number(
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
@@ -97,7 +96,17 @@ extension RequestHandler {
             }
             history.before = token
         }
-        history.filter = try query.filter()
+        history.isRead = try query.flag("read")
+        if let name = try query.text("action_state", .badActionState) {
+            guard let state = ActionState(name: name) else {
+                throw ProtocolError(
+                    .badActionState,
+                    "the state is \(name.utf8.span.bytes.excerpt()); there are none, activated, dismissed, snoozed"
+                )
+            }
+            history.actionState = state
+        }
+        history.group = try query.group()
         return history
     }
 }
