@@ -17,8 +17,7 @@ extension FeedModel {
         while operationCount < end, revision < stop {
             switch generator.below(100) {
             case 0..<70: try changeTogether(in: store)
-            case 70..<73: try patchGroup(in: store)
-            case 73: try deleteGroup(in: store)
+            case 70..<74: try patchGroup(in: store)
             case 74: try deleteOwner(in: store)
             case 75..<85: now = now.adding(seconds: Int64(generator.below(200)))
             case 85..<95: try sweep(in: store)
@@ -85,7 +84,6 @@ extension FeedModel {
         var draft = NotificationDraft(id: id, expiry: .at(expiresAt))
         draft.owner = owner
         draft.message = "m\(generator.below(1_000))"
-        draft.details.app = anyApp()
         draft.details.group = generator.chance(40) ? "g\(generator.below(3))" : nil
         draft.device = generator.chance(50) ? "d\(generator.below(4))" : nil
         var digest: Digest?
@@ -100,15 +98,14 @@ extension FeedModel {
         let old = items[id]
         let isLive = live(id) != nil
         var item = Item(
-            owner: owner, app: draft.details.app, message: draft.message,
-            group: draft.details.group, device: draft.device,
+            owner: owner, message: draft.message, group: draft.details.group, device: draft.device,
             createdAt: now, expiresAt: expiresAt, revision: revision, sequence: revision,
             digest: digest)
         if isLive, let old {
             item.createdAt = old.createdAt
-            if old.owner == owner, old.app == item.app { item.sequence = old.sequence }
+            if old.owner == owner { item.sequence = old.sequence }
         }
-        item = replace(id, old, by: item, isLive: isLive)
+        replace(id, old, by: item, isLive: isLive)
         return Planned(change: .publishNotification(draft)) { outcome in
             guard case .published(let record, let created) = outcome else {
                 throw FeedModelError("publishing \(id): \(outcome)")
@@ -129,25 +126,23 @@ extension FeedModel {
         let old = items[id]
         let live = live(id)
         let given = live == nil || generator.chance(20) ? owner : nil
-        let app = generator.chance(30) ? anyApp() : nil
         var item = Item(
-            owner: given, app: app, message: message, createdAt: now, expiresAt: expiresAt,
+            owner: given, message: message, createdAt: now, expiresAt: expiresAt,
             revision: revision, sequence: revision, digest: payload.digest)
         if let live {
             item.owner = given ?? live.owner
-            item.app = app ?? live.app
             item.group = live.group
             item.isRead = live.isRead
             item.state = live.state
             item.responseKeys = live.responseKeys
             item.createdAt = live.createdAt
-            if live.owner == item.owner, live.app == item.app { item.sequence = live.sequence }
+            if live.owner == item.owner { item.sequence = live.sequence }
         }
-        item = replace(id, old, by: item, isLive: live != nil)
+        replace(id, old, by: item, isLive: live != nil)
         return Planned(
             change: .publish(
                 Publication(
-                    id: id, payload: payload, owner: given, app: app, message: message,
+                    id: id, payload: payload, owner: given, message: message,
                     expiry: .at(expiresAt)))
         ) { outcome in
             guard case .published(let record, _) = outcome else {
@@ -157,23 +152,13 @@ extension FeedModel {
         }
     }
 
-    /// - Returns: the item with its revision: one that goes from one app of its owner to another
-    ///   takes two.
-    private mutating func replace(
-        _ id: String, _ old: Item?, by item: Item, isLive: Bool
-    ) -> Item {
-        var item = item
-        if let old, old.owner != item.owner || old.app != item.app && old.owner != nil {
+    private mutating func replace(_ id: String, _ old: Item?, by item: Item, isLive: Bool) {
+        if let old, old.owner != item.owner {
             leave(
-                id, old, at: item.revision, isLive ? .deleted : .expired,
+                id, old.owner, at: item.revision, isLive ? .deleted : .expired,
                 device: isLive ? item.device : nil)
-            if old.owner == item.owner {
-                item.revision = next()
-                item.sequence = item.revision
-            }
         }
         keep(id, item)
-        return item
     }
 
     // MARK: - Changing
@@ -263,7 +248,7 @@ extension FeedModel {
 
     private mutating func removed(_ id: String, device: String?) {
         guard let item = live(id) else { return }
-        leave(id, item, at: next(), .deleted, device: device)
+        leave(id, item.owner, at: next(), .deleted, device: device)
         items[id] = nil
     }
 
@@ -290,10 +275,13 @@ extension FeedModel {
         var patch = NotificationPatch(id: "")
         patch.isRead = .set(isRead)
         patch.device = "d\(generator.below(4))"
-        let app = anyApp()
-        var change = LongChange.patchGroup(owner: owner, group: group, app: app, patch)
+        var change = LongChange.patchGroup(owner: owner, group: group, patch)
         while try !store.advance(&change, asOf: now) {}
-        let members = members(of: group, owner, app)
+        // In the order of the history, oldest first.
+        let members = ids(of: owner).compactMap { id -> (String, Item)? in
+            guard let item = live(id), item.group == group else { return nil }
+            return (id, item)
+        }.sorted { $0.1.sequence < $1.1.sequence }
         var changed = 0
         for (id, item) in members where item.isRead != isRead {
             var item = item
@@ -307,32 +295,6 @@ extension FeedModel {
             change.matched == members.count && change.changed == changed,
             "\(owner)'s group \(group): \(change.changed) of \(change.matched) instead of \(changed) of \(members.count)"
         )
-    }
-
-    /// In the order of the history, oldest first.
-    private func members(
-        of group: String, _ owner: String, _ app: String?
-    ) -> [(String, Item)] {
-        ids(of: owner).compactMap { id -> (String, Item)? in
-            guard let item = live(id), item.group == group, app == nil || item.app == app
-            else { return nil }
-            return (id, item)
-        }.sorted { $0.1.sequence < $1.1.sequence }
-    }
-
-    private mutating func deleteGroup(in store: BlobStore) throws {
-        let owner = Self.owner(generator.below(Self.ownerCount))
-        let group = "g\(generator.below(3))"
-        let app = anyApp()
-        let device = generator.chance(50) ? "d\(generator.below(4))" : nil
-        var change = LongChange.deleteGroup(
-            owner: owner, group: group, app: app, device: device)
-        while try !store.advance(&change, asOf: now) {}
-        let members = members(of: group, owner, app)
-        for (id, _) in members { removed(id, device: device) }
-        try expect(
-            change.changed == members.count,
-            "\(owner)'s group \(group) had \(members.count), not \(change.changed)")
     }
 
     private mutating func deleteOwner(in store: BlobStore) throws {
@@ -365,15 +327,15 @@ extension FeedModel {
             ($0.value.expiresAt.milliseconds, $0.key) < ($1.value.expiresAt.milliseconds, $1.key)
         }
         for (id, item) in due {
-            leave(id, item, at: next(), .expired, device: nil)
+            leave(id, item.owner, at: next(), .expired, device: nil)
             items[id] = nil
         }
         try expect(expired == due.count, "\(expired) were swept instead of \(due.count)")
         for (owner, entries) in latest {
-            for (name, entry) in entries {
+            for (id, entry) in entries {
                 guard let end = entry.end, end <= now else { continue }
                 horizon = max(horizon, entry.revision)
-                latest[owner]?[name] = nil
+                latest[owner]?[id] = nil
             }
         }
         for (owner, mark) in marks where mark.end <= now {
@@ -391,7 +353,6 @@ extension FeedModel.Item {
         }
         try same("id", record.id, id)
         try same("owner", record.owner, owner)
-        try same("app", record.app, app)
         try same("message", record.message, message)
         try same("group", record.details.group, group)
         try same("read", record.details.isRead, isRead)

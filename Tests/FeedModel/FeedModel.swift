@@ -9,7 +9,6 @@ public struct FeedModel {
     /// A notification as it should be.
     struct Item: Equatable {
         var owner: String?
-        var app: String?
         var message: String?
         var group: String?
         var isRead = false
@@ -22,23 +21,9 @@ public struct FeedModel {
         var sequence: UInt64
         /// The digest of the part `payload`.
         var digest: Digest?
-
-        /// Whether a filter's reader has it.
-        func matches(_ filter: RecordFilter) -> Bool {
-            (filter.app == nil || filter.app == app)
-                && (filter.isRead == nil || filter.isRead == isRead)
-                && (filter.actionState == nil || filter.actionState == state)
-                && (filter.group == nil || filter.group == group)
-        }
     }
 
-    /// What has a place in an owner's feed: an id, for each app that has it or had it.
-    struct Name: Hashable {
-        var id: String
-        var app: String?
-    }
-
-    /// The latest change of a name that an owner has or had.
+    /// The latest change of an id that an owner has or had.
     struct Latest: Equatable {
         var revision: UInt64
         /// Nil: it is there.
@@ -55,8 +40,8 @@ public struct FeedModel {
     public static let retentionSeconds: Int64 = 2_000
 
     var items: [String: Item] = [:]
-    /// By owner, by name.
-    var latest: [String: [Name: Latest]] = [:]
+    /// By owner, by id.
+    var latest: [String: [String: Latest]] = [:]
     /// The highest revision of a deletion that is no longer remembered.
     var horizon: UInt64 = 0
     /// By owner: the mark of a deleted account, and until when it is kept.
@@ -73,14 +58,11 @@ public struct FeedModel {
     /// An empty model for an empty store.
     public init(seed: UInt64) { generator = FeedNoise(seed: seed) }
 
-    /// One of two apps, or none.
-    mutating func anyApp() -> String? { generator.chance(50) ? "app-\(generator.below(2))" : nil }
-
     static func owner(_ number: Int) -> String { "owner-\(number)" }
 
     /// Notifications of an owner that have not been removed, expired or not.
     func ids(of owner: String) -> Set<String> {
-        Set((latest[owner] ?? [:]).filter { $0.value.gone == nil }.keys.map(\.id))
+        Set((latest[owner] ?? [:]).filter { $0.value.gone == nil }.keys)
     }
 
     func live(_ id: String) -> Item? {
@@ -98,17 +80,16 @@ public struct FeedModel {
     mutating func keep(_ id: String, _ item: Item) {
         items[id] = item
         guard let owner = item.owner else { return }
-        latest[owner, default: [:]][Name(id: id, app: item.app)] = Latest(
-            revision: item.revision, device: item.device)
+        latest[owner, default: [:]][id] = Latest(revision: item.revision, device: item.device)
     }
 
-    /// An item leaves its owner, or one of the owner's apps.
+    /// An item leaves its owner.
     mutating func leave(
-        _ id: String, _ item: Item, at revision: UInt64, _ kind: FeedChange.Kind,
+        _ id: String, _ owner: String?, at revision: UInt64, _ kind: FeedChange.Kind,
         device: String?
     ) {
-        guard let owner = item.owner else { return }
-        latest[owner, default: [:]][Name(id: id, app: item.app)] = Latest(
+        guard let owner else { return }
+        latest[owner, default: [:]][id] = Latest(
             revision: revision, gone: kind, device: device,
             end: now.adding(seconds: Self.retentionSeconds))
     }
