@@ -74,8 +74,7 @@ private func checkResponses(_ bytes: RawSpan) {
 private func checkHeads(_ bytes: RawSpan) {
     guard bytes.byteCount >= 2 else { return }
     let head = bytes.extracting(droppingFirst: 2)
-    // The fourth bit stands for the one that says that a body is coded.
-    let flags = RequestFlags(rawValue: UInt16(bytes.byte(1) & 7) | UInt16(bytes.byte(1) & 8) << 1)
+    let flags = RequestFlags(rawValue: UInt16(bytes.byte(1) & 7))
     for operation in Opcode.allCases where operation.rawValue == bytes.byte(0) & 15 {
         checkRequestHead(head, operation, flags.intersection(operation.knownFlags))
     }
@@ -118,8 +117,7 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
                 limit: request.limit, after: request.after.of(head), into: &out)
         case .call:
             let request = try Call.Request.parse(head, flags: flags)
-            let coding: RequestFlags = request.coding == .gzip ? .bodyIsGzip : []
-            precondition(request.condition.flags.union(coding) == flags)
+            precondition(request.condition.flags == flags)
             let (path, query) = request.split(head)
             precondition(path.end <= request.target.end && query.end <= request.target.end)
             try! Call.Request.compose(
@@ -129,7 +127,9 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
             let request = try Watch.Request.parse(head)
             try! Watch.Request.compose(
                 limit: request.limit, owner: request.owner.of(head),
-                cursor: request.cursor.of(head), into: &out)
+                cursor: request.cursor.of(head), isRead: request.isRead,
+                actionState: request.actionState, group: request.group.of(head),
+                app: request.app.of(head), into: &out)
         }
     } catch {
         precondition(error.status == 400 && !error.detail.isEmpty)

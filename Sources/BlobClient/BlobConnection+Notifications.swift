@@ -12,14 +12,13 @@ extension BlobConnection {
     ///   - mediaType: the body's.
     ///   - device: who asks, 1…64 bytes; others learn of it with the change.
     ///   - condition: what must hold of the notification, or `preconditionFailed` is thrown.
-    ///   - coding: how the body is coded. Blobs may be coded with gzip.
     public mutating func call(
         _ method: CallMethod, _ target: String, body: [UInt8] = [], mediaType: String? = nil,
-        device: String? = nil, condition: CallCondition = .none, coding: WireCoding = .identity
+        device: String? = nil, condition: CallCondition = .none
     ) throws(ClientError) -> CallAnswer {
         _ = try queueCallHead(
             method, target, bodyByteCount: body.count, mediaType: mediaType, device: device,
-            condition: condition, coding: coding)
+            condition: condition)
         try flush()
         try send(body.span.bytes)
         let outcome = try answer()
@@ -101,23 +100,6 @@ extension BlobConnection {
             try call(.put, target.text, body: bytes, mediaType: mediaType))
     }
 
-    /// Stores bytes ahead of the notifications that will refer to them. The daemon tells their digest.
-    ///
-    /// - Parameters:
-    ///   - mediaType: decides whether they are compressed; nil: they are not.
-    ///   - ttlSeconds: how long they are kept though nothing refers to them; nil: an hour.
-    ///   - coding: how they are coded. Of a gzip coding, what is inside is stored.
-    @discardableResult
-    public mutating func storeBlob(
-        _ bytes: [UInt8], mediaType: String? = nil, ttlSeconds: Int64? = nil,
-        coding: WireCoding = .identity
-    ) throws(ClientError) -> HeldBlobReceipt {
-        var target = CallTarget("/v1/blobs")
-        target.add("ttl", ttlSeconds.map { "\($0)" })
-        return try HeldBlobReceipt(
-            try call(.post, target.text, body: bytes, mediaType: mediaType, coding: coding))
-    }
-
     /// Changes a notification. One that is so already stays as it is, revision and all. Throws
     /// `notFound`, `expired`, `preconditionFailed`.
     @discardableResult
@@ -139,19 +121,35 @@ extension BlobConnection {
             mediaType: Self.mergePatch, device: device, condition: condition)
     }
 
-    /// Changes all of an owner's notifications of a group, in as many transactions as it takes.
+    /// Changes all of an owner's notifications of a group, or those of them that are one app's, in
+    /// as many transactions as it takes.
     @discardableResult
     public mutating func patchGroup(
-        _ group: String, of owner: String, _ patch: PatchRequest, device: String? = nil
+        _ group: String, of owner: String, app: String? = nil, _ patch: PatchRequest,
+        device: String? = nil
     ) throws(ClientError) -> GroupReceipt {
         var target = try Self.user(owner, "/notifications")
         target.add("group", group)
+        target.add("app", app)
         let answer = try call(
             .patch, target.text, body: patch.document, mediaType: Self.mergePatch, device: device)
         let reader = try DocumentReader(answer.body)
         return GroupReceipt(
             matchedCount: try reader.integer("matched"), changedCount: try reader.integer("changed")
         )
+    }
+
+    /// Removes all of an owner's notifications of a group, or those of them that are one app's, in
+    /// as many transactions as it takes. Each is told in the feed. Returns how many there were.
+    @discardableResult
+    public mutating func deleteGroup(
+        _ group: String, of owner: String, app: String? = nil, device: String? = nil
+    ) throws(ClientError) -> Int {
+        var target = try Self.user(owner, "/notifications")
+        target.add("group", group)
+        target.add("app", app)
+        let answer = try call(.delete, target.text, device: device)
+        return try DocumentReader(answer.body).integer("deleted")
     }
 
     /// Records what a user chose. Throws `notFound` and `expired`, and `refused` with
@@ -207,9 +205,7 @@ extension BlobConnection {
         var target = try Self.user(owner, "/notifications")
         target.add("limit", "\(request.limit)")
         target.add("before", request.before)
-        target.add("read", request.isRead.map { "\($0)" })
-        target.add("action_state", request.actionState?.rawValue)
-        target.add("group", request.group)
+        request.filter.add(to: &target)
         return try call(.get, target.text).body
     }
 
@@ -220,22 +216,27 @@ extension BlobConnection {
     ///   - since: `0` for everything there is, `latest` for what comes from now on, or a cursor.
     ///   - limit: the most changes, 1…1,000.
     ///   - waitSeconds: how long to wait for a change when there is none, at most 60.
+    ///   - filter: which are told, and which as left.
     public mutating func changes(
-        of owner: String, since: String = "0", limit: Int = 100, waitSeconds: Int = 0
+        of owner: String, since: String = "0", limit: Int = 100, waitSeconds: Int = 0,
+        matching filter: NotificationFilter = NotificationFilter()
     ) throws(ClientError) -> ChangePage {
         try ChangePage(
             document: try changesDocument(
-                of: owner, since: since, limit: limit, waitSeconds: waitSeconds))
+                of: owner, since: since, limit: limit, waitSeconds: waitSeconds,
+                matching: filter))
     }
 
     /// The JSON document that `changes` reads.
     public mutating func changesDocument(
-        of owner: String, since: String = "0", limit: Int = 100, waitSeconds: Int = 0
+        of owner: String, since: String = "0", limit: Int = 100, waitSeconds: Int = 0,
+        matching filter: NotificationFilter = NotificationFilter()
     ) throws(ClientError) -> [UInt8] {
         var target = try Self.user(owner, "/changes")
         target.add("since", since)
         target.add("limit", "\(limit)")
         if waitSeconds != 0 { target.add("wait", "\(waitSeconds)") }
+        filter.add(to: &target)
         let timeout = options.timeoutMilliseconds
         if timeout > 0, (0...WireLimits.waitSecondsMax).contains(waitSeconds) {
             // The daemon is silent for as long as it was asked to be.
@@ -257,28 +258,33 @@ extension BlobConnection {
         return RenderedEnvelope(mediaType: answer.mediaType, bytes: answer.body)
     }
 
-    /// Gives a category its actions. Returns whether there was none of that name.
+    /// Gives a category its actions, for the notifications of one app, or of all that have no own
+    /// one of that name. Returns whether there was none.
     @discardableResult
     public mutating func setCategory(
-        _ name: String, _ actions: [NotificationRecord.Action]
+        _ name: String, _ actions: [NotificationRecord.Action], app: String? = nil
     ) throws(ClientError) -> Bool {
         var document = DocumentBuilder()
         document.add("actions", .array(actions.map(\.json)))
-        let target = try Self.category(name).text
+        let target = try Self.category(name, app).text
         return try call(.put, target, body: document.bytes, mediaType: Self.json).status == 201
     }
 
-    /// A category. Throws `notFound`.
-    public mutating func category(_ name: String) throws(ClientError) -> NotificationCategory {
-        try NotificationCategory(DocumentReader(try categoryDocument(name)))
+    /// A category of one app, or of all. Throws `notFound`.
+    public mutating func category(
+        _ name: String, app: String? = nil
+    ) throws(ClientError) -> NotificationCategory {
+        try NotificationCategory(DocumentReader(try categoryDocument(name, app: app)))
     }
 
     /// The JSON document that `category` reads.
-    public mutating func categoryDocument(_ name: String) throws(ClientError) -> [UInt8] {
-        try call(.get, try Self.category(name).text).body
+    public mutating func categoryDocument(
+        _ name: String, app: String? = nil
+    ) throws(ClientError) -> [UInt8] {
+        try call(.get, try Self.category(name, app).text).body
     }
 
-    /// All categories, by name. The daemon answers them page by page.
+    /// All categories, by name and app. The daemon answers them page by page.
     public mutating func categories() throws(ClientError) -> [NotificationCategory] {
         var all: [NotificationCategory] = []
         var next: String?
@@ -290,19 +296,19 @@ extension BlobConnection {
         return all
     }
 
-    /// A page of the JSON document that `categories` reads. Its `next` is the name behind which the
+    /// A page of the JSON document that `categories` reads. Its `next` is the place behind which the
     /// next page begins; the last page has none.
     public mutating func categoriesDocument(
-        after name: String? = nil
+        after place: String? = nil
     ) throws(ClientError) -> [UInt8] {
         var target = CallTarget("/v1/categories")
-        target.add("after", name)
+        target.add("after", place)
         return try call(.get, target.text).body
     }
 
-    /// Removes a category; notifications keep its name. Throws `notFound`.
-    public mutating func deleteCategory(_ name: String) throws(ClientError) {
-        _ = try call(.delete, try Self.category(name).text)
+    /// Removes a category of one app, or of all; notifications keep its name. Throws `notFound`.
+    public mutating func deleteCategory(_ name: String, app: String? = nil) throws(ClientError) {
+        _ = try call(.delete, try Self.category(name, app).text)
     }
 
     // MARK: Targets
@@ -328,11 +334,15 @@ extension BlobConnection {
         return CallTarget("/v1/users/", owner, suffix)
     }
 
-    private static func category(_ name: String) throws(ClientError) -> CallTarget {
+    private static func category(
+        _ name: String, _ app: String?
+    ) throws(ClientError) -> CallTarget {
         guard !name.isEmpty else {
             throw .invalid(ProtocolError(.badCategory, "the category is empty"))
         }
-        return CallTarget("/v1/categories/", name)
+        var target = CallTarget("/v1/categories/", name)
+        target.add("app", app)
+        return target
     }
 
     private static func check(

@@ -92,15 +92,13 @@ extension BlobConnection {
     ///   - mediaType: the body's.
     ///   - device: who asks, 1…64 bytes; others learn of it with the change.
     ///   - condition: what must hold of the notification.
-    ///   - coding: how the body is coded.
     public mutating func queueCall(
         _ method: CallMethod, _ target: String, body: RawSpan = RawSpan(),
-        mediaType: String? = nil, device: String? = nil, condition: CallCondition = .none,
-        coding: WireCoding = .identity
+        mediaType: String? = nil, device: String? = nil, condition: CallCondition = .none
     ) throws(ClientError) -> UInt32 {
         let requestID = try queueCallHead(
             method, target, bodyByteCount: body.byteCount, mediaType: mediaType, device: device,
-            condition: condition, coding: coding)
+            condition: condition)
         queueBody(body)
         return requestID
     }
@@ -108,11 +106,9 @@ extension BlobConnection {
     /// Queues a call without its body, which must be sent next.
     mutating func queueCallHead(
         _ method: CallMethod, _ target: String, bodyByteCount: Int, mediaType: String?,
-        device: String?, condition: CallCondition, coding: WireCoding
+        device: String?, condition: CallCondition
     ) throws(ClientError) -> UInt32 {
-        var flags = condition.flags
-        if coding == .gzip { flags.insert(.bodyIsGzip) }
-        return try queue(.call, flags: flags, bodyByteCount: UInt64(bodyByteCount)) {
+        try queue(.call, flags: condition.flags, bodyByteCount: UInt64(bodyByteCount)) {
             (out) throws(ProtocolError) in
             try Call.Request.compose(
                 method, target: target, device: device, mediaType: mediaType, condition: condition,
@@ -126,11 +122,31 @@ extension BlobConnection {
     /// - Parameters:
     ///   - since: `0`, `latest`, or a cursor.
     ///   - limit: the most changes in one answer, 1…1,000.
+    ///   - filter: which are told, and which as left.
     public mutating func queueWatch(
-        of owner: String, since: String = "0", limit: Int = 100
+        of owner: String, since: String = "0", limit: Int = 100,
+        matching filter: NotificationFilter = NotificationFilter()
     ) throws(ClientError) -> UInt32 {
-        try queue(.watch) { (out) throws(ProtocolError) in
-            try Watch.Request.compose(limit: limit, owner: owner, cursor: since, into: &out)
+        // The wire has no place for a text that is there and empty.
+        if filter.group == "" { throw .invalid(ProtocolError(.badGroup, "the group is empty")) }
+        if filter.app == "" { throw .invalid(ProtocolError(.badApp, "the app is empty")) }
+        return try queue(.watch) { (out) throws(ProtocolError) in
+            try Watch.Request.compose(
+                limit: limit, owner: owner, cursor: since, isRead: filter.isRead,
+                actionState: filter.actionState?.wireValue, group: filter.group ?? "",
+                app: filter.app ?? "", into: &out)
+        }
+    }
+}
+
+extension NotificationRecord.ActionState {
+    /// Its number in the binary protocol.
+    fileprivate var wireValue: UInt8 {
+        switch self {
+        case .none: 0
+        case .activated: 1
+        case .dismissed: 2
+        case .snoozed: 3
         }
     }
 }

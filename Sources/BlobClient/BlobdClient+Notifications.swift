@@ -47,19 +47,6 @@ extension BlobdClient {
         }
     }
 
-    /// Stores bytes ahead of the notifications that will refer to them, for an hour or `ttlSeconds`.
-    /// The daemon tells their digest. Of a gzip coding, what is inside is stored.
-    @discardableResult
-    public func storeBlob(
-        _ bytes: [UInt8], mediaType: String? = nil, ttlSeconds: Int64? = nil,
-        coding: WireCoding = .identity
-    ) throws(ClientError) -> HeldBlobReceipt {
-        try with { (connection) throws(ClientError) in
-            try connection.storeBlob(
-                bytes, mediaType: mediaType, ttlSeconds: ttlSeconds, coding: coding)
-        }
-    }
-
     /// Changes a notification. Nil when there is none, or it has expired. Throws
     /// `preconditionFailed`.
     @discardableResult
@@ -72,13 +59,25 @@ extension BlobdClient {
         }
     }
 
-    /// Changes all of an owner's notifications of a group.
+    /// Changes all of an owner's notifications of a group, or those of them that are one app's.
     @discardableResult
     public func patchGroup(
-        _ group: String, of owner: String, _ patch: PatchRequest, device: String? = nil
+        _ group: String, of owner: String, app: String? = nil, _ patch: PatchRequest,
+        device: String? = nil
     ) throws(ClientError) -> GroupReceipt {
         try with { (connection) throws(ClientError) in
-            try connection.patchGroup(group, of: owner, patch, device: device)
+            try connection.patchGroup(group, of: owner, app: app, patch, device: device)
+        }
+    }
+
+    /// Removes all of an owner's notifications of a group, or those of them that are one app's. Each
+    /// is told in the feed. Returns how many there were.
+    @discardableResult
+    public func deleteGroup(
+        _ group: String, of owner: String, app: String? = nil, device: String? = nil
+    ) throws(ClientError) -> Int {
+        try with { (connection) throws(ClientError) in
+            try connection.deleteGroup(group, of: owner, app: app, device: device)
         }
     }
 
@@ -125,10 +124,13 @@ extension BlobdClient {
     /// A page of an owner's changes. While it waits, at most 60 s, the client's other calls wait
     /// too; `changes(of:since:)` does not hold them up. Throws `resync`.
     public func changes(
-        of owner: String, since: String, limit: Int, waitSeconds: Int = 0
+        of owner: String, since: String, limit: Int, waitSeconds: Int = 0,
+        matching filter: NotificationFilter = NotificationFilter()
     ) throws(ClientError) -> ChangePage {
         try with { (connection) throws(ClientError) in
-            try connection.changes(of: owner, since: since, limit: limit, waitSeconds: waitSeconds)
+            try connection.changes(
+                of: owner, since: since, limit: limit, waitSeconds: waitSeconds,
+                matching: filter)
         }
     }
 
@@ -141,31 +143,39 @@ extension BlobdClient {
         }
     }
 
-    /// Gives a category its actions. Returns whether there was none of that name.
+    /// Gives a category its actions, for the notifications of one app, or of all that have no own
+    /// one of that name. Returns whether there was none.
     @discardableResult
     public func setCategory(
-        _ name: String, _ actions: [NotificationRecord.Action]
+        _ name: String, _ actions: [NotificationRecord.Action], app: String? = nil
     ) throws(ClientError) -> Bool {
         try with { (connection) throws(ClientError) in
-            try connection.setCategory(name, actions)
+            try connection.setCategory(name, actions, app: app)
         }
     }
 
-    /// A category. Nil when there is none of that name.
-    public func category(_ name: String) throws(ClientError) -> NotificationCategory? {
-        try ifThere { (connection) throws(ClientError) in try connection.category(name) }
+    /// A category of one app, or of all. Nil when there is none.
+    public func category(
+        _ name: String, app: String? = nil
+    ) throws(ClientError) -> NotificationCategory? {
+        try ifThere { (connection) throws(ClientError) in
+            try connection.category(name, app: app)
+        }
     }
 
-    /// All categories, by name.
+    /// All categories, by name and app.
     public func categories() throws(ClientError) -> [NotificationCategory] {
         try with { (connection) throws(ClientError) in try connection.categories() }
     }
 
-    /// Removes a category; notifications keep its name. Returns false when there was none.
+    /// Removes a category of one app, or of all; notifications keep its name. Returns false when
+    /// there was none.
     @discardableResult
-    public func deleteCategory(_ name: String) throws(ClientError) -> Bool {
+    public func deleteCategory(
+        _ name: String, app: String? = nil
+    ) throws(ClientError) -> Bool {
         try ifThere { (connection) throws(ClientError) in
-            try connection.deleteCategory(name)
+            try connection.deleteCategory(name, app: app)
         } != nil
     }
 }

@@ -103,8 +103,14 @@ public actor BlobdClient {
     ///
     /// - Parameter since: `0` for everything there is, `latest` for what comes from now on, or the
     ///   cursor of the last change that was dealt with.
-    public nonisolated func changes(of owner: String, since: String = "0") -> ChangeStream {
-        ChangeStream(socketPath: socketPath, options: options, owner: owner, since: since)
+    /// - Parameter filter: which are told, and which as left.
+    public nonisolated func changes(
+        of owner: String, since: String = "0",
+        matching filter: NotificationFilter = NotificationFilter()
+    ) -> ChangeStream {
+        ChangeStream(
+            socketPath: socketPath, options: options, owner: owner, since: since,
+            matching: filter)
     }
 
     func ifThere<T>(

@@ -24,11 +24,14 @@ public struct ChangeStream: AsyncSequence, Sendable {
 
     private let makeReader: @Sendable (SocketStop) -> FeedSubscription
 
-    init(socketPath: String, options: BlobConnection.Options, owner: String, since: String) {
+    init(
+        socketPath: String, options: BlobConnection.Options, owner: String, since: String,
+        matching filter: NotificationFilter = NotificationFilter()
+    ) {
         self.init { stop in
             FeedSubscription(
                 socketPath: socketPath, options: options, owner: owner, since: since,
-                limit: Self.pageLimit, stop: stop)
+                limit: Self.pageLimit, matching: filter, stop: stop)
         }
     }
 

@@ -11,6 +11,7 @@ package struct FeedSubscription: ~Copyable {
 
     private let owner: String
     private let limit: Int
+    private let filter: NotificationFilter
     private let connect: @Sendable () throws(ClientError) -> BlobConnection
     private let stop: SocketStop
     private var connection: BlobConnection?
@@ -21,9 +22,9 @@ package struct FeedSubscription: ~Copyable {
     /// A reader that `stop` ends.
     package init(
         socketPath: String, options: BlobConnection.Options, owner: String, since: String,
-        limit: Int, stop: SocketStop
+        limit: Int, matching filter: NotificationFilter = NotificationFilter(), stop: SocketStop
     ) {
-        self.init(owner: owner, since: since, limit: limit, stop: stop) {
+        self.init(owner: owner, since: since, limit: limit, matching: filter, stop: stop) {
             () throws(ClientError) in
             try BlobConnection.connect(to: socketPath, options: options, stop: stop)
         }
@@ -31,12 +32,14 @@ package struct FeedSubscription: ~Copyable {
 
     /// The same with another way to connect.
     init(
-        owner: String, since: String, limit: Int, stop: SocketStop,
+        owner: String, since: String, limit: Int,
+        matching filter: NotificationFilter = NotificationFilter(), stop: SocketStop,
         connect: @escaping @Sendable () throws(ClientError) -> BlobConnection
     ) {
         self.owner = owner
         self.cursor = since
         self.limit = limit
+        self.filter = filter
         self.stop = stop
         self.connect = connect
     }
@@ -65,7 +68,8 @@ package struct FeedSubscription: ~Copyable {
         } else {
             current = try connect()
             hasBegun = true
-            _ = try current.queueWatch(of: owner, since: cursor, limit: limit)
+            _ = try current.queueWatch(
+                of: owner, since: cursor, limit: limit, matching: filter)
             try current.flush()
             // From now on the daemon's silence means nothing; its end is heard.
             current.socket.setTimeout(milliseconds: 0)

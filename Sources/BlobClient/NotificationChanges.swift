@@ -13,6 +13,8 @@ public struct PatchRequest: Sendable, Hashable {
         case set(Value)
     }
 
+    /// The line above the text.
+    public var title = Member<String>.keep
     /// The text.
     public var message = Member<String>.keep
     /// The kind of rich notification.
@@ -52,6 +54,7 @@ public struct PatchRequest: Sendable, Hashable {
             case .set(let value): document.add(name, json(value))
             }
         }
+        add("title", title) { .string($0) }
         add("message", message) { .string($0) }
         add("rich_type", richType) { .string($0) }
         add("category", category) { .string($0) }
@@ -92,12 +95,14 @@ public struct ResponseRequest: Sendable, Hashable {
     }
 }
 
-/// Which of an owner's notifications.
-public struct HistoryRequest: Sendable, Hashable {
-    /// The most in one page, 1…1,000; a page may have fewer and not be the last.
-    public var limit = 100
-    /// Those older than the place that `NotificationHistory.next` gave.
-    public var before: String?
+/// Which of an owner's notifications a history or a feed is of. What is nil is not asked for.
+///
+/// A feed with a filter tells what changed and matches, and what changed and does not match as
+/// `left`. A copy belongs to one filter: for another one read the history with that, and go on from
+/// its cursor.
+public struct NotificationFilter: Sendable, Hashable {
+    /// Only those of this app. A feed tells of no other app's notifications, not even what left.
+    public var app: String?
     /// Only read ones, or only unread ones.
     public var isRead: Bool?
     /// Only those with this state.
@@ -105,8 +110,55 @@ public struct HistoryRequest: Sendable, Hashable {
     /// Only those of this group.
     public var group: String?
 
+    /// All of them.
+    public init(
+        app: String? = nil, isRead: Bool? = nil,
+        actionState: NotificationRecord.ActionState? = nil, group: String? = nil
+    ) {
+        self.app = app
+        self.isRead = isRead
+        self.actionState = actionState
+        self.group = group
+    }
+
+    /// Adds what is asked for to a query.
+    func add(to target: inout CallTarget) {
+        target.add("app", app)
+        target.add("read", isRead.map { "\($0)" })
+        target.add("action_state", actionState?.rawValue)
+        target.add("group", group)
+    }
+}
+
+/// Which of an owner's notifications.
+public struct HistoryRequest: Sendable, Hashable {
+    /// The most in one page, 1…1,000; a page may have fewer and not be the last.
+    public var limit = 100
+    /// Those older than the place that `NotificationHistory.next` gave.
+    public var before: String?
+    /// Only those that match.
+    public var filter = NotificationFilter()
+
     /// All.
     public init() {}
+
+    /// The filter's: only read ones, or only unread ones.
+    public var isRead: Bool? {
+        get { filter.isRead }
+        set { filter.isRead = newValue }
+    }
+
+    /// The filter's: only those with this state.
+    public var actionState: NotificationRecord.ActionState? {
+        get { filter.actionState }
+        set { filter.actionState = newValue }
+    }
+
+    /// The filter's: only those of this group.
+    public var group: String? {
+        get { filter.group }
+        set { filter.group = newValue }
+    }
 }
 
 /// A page of an owner's notifications, newest first, without those that have expired.
@@ -140,6 +192,9 @@ public struct NotificationChange: Sendable, Hashable {
         case deleted
         /// Its time was over.
         case expired
+        /// It was changed and does not match the feed's filter. Whether it did before is not known:
+        /// who does not have it passes this over.
+        case left
     }
 
     /// The place behind it: keep it, and go on from there.
@@ -152,7 +207,7 @@ public struct NotificationChange: Sendable, Hashable {
     public let revision: UInt64
     /// The device that made it, or nil.
     public let device: String?
-    /// The notification; nil when it is gone.
+    /// The notification; nil when it is gone, or left.
     public let notification: NotificationRecord?
 
     init(_ reader: DocumentReader) throws(ClientError) {

@@ -106,11 +106,14 @@ public enum EnvelopeStyle: String, Sendable, Hashable, CaseIterable {
 public struct NotificationCategory: Sendable, Hashable {
     /// Its name.
     public let name: String
+    /// The app whose notifications it is for; nil: all.
+    public let app: String?
     /// At most 10.
     public let actions: [NotificationRecord.Action]
 
     init(_ reader: DocumentReader) throws(ClientError) {
         name = try reader.text("name")
+        app = try reader.optionalText("app")
         actions = try reader.list("actions", NotificationRecord.Action.init)
     }
 }

@@ -84,6 +84,10 @@ public struct NotificationRecord: Sendable, Hashable {
     public let id: String
     /// The user it is for, or nil.
     public let owner: String?
+    /// Which of the user's apps it is for, or nil.
+    public let app: String?
+    /// The line above the text, or nil.
+    public let title: String?
     /// The text, or nil.
     public let message: String?
     /// The kind of rich notification, or nil.
@@ -125,6 +129,8 @@ public struct NotificationRecord: Sendable, Hashable {
     init(_ reader: DocumentReader) throws(ClientError) {
         id = try reader.text("id")
         owner = try reader.optionalText("owner")
+        app = try reader.optionalText("app")
+        title = try reader.optionalText("title")
         message = try reader.optionalText("message")
         richType = try reader.optionalText("rich_type")
         category = try reader.optionalText("category")

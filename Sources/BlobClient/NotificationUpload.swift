@@ -33,6 +33,10 @@ public struct NotificationUpload: Sendable, Hashable {
     public var id: String?
     /// The user it is for, 1…255 bytes. Without one it is in no history and no feed.
     public var owner: String?
+    /// Which of the user's apps it is for, 1…64 bytes; nil: none in particular.
+    public var app: String?
+    /// A line above the text, at most 256 bytes.
+    public var title: String?
     /// The text, at most 4,096 bytes.
     public var message: String?
     /// What kind of rich notification it is, such as `img`.
@@ -55,7 +59,8 @@ public struct NotificationUpload: Sendable, Hashable {
     public var actionState: NotificationRecord.ActionState?
     /// How long it lives.
     public var lifetime = PutRequest.Lifetime.standard
-    /// Its payloads, at most 32; none is a notification of text alone.
+    /// Its payloads, at most 32; none is a notification of text or data alone. One without
+    /// title, message, data and parts is refused as `empty_notification`.
     public var parts: [Part] = []
 
     /// One with this id, for this user, and nothing else yet.
@@ -77,6 +82,8 @@ public struct NotificationUpload: Sendable, Hashable {
         var document = DocumentBuilder()
         if withID { document.add("id", id) }
         document.add("owner", owner)
+        document.add("app", app)
+        document.add("title", title)
         document.add("message", message)
         document.add("rich_type", richType)
         document.add("category", category)

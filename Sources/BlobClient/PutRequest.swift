@@ -1,4 +1,4 @@
-public import BlobProtocol
+import BlobProtocol
 
 /// What to store, besides the bytes. What is nil stays as it is where the notification is there
 /// already; `patch` clears a text. The limits are those of the protocol (`WireLimits`) and are
@@ -24,30 +24,32 @@ public struct PutRequest: Sendable, Hashable {
     public var mediaType: String?
     /// The user the notification is for.
     public var owner: String?
+    /// Which of the user's apps it is for, 1…64 bytes; nil: the one it is for already.
+    public var app: String?
+    /// A line above the text, at most 256 bytes.
+    public var title: String?
     /// The notification's text, at most 4,096 bytes.
     public var message: String?
     /// What kind of rich notification it is, such as `img`.
     public var richType: String?
     /// How long it lives.
     public var lifetime: Lifetime
-    /// How the bytes are coded that are given with it. Of a gzip coding, what is inside is the
-    /// payload: its digest and length are those in the receipt.
-    public var coding: WireCoding
 
     /// A request with these; everything but the id may be left to the daemon's defaults.
     public init(
         id: String?, part: String? = nil, mediaType: String? = nil, owner: String? = nil,
-        message: String? = nil, richType: String? = nil, lifetime: Lifetime = .standard,
-        coding: WireCoding = .identity
+        app: String? = nil, title: String? = nil, message: String? = nil, richType: String? = nil,
+        lifetime: Lifetime = .standard
     ) {
         self.id = id
         self.part = part
         self.mediaType = mediaType
         self.owner = owner
+        self.app = app
+        self.title = title
         self.message = message
         self.richType = richType
         self.lifetime = lifetime
-        self.coding = coding
     }
 
     /// The same as the protocol has it. Throws `invalid` for an id, a part and so on that is there
@@ -60,8 +62,7 @@ public struct PutRequest: Sendable, Hashable {
         }
         var draft = Put.Draft(
             id: id, part: part, mediaType: mediaType, owner: owner, richType: richType,
-            message: message)
-        draft.coding = coding
+            message: message, app: app, title: title)
         switch lifetime {
         case .standard: break
         case .seconds(let seconds): draft.ttlSeconds = seconds

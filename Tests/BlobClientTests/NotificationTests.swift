@@ -8,6 +8,8 @@ import Testing
 @Suite struct NotificationTests {
     @Test func aTextGoesAsADocument() throws {
         var upload = NotificationUpload(id: "a b", owner: "ann", message: "Say \"hi\"")
+        upload.app = "mail"
+        upload.title = "Ann"
         upload.category = "invitation"
         upload.actions = [.init(identifier: "yes", title: "Yes", isForeground: true)]
         upload.priority = .low
@@ -29,7 +31,7 @@ import Testing
         #expect(called.condition == .absent)
         #expect(
             called.body == """
-                {"owner":"ann","message":"Say \\"hi\\"","category":"invitation",\
+                {"owner":"ann","app":"mail","title":"Ann","message":"Say \\"hi\\"","category":"invitation",\
                 "actions":[{"identifier":"yes","title":"Yes","foreground":true}],"priority":"low",\
                 "display_ttl":30,"data":{"n":1},"read":false,\
                 "expires_at":"2026-12-01T00:00:00.000Z",\
@@ -68,13 +70,15 @@ import Testing
         let record = try NotificationRecord(
             document: Array(
                 """
-                {"id":"42","owner":"ann","created_at":"a","expires_at":"b","revision":7,"parts":[],
-                "category":"c","actions":[{"identifier":"y","title":"Y","destructive":true}],
+                {"id":"42","owner":"ann","app":"mail","title":"Ann","created_at":"a",
+                "expires_at":"b","revision":7,"parts":[],"category":"c","actions":[{"identifier":"y","title":"Y","destructive":true}],
                 "group":"g","priority":"low","display_ttl":30,"data":{"z":1e400,"a":[1.10,null]},
                 "read":true,"action_state":"snoozed","device":"phone","new":{"x":[]},
                 "responses":[{"action":"y","key":"k","at":"t","revision":6}]}
                 """.utf8))
         #expect(record.revision == 7)
+        #expect(record.app == "mail")
+        #expect(record.title == "Ann")
         #expect(
             record.actions == [.init(identifier: "y", title: "Y", isDestructive: true)])
         #expect(record.priority == .low)
@@ -123,12 +127,24 @@ import Testing
             _ = try connection.history(of: "a/b é", request)
         }
         try note("{\"changes\":[],\"next\":\"n\",\"more\":false}") { connection in
-            let page = try connection.changes(of: "ann", since: "x", limit: 5, waitSeconds: 7)
+            let page = try connection.changes(
+                of: "ann", since: "x", limit: 5, waitSeconds: 7,
+                matching: NotificationFilter(
+                    app: "mail", isRead: false, actionState: .snoozed, group: "a b"))
             #expect(page.next == "n")
         }
         try note("{\"matched\":3,\"changed\":2}") { connection in
             let receipt = try connection.patchGroup("g", of: "ann", PatchRequest(isRead: true))
             #expect(receipt == GroupReceipt(matchedCount: 3, changedCount: 2))
+        }
+        try note("{\"matched\":1,\"changed\":1}") { connection in
+            try connection.patchGroup("g", of: "ann", app: "mail", PatchRequest(isRead: true))
+        }
+        for app in [nil, "a&b"] {
+            try note("{\"deleted\":5}") { connection in
+                let count = try connection.deleteGroup("g", of: "ann", app: app)
+                #expect(count == 5)
+            }
         }
         try note("{\"deleted\":4}") { connection in
             let count = try connection.deleteOwner("ann")
@@ -156,8 +172,12 @@ import Testing
             targets == [
                 "get /v1/users/a%2Fb%20%C3%A9/notifications?limit=100&before=b&read=true"
                     + "&action_state=dismissed&group=g%26h",
-                "get /v1/users/ann/changes?since=x&limit=5&wait=7",
-                "patch /v1/users/ann/notifications?group=g", "delete /v1/users/ann",
+                "get /v1/users/ann/changes?since=x&limit=5&wait=7&app=mail&read=false"
+                    + "&action_state=snoozed&group=a%20b",
+                "patch /v1/users/ann/notifications?group=g",
+                "patch /v1/users/ann/notifications?group=g&app=mail",
+                "delete /v1/users/ann/notifications?group=g",
+                "delete /v1/users/ann/notifications?group=g&app=a%26b", "delete /v1/users/ann",
                 "get /v1/notifications/42/envelope?platform=fcm&style=alert",
                 "get /v1/categories/c", "put /v1/blobs/\(digest)?ttl=60",
             ])

@@ -37,7 +37,8 @@ func recomposed(
         let request = try Watch.Request.parse(head)
         try Watch.Request.compose(
             limit: request.limit, owner: request.owner.of(head), cursor: request.cursor.of(head),
-            into: &out)
+            isRead: request.isRead, actionState: request.actionState,
+            group: request.group.of(head), app: request.app.of(head), into: &out)
     }
     return out
 }

@@ -25,6 +25,18 @@ import BlobProtocol
         #expect(text(parsed.owner, in: out) == "o/o")
     }
 
+    @Test("put with an app and a title has its golden bytes")
+    func goldenPutWithTitle() throws {
+        let draft = Put.Draft(id: "a", message: "m", app: "mail", title: "Ann")
+        var out: [UInt8] = []
+        try draft.compose(into: &out)
+        let fixed = Self.zeros(16) + [1, 0, 0, 0, 0, 4, 1, 0, 3, 0] + Self.zeros(6)
+        #expect(out == fixed + Array("ammailAnn".utf8))
+        let parsed = try Put.Request.parse(out.span.bytes, flags: draft.flags)
+        #expect(text(parsed.app, in: out) == "mail")
+        #expect(text(parsed.title, in: out) == "Ann")
+    }
+
     @Test("Drafts of all kinds come back as they were")
     func drafts() throws {
         for draft in [
@@ -35,7 +47,9 @@ import BlobProtocol
                 mediaType: "a/" + String(repeating: "c", count: 253),
                 owner: String(repeating: "d", count: 255),
                 richType: String(repeating: "e", count: 255),
-                message: String(repeating: "f", count: 4_096), ttlSeconds: .max),
+                message: String(repeating: "f", count: 4_096),
+                app: String(repeating: "g", count: 64), title: String(repeating: "h", count: 256),
+                ttlSeconds: .max),
         ] {
             var out: [UInt8] = []
             try draft.compose(into: &out)
@@ -56,6 +70,10 @@ import BlobProtocol
             (Put.Draft(id: "a", owner: long), .badOwner),
             (Put.Draft(id: "a", richType: "\n"), .badRichType),
             (Put.Draft(id: "a", message: String(repeating: "a", count: 4_097)), .badMessage),
+            (Put.Draft(id: "a", app: "a/b"), .badApp),
+            (Put.Draft(id: "a", app: String(long.prefix(65))), .badApp),
+            (Put.Draft(id: "a", title: "a\nb"), .badTitle),
+            (Put.Draft(id: "a", title: long + "a"), .badTitle),
             (Put.Draft(id: "a", ttlSeconds: 0), .badTTL),
             (Put.Draft(id: "a", ttlSeconds: -1), .badTTL),
             (Put.Draft(id: "a", expiryMilliseconds: -1), .badExpiry),
@@ -95,6 +113,8 @@ import BlobProtocol
         (.watch, [], [0, 0, 1, 1] + zeros(4) + Array("o0".utf8)),
         (.watch, [], [0xE8, 3, 2, 6] + zeros(4) + Array("élatest".utf8)),
         (.watch, [], [1, 0, 1, 32] + zeros(4) + Array("o".utf8) + ones(32)),
+        (.watch, [], [0, 0, 1, 1, 1, 4, 3, 4] + Array("o0g/1mail".utf8)),
+        (.watch, [], [0, 0, 1, 1, 2, 1, 0, 0] + Array("o0".utf8)),
     ]
 
     private static func zeros(_ count: Int) -> [UInt8] { Array(repeating: 0, count: count) }
@@ -129,10 +149,10 @@ import BlobProtocol
     @Test("Reserved bytes of heads end the connection")
     func reserved() {
         for (operation, offsets) in [
-            (Opcode.put, Array(0..<16) + [21] + Array(24..<32)),
+            (Opcode.put, Array(0..<16) + Array(26..<32)),
             (.get, Array(0..<16) + Array(18..<24)),
             (.stat, Array(1..<8)), (.delete, Array(1..<8)), (.list, Array(5..<8)),
-            (.getBlob, Array(0..<16)), (.call, Array(5..<24)), (.watch, Array(4..<8)),
+            (.getBlob, Array(0..<16)), (.call, Array(5..<24)),
         ] {
             for (candidate, flags, head) in Self.requests
             where candidate == operation && flags.isDisjoint(with: [.rangeGiven, .expiryGiven])

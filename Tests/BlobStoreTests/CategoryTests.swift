@@ -37,6 +37,94 @@ import Testing
         #expect(after.categories == 0)
     }
 
+    /// Two apps of one user called a category `ask`, and the second one's buttons took the place of
+    /// the first one's.
+    @Test("An app's category goes before the one of all apps, and is no other app's")
+    func ofApps() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let no = NotificationAction(identifier: "no", title: "No")
+        let ofAll = Category(name: "ask", actions: [Self.yes])
+        let ofMail = Category(name: "ask", actions: [no], app: "mail")
+        for category in [ofMail, ofAll] {
+            let outcome = try store.apply(.setCategory(category))
+            guard case .categorySet(category, true) = outcome else { throw NothingThrown() }
+        }
+        let found = try [nil, "mail", "chat"].map { try store.category("ask", app: $0) }
+        #expect(found == [ofAll, ofMail, nil])
+        let all = try store.categories()
+        #expect(all == [ofAll, ofMail])
+        for (app, action) in [("mail", "no"), ("chat", "yes"), (nil, "yes")] {
+            try store.publish("n", owner: "anna") { draft in
+                draft.details.app = app
+                draft.details.category = "ask"
+            }
+            for tried in ["yes", "no"] {
+                let response = ActionResponse(id: "n", action: tried)
+                let outcome = try store.apply(.respond(response))
+                #expect(outcome.isDone == (tried == action), "\(app ?? "-") \(tried)")
+            }
+        }
+        // What only mail has, nobody else can name.
+        _ = try store.apply(.removeCategory(name: "ask"))
+        for (app, isKnown) in [("mail", true), ("chat", false), (nil, false)] {
+            var draft = NotificationDraft(id: "n", expiry: .at(noon.adding(seconds: 60)))
+            draft.message = "Dinner?"
+            draft.details.app = app
+            draft.details.category = "ask"
+            let outcome = try store.apply(.publishNotification(draft))
+            #expect(outcome.isDone == isKnown, "\(app ?? "-")")
+        }
+        let patched = try store.patch("n") { $0.category = .set("ask") }
+        #expect(patched.isDone)
+        let report = try store.verify()
+        #expect(report.problems == [])
+        let removed = try store.apply(.removeCategory(name: "ask", app: "mail"))
+        #expect(removed.isDone)
+        let again = try store.apply(.removeCategory(name: "ask", app: "mail"))
+        #expect(again.isNotFound)
+        let counters = try store.counters()
+        #expect(counters.categories == 0)
+        for app in ["", "a/b", "a\u{0}b", String(repeating: "x", count: 65)] {
+            let outcome = try store.apply(
+                .setCategory(Category(name: "ask", actions: [], app: app)))
+            #expect(outcome.field == .app, "\(app)")
+        }
+    }
+
+    @Test("Pages go on within the categories of one name")
+    func pagesOfApps() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let all =
+            [Category(name: "a", actions: [])]
+            + ["chat", "mail", "z"].map { Category(name: "a", actions: [Self.yes], app: $0) }
+            + [Category(name: "b", actions: [], app: "mail"), Category(name: "c", actions: [])]
+        let outcomes = try store.apply(all.shuffled().map { .setCategory($0) }, asOf: noon)
+        #expect(outcomes.allSatisfy { $0.isDone })
+        var found: [Category] = []
+        var places: [String] = []
+        var next = ""
+        repeat {
+            let place = Array(next.utf8)
+            let page = try store.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.categories(after: place.span.bytes, byteCountMax: 1)
+            }
+            found += page.categories
+            next = page.next ?? ""
+            if !next.isEmpty { places.append(next) }
+        } while !next.isEmpty && found.count < 20
+        #expect(found == all)
+        #expect(places == ["a", "a/chat", "a/mail", "a/z", "b/mail"])
+        for place in ["c/", "c/\(String(repeating: "x", count: 65))", "d"] {
+            let bytes = Array(place.utf8)
+            let page = try store.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.categories(after: bytes.span.bytes)
+            }
+            #expect(page.categories == [], "\(place)")
+        }
+    }
+
     @Test("One that breaks a rule is refused; so is one too many, and not a change of one")
     func refused() throws {
         let folder = TemporaryFolder()

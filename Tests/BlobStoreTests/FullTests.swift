@@ -45,6 +45,7 @@ import Testing
         let store = try BlobStore.open(at: disk.path + "/data", options: options)
         func change(_ index: Int) -> Change {
             var draft = NotificationDraft(id: "\(index)", expiry: .at(noon.adding(seconds: 10)))
+            draft.message = "m"
             let name = "\(index * 7_919 % 100_003)"
             draft.owner =
                 name + String(repeating: "-", count: max(0, ownerByteCount - name.utf8.count))

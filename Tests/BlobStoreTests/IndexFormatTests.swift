@@ -27,6 +27,13 @@ import Testing
         18 db b2 a3 01 00 00
         """)
 
+    /// The same of an app's notification.
+    static let tombstoneOfApp = hex(
+        """
+        02 01 02 05 be 83 93 e0 34 31 70 68 6f 6e 65 00
+        18 db b2 a3 01 00 00 6d 61 69 6c
+        """)
+
     static let groupKey = hex(
         """
         01 61 6e 6e 61 00 02 6e 65 77 73 00 00 00 00 00
@@ -37,6 +44,11 @@ import Testing
         """
         01 61 6e 6e 61 00 03 3d 91 4f 93 48 c9 cc 0f f8
         a7 97 16 70 0b 9f cd
+        """)
+    static let finderKeyOfApp = hex(
+        """
+        01 61 6e 6e 61 00 03 fd 1c 40 54 96 b2 be 37 db
+        40 5c 1e f5 6f 89 48
         """)
     static let finder = hex(
         """
@@ -70,6 +82,7 @@ import Testing
         #expect(IndexKeys.sequence(Self.owner, 13) == Self.tombstoneKey)
         #expect(IndexKeys.group(Self.owner, "news", 12) == Self.groupKey)
         #expect(IndexKeys.finder(Self.owner, id: "41") == Self.finderKey)
+        #expect(IndexKeys.finder(Self.owner, id: "41", app: "mail") == Self.finderKeyOfApp)
         #expect(IndexKeys.mark(Self.owner) == Self.markKey)
         let sequence = try OwnerKey(Self.sequenceKey.span.bytes)
         #expect(sequence == .sequence(owner: Self.owner, revision: 12))
@@ -175,6 +188,19 @@ import Testing
         }
     }
 
+    @Test("A tombstone of an app's notification, and that every bit of it is covered")
+    func tombstoneOfAnApp() throws {
+        let entry = SequenceEntry(
+            .deleted, id: "41", device: "phone", end: Self.end, app: "mail")
+        #expect(entry.bytes(key: Self.tombstoneKey) == Self.tombstoneOfApp)
+        let read = try SequenceEntry(
+            Self.tombstoneOfApp.span.bytes, key: Self.tombstoneKey.span.bytes)
+        #expect(read == entry)
+        Self.expectCovered(Self.tombstoneKey, Self.tombstoneOfApp) { key, value in
+            _ = try SequenceEntry(value.span.bytes, key: key.span.bytes)
+        }
+    }
+
     /// Sealed with a right checksum, as only a mistaken writer would leave it.
     @Test("An entry that contradicts itself is refused")
     func contradictions() {
@@ -184,8 +210,14 @@ import Testing
             SequenceEntry(.feed, id: "42"),
             SequenceEntry(.expired, id: "42", device: nil, end: noon),
             SequenceEntry(.expired, id: "42", device: nil, end: noon),
+            SequenceEntry(.feed, id: "42"),
+            SequenceEntry(
+                .expired, id: "42", device: nil, end: noon,
+                app: String(repeating: "a", count: 65)),
         ]
-        // A live one with a device, or with an end; a tombstone without one, or in the history.
+        // A live one with a device, with an end, or with an app; a tombstone without an end, in the
+        // history, or of an app with a name that is too long.
+        entries[7].app = "mail"
         entries[3].device = "phone"
         entries[4].end = noon
         entries[5].end = nil
@@ -242,6 +274,37 @@ import Testing
         let bytes = CategoryEntry.bytes(none, key: Self.categoryKey)
         let empty = try CategoryEntry.category(bytes.span.bytes, key: Self.categoryKey.span.bytes)
         #expect(empty == none)
+    }
+
+    @Test("A category of one app")
+    func categoryOfApp() throws {
+        let key = hex(
+            """
+            02 72 65 70 6c 79 00 6d 61 69 6c
+            """)
+        let bytes = hex(
+            """
+            3b 1d 27 7a 00 00 00 00 00 05 05 00 72 65 70 6c
+            79 52 65 70 6c 79 06 06 06 00 72 65 6d 6f 76 65
+            52 65 6d 6f 76 65
+            """)
+        var value = try CategoryEntry.category(
+            Self.category.span.bytes, key: Self.categoryKey.span.bytes)
+        value.app = "mail"
+        #expect(IndexKeys.category("reply", app: "mail") == key)
+        #expect(CategoryEntry.bytes(value, key: key) == bytes)
+        let read = try CategoryEntry.category(bytes.span.bytes, key: key.span.bytes)
+        #expect(read == value)
+        Self.expectCovered(key, bytes) { key, value in
+            _ = try CategoryEntry.category(value.span.bytes, key: key.span.bytes)
+        }
+        // Half a key, with a right checksum.
+        for key in [hex("02 72 00"), hex("02 00 6d")] {
+            let bytes = CategoryEntry.bytes(value, key: key)
+            #expect(throws: StoreError.self) {
+                _ = try CategoryEntry.category(bytes.span.bytes, key: key.span.bytes)
+            }
+        }
     }
 
     @Test("How far an upgrade is")

@@ -69,6 +69,84 @@ import Testing
         #expect(last == transaction)
     }
 
+    @Test("A group is removed in steps, each told, and nothing else of the owner's")
+    func removedGroup() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try fill(store, "anna", count: 600, group: "g")
+        try fill(store, "ben", count: 3, group: "g")
+        try store.publish("other", owner: "anna", group: "g2")
+        let start = try store.changes(of: "anna", from: .latest).next
+        let before = try store.counters()
+        var change = LongChange.deleteGroup(owner: "anna", group: "g", device: "phone")
+        var steps = 0
+        var isDone = false
+        while !isDone {
+            isDone = try store.advance(&change, asOf: noon)
+            steps += 1
+            try store.publish("new-\(steps)", owner: "anna", group: "g")
+            #expect(change.changed <= StoreLimits.longChangeStepCountMax * steps)
+        }
+        #expect(steps >= 3)
+        #expect(change.changed == 600)
+        let after = try store.counters()
+        #expect(after.notifications == before.notifications - 600 + UInt64(steps))
+        let index = try store.ownerIndex("anna")
+        #expect(index.history == ["other"] + (1...steps).map { "new-\($0)" })
+        #expect(index.groups["g"]?.count == steps)
+        let page = try store.changes(of: "anna", from: .after(start), limit: 1_000)
+        let gone = page.changes.filter { $0.kind == .deleted }
+        #expect(gone.count == 600)
+        #expect(gone.allSatisfy { $0.device == "phone" })
+        let ben = try store.ownerIndex("ben")
+        #expect(ben.history.count == 3)
+        let report = try store.verify()
+        #expect(report.problems == [])
+
+        // Of one app alone; of a group that nobody has.
+        try store.publish("mail", owner: "anna", group: "g") { $0.details.app = "mail" }
+        let ofApp = try store.deleteGroup("g", of: "anna", app: "mail", asOf: noon)
+        #expect(ofApp.changed == 1)
+        let transaction = try store.lastTransaction()
+        let none = try store.deleteGroup("g", of: "anna", app: "mail", asOf: noon)
+        #expect(none.changed == 0)
+        let nobody = try store.deleteGroup("x", of: "carl", asOf: noon)
+        #expect(nobody.changed == 0)
+        let last = try store.lastTransaction()
+        #expect(last == transaction)
+        for (owner, group, app, field) in [
+            ("", "g", nil, InvalidInput.Field.owner), ("anna", "", nil, .group),
+            ("anna", "g", "a/b", .app),
+        ] {
+            let error = try failure {
+                try store.deleteGroup(group, of: owner, app: app, asOf: noon)
+            }
+            #expect(error.field == field)
+        }
+    }
+
+    @Test("A group's patch may be of one app's notifications alone")
+    func groupOfApp() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try store.publish("a", owner: "anna", group: "g") { $0.details.app = "mail" }
+        try store.publish("b", owner: "anna", group: "g") { $0.details.app = "chat" }
+        try store.publish("c", owner: "anna", group: "g")
+        let change = try store.patchGroup("g", of: "anna", app: "mail", Self.read, asOf: noon)
+        #expect(change.matched == 1)
+        #expect(change.changed == 1)
+        let read = try store.record(for: "a", asOf: noon)
+        #expect(read?.details.isRead == true)
+        // A category of the app's is known to its patch, and to no other.
+        _ = try store.apply(.setCategory(Category(name: "x", actions: [], app: "mail")))
+        var patch = NotificationPatch(id: "")
+        patch.category = .set("x")
+        let named = try store.patchGroup("g", of: "anna", app: "mail", patch, asOf: noon)
+        #expect(named.changed == 1)
+        let unknown = try failure { try store.patchGroup("g", of: "anna", patch, asOf: noon) }
+        guard case .unknownCategory("x") = unknown else { throw NothingThrown() }
+    }
+
     @Test("A patch may take them out of the group it goes through")
     func leavingGroup() throws {
         let folder = TemporaryFolder()

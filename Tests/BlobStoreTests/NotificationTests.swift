@@ -113,7 +113,7 @@ import Testing
         let second = try store.publish("a", owner: "anna", asOf: later)
         #expect(second.createdAt == noon)
         #expect(second.sequence == first.revision)
-        #expect(second.message == nil)
+        #expect(second.message == "Hello")
         var expected = NotificationDetails()
         expected.sequence = first.revision
         #expect(second.details == expected)
@@ -169,6 +169,7 @@ import Testing
         let before = try store.counters()
         let unknown = try store.prepare([9]).digest
         var draft = NotificationDraft(id: nil, expiry: .at(noon.adding(seconds: 10)))
+        draft.message = "m"
         func refuse(
             id: String? = nil, _ change: (inout NotificationDraft) -> Void
         ) throws -> StoreError? {

@@ -104,7 +104,7 @@ extension BlobStore {
         try apply([change], asOf: now)[0]
     }
 
-    /// Stores a notification of text alone.
+    /// Stores a notification of text alone; one that says nothing says "Hello".
     @discardableResult
     func publish(
         _ id: String, owner: String?, group: String? = nil, seconds: Int64 = 3_600,
@@ -114,6 +114,10 @@ extension BlobStore {
         draft.owner = owner
         draft.details.group = group
         change(&draft)
+        let details = draft.details
+        if draft.parts.isEmpty, draft.message == nil, details.title == nil, details.data == nil {
+            draft.message = "Hello"
+        }
         guard let record = try apply(.publishNotification(draft), asOf: now).record else {
             throw NothingThrown()
         }

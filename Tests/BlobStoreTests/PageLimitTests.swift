@@ -106,8 +106,9 @@ import Testing
         let count = StoreLimits.listEntriesLookedAtMax + 10
         var changes: [Change] = []
         for number in 0..<count {
-            let draft = NotificationDraft(
+            var draft = NotificationDraft(
                 id: "expired\(number)", expiry: .at(noon.adding(seconds: 1)))
+            draft.message = "m"
             changes.append(.publishNotification(draft))
         }
         _ = try store.apply(changes, asOf: noon)

@@ -13,6 +13,7 @@ import Testing
         try store.publish("b", owner: "anna")
         let outcome = try store.patch("a", asOf: noon.adding(seconds: 1)) { patch in
             patch.message = .clear
+            patch.title = .set("Ann")
             patch.richType = .set("gif")
             patch.category = .set("mail")
             patch.group = .set("h")
@@ -32,6 +33,7 @@ import Testing
         #expect(record.message == nil)
         #expect(record.richType == "gif")
         var expected = NotificationDetails()
+        expected.title = "Ann"
         expected.category = "mail"
         expected.group = "h"
         expected.actions = []
@@ -57,6 +59,7 @@ import Testing
             patch.actionState = .clear
         }
         var bare = NotificationDetails()
+        bare.title = "Ann"
         bare.sequence = first.revision
         #expect(cleared.record?.details == bare)
         let left = try store.ownerIndex("anna")

@@ -8,9 +8,9 @@ import Testing
     /// As `docs/FORMAT.md` prints it; computed apart from this code.
     static let bytes = hex(
         """
-        01 00 00 00 9d 87 92 5d 80 3e 93 18 a3 01 00 00
+        01 00 00 00 d8 a8 89 84 80 3e 93 18 a3 01 00 00
         00 50 5c 18 a3 01 00 00 0d 00 00 00 00 00 00 00
-        cf 00 00 00 28 00 00 00 01 00 00 00 04 00 00 00
+        e7 00 00 00 28 00 00 00 01 00 00 00 04 00 00 00
         61 6e 6e 61 02 00 00 00 02 00 00 00 48 69 04 00
         00 00 05 00 00 00 72 65 70 6c 79 05 00 00 00 04
         00 00 00 6e 65 77 73 06 00 00 00 08 00 00 00 01
@@ -20,12 +20,16 @@ import Testing
         00 00 70 68 6f 6e 65 0a 00 00 00 08 00 00 00 0c
         00 00 00 00 00 00 00 0b 00 00 00 20 00 00 00 60
         3a 5d 18 a3 01 00 00 0d 00 00 00 00 00 00 00 00
-        02 05 05 6b 31 72 65 70 6c 79 70 68 6f 6e 65
+        02 05 05 6b 31 72 65 70 6c 79 70 68 6f 6e 65 0c
+        00 00 00 04 00 00 00 4e 65 77 73 0d 00 00 00 04
+        00 00 00 6d 61 69 6c
         """)
 
     /// What ``bytes`` says: id `43`, without parts.
     static var record: Record {
         var details = NotificationDetails()
+        details.title = "News"
+        details.app = "mail"
         details.category = "reply"
         details.group = "news"
         details.isRead = true

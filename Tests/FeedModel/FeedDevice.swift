@@ -1,8 +1,10 @@
 import BlobStore
 
-/// A device that keeps a copy of its owner's notifications by reading the feed.
+/// A device that keeps a copy of its owner's notifications, or of those that match a filter, by
+/// reading the feed.
 struct FeedDevice {
     let owner: String
+    let filter: RecordFilter
     /// Where it goes on; nil: it begins anew.
     var cursor: FeedCursor?
     /// By id: the revision and what it was told.
@@ -10,7 +12,10 @@ struct FeedDevice {
     /// Since it began anew.
     private var lastRevision: UInt64 = 0
 
-    init(owner: String) { self.owner = owner }
+    init(owner: String, _ filter: RecordFilter) {
+        self.owner = owner
+        self.filter = filter
+    }
 
     /// Reads one page and holds it against the model.
     ///
@@ -31,7 +36,7 @@ struct FeedDevice {
         }
         let position = cursor?.position ?? 0
         let base = cursor.map(\.base) ?? model.revision
-        let place = "\(owner) at \(position), base \(base)"
+        let place = "\(owner) \(filter) at \(position), base \(base)"
         let forgotten = model.forgotten(owner)
         guard let page = try page(from: start, limit: limit, in: store) else {
             try expect(
@@ -54,7 +59,8 @@ struct FeedDevice {
         let bytes = Array(owner.utf8)
         do throws(StoreError) {
             return try store.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.changes(of: bytes.span.bytes, from: start, limit: limit)
+                try snapshot.changes(
+                    of: bytes.span.bytes, from: start, limit: limit, matching: filter)
             }
         } catch {
             if case .resync = error { return nil }
@@ -70,16 +76,16 @@ struct FeedDevice {
         try expect(
             page.next.position >= position && page.next.position <= model.revision,
             "next is \(page.next.position) behind \(position)")
-        let wanted = (model.latest[owner] ?? [:]).filter { _, entry in
+        let wanted = (model.latest[owner] ?? [:]).filter { name, entry in
             entry.revision > position && entry.revision <= page.next.position
-                && !(entry.gone != nil && entry.revision <= base)
+                && isTold(name, entry, model, base: base)
         }.sorted { $0.value.revision < $1.value.revision }
         try expect(
-            wanted.map(\.key) == page.changes.map(\.id),
-            "\(owner) behind \(position) up to \(page.next.position), base \(base): \(page.changes.map(\.id)) instead of \(wanted.map(\.key))"
+            wanted.map(\.key.id) == page.changes.map(\.id),
+            "\(owner) \(filter) behind \(position) up to \(page.next.position), base \(base): \(page.changes.map(\.id)) instead of \(wanted.map(\.key.id))"
         )
-        let rest = (model.latest[owner] ?? [:]).contains { _, entry in
-            entry.revision > page.next.position && !(entry.gone != nil && entry.revision <= base)
+        let rest = (model.latest[owner] ?? [:]).contains { name, entry in
+            entry.revision > page.next.position && isTold(name, entry, model, base: base)
         }
         try expect(page.hasMore || !rest, "\(owner): there is more behind \(page.next.position)")
         for (change, entry) in zip(page.changes, wanted) {
@@ -95,7 +101,17 @@ struct FeedDevice {
                     "\(change.id) is \(change.kind) instead of \(gone)")
                 replica[change.id] = nil
             } else {
-                guard let item = model.items[change.id], let record = change.record else {
+                guard let item = model.items[change.id] else {
+                    throw FeedModelError("\(change.id) is not there")
+                }
+                guard item.matches(filter) else {
+                    try expect(
+                        change.kind == .left && change.record == nil,
+                        "\(change.id) is \(change.kind) instead of left")
+                    replica[change.id] = nil
+                    continue
+                }
+                guard let record = change.record else {
                     throw FeedModelError("\(change.id) has no record")
                 }
                 try item.check(record, change.id)
@@ -108,6 +124,15 @@ struct FeedDevice {
         cursor = page.next
     }
 
+    /// Whether a reader that began at `base` is told of that, as a change or as left.
+    private func isTold(
+        _ name: FeedModel.Name, _ entry: FeedModel.Latest, _ model: FeedModel, base: UInt64
+    ) -> Bool {
+        guard filter.app == nil || filter.app == name.app else { return false }
+        if entry.revision > base { return true }
+        return entry.gone == nil && model.items[name.id]?.matches(filter) == true
+    }
+
     /// Begins with the history, and goes on behind its first page.
     private mutating func readHistory(
         _ model: FeedModel, in store: BlobStore, limit: Int
@@ -116,6 +141,7 @@ struct FeedDevice {
         replica = [:]
         var query = HistoryQuery()
         query.limit = limit
+        query.filter = filter
         var sequences: [UInt64] = []
         while true {
             let wanted = query
@@ -137,18 +163,19 @@ struct FeedDevice {
             guard let next = page.next else { break }
             query.before = next
         }
-        let wanted = model.ids(of: owner).compactMap { model.live($0) }.map(\.sequence)
+        let wanted = model.ids(of: owner).compactMap { model.live($0) }
+            .filter { $0.matches(filter) }.map(\.sequence)
         try expect(
             sequences == wanted.sorted(by: >),
             "the history of \(owner) is \(sequences) instead of \(wanted.sorted(by: >))")
     }
 
-    /// Throws unless the copy is what the owner has. Nothing may have expired.
+    /// Throws unless the copy is what of the owner's matches. Nothing may have expired.
     func checkWhole(_ model: FeedModel) throws {
-        let ids = model.ids(of: owner)
+        let ids = model.ids(of: owner).filter { model.items[$0]?.matches(filter) == true }
         try expect(
             Set(replica.keys) == ids,
-            "\(owner)'s copy has \(replica.count) notifications instead of \(ids.count)")
+            "\(owner)'s copy of \(filter) has \(replica.keys.sorted()) instead of \(ids.sorted())")
         for (id, record) in replica { try model.items[id]?.check(record, id) }
     }
 }

@@ -17,7 +17,8 @@ extension FeedModel {
         while operationCount < end, revision < stop {
             switch generator.below(100) {
             case 0..<70: try changeTogether(in: store)
-            case 70..<74: try patchGroup(in: store)
+            case 70..<73: try patchGroup(in: store)
+            case 73: try deleteGroup(in: store)
             case 74: try deleteOwner(in: store)
             case 75..<85: now = now.adding(seconds: Int64(generator.below(200)))
             case 85..<95: try sweep(in: store)
@@ -84,6 +85,7 @@ extension FeedModel {
         var draft = NotificationDraft(id: id, expiry: .at(expiresAt))
         draft.owner = owner
         draft.message = "m\(generator.below(1_000))"
+        draft.details.app = anyApp()
         draft.details.group = generator.chance(40) ? "g\(generator.below(3))" : nil
         draft.device = generator.chance(50) ? "d\(generator.below(4))" : nil
         var digest: Digest?
@@ -98,14 +100,15 @@ extension FeedModel {
         let old = items[id]
         let isLive = live(id) != nil
         var item = Item(
-            owner: owner, message: draft.message, group: draft.details.group, device: draft.device,
+            owner: owner, app: draft.details.app, message: draft.message,
+            group: draft.details.group, device: draft.device,
             createdAt: now, expiresAt: expiresAt, revision: revision, sequence: revision,
             digest: digest)
         if isLive, let old {
             item.createdAt = old.createdAt
-            if old.owner == owner { item.sequence = old.sequence }
+            if old.owner == owner, old.app == item.app { item.sequence = old.sequence }
         }
-        replace(id, old, by: item, isLive: isLive)
+        item = replace(id, old, by: item, isLive: isLive)
         return Planned(change: .publishNotification(draft)) { outcome in
             guard case .published(let record, let created) = outcome else {
                 throw FeedModelError("publishing \(id): \(outcome)")
@@ -126,23 +129,25 @@ extension FeedModel {
         let old = items[id]
         let live = live(id)
         let given = live == nil || generator.chance(20) ? owner : nil
+        let app = generator.chance(30) ? anyApp() : nil
         var item = Item(
-            owner: given, message: message, createdAt: now, expiresAt: expiresAt,
+            owner: given, app: app, message: message, createdAt: now, expiresAt: expiresAt,
             revision: revision, sequence: revision, digest: payload.digest)
         if let live {
             item.owner = given ?? live.owner
+            item.app = app ?? live.app
             item.group = live.group
             item.isRead = live.isRead
             item.state = live.state
             item.responseKeys = live.responseKeys
             item.createdAt = live.createdAt
-            if live.owner == item.owner { item.sequence = live.sequence }
+            if live.owner == item.owner, live.app == item.app { item.sequence = live.sequence }
         }
-        replace(id, old, by: item, isLive: live != nil)
+        item = replace(id, old, by: item, isLive: live != nil)
         return Planned(
             change: .publish(
                 Publication(
-                    id: id, payload: payload, owner: given, message: message,
+                    id: id, payload: payload, owner: given, app: app, message: message,
                     expiry: .at(expiresAt)))
         ) { outcome in
             guard case .published(let record, _) = outcome else {
@@ -152,13 +157,23 @@ extension FeedModel {
         }
     }
 
-    private mutating func replace(_ id: String, _ old: Item?, by item: Item, isLive: Bool) {
-        if let old, old.owner != item.owner {
+    /// - Returns: the item with its revision: one that goes from one app of its owner to another
+    ///   takes two.
+    private mutating func replace(
+        _ id: String, _ old: Item?, by item: Item, isLive: Bool
+    ) -> Item {
+        var item = item
+        if let old, old.owner != item.owner || old.app != item.app && old.owner != nil {
             leave(
-                id, old.owner, at: item.revision, isLive ? .deleted : .expired,
+                id, old, at: item.revision, isLive ? .deleted : .expired,
                 device: isLive ? item.device : nil)
+            if old.owner == item.owner {
+                item.revision = next()
+                item.sequence = item.revision
+            }
         }
         keep(id, item)
+        return item
     }
 
     // MARK: - Changing
@@ -248,7 +263,7 @@ extension FeedModel {
 
     private mutating func removed(_ id: String, device: String?) {
         guard let item = live(id) else { return }
-        leave(id, item.owner, at: next(), .deleted, device: device)
+        leave(id, item, at: next(), .deleted, device: device)
         items[id] = nil
     }
 
@@ -275,13 +290,10 @@ extension FeedModel {
         var patch = NotificationPatch(id: "")
         patch.isRead = .set(isRead)
         patch.device = "d\(generator.below(4))"
-        var change = LongChange.patchGroup(owner: owner, group: group, patch)
+        let app = anyApp()
+        var change = LongChange.patchGroup(owner: owner, group: group, app: app, patch)
         while try !store.advance(&change, asOf: now) {}
-        // In the order of the history, oldest first.
-        let members = ids(of: owner).compactMap { id -> (String, Item)? in
-            guard let item = live(id), item.group == group else { return nil }
-            return (id, item)
-        }.sorted { $0.1.sequence < $1.1.sequence }
+        let members = members(of: group, owner, app)
         var changed = 0
         for (id, item) in members where item.isRead != isRead {
             var item = item
@@ -295,6 +307,32 @@ extension FeedModel {
             change.matched == members.count && change.changed == changed,
             "\(owner)'s group \(group): \(change.changed) of \(change.matched) instead of \(changed) of \(members.count)"
         )
+    }
+
+    /// In the order of the history, oldest first.
+    private func members(
+        of group: String, _ owner: String, _ app: String?
+    ) -> [(String, Item)] {
+        ids(of: owner).compactMap { id -> (String, Item)? in
+            guard let item = live(id), item.group == group, app == nil || item.app == app
+            else { return nil }
+            return (id, item)
+        }.sorted { $0.1.sequence < $1.1.sequence }
+    }
+
+    private mutating func deleteGroup(in store: BlobStore) throws {
+        let owner = Self.owner(generator.below(Self.ownerCount))
+        let group = "g\(generator.below(3))"
+        let app = anyApp()
+        let device = generator.chance(50) ? "d\(generator.below(4))" : nil
+        var change = LongChange.deleteGroup(
+            owner: owner, group: group, app: app, device: device)
+        while try !store.advance(&change, asOf: now) {}
+        let members = members(of: group, owner, app)
+        for (id, _) in members { removed(id, device: device) }
+        try expect(
+            change.changed == members.count,
+            "\(owner)'s group \(group) had \(members.count), not \(change.changed)")
     }
 
     private mutating func deleteOwner(in store: BlobStore) throws {
@@ -327,15 +365,15 @@ extension FeedModel {
             ($0.value.expiresAt.milliseconds, $0.key) < ($1.value.expiresAt.milliseconds, $1.key)
         }
         for (id, item) in due {
-            leave(id, item.owner, at: next(), .expired, device: nil)
+            leave(id, item, at: next(), .expired, device: nil)
             items[id] = nil
         }
         try expect(expired == due.count, "\(expired) were swept instead of \(due.count)")
         for (owner, entries) in latest {
-            for (id, entry) in entries {
+            for (name, entry) in entries {
                 guard let end = entry.end, end <= now else { continue }
                 horizon = max(horizon, entry.revision)
-                latest[owner]?[id] = nil
+                latest[owner]?[name] = nil
             }
         }
         for (owner, mark) in marks where mark.end <= now {
@@ -353,6 +391,7 @@ extension FeedModel.Item {
         }
         try same("id", record.id, id)
         try same("owner", record.owner, owner)
+        try same("app", record.app, app)
         try same("message", record.message, message)
         try same("group", record.details.group, group)
         try same("read", record.details.isRead, isRead)

@@ -9,6 +9,7 @@ public struct FeedModel {
     /// A notification as it should be.
     struct Item: Equatable {
         var owner: String?
+        var app: String?
         var message: String?
         var group: String?
         var isRead = false
@@ -21,9 +22,23 @@ public struct FeedModel {
         var sequence: UInt64
         /// The digest of the part `payload`.
         var digest: Digest?
+
+        /// Whether a filter's reader has it.
+        func matches(_ filter: RecordFilter) -> Bool {
+            (filter.app == nil || filter.app == app)
+                && (filter.isRead == nil || filter.isRead == isRead)
+                && (filter.actionState == nil || filter.actionState == state)
+                && (filter.group == nil || filter.group == group)
+        }
     }
 
-    /// The latest change of an id that an owner has or had.
+    /// What has a place in an owner's feed: an id, for each app that has it or had it.
+    struct Name: Hashable {
+        var id: String
+        var app: String?
+    }
+
+    /// The latest change of a name that an owner has or had.
     struct Latest: Equatable {
         var revision: UInt64
         /// Nil: it is there.
@@ -40,8 +55,8 @@ public struct FeedModel {
     public static let retentionSeconds: Int64 = 2_000
 
     var items: [String: Item] = [:]
-    /// By owner, by id.
-    var latest: [String: [String: Latest]] = [:]
+    /// By owner, by name.
+    var latest: [String: [Name: Latest]] = [:]
     /// The highest revision of a deletion that is no longer remembered.
     var horizon: UInt64 = 0
     /// By owner: the mark of a deleted account, and until when it is kept.
@@ -58,11 +73,14 @@ public struct FeedModel {
     /// An empty model for an empty store.
     public init(seed: UInt64) { generator = FeedNoise(seed: seed) }
 
+    /// One of two apps, or none.
+    mutating func anyApp() -> String? { generator.chance(50) ? "app-\(generator.below(2))" : nil }
+
     static func owner(_ number: Int) -> String { "owner-\(number)" }
 
     /// Notifications of an owner that have not been removed, expired or not.
     func ids(of owner: String) -> Set<String> {
-        Set((latest[owner] ?? [:]).filter { $0.value.gone == nil }.keys)
+        Set((latest[owner] ?? [:]).filter { $0.value.gone == nil }.keys.map(\.id))
     }
 
     func live(_ id: String) -> Item? {
@@ -80,16 +98,17 @@ public struct FeedModel {
     mutating func keep(_ id: String, _ item: Item) {
         items[id] = item
         guard let owner = item.owner else { return }
-        latest[owner, default: [:]][id] = Latest(revision: item.revision, device: item.device)
+        latest[owner, default: [:]][Name(id: id, app: item.app)] = Latest(
+            revision: item.revision, device: item.device)
     }
 
-    /// An item leaves its owner.
+    /// An item leaves its owner, or one of the owner's apps.
     mutating func leave(
-        _ id: String, _ owner: String?, at revision: UInt64, _ kind: FeedChange.Kind,
+        _ id: String, _ item: Item, at revision: UInt64, _ kind: FeedChange.Kind,
         device: String?
     ) {
-        guard let owner else { return }
-        latest[owner, default: [:]][id] = Latest(
+        guard let owner = item.owner else { return }
+        latest[owner, default: [:]][Name(id: id, app: item.app)] = Latest(
             revision: revision, gone: kind, device: device,
             end: now.adding(seconds: Self.retentionSeconds))
     }

@@ -1,6 +1,7 @@
 public import BlobStore
 
-/// The model, the store and four devices for each owner, each at its own pace.
+/// The model, the store and four devices for each owner, each at its own pace. The first one of
+/// each has everything; the others have what matches a filter.
 public struct FeedPlay {
     /// What should be.
     public internal(set) var model: FeedModel
@@ -22,9 +23,21 @@ public struct FeedPlay {
         model.committed = committed
         noise = FeedNoise(seed: seed ^ 0xFEED)
         devices = (0..<FeedModel.ownerCount * Self.deviceCount).map {
-            FeedDevice(owner: FeedModel.owner($0 / Self.deviceCount))
+            FeedDevice(
+                owner: FeedModel.owner($0 / Self.deviceCount),
+                $0 % Self.deviceCount == 0
+                    ? RecordFilter() : Self.filters[$0 % Self.filters.count])
         }
     }
+
+    /// What devices ask for. Their number has no divisor in common with that of the devices.
+    private static let filters = [
+        RecordFilter(isRead: false), RecordFilter(app: "app-0"), RecordFilter(group: "g1"),
+        RecordFilter(actionState: .dismissed), RecordFilter(app: "app-1", isRead: false),
+        RecordFilter(isRead: true, actionState: .activated), RecordFilter(),
+        RecordFilter(app: "app-0", isRead: false, actionState: ActionState.none, group: "g0"),
+        RecordFilter(app: "app-2"),
+    ]
 
     /// How the store must be opened.
     public static var options: BlobStore.Options {

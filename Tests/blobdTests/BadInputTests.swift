@@ -425,7 +425,7 @@ import Testing
             let long = String(repeating: "m", count: 4_096)
             _ = try client.perform(
                 ResourceCall(.put, "/v1/notifications/long", #"{"message":"\#(long)"}"#))
-            _ = try client.perform(ResourceCall(.put, "/v1/notifications/mute", "{}"))
+            _ = try client.perform(ResourceCall(.put, "/v1/notifications/mute", #"{"data":1}"#))
             let before = try counters(daemon)
             let query = "envelope?platform=apns&style="
             let tooLarge = try client.perform(

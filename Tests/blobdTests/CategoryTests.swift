@@ -39,7 +39,8 @@ import Testing
         let document = Array(#"{"actions":[{"identifier":"yes","title":"Yes"}]}"#.utf8)
         _ = try client.request("PUT", target, json, body: document)
         let made = try client.request(
-            "PUT", "/v1/notifications/n", json, body: Array(#"{"category":"INVITE"}"#.utf8))
+            "PUT", "/v1/notifications/n", json,
+            body: Array(#"{"message":"m","category":"INVITE"}"#.utf8))
         #expect(made.status == 201 && made.member("category") == "INVITE")
         func respond(_ action: String) throws -> HTTPAnswer {
             try client.request(
@@ -52,7 +53,8 @@ import Testing
         #expect(try respond("yes").code == "unknown_action")
         #expect(try respond("default").status == 201)
         let other = try client.request(
-            "PUT", "/v1/notifications/o", json, body: Array(#"{"category":"INVITE"}"#.utf8))
+            "PUT", "/v1/notifications/o", json,
+            body: Array(#"{"message":"m","category":"INVITE"}"#.utf8))
         #expect(other.code == "unknown_category")
     }
 }

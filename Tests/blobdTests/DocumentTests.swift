@@ -233,10 +233,21 @@ import Testing
             String(decoding: out, as: UTF8.self)
                 == #"{"name":"c\"","actions":[{"identifier":"a","title":"A","foreground":false,"destructive":true,"authentication_required":false}]}"#
         )
-        #expect(try CategoryDocument.parse(out.span.bytes, name: "c\"") == category)
+        #expect(try CategoryDocument.parse(out.span.bytes, name: "c\"", app: nil) == category)
+        let ofApp = Category(name: "c", actions: [], app: "mail")
+        var answered: [UInt8] = []
+        CategoryDocument.append(ofApp, to: &answered)
+        #expect(answered == Array(#"{"name":"c","app":"mail","actions":[]}"#.utf8))
+        let again = try CategoryDocument.parse(answered.span.bytes, name: "c", app: "mail")
+        #expect(again == ofApp)
+        let other = Self.code { () throws(ProtocolError) in
+            _ = try CategoryDocument.parse(answered.span.bytes, name: "c", app: nil)
+        }
+        #expect(other == .immutableMember)
         func code(_ text: String) -> ErrorCode? {
             Self.code { () throws(ProtocolError) in
-                _ = try CategoryDocument.parse(Array(text.utf8).span.bytes, name: "c")
+                _ = try CategoryDocument.parse(
+                    Array(text.utf8).span.bytes, name: "c", app: nil)
             }
         }
         #expect(code("{}") == .badDocument)
@@ -261,6 +272,13 @@ import Testing
         let start =
             #"{"id":"n","owner":"u\"","created_at":"1970-01-01T00:00:00.000Z","expires_at":"1970-01-01T00:00:01.000Z","revision":7,"parts":[]"#
         #expect(text() == start + #","priority":"high","read":false,"action_state":"none"}"#)
+        record.app = "mail"
+        record.title = "\"T\""
+        let named =
+            #"{"id":"n","owner":"u\"","app":"mail","title":"\"T\"","created_at":"1970-01-01T00:00:00.000Z","expires_at":"1970-01-01T00:00:01.000Z","revision":7,"parts":[]"#
+        #expect(text() == named + #","priority":"high","read":false,"action_state":"none"}"#)
+        record.app = nil
+        record.title = nil
         record.details.category = "c"
         record.details.actions = []
         record.details.group = "g"

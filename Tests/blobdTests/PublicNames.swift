@@ -27,6 +27,7 @@ enum PublicNames {
     typealias BootIDName = BootID
     typealias BootTimeName = BootTime
     typealias CategoryName = Category
+    typealias CategoryPageName = CategoryPage
     typealias ChangeName = Change
     typealias ChangeFeedName = ChangeFeed
     typealias CodingName = Coding
@@ -34,6 +35,7 @@ enum PublicNames {
     typealias DataPagesName = DataPages
     typealias DigestName = Digest
     typealias DraftPartName = DraftPart
+    typealias EntityTagSetName = EntityTagSet
     typealias EnvelopeName = Envelope
     typealias EnvelopeErrorName = EnvelopeError
     typealias ExpiryName = Expiry
@@ -65,11 +67,14 @@ enum PublicNames {
     typealias PayloadLookupName = PayloadLookup
     typealias PayloadWriterName = PayloadWriter
     typealias PreparedPayloadName = PreparedPayload
+    typealias PresentStateName = PresentState
     typealias PublicationName = Publication
     typealias PushPlatformName = PushPlatform
     typealias PushStyleName = PushStyle
+    typealias RecordFilterName = RecordFilter
     typealias RecordName = Record
     typealias RecordLookupName = RecordLookup
+    typealias RecordPageName = RecordPage
     typealias RecordedResponseName = RecordedResponse
     typealias RemovalName = Removal
     typealias SnapshotName = Snapshot
@@ -82,11 +87,13 @@ enum PublicNames {
     typealias UpgradeProgressName = UpgradeProgress
     typealias VerifyProgressName = VerifyProgress
     typealias VerifyReportName = VerifyReport
+    typealias WatcherLimitName = WatcherLimit
 
     // BlobProtocol
     typealias AcceptEncodingName = AcceptEncoding
     typealias CallName = Call
     typealias ChunkedDecoderName = ChunkedDecoder
+    typealias ConditionTagsName = ConditionTags
     typealias DecimalName = Decimal
     typealias DialectName = Dialect
     typealias DigestTextName = DigestText
@@ -162,6 +169,7 @@ enum PublicNames {
     typealias HistoryRequestName = HistoryRequest
     typealias NotificationCategoryName = NotificationCategory
     typealias NotificationChangeName = NotificationChange
+    typealias NotificationFilterName = NotificationFilter
     typealias NotificationHistoryName = NotificationHistory
     typealias NotificationPageName = NotificationPage
     typealias NotificationRecordName = NotificationRecord

@@ -66,8 +66,11 @@ import Testing
             return try SameEverywhereTests.seen(200, document)
         }
 
-        func changes(_ owner: String, limit: Int = 100) throws -> Seen {
-            let page = try store.changes(of: owner, from: .beginning, limit: limit)
+        func changes(
+            _ owner: String, limit: Int = 100, _ filter: RecordFilter = RecordFilter()
+        ) throws -> Seen {
+            let page = try store.changes(
+                of: owner, from: .beginning, limit: limit, matching: filter)
             var document: [UInt8] = []
             ChangesDocument.append(page, owner: owner, store: store.id, to: &document)
             return try SameEverywhereTests.seen(200, document)
@@ -187,10 +190,14 @@ import Testing
         Step(call: ResourceCall(.get, "/v1/notifications/\(id)")) { try $0.read(id) }
     }
 
-    private static func changes(_ owner: String, limit: Int = 100) -> Step {
-        Step(call: ResourceCall(.get, "/v1/users/\(owner)/changes?limit=\(limit)")) {
-            try $0.changes(owner, limit: limit)
-        }
+    private static func changes(
+        _ owner: String, limit: Int = 100, query: String = "",
+        _ filter: RecordFilter = RecordFilter()
+    ) -> Step {
+        Step(
+            call: ResourceCall(
+                .get, "/v1/users/\(owner)/changes?limit=\(limit)\(query)")
+        ) { try $0.changes(owner, limit: limit, filter) }
     }
 
     private static func history(
@@ -222,6 +229,8 @@ import Testing
         unread.isRead = false
         var grouped = HistoryQuery()
         grouped.group = "g"
+        var ofMail = HistoryQuery()
+        ofMail.filter.app = "mail"
         return [
             put("a", #"{"owner":"u","message":"Héllo","group":"g","priority":"low"}"#) {
                 $0.owner = "u"
@@ -248,8 +257,10 @@ import Testing
                         content: .stored(Digest(hex: Array(digest.utf8).span.bytes)!))
                 ]
             },
-            put("c", #"{"owner":"u","category":"ASK"}"#) {
+            put("c", #"{"owner":"u","title":"Ann","app":"mail","category":"ASK"}"#) {
                 $0.owner = "u"
+                $0.details.title = "Ann"
+                $0.details.app = "mail"
                 $0.details.category = "ASK"
             },
             Step(
@@ -257,8 +268,10 @@ import Testing
             ) {
                 try $0.apply(.setCategory(Category(name: "ASK", actions: actions)))
             },
-            put("c", #"{"owner":"u","category":"ASK"}"#) {
+            put("c", #"{"owner":"u","title":"Ann","app":"mail","category":"ASK"}"#) {
                 $0.owner = "u"
+                $0.details.title = "Ann"
+                $0.details.app = "mail"
                 $0.details.category = "ASK"
             },
             Step(
@@ -303,10 +316,48 @@ import Testing
                     200, Array(#"{"matched":\#(change.matched),"changed":\#(change.changed)}"#.utf8)
                 )
             },
-            put("b", #"{"owner":"v"}"#) { $0.owner = "v" },
+            put("b", #"{"owner":"v","message":"m"}"#) {
+                $0.owner = "v"
+                $0.message = "m"
+            },
+            changes("u", query: "&read=false", unread.filter),
+            changes("u", query: "&app=mail", RecordFilter(app: "mail")),
+            changes("u", query: "&read=true&group=g", RecordFilter(isRead: true, group: "g")),
+            history("u", "?app=mail", ofMail),
+            Step(
+                call: ResourceCall(
+                    .delete, "/v1/users/u/notifications?group=none", device: "phone")
+            ) { library in
+                let change = try library.store.deleteGroup("none", of: "u", asOf: .now)
+                return try seen(200, Array(#"{"deleted":\#(change.changed)}"#.utf8))
+            },
+            put("z", #"{"owner":"u","message":"m","group":"away","app":"mail"}"#) {
+                $0.owner = "u"
+                $0.message = "m"
+                $0.details.group = "away"
+                $0.details.app = "mail"
+            },
+            Step(
+                call: ResourceCall(
+                    .delete, "/v1/users/u/notifications?group=away&app=mail", device: "phone")
+            ) { library in
+                let change = try library.store.deleteGroup(
+                    "away", of: "u", app: "mail", device: "phone", asOf: .now)
+                return try seen(200, Array(#"{"deleted":\#(change.changed)}"#.utf8))
+            },
+            changes("u", query: "&app=mail", RecordFilter(app: "mail")),
             remove("a", revision: 1), remove("a"), remove("a"),
             changes("u"), changes("v"), history("u"), history("v"),
             put("a", #"{"owner":"u"}"#) { $0.owner = "u" },
+            put("a", #"{"owner":"u","data":[]}"#) {
+                $0.owner = "u"
+                $0.details.data = JSONFragment(.array([]))
+            },
+            patch("a", #"{"data":null}"#) { $0.data = .clear },
+            patch("a", #"{"data":null,"title":"Ann"}"#) {
+                $0.data = .clear
+                $0.title = .set("Ann")
+            },
             changes("u"),
             Step(call: ResourceCall(.get, "/v1/categories")) { library in
                 var document: [UInt8] = []
@@ -349,6 +400,6 @@ import Testing
                 )
             }
         }
-        #expect(statuses.isSuperset(of: [200, 201, 204, 400, 404, 409, 412]))
+        #expect(statuses.isSuperset(of: [200, 201, 204, 400, 404, 409, 412, 422]))
     }
 }

@@ -103,7 +103,7 @@ import Testing
             let few = try SeenPage(page.body)
             #expect(few.hasMore && few.changes.count <= 3)
         }
-        for id in ["a", "b", "c"] { try daemon.publish(id, #"{"owner":"anna"}"#) }
+        for id in ["a", "b", "c"] { try daemon.publish(id, #"{"owner":"anna","message":"m"}"#) }
         #expect(try (0..<3).map { _ in try reader.change().id } == ["a", "b", "c"])
     }
 

@@ -1,7 +1,7 @@
 /// Storing a payload for a notification. The request's body is the payload; the answer is sent
 /// after it is on disk.
 public enum Put {
-    /// What the client says, 32 bytes and six texts:
+    /// What the client says, 32 bytes and eight texts:
     ///
     ///     OFFSET  SIZE  DESCRIPTION
     ///          0     8  lifetime in seconds, signed; 0 when not given
@@ -11,10 +11,12 @@ public enum Put {
     ///         18     1  c: bytes in the media type; 0: application/octet-stream
     ///         19     1  d: bytes in the owner; 0: not said
     ///         20     1  e: bytes in the rich type; 0: not said
-    ///         21     1  reserved, 0
+    ///         21     1  g: bytes in the app; 0: not said
     ///         22     2  f: bytes in the message; 0: not said
-    ///         24     8  reserved, 0
-    ///         32     …  id (a), part (b), media type (c), owner (d), rich type (e), message (f)
+    ///         24     2  h: bytes in the title; 0: not said
+    ///         26     6  reserved, 0
+    ///         32     …  id (a), part (b), media type (c), owner (d), rich type (e), message (f),
+    ///                   app (g), title (h)
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 32
@@ -25,8 +27,6 @@ public enum Put {
         /// The expiry asked for, in milliseconds since 1970, within what RFC 3339 can write; nil
         /// when there is none in the request.
         public var expiryMilliseconds: Int64?
-        /// How the body is coded; the payload is what is inside.
-        public var coding: WireCoding
         /// The id, or an empty slice when the daemon shall choose one.
         public var id: Slice
         /// The part's name, or an empty slice for `payload`.
@@ -39,6 +39,10 @@ public enum Put {
         public var richType: Slice
         /// The message, or an empty slice.
         public var message: Slice
+        /// The app, or an empty slice.
+        public var app: Slice
+        /// The title, or an empty slice.
+        public var title: Slice
 
         /// Whether the daemon shall choose the id.
         public var isIDAssigned: Bool { id.isEmpty }
@@ -48,20 +52,20 @@ public enum Put {
             _ head: RawSpan, flags: RequestFlags
         ) throws(ProtocolError) -> Request {
             try head.checkFixedPart(fixedByteCount, .put)
-            try head.checkReserved(from: 21, upTo: 22, .put)
-            try head.checkReserved(from: 24, upTo: 32, .put)
+            try head.checkReserved(from: 26, upTo: 32, .put)
             var texts = HeadTexts(after: fixedByteCount)
             let request = Request(
                 ttlSeconds: flags.contains(.ttlGiven) ? head.integer(0, as: Int64.self) : nil,
                 expiryMilliseconds: flags.contains(.expiryGiven)
                     ? head.integer(8, as: Int64.self) : nil,
-                coding: flags.contains(.bodyIsGzip) ? .gzip : .identity,
                 id: texts.next(Int(head.byte(16))),
                 part: texts.next(Int(head.byte(17))),
                 mediaType: texts.next(Int(head.byte(18))),
                 owner: texts.next(Int(head.byte(19))),
                 richType: texts.next(Int(head.byte(20))),
-                message: texts.next(Int(head.integer(22, as: UInt16.self))))
+                message: texts.next(Int(head.integer(22, as: UInt16.self))),
+                app: texts.next(Int(head.byte(21))),
+                title: texts.next(Int(head.integer(24, as: UInt16.self))))
             try texts.checkEnd(of: head, .put)
             if request.ttlSeconds == nil { try head.checkReserved(from: 0, upTo: 8, .put) }
             if request.expiryMilliseconds == nil { try head.checkReserved(from: 8, upTo: 16, .put) }
@@ -85,6 +89,8 @@ public enum Put {
             if !owner.isEmpty { try Names.checkOwner(owner.of(head)) }
             if !richType.isEmpty { try Names.checkRichType(richType.of(head)) }
             if !message.isEmpty { try Names.checkMessage(message.of(head)) }
+            if !app.isEmpty { try Names.checkApp(app.of(head)) }
+            if !title.isEmpty { try Names.checkTitle(title.of(head)) }
         }
     }
 
@@ -94,8 +100,6 @@ public enum Put {
         public var ttlSeconds: Int64?
         /// The expiry in milliseconds since 1970, or nil.
         public var expiryMilliseconds: Int64?
-        /// How the body is coded; the payload is what is inside.
-        public var coding = WireCoding.identity
         /// The id; empty: the daemon chooses one.
         public var id: [UInt8]
         /// The part's name; empty: `payload`.
@@ -108,11 +112,16 @@ public enum Put {
         public var richType: [UInt8] = []
         /// The message; empty: none.
         public var message: [UInt8] = []
+        /// The app; empty: none.
+        public var app: [UInt8] = []
+        /// The title; empty: none.
+        public var title: [UInt8] = []
 
         /// A draft with these texts in UTF-8. Nil and "" mean the same: absent.
         public init(
             id: String?, part: String? = nil, mediaType: String? = nil, owner: String? = nil,
-            richType: String? = nil, message: String? = nil, ttlSeconds: Int64? = nil,
+            richType: String? = nil, message: String? = nil, app: String? = nil,
+            title: String? = nil, ttlSeconds: Int64? = nil,
             expiryMilliseconds: Int64? = nil
         ) {
             self.id = Array((id ?? "").utf8)
@@ -121,6 +130,8 @@ public enum Put {
             self.owner = Array((owner ?? "").utf8)
             self.richType = Array((richType ?? "").utf8)
             self.message = Array((message ?? "").utf8)
+            self.app = Array((app ?? "").utf8)
+            self.title = Array((title ?? "").utf8)
             self.ttlSeconds = ttlSeconds
             self.expiryMilliseconds = expiryMilliseconds
         }
@@ -133,9 +144,10 @@ public enum Put {
             self.owner = request.owner.of(head).array()
             self.richType = request.richType.of(head).array()
             self.message = request.message.of(head).array()
+            self.app = request.app.of(head).array()
+            self.title = request.title.of(head).array()
             self.ttlSeconds = request.ttlSeconds
             self.expiryMilliseconds = request.expiryMilliseconds
-            self.coding = request.coding
         }
 
         /// The flags for the frame's header.
@@ -144,7 +156,6 @@ public enum Put {
             if ttlSeconds != nil { flags.insert(.ttlGiven) }
             if expiryMilliseconds != nil { flags.insert(.expiryGiven) }
             if id.isEmpty { flags.insert(.idAssigned) }
-            if coding == .gzip { flags.insert(.bodyIsGzip) }
             return flags
         }
 
@@ -158,6 +169,8 @@ public enum Put {
             if !owner.isEmpty { try Names.checkOwner(owner.span.bytes) }
             if !richType.isEmpty { try Names.checkRichType(richType.span.bytes) }
             if !message.isEmpty { try Names.checkMessage(message.span.bytes) }
+            if !app.isEmpty { try Names.checkApp(app.span.bytes) }
+            if !title.isEmpty { try Names.checkTitle(title.span.bytes) }
             out.append(littleEndian: ttlSeconds ?? 0)
             out.append(littleEndian: expiryMilliseconds ?? 0)
             out.append(UInt8(id.count))
@@ -165,10 +178,11 @@ public enum Put {
             out.append(UInt8(mediaType.count))
             out.append(UInt8(owner.count))
             out.append(UInt8(richType.count))
-            out.append(0)
+            out.append(UInt8(app.count))
             out.append(littleEndian: UInt16(message.count))
-            out.appendZeros(8)
-            for text in [id, part, mediaType, owner, richType, message] {
+            out.append(littleEndian: UInt16(title.count))
+            out.appendZeros(6)
+            for text in [id, part, mediaType, owner, richType, message, app, title] {
                 out.append(contentsOf: text)
             }
         }

@@ -1,14 +1,17 @@
 /// A subscription to an owner's changes. The connection serves nothing else afterwards: pages come
 /// until either side ends it.
 public enum Watch {
-    /// What the client says, 8 bytes and two texts:
+    /// What the client says, 8 bytes and four texts:
     ///
     ///     OFFSET  SIZE  DESCRIPTION
     ///          0     2  most changes in one answer, 1…1,000; 0: 100
     ///          2     1  o: bytes in the owner
     ///          3     1  c: bytes in the cursor
-    ///          4     4  reserved, 0
-    ///          8     …  owner (o), cursor (c)
+    ///          4     1  1: only unread ones, 2: only read ones; 0: all
+    ///          5     1  1…4: only those with the action state 0…3; 0: all
+    ///          6     1  g: bytes in the group; 0: all
+    ///          7     1  a: bytes in the app; 0: all
+    ///          8     …  owner (o), cursor (c), group (g), app (a)
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 8
@@ -19,48 +22,97 @@ public enum Watch {
         public var owner: Slice
         /// Where to begin: `0`, `latest`, or 32 characters that an answer gave.
         public var cursor: Slice
+        /// Only read ones, or only unread ones; nil: all.
+        public var isRead: Bool?
+        /// Only those with this action state, 0…3; nil: all.
+        public var actionState: UInt8?
+        /// Only those of this group, or an empty slice.
+        public var group: Slice
+        /// Only those of this app, or an empty slice.
+        public var app: Slice
 
         /// Reads a whole head and checks its texts; whether the cursor is one of this owner and
-        /// store is for the daemon to say. Throws `bad_limit`, `bad_owner`, `bad_cursor`.
+        /// store is for the daemon to say. Throws `bad_limit`, `bad_owner`, `bad_cursor`,
+        /// `bad_query`, `bad_action_state`, `bad_group`, `bad_app`.
         public static func parse(
             _ head: RawSpan, flags: RequestFlags = []
         ) throws(ProtocolError) -> Request {
             try head.checkFixedPart(fixedByteCount, .watch)
-            try head.checkReserved(from: 4, upTo: 8, .watch)
             var texts = HeadTexts(after: fixedByteCount)
             let owner = texts.next(Int(head.byte(2)))
             let cursor = texts.next(Int(head.byte(3)))
+            let group = texts.next(Int(head.byte(6)))
+            let app = texts.next(Int(head.byte(7)))
             try texts.checkEnd(of: head, .watch)
             let limit = Int(head.integer(0, as: UInt16.self))
             try check(limit, owner: owner.of(head), cursor: cursor.of(head))
-            return Request(limit: limit, owner: owner, cursor: cursor)
+            try check(group: group.of(head), app: app.of(head))
+            let read = head.byte(4)
+            guard read <= 2 else {
+                throw ProtocolError(.badQuery, "byte 4 of the head of watch is \(read), not 0 to 2")
+            }
+            let state = head.byte(5)
+            guard state <= actionStateCount else {
+                throw ProtocolError(
+                    .badActionState,
+                    "byte 5 of the head of watch is \(state), not 0 to \(actionStateCount)")
+            }
+            return Request(
+                limit: limit, owner: owner, cursor: cursor, isRead: read == 0 ? nil : read == 2,
+                actionState: state == 0 ? nil : state - 1, group: group, app: app)
         }
+
+        /// How many action states there are.
+        public static let actionStateCount: UInt8 = 4
 
         /// The most changes in one answer, 1…1,000.
         public var pageLimit: Int { limit == 0 ? WireLimits.feedPageLimitDefault : limit }
 
         /// Appends the head; a limit of 0: 100. Throws before anything is appended.
         public static func compose(
-            limit: Int, owner: RawSpan, cursor: RawSpan, into out: inout [UInt8]
+            limit: Int, owner: RawSpan, cursor: RawSpan, isRead: Bool? = nil,
+            actionState: UInt8? = nil, group: RawSpan = RawSpan(), app: RawSpan = RawSpan(),
+            into out: inout [UInt8]
         ) throws(ProtocolError) {
             try check(limit, owner: owner, cursor: cursor)
+            try check(group: group, app: app)
+            if let actionState, actionState >= actionStateCount {
+                throw ProtocolError(
+                    .badActionState,
+                    "the action state is \(actionState), not 0 to \(actionStateCount - 1)")
+            }
             out.append(littleEndian: UInt16(limit))
             out.append(UInt8(owner.byteCount))
             out.append(UInt8(cursor.byteCount))
-            out.appendZeros(4)
+            out.append(isRead.map { $0 ? 2 : 1 } ?? 0)
+            out.append(actionState.map { $0 + 1 } ?? 0)
+            out.append(UInt8(group.byteCount))
+            out.append(UInt8(app.byteCount))
             out.append(contentsOf: owner)
             out.append(contentsOf: cursor)
+            out.append(contentsOf: group)
+            out.append(contentsOf: app)
         }
 
         /// The same with texts.
         public static func compose(
-            limit: Int = 0, owner: String, cursor: String,
+            limit: Int = 0, owner: String, cursor: String, isRead: Bool? = nil,
+            actionState: UInt8? = nil, group: String = "", app: String = "",
             into out: inout [UInt8]
         ) throws(ProtocolError) {
             let owner = Array(owner.utf8)
             let cursor = Array(cursor.utf8)
+            let group = Array(group.utf8)
+            let app = Array(app.utf8)
             try compose(
-                limit: limit, owner: owner.span.bytes, cursor: cursor.span.bytes, into: &out)
+                limit: limit, owner: owner.span.bytes, cursor: cursor.span.bytes, isRead: isRead,
+                actionState: actionState, group: group.span.bytes, app: app.span.bytes,
+                into: &out)
+        }
+
+        private static func check(group: RawSpan, app: RawSpan) throws(ProtocolError) {
+            if !group.isEmpty { try Names.checkGroup(group) }
+            if !app.isEmpty { try Names.checkApp(app) }
         }
 
         private static func check(

@@ -111,11 +111,10 @@ extension HeadParser {
         guard value == nil else { throw ProtocolError(.malformed, "\(name) is given twice") }
     }
 
-    /// RFC 9112, section 3.2: a Host that is none is refused. Its value is used for nothing. It is
-    /// empty where the target has no authority.
+    /// RFC 9112, section 3.2: a Host that is none is refused. Its value is used for nothing.
     private mutating func host(_ text: RawSpan) throws(ProtocolError) {
         head.hostCount += 1
-        guard text.byteCount == 0 || Authority.isValid(text) else {
+        for index in 0..<text.byteCount where !RequestTarget.isAuthority(text.byte(index)) {
             throw ProtocolError(.malformed, "the Host \(text.excerpt()) is not a host")
         }
     }

@@ -6,6 +6,10 @@ public struct PublishQuery: Sendable, Hashable {
     public var expiryMilliseconds: Int64?
     /// The message; empty: none.
     public var message: [UInt8] = []
+    /// The title; empty: none.
+    public var title: [UInt8] = []
+    /// The app; empty: none.
+    public var app: [UInt8] = []
     /// The rich type; empty: none.
     public var richType: [UInt8] = []
     /// The owner; empty: none.
@@ -65,9 +69,19 @@ public struct PublishQuery: Sendable, Hashable {
             owner = value
             return 16
         }
+        if name.equals("title") {
+            if !value.isEmpty { try Names.checkTitle(value.span.bytes) }
+            title = value
+            return 32
+        }
+        if name.equals("app") {
+            if !value.isEmpty { try Names.checkApp(value.span.bytes) }
+            app = value
+            return 64
+        }
         throw ProtocolError(
             .badQuery,
-            "the parameter \(name.excerpt()) is not one of ttl, expires_at, message, rich_type, owner"
+            "the parameter \(name.excerpt()) is not one of ttl, expires_at, title, message, rich_type, owner, app"
         )
     }
 

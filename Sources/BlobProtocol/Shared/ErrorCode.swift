@@ -13,10 +13,11 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case badOwner = "bad_owner"
     case badRichType = "bad_rich_type"
     case badMessage = "bad_message"
+    case badTitle = "bad_title"
+    case badApp = "bad_app"
     case badQuery = "bad_query"
     case badDigest = "bad_digest"
     case bodyMismatch = "body_mismatch"
-    case badCoding = "bad_coding"
     case badJSON = "bad_json"
     case notUTF8 = "not_utf8"
     case duplicateKey = "duplicate_key"
@@ -67,6 +68,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case unsupportedMediaType = "unsupported_media_type"
     case envelopeTooLarge = "envelope_too_large"
     case noMessage = "no_message"
+    case emptyNotification = "empty_notification"
     // 5xx: the daemon.
     case internalError = "internal"
     case corrupt
@@ -81,8 +83,9 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     public var status: UInt16 {
         switch self {
         case .malformed, .reserved, .version, .badID, .badPart, .badTTL, .badExpiry, .badMediaType,
-            .badOwner, .badRichType, .badMessage, .badQuery, .badDigest, .bodyMismatch, .badCoding,
-            .badJSON, .notUTF8, .duplicateKey, .tooDeep, .badDocument, .unknownMember,
+            .badOwner, .badRichType, .badMessage, .badTitle, .badApp, .badQuery, .badDigest,
+            .bodyMismatch, .badJSON, .notUTF8, .duplicateKey, .tooDeep, .badDocument,
+            .unknownMember,
             .immutableMember, .badActionState, .badPriority, .badDisplayTTL, .badCategory,
             .badGroup, .badDevice, .badData, .badResponse, .badActions, .unknownCategory,
             .unknownAction, .unknownDigest, .digestMismatch, .badMultipart, .partMissing,
@@ -100,7 +103,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .payloadTooLarge, .recordTooLarge: 413
         case .uriTooLong: 414
         case .unsupportedContentCoding, .unsupportedMediaType: 415
-        case .envelopeTooLarge, .noMessage: 422
+        case .envelopeTooLarge, .noMessage, .emptyNotification: 422
         case .badRange: 416
         case .expectationFailed: 417
         case .tooManyRequests: 429
@@ -127,10 +130,11 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .badOwner: "Bad owner"
         case .badRichType: "Bad rich type"
         case .badMessage: "Bad message"
+        case .badTitle: "Bad title"
+        case .badApp: "Bad app"
         case .badQuery: "Bad query"
         case .badDigest: "Bad digest"
         case .bodyMismatch: "Body differs from what was said"
-        case .badCoding: "Bad content coding"
         case .forbidden: "Forbidden"
         case .notFound: "Not found"
         case .methodNotAllowed: "Method not allowed"
@@ -188,6 +192,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .unsupportedMediaType: "Unsupported media type"
         case .envelopeTooLarge: "Envelope too large"
         case .noMessage: "No message"
+        case .emptyNotification: "Empty notification"
         }
     }
 }

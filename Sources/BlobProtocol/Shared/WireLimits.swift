@@ -15,6 +15,10 @@ public enum WireLimits {
     public static let richTypeByteCountMax = 255
     /// The longest message, in bytes of UTF-8.
     public static let messageByteCountMax = 4_096
+    /// The longest title of a notification, in bytes of UTF-8.
+    public static let titleByteCountMax = 256
+    /// The longest name of an app, in bytes of UTF-8.
+    public static let appByteCountMax = 64
     /// The latest expiry: 9999-12-31T23:59:59.999Z, in milliseconds since 1970, the last that RFC
     /// 3339 can write.
     public static let expiryMillisecondsMax: Int64 = 253_402_300_799_999

@@ -1,15 +1,18 @@
 // Each in a snapshot of its own. Whoever answers several questions from one snapshot asks that.
 
 extension BlobStore {
-    /// Changes of an owner's notifications behind `start`; see ``Snapshot/changes(of:from:limit:byteCountMax:)``.
+    /// Changes of an owner's notifications behind `start`; see
+    /// ``Snapshot/changes(of:from:limit:byteCountMax:matching:)``.
     ///
     /// - Throws: ``StoreError/resync``, ``StoreError/corrupt(_:)``, ``StoreError/readersFull``.
     public func changes(
-        of owner: String, from start: FeedStart, limit: Int = 100
+        of owner: String, from start: FeedStart, limit: Int = 100,
+        matching filter: RecordFilter = RecordFilter()
     ) throws(StoreError) -> FeedPage {
         let owner = Array(owner.utf8)
         return try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.changes(of: owner.span.bytes, from: start, limit: limit)
+            try snapshot.changes(
+                of: owner.span.bytes, from: start, limit: limit, matching: filter)
         }
     }
 
@@ -25,15 +28,14 @@ extension BlobStore {
         }
     }
 
-    /// A category; nil when there is none of that name. One lookup.
-    public func category(_ name: String) throws(StoreError) -> Category? {
-        let name = Array(name.utf8)
-        return try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.category(name.span.bytes)
+    /// A category of one app, or of all apps; nil when there is none. One lookup.
+    public func category(_ name: String, app: String? = nil) throws(StoreError) -> Category? {
+        try withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.category(name, app: app)
         }
     }
 
-    /// All categories, by the bytes of their names; at most ``StoreLimits/categoryCountMax``.
+    /// All categories, by the bytes of their names, then of their apps; at most ``StoreLimits/categoryCountMax``.
     public func categories() throws(StoreError) -> [Category] {
         try withSnapshot { (snapshot) throws(StoreError) in try snapshot.categories() }
     }

@@ -17,17 +17,22 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     private let owner: String
     private let start: FeedStart
     private let limit: Int
+    private let filter: RecordFilter
 
-    fileprivate init(_ store: BlobStore, of owner: String, from start: FeedStart, limit: Int) {
+    fileprivate init(
+        _ store: BlobStore, of owner: String, from start: FeedStart, limit: Int,
+        _ filter: RecordFilter
+    ) {
         self.store = store
         self.owner = owner
         self.start = start
         self.limit = limit
+        self.filter = filter
     }
 
     /// Begins at the sequence's start. Several iterators know nothing of one another.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(store: store, owner: owner, start: start, limit: limit)
+        Iterator(store: store, owner: owner, start: start, limit: limit, filter: filter)
     }
 
     /// Where a reader is.
@@ -36,6 +41,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         fileprivate let owner: String
         fileprivate var start: FeedStart
         fileprivate let limit: Int
+        fileprivate let filter: RecordFilter
 
         /// The next page that has a change, waiting for one where there is none.
         ///
@@ -68,7 +74,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         /// A page in a snapshot of its own.
         private func look() throws(StoreError) -> FeedPage {
             let snapshot = try store.makeSnapshot()
-            return try snapshot.changes(of: owner.utf8.span.bytes, from: start, limit: limit)
+            return try snapshot.changes(
+                of: owner.utf8.span.bytes, from: start, limit: limit, matching: filter)
         }
     }
 }
@@ -80,10 +87,12 @@ extension BlobStore {
     /// - Parameters:
     ///   - start: where to begin; `.beginning` gives first what is there.
     ///   - limit: changes in a page, 1…1,000.
+    ///   - filter: see ``RecordFilter``.
     public func changeFeed(
-        of owner: String, from start: FeedStart, limit: Int = 100
+        of owner: String, from start: FeedStart, limit: Int = 100,
+        matching filter: RecordFilter = RecordFilter()
     ) -> ChangeFeed {
-        ChangeFeed(self, of: owner, from: start, limit: limit)
+        ChangeFeed(self, of: owner, from: start, limit: limit, filter)
     }
 }
 

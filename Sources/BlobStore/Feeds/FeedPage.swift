@@ -10,14 +10,18 @@ public struct FeedChange: Sendable {
         case deleted
         /// Its time was over.
         case expired
+        /// It was changed and does not match the feed's filter. Whether it did before is not known:
+        /// who does not have it passes this over.
+        case left
 
-        /// `published`, `updated`, `deleted` or `expired`.
+        /// `published`, `updated`, `deleted`, `expired` or `left`.
         public var name: String {
             switch self {
             case .published: "published"
             case .updated: "updated"
             case .deleted: "deleted"
             case .expired: "expired"
+            case .left: "left"
             }
         }
     }
@@ -30,7 +34,7 @@ public struct FeedChange: Sendable {
     public var revision: UInt64
     /// The device that made it, if it said so.
     public var device: String?
-    /// A copy of the record; nil when it is gone.
+    /// A copy of the record; nil when it is gone, or left.
     public var record: Record?
     /// The place behind it.
     public var cursor: FeedCursor

@@ -4,18 +4,32 @@ public struct HistoryQuery: Sendable, Hashable {
     public var limit = 100
     /// Those older than this place.
     public var before: HistoryToken?
-    /// Only read ones, or only unread ones.
-    public var isRead: Bool?
-    /// Only those with this state.
-    public var actionState: ActionState?
-    /// Only those of this group.
-    public var group: String?
+    /// Only those that match.
+    public var filter = RecordFilter()
     /// Stored bytes of records in the page at the most, if that is less than
     /// ``StoreLimits/pageByteCountMax``.
     public var byteCountMax = StoreLimits.pageByteCountMax
 
     /// All.
     public init() {}
+
+    /// The filter's: only read ones, or only unread ones.
+    public var isRead: Bool? {
+        get { filter.isRead }
+        set { filter.isRead = newValue }
+    }
+
+    /// The filter's: only those with this state.
+    public var actionState: ActionState? {
+        get { filter.actionState }
+        set { filter.actionState = newValue }
+    }
+
+    /// The filter's: only those of this group.
+    public var group: String? {
+        get { filter.group }
+        set { filter.group = newValue }
+    }
 }
 
 /// A place in an owner's history. It belongs to one owner of one store.

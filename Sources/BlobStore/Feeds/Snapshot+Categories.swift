@@ -1,26 +1,28 @@
 internal import LMDB
 
 extension Snapshot {
-    /// A category; nil when there is none of that name. One lookup.
+    /// A category of one app, or of all apps where `app` is nil; nil when there is none. One
+    /// lookup. It is not looked for among those of all apps: who wants what holds for an app's
+    /// notification asks twice.
     ///
     /// - Throws: ``StoreError/corrupt(_:)``; ``StoreError/cannotOpen(path:reason:)`` where a store
     ///   of an older format was opened for reading only.
-    public borrowing func category(_ name: RawSpan) throws(StoreError) -> Category? {
+    public borrowing func category(
+        _ name: String, app: String? = nil
+    ) throws(StoreError) -> Category? {
         try requireFeeds()
-        guard name.byteCount > 0, name.byteCount <= StoreLimits.categoryByteCountMax else {
-            return nil
-        }
-        let key = IndexKeys.category(name)
+        guard Category.mayBeStored(name, app: app) else { return nil }
+        let key = IndexKeys.category(name, app: app)
         guard let value = try transaction.view.get(key.span.bytes, in: store.tables.index) else {
             return nil
         }
         return try CategoryEntry.category(value, key: key.span.bytes)
     }
 
-    /// All categories, by the bytes of their names; at most ``StoreLimits/categoryCountMax``. One
-    /// seek a page, and a copy of each.
+    /// All categories, by the bytes of their names, then of their apps; at most
+    /// ``StoreLimits/categoryCountMax``. One seek a page, and a copy of each.
     ///
-    /// - Throws: as ``category(_:)``.
+    /// - Throws: as ``category(_:app:)``.
     public borrowing func categories() throws(StoreError) -> [Category] {
         var page = try categories(after: RawSpan())
         var all = page.categories
@@ -31,28 +33,33 @@ extension Snapshot {
         return all
     }
 
-    /// Categories behind `name`, by the bytes of their names: at most
+    /// Categories behind `place`, by the bytes of their names, then of their apps: at most
     /// ``StoreLimits/pageByteCountMax`` stored bytes of them. One seek, and a copy of each.
     ///
-    /// - Parameter name: the last one that was seen; empty to begin. None longer than a name may be
-    ///   has any behind it.
-    /// - Throws: as ``category(_:)``.
+    /// - Parameter place: the name of the last one that was seen, or its name, `/` and its app;
+    ///   empty to begin. None that is longer than these may be has any behind it.
+    /// - Throws: as ``category(_:app:)``.
     public borrowing func categories(
-        after name: RawSpan, byteCountMax: Int = StoreLimits.pageByteCountMax
+        after place: RawSpan, byteCountMax: Int = StoreLimits.pageByteCountMax
     ) throws(StoreError) -> CategoryPage {
         try requireFeeds()
         var page = CategoryPage(categories: [], next: nil)
-        guard name.byteCount <= StoreLimits.categoryByteCountMax else { return page }
+        // Names have no slash.
+        let nameEnd = place.firstIndex(of: 0x2F) ?? place.byteCount
+        guard nameEnd <= StoreLimits.categoryByteCountMax,
+            place.byteCount - nameEnd <= StoreLimits.appByteCountMax + 1
+        else { return page }
         var budget = PageBudget(
             countMax: StoreLimits.categoryCountMax, entryCountMax: StoreLimits.categoryCountMax,
             byteCountMax: byteCountMax)
-        let key = IndexKeys.category(name)
+        var key = [IndexKeys.categoriesPrefix] + place.array
+        if nameEnd < place.byteCount { key[nameEnd + 1] = 0 }
         var cursor = try transaction.cursor(in: store.tables.index)
         var isThere = try cursor.seek(key.span.bytes)
         if isThere, cursor.key.isEqual(to: key.span.bytes) { isThere = try cursor.next() }
         while isThere, cursor.key.byte(at: 0) == IndexKeys.categoriesPrefix {
             guard !budget.isSpent, budget.take(cursor.value.byteCount) else {
-                page.next = page.categories.last?.name
+                page.next = page.categories.last?.place
                 break
             }
             page.categories.append(try CategoryEntry.category(cursor.value, key: cursor.key))
@@ -62,16 +69,31 @@ extension Snapshot {
     }
 }
 
-/// A stretch of all categories, by the bytes of their names.
+/// A stretch of all categories, by the bytes of their names, then of their apps.
 public struct CategoryPage: Sendable {
     /// The categories.
     public var categories: [Category]
-    /// The name behind which to go on; nil when there are no more.
+    /// The place behind which to go on, a name, or a name, `/` and an app; nil when there are no
+    /// more.
     public var next: String?
 
     /// A page.
     public init(categories: [Category], next: String?) {
         self.categories = categories
         self.next = next
+    }
+}
+
+extension Category {
+    /// Its place among all categories.
+    fileprivate var place: String { app.map { "\(name)/\($0)" } ?? name }
+
+    /// Whether a category may have that name and app. Others are looked up by no key.
+    static func mayBeStored(_ name: String, app: String?) -> Bool {
+        guard !name.isEmpty, name.utf8.count <= StoreLimits.categoryByteCountMax,
+            !name.utf8.contains(0)
+        else { return false }
+        guard let app else { return true }
+        return !app.isEmpty && app.utf8.count <= StoreLimits.appByteCountMax
     }
 }

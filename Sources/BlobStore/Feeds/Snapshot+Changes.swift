@@ -9,17 +9,22 @@ extension Snapshot {
     /// looks at ``StoreLimits/feedEntriesLookedAtMax`` entries at the most. No clock is asked: what
     /// has expired is there until it is swept, and then comes once more, as expired.
     ///
+    /// What does not match the filter costs the same, and counts for those limits: a page may be
+    /// empty, have a `next` that is further on, and have more.
+    ///
     /// - Parameters:
     ///   - owner: as UTF-8. One that has nothing has an empty feed.
     ///   - limit: changes at the most, 1…1,000; what is beyond counts as the nearest of them.
     ///   - byteCountMax: stored bytes of records at the most, if that is less.
+    ///   - filter: what is told with its record, and what as left; see ``RecordFilter``.
     /// - Throws: ``StoreError/resync`` when deletions may have been forgotten since, or the place
     ///   is ahead of the store: read the history anew and go on from its cursor.
     ///   ``StoreError/corrupt(_:)``; ``StoreError/cannotOpen(path:reason:)`` where a store of an
     ///   older format was opened for reading only.
     public borrowing func changes(
         of owner: RawSpan, from start: FeedStart, limit: Int,
-        byteCountMax: Int = StoreLimits.pageByteCountMax
+        byteCountMax: Int = StoreLimits.pageByteCountMax,
+        matching filter: RecordFilter = RecordFilter()
     ) throws(StoreError) -> FeedPage {
         try requireFeeds()
         let counters = try counters()
@@ -43,14 +48,15 @@ extension Snapshot {
                 let position = walk.number
                 let entry = try walk.entry()
                 var byteCount = 0
-                // What was gone already when the reader began was never told to it.
-                let isOld = entry.kind != .live && position <= place.base
-                if entry.places.contains(.feed), !isOld {
+                if entry.places.contains(.feed) {
                     let cursor = FeedCursor(position: position, base: place.base)
-                    let (change, count) = try walk.change(entry, at: position, cursor)
+                    let (change, count) = try walk.change(
+                        entry, at: position, cursor, filter, isOld: position <= place.base)
                     byteCount = count
-                    isFull = !budget.take(count)
-                    if !isFull { page.changes.append(change) }
+                    if let change {
+                        isFull = !budget.take(change.record == nil ? 0 : count)
+                        if !isFull { page.changes.append(change) }
+                    }
                 }
                 budget.read(byteCount)
                 if !isFull { last = position }
@@ -112,11 +118,16 @@ extension Snapshot {
 }
 
 extension OwnerWalk {
-    /// What a place in the feed says, and how many bytes of a record were copied for it.
+    /// What a place in the feed says to a reader with a filter, and how many bytes of a record were
+    /// copied for it; nil where it says nothing.
+    ///
+    /// - Parameter isOld: whether it was so when the reader began: what was gone or did not match
+    ///   then was never told to it.
     @_lifetime(self: copy self)
     fileprivate mutating func change(
-        _ entry: SequenceEntry, at revision: UInt64, _ cursor: FeedCursor
-    ) throws(StoreError) -> (FeedChange, Int) {
+        _ entry: SequenceEntry, at revision: UInt64, _ cursor: FeedCursor, _ filter: RecordFilter,
+        isOld: Bool
+    ) throws(StoreError) -> (FeedChange?, Int) {
         let kind: FeedChange.Kind
         switch entry.kind {
         case .deleted: kind = .deleted
@@ -126,11 +137,15 @@ extension OwnerWalk {
             else {
                 throw .corrupt("change \(revision) of notification \(entry.id) is not its latest")
             }
+            let matches = filter.matches(record)
+            guard matches || !isOld && filter.isOfApp(record.app) else { return (nil, byteCount) }
             let change = FeedChange(
-                kind: record.sequence == revision ? .published : .updated, id: entry.id,
-                revision: revision, device: record.details.device, record: record, cursor: cursor)
+                kind: !matches ? .left : record.sequence == revision ? .published : .updated,
+                id: entry.id, revision: revision, device: record.details.device,
+                record: matches ? record : nil, cursor: cursor)
             return (change, byteCount)
         }
+        guard !isOld, filter.isOfApp(entry.app) else { return (nil, 0) }
         let change = FeedChange(
             kind: kind, id: entry.id, revision: revision, device: entry.device, record: nil,
             cursor: cursor)

@@ -38,7 +38,9 @@ extension Snapshot {
                 let found =
                     query.group == nil
                     ? try walk.historyRecord() : try all.historyRecord(of: sequence)
-                if let (record, count) = found, record.expiresAt > now, query.matches(record) {
+                if let (record, count) = found, record.expiresAt > now,
+                    query.filter.matches(record)
+                {
                     isFull = !budget.take(count)
                     if !isFull { page.records.append(record) }
                 }
@@ -60,13 +62,6 @@ extension HistoryQuery {
     fileprivate var mayMatch: Bool {
         guard let group else { return true }
         return group.utf8.count <= StoreLimits.groupByteCountMax && !group.utf8.contains(0)
-    }
-
-    fileprivate func matches(_ record: Record) -> Bool {
-        guard isRead != nil || actionState != nil else { return true }
-        let details = record.details
-        return (isRead ?? details.isRead) == details.isRead
-            && (actionState ?? details.actionState) == details.actionState
     }
 }
 

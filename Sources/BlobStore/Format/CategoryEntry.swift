@@ -1,4 +1,4 @@
-/// A category's actions. The value of a key ``IndexKeys/category(_:)-(String)``.
+/// A category's actions. The value of a key ``IndexKeys/category(_:app:)``.
 enum CategoryEntry {
     private static let headerByteCount = 8
     /// The checksum covers the key, and what stands behind it.
@@ -10,7 +10,14 @@ enum CategoryEntry {
             value.integer(at: 0, as: UInt32.self) == checksum(key: key, value: value),
             let actions = ActionList.actions(value.extracting(headerByteCount..<value.byteCount))
         else { throw .corrupt("the entry of a category") }
-        return Category(name: key.extracting(1..<key.byteCount).string, actions: actions)
+        let text = key.extracting(1..<key.byteCount)
+        guard let nameEnd = text.firstIndex(of: 0) else {
+            return Category(name: text.string, actions: actions)
+        }
+        let app = text.extracting(nameEnd + 1..<text.byteCount)
+        guard nameEnd > 0, !app.isEmpty else { throw .corrupt("the key of a category") }
+        return Category(
+            name: text.extracting(0..<nameEnd).string, actions: actions, app: app.string)
     }
 
     /// The value of `category` under `key`.

@@ -33,6 +33,8 @@ enum DetailsFields {
         if !details.responses.isEmpty {
             append(.responses, responses(details.responses), to: &bytes)
         }
+        append(.title, details.title, to: &bytes)
+        append(.app, details.app, to: &bytes)
         return bytes
     }
 
@@ -109,6 +111,13 @@ enum DetailsFields {
             details.sequence = value.integer(at: 0)
             return details.sequence > 0 && details.sequence <= revision
         case .responses: return readResponses(value, into: &details)
+        case .title:
+            guard value.byteCount <= StoreLimits.titleByteCountMax else { return false }
+            details.title = value.string
+            return true
+        case .app:
+            details.app = text(value, byteCountMax: StoreLimits.appByteCountMax)
+            return details.app != nil
         }
     }
 

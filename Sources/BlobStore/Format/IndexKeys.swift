@@ -51,33 +51,39 @@ enum IndexKeys {
         return key
     }
 
-    /// What finds the tombstone of an id. By a hash, since owner and id together would be longer
-    /// than LMDB's keys may be.
-    static func finder(_ owner: String, id: String) -> [UInt8] {
+    /// What finds the tombstone of an id in an app's feed. By a hash, since owner and id together
+    /// would be longer than LMDB's keys may be.
+    static func finder(_ owner: String, id: String, app: String? = nil) -> [UInt8] {
         var key = prefix(.finder, owner.utf8.span.bytes)
-        key.append(contentsOf: finderHash(id))
+        key.append(contentsOf: finderHash(id, app: app))
         return key
     }
 
-    /// The first 16 bytes of an id's SHA-256.
-    static func finderHash(_ id: String) -> [UInt8] {
+    /// The first 16 bytes of the SHA-256 of an id, or of an id, 00 and an app.
+    static func finderHash(_ id: String, app: String? = nil) -> [UInt8] {
+        var text = Array(id.utf8)
+        if let app {
+            text.append(0)
+            text.append(contentsOf: app.utf8)
+        }
         var hash = SHA256()
-        hash.update(data: Array(id.utf8))
+        hash.update(data: text)
         return Array(hash.finalize().prefix(finderHashByteCount))
     }
 
     /// Where an owner's account mark stands.
     static func mark(_ owner: String) -> [UInt8] { prefix(.mark, owner.utf8.span.bytes) }
 
-    /// A category, whose name is at most 64 bytes long.
-    static func category(_ name: RawSpan) -> [UInt8] {
+    /// A category, whose name is at most 64 bytes long, of all apps or of one.
+    static func category(_ name: String, app: String? = nil) -> [UInt8] {
         var key: [UInt8] = [categoriesPrefix]
-        name.withUnsafeBytes { key.append(contentsOf: $0) }
+        key.append(contentsOf: name.utf8)
+        if let app {
+            key.append(0)
+            key.append(contentsOf: app.utf8)
+        }
         return key
     }
-
-    /// The same for a name as Swift has it.
-    static func category(_ name: String) -> [UInt8] { category(name.utf8.span.bytes) }
 
     /// When a tombstone's retention ends. Moments of the years 1970 to 9999, here and below.
     static func tombstoneEnd(_ end: Timestamp, _ owner: String, _ revision: UInt64) -> [UInt8] {

@@ -135,6 +135,8 @@ enum RecordField: UInt16 {
     case device = 9
     case sequence = 10
     case responses = 11
+    case title = 12
+    case app = 13
 
     static let headerByteCount = 8
     /// Readers that do not know a tag with this bit must refuse the record.

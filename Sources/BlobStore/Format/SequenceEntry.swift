@@ -24,6 +24,8 @@ struct SequenceEntry: Equatable {
     var device: String?
     /// Of a tombstone, and only there: when its retention ends.
     var end: Timestamp?
+    /// Of a tombstone: the app that the notification was for.
+    var app: String?
 
     static let headerByteCount = 8
     private static let checksumOffset = 4
@@ -36,12 +38,13 @@ struct SequenceEntry: Equatable {
     }
 
     /// A tombstone.
-    init(_ kind: Kind, id: String, device: String?, end: Timestamp) {
+    init(_ kind: Kind, id: String, device: String?, end: Timestamp, app: String? = nil) {
         places = .feed
         self.kind = kind
         self.id = id
         self.device = device
         self.end = end
+        self.app = app
     }
 
     /// Reads and checks a value.
@@ -57,7 +60,11 @@ struct SequenceEntry: Equatable {
         let idEnd = Self.headerByteCount + Int(value.byte(at: 2))
         let textsEnd = idEnd + Int(value.byte(at: 3))
         let isTombstone = kind != .live
-        guard value.byteCount == textsEnd + (isTombstone ? 8 : 0), idEnd > Self.headerByteCount,
+        let endByteCount = isTombstone ? 8 : 0
+        guard value.byteCount >= textsEnd + endByteCount,
+            value.byteCount
+                <= textsEnd + (isTombstone ? 8 + StoreLimits.appByteCountMax : 0),
+            idEnd > Self.headerByteCount,
             isTombstone ? places == .feed : !places.isEmpty && textsEnd == idEnd,
             places.isSubset(of: [.history, .feed])
         else { throw damaged }
@@ -65,6 +72,8 @@ struct SequenceEntry: Equatable {
         if isTombstone {
             if textsEnd > idEnd { device = value.extracting(idEnd..<textsEnd).string }
             end = Timestamp(milliseconds: value.integer(at: textsEnd))
+            let app = value.extracting(textsEnd + endByteCount..<value.byteCount)
+            if !app.isEmpty { self.app = app.string }
         }
     }
 
@@ -82,6 +91,7 @@ struct SequenceEntry: Equatable {
         bytes.append(contentsOf: id.utf8)
         bytes.append(contentsOf: device.utf8)
         if let end { bytes.appendLittleEndian(end.milliseconds) }
+        if let app { bytes.append(contentsOf: app.utf8) }
         let checksum = Self.checksum(key: key.span.bytes, value: bytes.span.bytes)
         var span = bytes.mutableSpan
         var target = span.mutableBytes

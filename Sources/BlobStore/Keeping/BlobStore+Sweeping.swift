@@ -172,7 +172,7 @@ extension ChangeTransaction {
             case .notification: return true
             case .tombstone(let time, let owner, let revision):
                 guard let tombstone = try tombstone(owner, revision) else { return false }
-                _ = try tombstoneRevision(of: tombstone.id, owner)
+                _ = try tombstoneRevision(of: tombstone.id, tombstone.app, owner)
                 return tombstone.end == time
             case .hold(let time, let digest): return try blobEntry(digest)?.heldUntil == time
             case .mark(let time, let owner): return try accountMark(owner)?.end == time

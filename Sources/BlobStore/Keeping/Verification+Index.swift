@@ -84,7 +84,8 @@ extension Snapshot {
             case .finder(let owner, let hash):
                 let finder = try FinderEntry(cursor.value, key: key)
                 let entry = try sequenceEntry(owner, finder.revision)
-                guard let entry, entry.kind != .live, IndexKeys.finderHash(entry.id) == hash
+                guard let entry, entry.kind != .live,
+                    IndexKeys.finderHash(entry.id, app: entry.app) == hash
                 else {
                     report.add("\(owner): revision \(finder.revision) is no tombstone to be found")
                     return
@@ -147,10 +148,12 @@ extension Snapshot {
         tombstone entry: SequenceEntry, of owner: String, at revision: UInt64,
         _ report: inout VerifyReport
     ) throws(StoreError) {
-        if let record = try storedRecord(entry.id), record.owner.isSame(as: owner) {
+        if let record = try storedRecord(entry.id), record.owner.isSame(as: owner),
+            record.app.isSame(as: entry.app)
+        {
             report.add("notification \(entry.id) of \(owner) is there and has a tombstone")
         }
-        let key = IndexKeys.finder(owner, id: entry.id)
+        let key = IndexKeys.finder(owner, id: entry.id, app: entry.app)
         let finder: FinderEntry?
         if let value = try indexValue(key) {
             finder = try FinderEntry(value, key: key.span.bytes)

@@ -1,7 +1,11 @@
 public import BlobJSON
 
-/// What a notification says and what became of it, beside owner, texts and parts.
+/// What a notification says and what became of it, beside owner, message, rich type and parts.
 public struct NotificationDetails: Sendable, Hashable {
+    /// A line above the message, at most 256 bytes; nil: none.
+    public var title: String?
+    /// Which of the owner's apps it is for, 1…64 bytes; nil: none in particular.
+    public var app: String?
     /// The category whose actions it has unless it has its own, 1…64 bytes; nil: none.
     public var category: String?
     /// What it belongs to, so that it can be changed together with others of its owner, 1…128
@@ -119,17 +123,21 @@ public struct RecordedResponse: Sendable, Hashable {
     public var staysOnScreen: Bool
 }
 
-/// Default actions for the notifications that name it.
+/// Default actions for the notifications that name it: those of its app, or where it has none,
+/// those of all apps. An app's own category goes before one of all apps with the same name.
 public struct Category: Sendable, Hashable {
     /// 1…64 bytes, as ids.
     public var name: String
+    /// The app whose notifications it is for, 1…64 bytes; nil: all.
+    public var app: String?
     /// At most 10.
     public var actions: [NotificationAction]
 
     /// A category.
-    public init(name: String, actions: [NotificationAction]) {
+    public init(name: String, actions: [NotificationAction], app: String? = nil) {
         self.name = name
         self.actions = actions
+        self.app = app
     }
 }
 
@@ -146,6 +154,30 @@ extension Record {
     public var details: NotificationDetails {
         get { box?.value ?? NotificationDetails() }
         set { box = newValue == NotificationDetails() ? nil : DetailsBox(newValue) }
+    }
+
+    /// The line above the message; nil when there is none.
+    public var title: String? {
+        get { box?.value.title }
+        set {
+            guard !title.isSame(as: newValue) else { return }
+            details.title = newValue
+        }
+    }
+
+    /// Which of the owner's apps it is for; nil: none in particular.
+    public var app: String? {
+        get { box?.value.app }
+        set {
+            guard !app.isSame(as: newValue) else { return }
+            details.app = newValue
+        }
+    }
+
+    /// Whether it shows nothing and carries nothing: no title, no message, no data and no part.
+    var isEmpty: Bool {
+        parts.isEmpty && (message ?? "").isEmpty && (title ?? "").isEmpty
+            && box?.value.data == nil
     }
 
     /// The revision at which it came to its owner: its place in the history.

@@ -26,6 +26,8 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
     case preconditionFailed(PresentState)
     /// No category has that name.
     case unknownCategory(String)
+    /// The notification would have no title, no message, no data and no part.
+    case emptyNotification
     /// No blob with that digest is stored.
     case unknownDigest(Digest)
     /// The bytes are not those of the digest that was said.
@@ -53,6 +55,8 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
             "the store's writer has not committed what it acknowledged; start it again"
         case .preconditionFailed(let state): state.description
         case .unknownCategory(let name): "there is no category \(name)"
+        case .emptyNotification:
+            "the notification has no title, no message, no data and no part; give one of them"
         case .unknownDigest(let digest): "no blob \(digest) is stored"
         case .digestMismatch(let expected, let actual):
             "the bytes are those of \(actual), not of \(expected)"
@@ -71,10 +75,9 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
         case id
         case partName = "part name"
         case mediaType = "media type"
-        case contentCoding = "content coding"
         case owner
         case richType = "rich type"
-        case message
+        case message, title, app
         case expiry
         case partCount = "part count"
         case payload

@@ -34,9 +34,23 @@ extension BlobStore {
     /// - Returns: how many there are, and how many the patch changed.
     @discardableResult
     public func patchGroup(
-        _ group: String, of owner: String, _ patch: NotificationPatch, asOf now: Timestamp
+        _ group: String, of owner: String, app: String? = nil, _ patch: NotificationPatch,
+        asOf now: Timestamp
     ) throws(StoreError) -> LongChange {
-        try finish(.patchGroup(owner: owner, group: group, patch), asOf: now)
+        try finish(.patchGroup(owner: owner, group: group, app: app, patch), asOf: now)
+    }
+
+    /// Removes all of an owner's notifications of a group, in as many transactions as it takes
+    /// (``advance(_:asOf:)``). Each is told in the feed.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func deleteGroup(
+        _ group: String, of owner: String, app: String? = nil, device: String? = nil,
+        asOf now: Timestamp
+    ) throws(StoreError) -> LongChange {
+        try finish(
+            .deleteGroup(owner: owner, group: group, app: app, device: device), asOf: now)
     }
 
     /// Removes all of an owner's notifications, in as many transactions as it takes
@@ -52,7 +66,7 @@ extension BlobStore {
 
     /// Bytes that a step of at most `countMax` notifications may add to the file.
     private func growth(of change: LongChange, countMax: Int) throws(StoreError) -> Int {
-        guard case .patchGroup(let owner, let group, let patch) = change.kind else { return 0 }
+        guard case .patchGroup(let owner, let group, _, let patch) = change.kind else { return 0 }
         let count = try withSnapshot { (snapshot) throws(StoreError) in
             var cursor = try snapshot.transaction.cursor(in: tables.index)
             return try cursor.places(

@@ -60,7 +60,9 @@ extension Change {
     var bookkeepingCost: (puts: Int, bytes: Int) {
         switch self {
         case .publish(let publication):
-            Self.cost(parts: 0, hasOwner: publication.owner != nil, textByteCount: 0)
+            Self.cost(
+                parts: 0, hasOwner: publication.owner != nil || publication.app != nil,
+                textByteCount: 0)
         case .publishNotification(let draft):
             Self.cost(
                 parts: draft.parts.count, hasOwner: draft.owner != nil,

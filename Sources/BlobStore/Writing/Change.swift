@@ -16,8 +16,8 @@ public enum Change: Sendable {
     case hold(BlobHold)
     /// Store a category.
     case setCategory(Category)
-    /// Remove a category. Notifications that name it keep the name.
-    case removeCategory(name: String)
+    /// Remove a category, of one app or of all. Notifications that name it keep the name.
+    case removeCategory(name: String, app: String? = nil)
 }
 
 /// A part of a notification, to be stored.
@@ -37,6 +37,10 @@ public struct Publication: Sendable {
     /// The user it is for, 1…255 bytes; nil: who it is for already. Another one than that takes it
     /// out of the one's history and into the other's.
     public var owner: String?
+    /// Which of the owner's apps it is for, 1…64 bytes; nil: the one it is for already.
+    public var app: String?
+    /// A line above the message, at most 256 bytes; nil: the one it has.
+    public var title: String?
     /// A line of text to show; nil: the one it has.
     public var message: String?
     /// What kind of rich content it is, in the publisher's words; nil: what it has.
@@ -49,13 +53,16 @@ public struct Publication: Sendable {
     /// A publication of `payload`, with the media type it was prepared for.
     public init(
         id: String?, part: String = "payload", payload: PreparedPayload, owner: String? = nil,
-        message: String? = nil, richType: String? = nil, expiry: Expiry
+        app: String? = nil, title: String? = nil, message: String? = nil, richType: String? = nil,
+        expiry: Expiry
     ) {
         self.id = id
         self.part = part
         self.payload = payload
         mediaType = payload.mediaType
         self.owner = owner
+        self.app = app
+        self.title = title
         self.message = message
         self.richType = richType
         self.expiry = expiry

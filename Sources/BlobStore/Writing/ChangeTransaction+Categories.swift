@@ -4,11 +4,12 @@ extension ChangeTransaction {
     mutating func setCategory(_ category: Category) throws(StoreError) -> Outcome {
         do throws(StoreError) {
             try Rules.check(category: category.name)
+            try Rules.check(app: category.app)
             try Rules.check(category.actions)
         } catch {
             return try Self.refused(error)
         }
-        let key = IndexKeys.category(category.name)
+        let key = IndexKeys.category(category.name, app: category.app)
         let value = CategoryEntry.bytes(category, key: key)
         let isThere = try transaction.get(key.span.bytes, in: tables.index) != nil
         guard isThere || counters.categories < UInt64(StoreLimits.categoryCountMax) else {
@@ -25,18 +26,30 @@ extension ChangeTransaction {
         return .categorySet(category, created: !isThere)
     }
 
-    mutating func removeCategory(_ name: String) throws(StoreError) -> Outcome {
-        guard name.utf8.count <= StoreLimits.categoryByteCountMax else { return .notFound }
-        let key = IndexKeys.category(name)
+    mutating func removeCategory(
+        _ name: String, app: String?
+    ) throws(StoreError) -> Outcome {
+        guard Category.mayBeStored(name, app: app) else { return .notFound }
+        let key = IndexKeys.category(name, app: app)
         guard try transaction.remove(key.span.bytes, in: tables.index) else { return .notFound }
         counters.categories = try counters.categories.changed(by: -1, "categories")
         return .deleted
     }
 
-    /// A category; nil when there is none of that name. One lookup.
-    borrowing func category(_ name: String) throws(StoreError) -> Category? {
-        guard name.utf8.count <= StoreLimits.categoryByteCountMax else { return nil }
-        let key = IndexKeys.category(name)
+    /// The category that a name means to a notification of `app`: the app's own, or else that of
+    /// all apps; nil when there is neither. Two lookups at the most.
+    borrowing func category(
+        _ name: String, for app: String?
+    ) throws(StoreError) -> Category? {
+        if let app, let own = try category(name, of: app) { return own }
+        return try category(name, of: nil)
+    }
+
+    private borrowing func category(
+        _ name: String, of app: String?
+    ) throws(StoreError) -> Category? {
+        guard Category.mayBeStored(name, app: app) else { return nil }
+        let key = IndexKeys.category(name, app: app)
         guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
             return nil
         }

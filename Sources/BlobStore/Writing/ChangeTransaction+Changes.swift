@@ -15,7 +15,7 @@ extension ChangeTransaction {
         case .respond(let response): try respond(response)
         case .hold(let hold): try self.hold(hold, staged: staged)
         case .setCategory(let category): try setCategory(category)
-        case .removeCategory(let name): try removeCategory(name)
+        case .removeCategory(let name, let app): try removeCategory(name, app: app)
         }
     }
 
@@ -93,6 +93,8 @@ extension Publication {
         try Rules.check(owner: owner)
         try Rules.check(richType: richType)
         try Rules.check(message: message)
+        try Rules.check(title: title)
+        try Rules.check(app: app)
         try Rules.check(expiry, asOf: now)
     }
 
@@ -104,7 +106,11 @@ extension Publication {
             id: id, owner: owner, message: message, richType: richType, createdAt: now,
             expiresAt: expiry.moment(keeping: isLive ? old?.expiresAt : nil, asOf: now),
             revision: 0, parts: [])
-        guard isLive, let old else { return record }
+        guard isLive, let old else {
+            record.title = title
+            record.app = app
+            return record
+        }
         if owner == nil { record.owner = old.owner }
         if message == nil { record.message = old.message }
         if richType == nil { record.richType = old.richType }
@@ -112,6 +118,8 @@ extension Publication {
         for kept in old.parts where !kept.isNamed(part) { record.parts.append(kept) }
         record.box = old.box
         record.setDevice(nil)
+        if let title { record.title = title }
+        if let app { record.app = app }
         return record
     }
 }

@@ -5,7 +5,8 @@ internal import LMDB
 
 extension ChangeTransaction {
     /// A record has come to its owner, with its revision set: it gets its place in history and
-    /// feed, and in its group; the tombstone of an earlier one of its id goes.
+    /// feed, and in its group; the tombstone of an earlier one of its id and its app goes. That of
+    /// another app's stays, since that app's feed does not tell of this one.
     ///
     /// - Parameter expired: what it takes the place of, which nobody has swept: its places go
     ///   without a tombstone.
@@ -16,7 +17,7 @@ extension ChangeTransaction {
         if let expired {
             try removePlaces(of: expired, owner)
         } else {
-            try removeTombstone(of: record.id, owner)
+            try removeTombstone(of: record.id, record.app, owner)
         }
         try put(SequenceEntry([.history, .feed], id: record.id), owner, record.revision)
         try putGroup(of: record, owner)
@@ -58,8 +59,9 @@ extension ChangeTransaction {
         }
         let end = endOfRetention
         try put(
-            SequenceEntry(kind, id: record.id, device: device, end: end), owner, revision)
-        let finder = IndexKeys.finder(owner, id: record.id)
+            SequenceEntry(kind, id: record.id, device: device, end: end, app: record.app), owner,
+            revision)
+        let finder = IndexKeys.finder(owner, id: record.id, app: record.app)
         try set(finder, to: FinderEntry(revision: revision).bytes(key: finder))
         try set(IndexKeys.tombstoneEnd(end, owner, revision), to: [])
         counters.tombstones += 1
@@ -69,8 +71,8 @@ extension ChangeTransaction {
     mutating func dropTombstone(owner: String, revision: UInt64) throws(StoreError) {
         guard let tombstone = try tombstone(owner, revision) else { return }
         // A damaged store may have two tombstones of an id; the finder is of the later one.
-        if try tombstoneRevision(of: tombstone.id, owner) == revision {
-            try remove(IndexKeys.finder(owner, id: tombstone.id))
+        if try tombstoneRevision(of: tombstone.id, tombstone.app, owner) == revision {
+            try remove(IndexKeys.finder(owner, id: tombstone.id, app: tombstone.app))
         }
         try remove(tombstone, owner, revision)
     }
@@ -124,11 +126,11 @@ extension ChangeTransaction {
         return entry
     }
 
-    /// Where the tombstone of an id stands; nil when there is none.
+    /// Where the tombstone of an id of an app stands; nil when there is none.
     borrowing func tombstoneRevision(
-        of id: String, _ owner: String
+        of id: String, _ app: String?, _ owner: String
     ) throws(StoreError) -> UInt64? {
-        let key = IndexKeys.finder(owner, id: id)
+        let key = IndexKeys.finder(owner, id: id, app: app)
         guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
             return nil
         }
@@ -159,9 +161,11 @@ extension ChangeTransaction {
         return Timestamp(milliseconds: isTooLate ? latest : min(max(0, end), latest))
     }
 
-    private mutating func removeTombstone(of id: String, _ owner: String) throws(StoreError) {
-        guard let revision = try tombstoneRevision(of: id, owner) else { return }
-        try remove(IndexKeys.finder(owner, id: id))
+    private mutating func removeTombstone(
+        of id: String, _ app: String?, _ owner: String
+    ) throws(StoreError) {
+        guard let revision = try tombstoneRevision(of: id, app, owner) else { return }
+        try remove(IndexKeys.finder(owner, id: id, app: app))
         guard let tombstone = try tombstone(owner, revision) else { return }
         try remove(tombstone, owner, revision)
     }

@@ -11,16 +11,21 @@ extension ChangeTransaction {
         let bound = change.bound ?? counters.revision
         change.bound = bound
         switch change.kind {
-        case .patchGroup(let owner, let group, let patch):
-            try Rules.check(owner: owner)
-            try Rules.check(group: group)
-            try check(patch)
-            let places = try places(
-                from: IndexKeys.group(owner, group, change.position &+ 1),
-                upTo: IndexKeys.group(owner, group, bound), countMax: countMax)
+        case .patchGroup(let owner, let group, let app, let patch):
+            try Rules.check(app: app)
+            try check(patch, for: app)
+            let places = try members(of: group, owner, change, upTo: bound, countMax: countMax)
             return try walk(places, countMax: countMax, &change) {
                 (transaction, place, change) throws(StoreError) in
-                try transaction.patchMember(owner, at: place, patch, &change)
+                try transaction.patchMember(owner, at: place, app, patch, &change)
+            }
+        case .deleteGroup(let owner, let group, let app, let device):
+            try Rules.check(app: app)
+            try Rules.check(device: device)
+            let places = try members(of: group, owner, change, upTo: bound, countMax: countMax)
+            return try walk(places, countMax: countMax, &change) {
+                (transaction, place, change) throws(StoreError) in
+                try transaction.removeMember(owner, at: place, app, device: device, &change)
             }
         case .deleteOwner(let owner):
             try Rules.check(owner: owner)
@@ -55,16 +60,48 @@ extension ChangeTransaction {
         return places.count < countMax
     }
 
-    /// Patches a member of a group.
-    private mutating func patchMember(
-        _ owner: String, at sequence: UInt64, _ patch: NotificationPatch,
-        _ change: inout LongChange
-    ) throws(StoreError) -> Int {
-        // A damaged entry is stepped over; `verify` names it.
+    /// The places in the history of a group's members that a step is of.
+    private borrowing func members(
+        of group: String, _ owner: String, _ change: LongChange, upTo bound: UInt64, countMax: Int
+    ) throws(StoreError) -> [UInt64] {
+        try Rules.check(owner: owner)
+        try Rules.check(group: group)
+        return try places(
+            from: IndexKeys.group(owner, group, change.position &+ 1),
+            upTo: IndexKeys.group(owner, group, bound), countMax: countMax)
+    }
+
+    /// The member of a group that has that place in the history; nil when it has expired, is
+    /// another app's, or is damaged: it is stepped over, and `verify` names it.
+    private borrowing func member(
+        _ owner: String, at sequence: UInt64, _ app: String?
+    ) -> Record? {
         guard let entry = try? sequenceEntry(owner, sequence), entry.kind == .live,
             let found = try? record(entry.id), found.owner.isSame(as: owner),
-            found.sequence == sequence, let live = live(found)
+            found.sequence == sequence, app == nil || found.app.isSame(as: app)
+        else { return nil }
+        return live(found)
+    }
+
+    /// Removes a member of a group; its owner hears of it.
+    private mutating func removeMember(
+        _ owner: String, at sequence: UInt64, _ app: String?, device: String?,
+        _ change: inout LongChange
+    ) throws(StoreError) -> Int {
+        guard let live = member(owner, at: sequence, app), (try? isRemovable(live)) == true
         else { return 0 }
+        change.matched += 1
+        try remove(live, .deleted, device: device)
+        change.changed += 1
+        return 9 + 2 * live.parts.count
+    }
+
+    /// Patches a member of a group.
+    private mutating func patchMember(
+        _ owner: String, at sequence: UInt64, _ app: String?, _ patch: NotificationPatch,
+        _ change: inout LongChange
+    ) throws(StoreError) -> Int {
+        guard let live = member(owner, at: sequence, app) else { return 0 }
         change.matched += 1
         let patched = try patch.applied(to: live)
         guard case .changed = try self.change(live, to: patched, device: patch.device) else {

@@ -41,18 +41,21 @@ extension ChangeTransaction {
     ) throws(StoreError) {
         try draft.check(asOf: now)
         try draft.condition.check(live)
-        if let category = draft.details.category { try checkStored(category) }
+        if let category = draft.details.category {
+            try checkStored(category, for: draft.details.app)
+        }
         for part in draft.parts {
             guard case .stored(let digest) = part.content else { continue }
             guard try blobEntry(digest) != nil else { throw .unknownDigest(digest) }
         }
+        guard !draft.isEmpty else { throw .emptyNotification }
     }
 
     mutating func patch(_ patch: NotificationPatch) throws(StoreError) -> Outcome {
         let live = live(try existing(patch.id))
         let record: Record
         do throws(StoreError) {
-            try check(patch)
+            try check(patch, for: live?.app)
             try patch.condition.check(live)
             guard let live else { return .notFound }
             record = try patch.applied(to: live)
@@ -63,10 +66,12 @@ extension ChangeTransaction {
         return try change(live, to: record, device: patch.device)
     }
 
-    /// Throws what a patch is refused for, whatever it is of.
-    borrowing func check(_ patch: NotificationPatch) throws(StoreError) {
+    /// Throws what a patch is refused for, whatever notification of `app` it is of.
+    borrowing func check(
+        _ patch: NotificationPatch, for app: String?
+    ) throws(StoreError) {
         try patch.check(asOf: now)
-        if let category = patch.category.given { try checkStored(category) }
+        if let category = patch.category.given { try checkStored(category, for: app) }
     }
 
     /// Stores what a patch made of `live`; nothing where that is the same.
@@ -113,8 +118,10 @@ extension ChangeTransaction {
         return moment > now
     }
 
-    borrowing func checkStored(_ category: String) throws(StoreError) {
-        guard try self.category(category) != nil else { throw .unknownCategory(category) }
+    borrowing func checkStored(_ category: String, for app: String?) throws(StoreError) {
+        guard try self.category(category, for: app) != nil else {
+            throw .unknownCategory(category)
+        }
     }
 
     /// The outcome of a change that is refused for what it says. What the store itself has come to
@@ -122,7 +129,7 @@ extension ChangeTransaction {
     static func refused(_ error: StoreError) throws(StoreError) -> Outcome {
         switch error {
         case .invalid, .preconditionFailed, .unknownCategory, .unknownDigest, .digestMismatch,
-            .unknownAction, .responseConflict:
+            .unknownAction, .responseConflict, .emptyNotification:
             return .refused(error)
         default: throw error
         }

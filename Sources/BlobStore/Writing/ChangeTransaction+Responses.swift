@@ -23,7 +23,7 @@ extension ChangeTransaction {
     }
 
     /// Whether that may be chosen: its own actions count, or where it has none of its own, those of
-    /// its category.
+    /// the category that its name means to its app.
     private borrowing func offers(
         _ action: String, _ record: Record
     ) throws(StoreError) -> Bool {
@@ -31,7 +31,7 @@ extension ChangeTransaction {
         let details = record.details
         var actions = details.actions
         if actions == nil, let name = details.category {
-            actions = try category(name)?.actions
+            actions = try category(name, for: record.app)?.actions
         }
         return actions?.contains { $0.identifier.isSame(as: action) } ?? false
     }

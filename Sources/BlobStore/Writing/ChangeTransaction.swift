@@ -143,17 +143,26 @@ struct ChangeTransaction: ~Copyable {
             if old?.owner != nil, let old { try noteMove(of: old, by: record) }
             return
         }
-        let stays = old?.owner.map { $0.isSame(as: owner) } ?? false
+        let staysWithOwner = old?.owner.map { $0.isSame(as: owner) } ?? false
+        let stays = staysWithOwner && old?.app.isSame(as: record.app) ?? false
         if stays, let old, old.expiresAt > now {
             record.setSequence(old.sequence)
             return try noteChange(old, to: record)
         }
         record.setSequence(0)
-        if let old, old.owner != nil, !stays { try noteMove(of: old, by: record) }
+        if let old, old.owner != nil, !stays {
+            try noteMove(of: old, by: record)
+            if staysWithOwner {
+                // In one owner's feed it left the one app at a revision, and came to the other at
+                // the next.
+                counters.revision += 1
+                record.revision = counters.revision
+            }
+        }
         try noteArrival(record, after: stays ? old : nil)
     }
 
-    /// An owner has lost a notification to another, or to nobody.
+    /// An owner has lost a notification to another, or to nobody; or one of its apps has lost it.
     private mutating func noteMove(of old: Record, by record: Record) throws(StoreError) {
         if old.expiresAt > now {
             try noteDeparture(old, .deleted, device: record.box?.value.device)

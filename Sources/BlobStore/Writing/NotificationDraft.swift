@@ -9,11 +9,12 @@ public struct NotificationDraft: Sendable {
     public var message: String?
     /// What kind of rich content it is, in the publisher's words.
     public var richType: String?
-    /// The rest. Device and responses in it are not heeded.
+    /// The rest, title and app among it. Device and responses in it are not heeded.
     public var details = NotificationDetails()
     /// When it ends.
     public var expiry: Expiry
-    /// Its parts, at most 32; none is a notification of text alone.
+    /// Its parts, at most 32; none is a notification of text or data alone. One without title,
+    /// message, data and parts is refused as ``StoreError/emptyNotification``.
     public var parts: [DraftPart] = []
     /// The device it comes from, 1…64 bytes.
     public var device: String?
@@ -74,6 +75,12 @@ extension NotificationDraft {
                 throw Rules.refuse(.partName, "two parts are called \"\(part.name)\"")
             }
         }
+    }
+
+    /// Whether nothing of it could be shown or read.
+    var isEmpty: Bool {
+        parts.isEmpty && (message ?? "").isEmpty && (details.title ?? "").isEmpty
+            && details.data == nil
     }
 
     /// The record this makes in the place of `live`, without its parts.

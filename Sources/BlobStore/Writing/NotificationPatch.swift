@@ -11,10 +11,14 @@ public enum FieldPatch<Value: Sendable & Hashable>: Sendable, Hashable {
 }
 
 /// Changes of a notification's mutable fields (RFC 7396, with the fields as members). One that
-/// changes nothing makes no revision and no entry in the feed.
+/// changes nothing makes no revision and no entry in the feed. One that would take the last of
+/// title, message and data from a notification without parts is refused as
+/// ``StoreError/emptyNotification``.
 public struct NotificationPatch: Sendable {
     /// Which notification. Not heeded in the patch of a group.
     public var id: String
+    /// The line above the message.
+    public var title = FieldPatch<String>.keep
     /// The line of text.
     public var message = FieldPatch<String>.keep
     /// The kind of rich content.
@@ -49,6 +53,7 @@ public struct NotificationPatch: Sendable {
 extension NotificationPatch {
     /// Every rule that does not depend on what is stored.
     func check(asOf now: Timestamp) throws(StoreError) {
+        try Rules.check(title: title.given)
         try Rules.check(message: message.given)
         try Rules.check(richType: richType.given)
         try Rules.check(device: device)
@@ -66,13 +71,15 @@ extension NotificationPatch {
 
     /// What it makes of `live`, with no change of revision, device and parts.
     ///
-    /// - Throws: ``StoreError/invalid(_:)`` when the merged data are too long.
+    /// - Throws: ``StoreError/invalid(_:)`` when the merged data are too long;
+    ///   ``StoreError/emptyNotification`` when it takes away all that there was.
     func applied(to live: Record) throws(StoreError) -> Record {
         var record = live
         record.message = message.applied(to: live.message)
         record.richType = richType.applied(to: live.richType)
         if case .set(let moment) = expiresAt { record.expiresAt = moment }
         var details = live.details
+        details.title = title.applied(to: details.title)
         details.category = category.applied(to: details.category)
         details.group = group.applied(to: details.group)
         details.actions = actions.applied(to: details.actions)
@@ -82,6 +89,7 @@ extension NotificationPatch {
         details.actionState = actionState.applied(to: details.actionState) ?? .none
         details.data = try mergedData(details.data, of: live.id)
         record.details = details
+        guard !record.isEmpty || live.isEmpty else { throw .emptyNotification }
         return record
     }
 

@@ -31,6 +31,17 @@ enum Rules {
             allowsLineBreaks: true)
     }
 
+    static func check(title: String?) throws(StoreError) {
+        guard let title else { return }
+        try Names.checkText(
+            title, .title, byteCountMax: StoreLimits.titleByteCountMax, allowsLineBreaks: false)
+    }
+
+    static func check(app: String?) throws(StoreError) {
+        guard let app else { return }
+        try Names.check(app, .app, byteCountMax: StoreLimits.appByteCountMax)
+    }
+
     static func check(richType: String?) throws(StoreError) {
         guard let richType else { return }
         try Names.checkText(
@@ -68,6 +79,8 @@ enum Rules {
 
     /// What a publisher may say; what the store keeps itself is not looked at.
     static func check(_ details: NotificationDetails) throws(StoreError) {
+        try check(title: details.title)
+        try check(app: details.app)
         if let category = details.category { try check(category: category) }
         if let group = details.group { try check(group: group) }
         if let actions = details.actions { try check(actions) }

@@ -8,12 +8,12 @@ struct CategoryCommand: ParsableCommand {
         abstract: "Show or change categories: the default buttons of notifications.",
         usage: """
             blobd category
-            blobd category <name> [--actions <json> | --delete]
+            blobd category <name> [--app <name>] [--actions <json> | --delete]
             """,
         discussion: """
             Without a name all of them are printed, one JSON document a line. An action has the \
             strings identifier and title, and the booleans foreground, destructive and \
-            authentication_required.
+            authentication_required. A category of one app goes before the one of all apps.
 
               blobd category invitation --actions \\
                 '[{"identifier":"yes","title":"Yes"},{"identifier":"no","title":"No"}]'
@@ -24,6 +24,9 @@ struct CategoryCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The category's name.", valueName: "name"))
     var name: String?
 
+    @Option(help: ArgumentHelp("The app it is for. Without it: all.", valueName: "name"))
+    var app: String?
+
     @Option(help: ArgumentHelp("Its actions from now on, as a JSON array.", valueName: "json"))
     var actions: String?
 
@@ -33,8 +36,9 @@ struct CategoryCommand: ParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
-        guard name != nil || (actions == nil && !delete) else {
-            throw ValidationError("--actions and --delete are for one category: give its name")
+        guard name != nil || (app == nil && actions == nil && !delete) else {
+            throw ValidationError(
+                "--app, --actions and --delete are for one category: give its name")
         }
         guard actions == nil || !delete else {
             throw ValidationError("--actions and --delete exclude each other: give one of them")
@@ -54,12 +58,13 @@ struct CategoryCommand: ParsableCommand {
             return
         }
         if delete {
-            try connection.deleteCategory(name)
+            try connection.deleteCategory(name, app: app)
         } else if let actions {
-            let isCreated = try connection.setCategory(name, try JSONTexts.actions(actions))
+            let isCreated = try connection.setCategory(
+                name, try JSONTexts.actions(actions), app: app)
             try StandardOutput.write("\(isCreated ? "created" : "replaced") \(name)\n")
         } else {
-            try StandardOutput.writeLine(try connection.categoryDocument(name))
+            try StandardOutput.writeLine(try connection.categoryDocument(name, app: app))
         }
     }
 }

@@ -17,8 +17,14 @@ struct ChangesCommand: ParsableCommand {
             and nothing is missed and nothing comes twice. With --follow it goes on until it is \
             interrupted, also while the daemon is started again.
 
+            With --app, --read, --unread, --state or --group only what matches is told as published \
+            or updated; what was changed and does not match is told as left, whether it matched \
+            before or not. A cursor goes with one such choice: for another one begin with blobd \
+            history, with the same options.
+
               blobd changes ann
               blobd changes ann --since Nu3o…
+              blobd changes ann --unread --app mail
               blobd changes ann --since latest --follow | jq -r '.kind + " " + .id'
             """)
 
@@ -33,6 +39,8 @@ struct ChangesCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("At most so many. Without it: all.", valueName: "count"))
     var limit: Int?
+
+    @OptionGroup var filter: FilterOptions
 
     @Flag(help: "Wait for more until interrupted.")
     var follow = false
@@ -54,7 +62,8 @@ struct ChangesCommand: ParsableCommand {
         var hasMore = true
         while hasMore && printer.left > 0 {
             let document = try connection.changesDocument(
-                of: owner, since: printer.cursor, limit: min(printer.left, Self.pageCount))
+                of: owner, since: printer.cursor, limit: min(printer.left, Self.pageCount),
+                matching: filter.filter)
             hasMore = try printer.print(document)
         }
     }
@@ -64,7 +73,7 @@ struct ChangesCommand: ParsableCommand {
         Self.whenInterrupted { stop.stop() }
         var reader = FeedSubscription(
             socketPath: try socket.path(), options: socket.options(), owner: owner, since: since,
-            limit: min(printer.left, Self.pageCount), stop: stop)
+            limit: min(printer.left, Self.pageCount), matching: filter.filter, stop: stop)
         while printer.left > 0, let page = try reader.next() {
             _ = try printer.print(page.document)
         }

@@ -28,19 +28,7 @@ struct HistoryCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Go on where another list was cut.", valueName: "place"))
     var before: String?
 
-    @Flag(help: "Only what was read.")
-    var read = false
-
-    @Flag(help: "Only what was not read.")
-    var unread = false
-
-    @Option(
-        help: ArgumentHelp(
-            "Only with this state.", valueName: "state"))
-    var state: NotificationRecord.ActionState?
-
-    @Option(help: ArgumentHelp("Only of this group.", valueName: "name"))
-    var group: String?
+    @OptionGroup var filter: FilterOptions
 
     @Flag(help: "Print one JSON record a line.")
     var json = false
@@ -49,18 +37,13 @@ struct HistoryCommand: ParsableCommand {
 
     func validate() throws {
         if let limit, limit < 1 { throw ValidationError("--limit \(limit) is under 1") }
-        guard !(read && unread) else {
-            throw ValidationError("--read and --unread exclude each other: give one of them")
-        }
     }
 
     func run() throws {
         var connection = try socket.connect()
         var request = HistoryRequest()
         request.before = before
-        request.isRead = read ? true : unread ? false : nil
-        request.actionState = state
-        request.group = group
+        request.filter = filter.filter
         var table = TextTable([
             ("ID", .left), ("CREATED", .left), ("STATE", .left), ("PARTS", .right),
             ("MESSAGE", .left),
@@ -93,7 +76,7 @@ struct HistoryCommand: ParsableCommand {
         [
             HumanText.line(record.id, characterCountMax: 255), record.createdAt,
             StatCommand.state(record) ?? "unread", "\(record.parts.count)",
-            record.message.map { HumanText.line($0) } ?? "",
+            (record.title ?? record.message).map { HumanText.line($0) } ?? "",
         ]
     }
 }

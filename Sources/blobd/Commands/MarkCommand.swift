@@ -10,7 +10,7 @@ struct MarkCommand: ParsableCommand {
         usage: """
             blobd mark <id> [--read | --unread] [--state <state>] [--if-revision <number>] ...
             blobd mark <id> --action <identifier> [--key <key>] [--stay] ...
-            blobd mark --owner <user> --group <name> [--read | --unread] [--state <state>] ...
+            blobd mark --owner <user> --group <name> [--app <name>] [--read | --unread] [--state <state>] ...
             """,
         discussion: """
             All of the user's devices learn of it. Marking what is marked so already changes nothing.
@@ -30,6 +30,9 @@ struct MarkCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("All notifications of this group.", valueName: "name"))
     var group: String?
+
+    @Option(help: ArgumentHelp("Only those of this app.", valueName: "name"))
+    var app: String?
 
     @Flag(help: "It was read.")
     var read = false
@@ -73,8 +76,8 @@ struct MarkCommand: ParsableCommand {
             throw ValidationError("--read and --unread exclude each other: give one of them")
         }
         if id != nil {
-            guard owner == nil, group == nil else {
-                throw ValidationError("an id excludes --owner and --group")
+            guard owner == nil, group == nil, app == nil else {
+                throw ValidationError("an id excludes --owner, --group and --app")
             }
         } else {
             guard owner != nil, group != nil else {
@@ -105,7 +108,7 @@ struct MarkCommand: ParsableCommand {
         let patch = PatchRequest(isRead: read ? true : unread ? false : nil, actionState: state)
         guard let id else {
             let receipt = try connection.patchGroup(
-                group ?? "", of: owner ?? "", patch, device: device)
+                group ?? "", of: owner ?? "", app: app, patch, device: device)
             try StandardOutput.write(
                 "changed \(HumanText.count(receipt.changedCount))"
                     + " of \(HumanText.count(receipt.matchedCount))\n")

@@ -7,7 +7,8 @@ struct PublishCommand: ParsableCommand {
         commandName: "publish",
         abstract: "Publish a notification: what it says, its buttons, its parts.",
         usage: """
-            blobd publish [<id>] [--owner <user>] [--message <text>] [--part <name>=<file>] ...
+            blobd publish [<id>] [--owner <user>] [--title <text>] [--message <text>]
+                          [--part <name>=<file>] ...
             blobd publish --batch <file>
             """,
         discussion: """
@@ -29,6 +30,12 @@ struct PublishCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("The user it is for.", valueName: "user"))
     var owner: String?
+
+    @Option(help: ArgumentHelp("Which of the user's apps it is for.", valueName: "name"))
+    var app: String?
+
+    @Option(help: ArgumentHelp("A line above the text.", valueName: "text"))
+    var title: String?
 
     @Option(help: ArgumentHelp("The notification's text.", valueName: "text"))
     var message: String?
@@ -94,6 +101,8 @@ struct PublishCommand: ParsableCommand {
         }
         var connection = try socket.connect()
         var upload = NotificationUpload(id: id, owner: owner, message: message)
+        upload.app = app
+        upload.title = title
         upload.richType = richType
         upload.category = category
         upload.group = group
@@ -117,8 +126,8 @@ struct PublishCommand: ParsableCommand {
 
     private var saysSomething: Bool {
         [
-            id, owner, message, richType, category, group, displayTTL, data, actions, life.ttl,
-            life.expiresAt,
+            id, owner, app, title, message, richType, category, group, displayTTL, data, actions,
+            life.ttl, life.expiresAt,
         ].contains { $0 != nil } || priority != nil || !parts.isEmpty
     }
 

@@ -6,6 +6,10 @@ struct RemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm",
         abstract: "Remove notifications with all their parts.",
+        usage: """
+            blobd rm <id> ... [--ids-from <list>]
+            blobd rm --owner <user> --group <name> [--app <name>] [--device <name>]
+            """,
         discussion: """
             When it returns the removal is on the daemon's disk. The bytes of a payload go when the \
             last notification that has them goes. Says nothing when all went well; an id that is not \
@@ -13,6 +17,7 @@ struct RemoveCommand: ParsableCommand {
 
               blobd rm 42 43
               blobd rm --ids-from ids.txt
+              blobd rm --owner ann --group weekend    # says how many there were
             """)
 
     @Argument(help: ArgumentHelp("The notifications' ids.", valueName: "id"))
@@ -21,15 +26,40 @@ struct RemoveCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Also those in this file, one a line.", valueName: "list"))
     var idsFrom: String?
 
+    @Option(help: ArgumentHelp("The user whose group it is.", valueName: "user"))
+    var owner: String?
+
+    @Option(help: ArgumentHelp("All notifications of this group.", valueName: "name"))
+    var group: String?
+
+    @Option(help: ArgumentHelp("Only those of this app.", valueName: "name"))
+    var app: String?
+
+    @Option(help: ArgumentHelp("The device it was done on, with --group.", valueName: "name"))
+    var device: String?
+
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
-        guard !ids.isEmpty || idsFrom != nil else {
-            throw ValidationError("Missing expected argument '<id>'")
+        let hasIDs = !ids.isEmpty || idsFrom != nil
+        guard owner != nil || group != nil || app != nil || device != nil else {
+            guard hasIDs else { throw ValidationError("Missing expected argument '<id>'") }
+            return
+        }
+        guard !hasIDs else {
+            throw ValidationError("ids exclude --owner, --group, --app and --device")
+        }
+        guard owner != nil, group != nil else {
+            throw ValidationError("give ids, or --owner and --group")
         }
     }
 
     func run() throws {
+        if let owner, let group {
+            var connection = try socket.connect()
+            let count = try connection.deleteGroup(group, of: owner, app: app, device: device)
+            return try StandardOutput.write("removed \(HumanText.count(count))\n")
+        }
         var all = ids
         if let idsFrom { all += try IDList.read(idsFrom) }
         var worst: ExitStatus = .done

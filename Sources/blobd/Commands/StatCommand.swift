@@ -34,6 +34,8 @@ struct StatCommand: ParsableCommand {
     static func text(_ record: NotificationRecord, now: Int64) -> String {
         var lines: [(String, String)] = [("id", record.id)]
         if let owner = record.owner { lines.append(("owner", HumanText.line(owner))) }
+        if let app = record.app { lines.append(("app", HumanText.line(app))) }
+        if let title = record.title { lines.append(("title", HumanText.line(title))) }
         if let message = record.message {
             lines.append(("message", HumanText.line(message, characterCountMax: 200)))
         }

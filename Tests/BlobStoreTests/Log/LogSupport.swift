@@ -175,6 +175,7 @@ struct LogPlay {
             { store in
                 var draft = NotificationDraft(id: id, expiry: expiry)
                 draft.owner = owner
+                draft.message = "m"
                 draft.details.group = group
                 draft.details.category = category
                 draft.condition = condition

@@ -64,7 +64,7 @@ import Testing
     @Test func changesGoOnFromTheirCursor() throws {
         let daemon = try CommandDaemon()
         for id in ["1", "2", "3"] {
-            #expect(try daemon.run("publish", id, "--owner", "ann").status == 0)
+            #expect(try daemon.run("publish", id, "--owner", "ann", "--message", "m").status == 0)
         }
         let first = try daemon.run("changes", "ann", "--limit", "2")
         #expect(first.status == 0, "\(first.errors)")
@@ -81,10 +81,65 @@ import Testing
         #expect(alien.errors.contains("bad_cursor"))
     }
 
+    /// The commands had no word for titles, apps and groups, and told changes of everything.
+    @Test func titlesAppsFiltersAndGroups() throws {
+        let daemon = try CommandDaemon()
+        let photo = try daemon.folder.write("photo.jpg", [1, 2, 3])
+        let put = try daemon.run(
+            "put", "1", photo, "--owner", "ann", "--title", "Ann", "--app", "mail")
+        #expect(put.status == 0, "\(put.errors)")
+        let stat = try daemon.run("stat", "1")
+        #expect(stat.text.contains("app       mail\n"), "\(stat.text)")
+        #expect(stat.text.contains("title     Ann\n"), "\(stat.text)")
+        for (id, app) in [("2", "mail"), ("3", "chat"), ("4", "mail")] {
+            let published = try daemon.run(
+                "publish", id, "--owner", "ann", "--app", app, "--title", "T\(id)", "--group", "g")
+            #expect(published.status == 0, "\(published.errors)")
+        }
+        let empty = try daemon.run("publish", "5", "--owner", "ann")
+        #expect(empty.status == 1 && empty.errors.contains("empty_notification"))
+        let history = try daemon.run("history", "ann", "--app", "mail", "--json")
+        #expect(history.text.split(separator: "\n").count == 3, "\(history.text)")
+        #expect(try daemon.run("history", "ann").text.contains("T3"))
+        let first = try daemon.run("changes", "ann", "--unread", "--app", "mail")
+        #expect(try Self.ids(first) == ["1", "2", "4"])
+        #expect(try daemon.run("mark", "2", "--read").status == 0)
+        #expect(try daemon.run("mark", "3", "--read").status == 0)
+        let second = try daemon.run(
+            "changes", "ann", "--unread", "--app", "mail", "--since", try Self.cursor(first))
+        #expect(try Self.ids(second) == ["2"])
+        #expect(second.text.contains("\"kind\":\"left\""))
+        let marked = try daemon.run(
+            "mark", "--owner", "ann", "--group", "g", "--app", "mail", "--state", "snoozed")
+        #expect(marked.text == "changed 2 of 2\n")
+        let removed = try daemon.run("rm", "--owner", "ann", "--group", "g", "--app", "mail")
+        #expect(removed.text == "removed 2\n", "\(removed.errors)")
+        #expect(try daemon.run("rm", "--owner", "ann", "--group", "g").text == "removed 1\n")
+        #expect(try daemon.run("rm", "--owner", "ann", "--group", "g").text == "removed 0\n")
+        let rest = try daemon.run("history", "ann", "--json")
+        #expect(rest.text.split(separator: "\n").count == 1)
+        for arguments in [
+            ["rm", "--owner", "ann"], ["rm", "--group", "g"], ["rm", "--app", "mail"], ["rm"],
+            ["rm", "1", "--owner", "ann", "--group", "g"],
+            ["changes", "ann", "--read", "--unread"], ["mark", "1", "--app", "mail", "--read"],
+            ["category", "--app", "mail"],
+        ] {
+            #expect(
+                try CommandProcess.run(arguments, socket: daemon.socket).status == 2, "\(arguments)"
+            )
+        }
+        let actions = "[{\"identifier\":\"yes\",\"title\":\"Yes\"}]"
+        let category = try daemon.run("category", "c", "--app", "mail", "--actions", actions)
+        #expect(category.text == "created c\n", "\(category.errors)")
+        #expect(try daemon.run("category", "c").status == 3)
+        #expect(try daemon.run("category", "c", "--app", "mail").text.contains("\"app\":\"mail\""))
+        #expect(try daemon.run("category", "c", "--app", "mail", "--delete").status == 0)
+    }
+
     /// A program that follows hears of a change while it runs, and tells its place at the end.
     @Test func followingEndsAtAnInterrupt() throws {
         let daemon = try CommandDaemon()
-        #expect(try daemon.run("publish", "1", "--owner", "ann").status == 0)
+        #expect(try daemon.run("publish", "1", "--owner", "ann", "--title", "t").status == 0)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: try CommandProcess.path)
         process.arguments = ["changes", "ann", "--follow"]
@@ -97,7 +152,7 @@ import Testing
         var lines = Lines(output.fileHandleForReading)
         let first = lines.next()
         #expect(first?.contains("\"id\":\"1\"") == true)
-        #expect(try daemon.run("publish", "2", "--owner", "ann").status == 0)
+        #expect(try daemon.run("publish", "2", "--owner", "ann", "--data", "1").status == 0)
         let second = lines.next()
         #expect(second?.contains("\"id\":\"2\"") == true)
         process.interrupt()
@@ -116,7 +171,7 @@ import Testing
         var changes = feed.makeAsyncIterator()
         for id in ["1", "2"] {
             let daemon = try CommandDaemon(in: folder)
-            try await client.publish(NotificationUpload(id: id, owner: "ann"))
+            try await client.publish(NotificationUpload(id: id, owner: "ann", message: "m"))
             let change = try await changes.next()
             #expect(change?.id == id)
             #expect(change?.kind == .published)
@@ -130,10 +185,10 @@ import Testing
             "batch",
             Array(
                 """
-                {"id":"1","owner":"ann"}
+                {"id":"1","owner":"ann","message":"m"}
 
                 {"id":"2","owner":7}
-                {"owner":"ann"}
+                {"owner":"ann","message":"m"}
 
                 """.utf8))
         let batch = try daemon.run("publish", "--batch", file)

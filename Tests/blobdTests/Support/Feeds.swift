@@ -92,11 +92,11 @@ extension RawClient {
 
     /// Begins a stream of an owner's changes and receives its head.
     func beginEvents(
-        of owner: String, since: String, _ fields: [String: String] = [:]
+        of owner: String, since: String, _ fields: [String: String] = [:], query: String = ""
     ) throws -> String {
         let accept = ["Accept": "text/event-stream"]
         sendRequest(
-            "GET", "/v1/users/\(owner)/changes?since=\(since)",
+            "GET", "/v1/users/\(owner)/changes?since=\(since)\(query)",
             accept.merging(fields) { $1 })
         return String(decoding: try receive(upTo: Array("\r\n\r\n".utf8)), as: UTF8.self)
     }
@@ -150,10 +150,13 @@ func callFrame(
 
 /// A watch's frame.
 func watchFrame(
-    _ owner: String, since: String, limit: Int = 0, requestID: UInt32 = 0
+    _ owner: String, since: String, limit: Int = 0, isRead: Bool? = nil,
+    actionState: UInt8? = nil, group: String = "", app: String = "", requestID: UInt32 = 0
 ) throws -> [UInt8] {
     var head: [UInt8] = []
-    try Watch.Request.compose(limit: limit, owner: owner, cursor: since, into: &head)
+    try Watch.Request.compose(
+        limit: limit, owner: owner, cursor: since, isRead: isRead, actionState: actionState,
+        group: group, app: app, into: &head)
     return frame(.watch, id: requestID, head: head)
 }
 

@@ -71,6 +71,8 @@ struct PublicationDraft: Sendable {
     var part: String
     var mediaType: String
     var owner: String?
+    var app: String?
+    var title: String?
     var message: String?
     var richType: String?
     var expiry: Expiry
@@ -79,7 +81,7 @@ struct PublicationDraft: Sendable {
     /// The publication of a prepared payload.
     func publication(of payload: PreparedPayload) -> Publication {
         var publication = Publication(
-            id: id, part: part, payload: payload, owner: owner,
+            id: id, part: part, payload: payload, owner: owner, app: app, title: title,
             message: message, richType: richType, expiry: expiry)
         publication.condition = condition
         return publication
@@ -89,8 +91,8 @@ struct PublicationDraft: Sendable {
 /// What a payload is prepared for.
 enum PayloadUse: Sendable {
     case publish(PublicationDraft)
-    /// To be kept for a while; it must have the digest, if there is one.
-    case hold(Digest?, ttlSeconds: Int64, mediaType: String)
+    /// To be kept for a while; it must have the digest.
+    case hold(Digest, ttlSeconds: Int64, mediaType: String)
 
     var mediaType: String {
         switch self {

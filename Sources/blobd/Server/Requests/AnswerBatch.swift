@@ -1,4 +1,3 @@
-import BlobProtocol
 import BlobStore
 
 /// Where a payload's bytes lie in the store: stored bytes `from` up to and not including `upTo` of
@@ -58,9 +57,6 @@ struct AnswerBatch: ~Copyable {
         var tag: [UInt8] = []
         /// The entity tag of its gzip coding.
         var gzipTag: [UInt8] = []
-
-        /// The entity tag of a payload in a coding.
-        func tag(of coding: Coding) -> [UInt8] { coding == .gzip ? gzipTag : tag }
     }
 
     /// Payload bytes in the map, looked up and checked. They are good as long as the snapshot that
@@ -72,8 +68,6 @@ struct AnswerBatch: ~Copyable {
     /// Whether the last answer is a long one, of which only the beginning is here.
     private var isOpen = false
     private var sectionStart = Section()
-    /// Where the section's answers must end.
-    private var sectionEndMax = sectionAnswerCountMax
     private var mappedByteCountOfSections = 0
 
     /// The answers of one connection, by where they lie in the batch.
@@ -114,11 +108,8 @@ struct AnswerBatch: ~Copyable {
         self.linkedByteCountMin = linkedByteCountMin
     }
 
-    /// How many answers a batch may have, those of several connections together.
+    /// How many answers a batch may have.
     static let answerCountMax = 256
-    /// How many a section may have: the requests of one connection that are answered before any of
-    /// the answers is sent.
-    static let sectionAnswerCountMax = WireLimits.requestsInFlightMax
     /// From how many bytes on no further answer is added, and no further chunk looked up. It is
     /// more than a socket takes at once.
     static let gatheredByteCountMax = 256 << 10
@@ -129,13 +120,9 @@ struct AnswerBatch: ~Copyable {
     static let copiedByteCountMax = 1_024
 
     /// Whether it is time to send.
-    var isFull: Bool { isFull(answers.count >= Self.answerCountMax) }
-
-    /// Whether it is time to send, because of this section or of all.
-    var isSectionFull: Bool { isFull(answers.count >= sectionEndMax) }
-
-    private func isFull(_ hasAllAnswers: Bool) -> Bool {
-        isOpen || hasAllAnswers || heads.count + mappedByteCount >= Self.gatheredByteCountMax
+    var isFull: Bool {
+        isOpen || answers.count >= Self.answerCountMax
+            || heads.count + mappedByteCount >= Self.gatheredByteCountMax
     }
 
     var isEmpty: Bool { answers.isEmpty }
@@ -145,7 +132,6 @@ struct AnswerBatch: ~Copyable {
         sectionStart = Section(
             firstAnswer: answers.count, headStart: heads.count, mappedStart: mapped.count)
         mappedByteCountOfSections = mappedByteCount
-        sectionEndMax = min(Self.answerCountMax, answers.count + Self.sectionAnswerCountMax)
     }
 
     /// Empties it, keeping its memory, and begins a section.
@@ -157,7 +143,6 @@ struct AnswerBatch: ~Copyable {
         mappedByteCountBefore = 0
         isOpen = false
         sectionStart = Section()
-        sectionEndMax = Self.sectionAnswerCountMax
         mappedByteCountOfSections = 0
     }
 

@@ -47,10 +47,16 @@ extension RequestHandler {
     ) throws(ProtocolError) {
         switch lookup {
         case .missing: throw .notFound("notification or part")
-        case .expired(let moment): throw .expired("payload", at: moment)
+        case .expired: throw .expired
         case .found(let payload):
             let blob = payload.blob
-            Self.composeTags(of: blob, &batch.scratch)
+            Self.composeTags(of: blob, for: head, &batch.scratch)
+            if head.ifMatch.count > 0,
+                !Self.isNamed(head.ifMatch, in: bytes, batch.scratch, strongly: true)
+            {
+                throw ProtocolError(
+                    .preconditionFailed, "the payload is not one that If-Match names")
+            }
             let accepted = head.acceptEncoding
             var choice = BodyChoice.whole(
                 blob,
@@ -60,29 +66,16 @@ extension RequestHandler {
                 throw ProtocolError(
                     .notAcceptable, "the payload is here as it was given, which is not accepted")
             }
-            // A range is of the bytes as given: whoever refuses those gets all of it, coded.
-            var resolved = ResolvedRange.whole
-            if accepted.acceptsIdentity, Self.isRangeWanted(head, bytes, batch.scratch) {
-                resolved = head.range.resolve(byteCount: UInt64(blob.byteCount))
-            }
-            let coding = resolved == .whole ? choice.coding : .identity
-            if head.ifMatch.count > 0,
-                !Self.isNamed(
-                    head.ifMatch, in: bytes, batch.scratch, coding, strongly: true)
-            {
-                throw ProtocolError(
-                    .preconditionFailed, "the payload is not one that If-Match names")
-            }
             if head.ifNoneMatch.count > 0,
-                Self.isNamed(
-                    head.ifNoneMatch, in: bytes, batch.scratch, coding, strongly: false)
+                Self.isNamed(head.ifNoneMatch, in: bytes, batch.scratch, strongly: false)
             {
-                appendNotModified(payload, coding, form, into: &batch)
+                appendNotModified(payload, choice.coding, form, into: &batch)
                 return
             }
             var range: (lower: Int, upper: Int)?
-            if resolved != .whole {
-                switch resolved {
+            // A range is of the bytes as given: whoever refuses those gets all of it, coded.
+            if accepted.acceptsIdentity, Self.isRangeWanted(head, bytes, batch.scratch) {
+                switch head.range.resolve(byteCount: UInt64(blob.byteCount)) {
                 case .whole: break
                 case .partial(let lower, let upper):
                     // Both are at most the payload's size, which is an Int.
@@ -126,30 +119,30 @@ extension RequestHandler {
         }
     }
 
-    /// Composes the tag, and the one of the gzip coding where it may be sent.
+    /// Composes the tag, and the one of the gzip coding where it may be sent or compared: most
+    /// fetches need only the first.
     private static func composeTags(
-        of blob: BlobReference, _ scratch: inout AnswerBatch.Scratch
+        of blob: BlobReference, for head: HTTPRequestHead, _ scratch: inout AnswerBatch.Scratch
     ) {
         scratch.tag.removeAll(keepingCapacity: true)
         EntityTag.append(blob.digest, .identity, to: &scratch.tag)
         scratch.gzipTag.removeAll(keepingCapacity: true)
-        if blob.coding == .gzip { EntityTag.append(blob.digest, .gzip, to: &scratch.gzipTag) }
+        if blob.coding == .gzip || head.ifMatch.count > 0 || head.ifNoneMatch.count > 0 {
+            EntityTag.append(blob.digest, .gzip, to: &scratch.gzipTag)
+        }
     }
 
-    /// Whether a list names the form that would be sent (RFC 9110, section 13.1), or the bytes as
-    /// given, which whoever takes the coded form takes too. Who does not take the coded form has to
-    /// have another.
+    /// Whether a list names the payload, in either coding.
     private static func isNamed(
-        _ lines: FieldLines, in bytes: RawSpan, _ scratch: AnswerBatch.Scratch, _ coding: Coding,
-        strongly: Bool
+        _ lines: FieldLines, in bytes: RawSpan, _ scratch: AnswerBatch.Scratch, strongly: Bool
     ) -> Bool {
-        func isNamed(_ tag: RawSpan) -> Bool {
-            strongly
-                ? EntityTags.matchesStrongly(lines, in: bytes, tag: tag)
-                : EntityTags.matchesWeakly(lines, in: bytes, tag: tag)
-        }
-        return isNamed(scratch.tag.span.bytes)
-            || (coding == .gzip && isNamed(scratch.gzipTag.span.bytes))
+        let tag = scratch.tag.span.bytes
+        let gzipTag = scratch.gzipTag.span.bytes
+        return strongly
+            ? EntityTags.matchesStrongly(lines, in: bytes, tag: tag)
+                || EntityTags.matchesStrongly(lines, in: bytes, tag: gzipTag)
+            : EntityTags.matchesWeakly(lines, in: bytes, tag: tag)
+                || EntityTags.matchesWeakly(lines, in: bytes, tag: gzipTag)
     }
 
     /// Whether a Range is to be heeded: there is one, and If-Range, if given, names the bytes as
@@ -169,7 +162,7 @@ extension RequestHandler {
     ) {
         // A second reference to the array, so that the head can be changed while its bytes are
         // lent.
-        let tag = batch.scratch.tag(of: coding)
+        let tag = coding == .gzip ? batch.scratch.gzipTag : batch.scratch.tag
         HTTPResponseHead.prepared("ETag: ", checked: tag.span.bytes, into: &batch.heads)
         if payload.coding == .gzip { batch.heads.append("\r\nVary: Accept-Encoding") }
         let left = max(0, (payload.expiresAt.milliseconds - now.milliseconds) / 1_000)
@@ -263,17 +256,15 @@ extension RequestHandler {
     }
 
     /// Appends an error's answer.
-    ///
-    /// - Parameter hint: a field that says what could be asked for instead.
     func appendProblem(
-        _ error: ProtocolError, _ form: HTTPForm, hint: AnswerHint? = nil,
+        _ error: ProtocolError, _ form: HTTPForm, allow: StaticString? = nil,
         into batch: inout AnswerBatch
     ) {
         counters.count(error.code)
         document.removeAll(keepingCapacity: true)
         Problem.compose(error, into: &document)
         begin(error.status, form, into: &batch.heads)
-        if let hint { HTTPResponseHead.field(hint.name, hint.value, into: &batch.heads) }
+        if let allow { HTTPResponseHead.field("Allow", allow, into: &batch.heads) }
         if error.status == 503 {
             HTTPResponseHead.field(
                 "Retry-After", DaemonLimits.retryAfterSeconds, into: &batch.heads)
@@ -282,7 +273,7 @@ extension RequestHandler {
     }
 
     /// Status line, `Date`, and `Connection` where it says something.
-    func begin(_ status: UInt16, _ form: HTTPForm, into out: inout [UInt8]) {
+    private func begin(_ status: UInt16, _ form: HTTPForm, into out: inout [UInt8]) {
         HTTPResponseHead.begin(status, into: &out)
         out.append(contentsOf: dateLine)
         if !form.keepAlive {

@@ -62,19 +62,18 @@ extension RequestHandler {
         counters.requests.add()
         do throws(ProtocolError) {
             guard let operation = frame.operation else {
-                guard connection.isGreeted else {
-                    return end("the first frame must be hello, not \(frame.opcode)", frame, &batch)
-                }
                 throw ProtocolError(
                     .methodNotAllowed, "the operation \(frame.opcode) is not known")
             }
             guard connection.isGreeted != (operation == .hello) else {
-                return end(
+                let words =
                     connection.isGreeted
-                        ? "hello comes a second time"
-                        : "the first frame must be hello, not \(operation)", frame, &batch)
+                    ? "hello comes a second time"
+                    : "the first frame must be hello, not \(operation)"
+                appendProblem(ProtocolError(.malformed, words), frame, into: &batch)
+                return .answeredThenClose
             }
-            let bodyMax = bodyByteCountMax(of: operation, frame.flags)
+            let bodyMax = bodyByteCountMax(of: operation)
             guard frame.bodyByteCount <= bodyMax else {
                 throw ProtocolError(
                     .payloadTooLarge,
@@ -91,28 +90,23 @@ extension RequestHandler {
                 return .again(delay)
             }
             appendProblem(error, frame, into: &batch)
-            // Where the next frame begins is known, but a body that is too long is not worth waiting
-            // for. What an operation takes that is not known here is not known either.
-            if error.endsConnection || error.code == .payloadTooLarge { return .answeredThenClose }
+            // Where the next frame begins is known, but a body that nobody may send is not worth
+            // waiting for.
+            if error.endsConnection || error.code == .payloadTooLarge
+                || frame.bodyByteCount > bodyByteCountMax(of: .call)
+            {
+                return .answeredThenClose
+            }
             return frame.bodyByteCount == 0 ? .answered : .answeredThenSkip(frame.bodyByteCount)
         }
     }
 
-    private func end(
-        _ words: String, _ frame: RequestFrame, _ batch: inout AnswerBatch
-    ) -> Step {
-        appendProblem(ProtocolError(.malformed, words), frame, into: &batch)
-        return .answeredThenClose
-    }
-
     /// The longest body of an operation. A call's may be several payloads with the words between
     /// them; the resource says the rest.
-    private func bodyByteCountMax(of operation: Opcode, _ flags: RequestFlags) -> UInt64 {
+    private func bodyByteCountMax(of operation: Opcode) -> UInt64 {
         if let byteCountMax = operation.bodyByteCountMax { return byteCountMax }
-        var byteCountMax = limits.payloadByteCountMax
-        if flags.contains(.bodyIsGzip) { byteCountMax = limits.codedByteCountMax }
         let extra = operation == .call ? WireLimits.multipartExtraByteCountMax : 0
-        return UInt64(byteCountMax + extra)
+        return UInt64(limits.payloadByteCountMax + extra)
     }
 
     private func perform(
@@ -200,7 +194,7 @@ extension RequestHandler {
     ) throws(ProtocolError) {
         switch lookup {
         case .missing: throw .notFound("notification or part")
-        case .expired(let moment): throw .expired("payload", at: moment)
+        case .expired: throw .expired
         case .found(let payload):
             let blob = payload.blob
             var first = 0
@@ -261,14 +255,14 @@ extension RequestHandler {
         let draft = PublicationDraft(
             id: text(request.id), part: part,
             mediaType: text(request.mediaType) ?? Wire.defaultMediaTypeText,
-            owner: text(request.owner), message: text(request.message),
+            owner: text(request.owner), app: text(request.app), title: text(request.title),
+            message: text(request.message),
             richType: text(request.richType),
             expiry: try expiry(
                 ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds))
         return Upload(
             .payload(draft), framing: .counted(frame.bodyByteCount),
-            coding: request.coding == .gzip ? .gzip : .identity,
-            byteCountMax: Int(bodyByteCountMax(of: .put, frame.flags)),
+            byteCountMax: limits.payloadByteCountMax,
             reply: PendingReply(
                 request: .publish(part: part, isIDAssigned: request.isIDAssigned),
                 form: .binary(frame)))

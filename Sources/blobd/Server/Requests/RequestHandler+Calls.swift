@@ -36,11 +36,16 @@ extension RequestHandler {
     func watch(_ frame: RequestFrame, _ head: RawSpan) throws(ProtocolError) -> Step {
         let request = try Watch.Request.parse(head, flags: frame.flags)
         let owner = request.owner.of(head).text()
+        func text(_ slice: Slice) -> String? { slice.isEmpty ? nil : slice.of(head).text() }
+        let filter = RecordFilter(
+            app: text(request.app), isRead: request.isRead,
+            actionState: request.actionState.flatMap { ActionState(rawValue: $0) },
+            group: text(request.group))
         try requireSettled(unless: store.unsettled.mayContain(owner: owner.utf8.span.bytes))
         return .stream(
             FeedQuery(
                 owner: owner, start: try feedStart(request.cursor.of(head), of: owner),
-                limit: request.pageLimit, waitSeconds: 0),
+                limit: request.pageLimit, waitSeconds: 0, filter: filter),
             .binary(frame))
     }
 
@@ -81,7 +86,6 @@ extension ResourceRequest {
         }
         self.init(method: call.method.http, resource: resource)
         self.query = query.of(head).array()
-        if call.coding == .gzip { coding = .gzip }
         if !call.mediaType.isEmpty { mediaType = call.mediaType.of(head).array() }
         if !call.device.isEmpty { device = call.device.of(head).text() }
         switch call.condition {

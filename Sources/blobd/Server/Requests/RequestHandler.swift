@@ -159,8 +159,7 @@ final class RequestHandler {
             throw Upload.tooLarge(limit: plan.byteCountMax)
         }
         return Upload(
-            .resource(plan), framing: framing, coding: plan.coding,
-            byteCountMax: plan.byteCountMax,
+            .resource(plan), framing: framing, byteCountMax: plan.byteCountMax,
             reply: PendingReply(request: .resource(plan.reply), form: form),
             expectsContinue: expectsContinue)
     }
@@ -290,7 +289,7 @@ final class RequestHandler {
         }
         switch lookup {
         case .missing: throw .notFound("notification")
-        case .expired(let moment): throw .expired("notification", at: moment)
+        case .expired: throw .expired
         case .found(let record): return record
         }
     }

@@ -28,9 +28,7 @@ final class Upload {
     let expectsContinue: Bool
     /// Whether it was sent.
     var hasContinued = false
-    /// How the bytes are coded. Those of a gzip coding are decoded when all of them are there.
-    let coding: Coding
-    /// The most bytes there may be, as they come.
+    /// The most bytes there may be.
     let byteCountMax: Int
     @exclusivity(unchecked) private(set) var framing: Framing
     @exclusivity(unchecked) private(set) var byteCount = 0
@@ -52,12 +50,11 @@ final class Upload {
     }
 
     init(
-        _ purpose: Purpose, framing: Framing, coding: Coding = .identity, byteCountMax: Int,
-        reply: PendingReply, expectsContinue: Bool = false
+        _ purpose: Purpose, framing: Framing, byteCountMax: Int, reply: PendingReply,
+        expectsContinue: Bool = false
     ) {
         self.purpose = purpose
         self.framing = framing
-        self.coding = coding
         self.byteCountMax = byteCountMax
         self.reply = reply
         self.expectsContinue = expectsContinue
@@ -82,11 +79,11 @@ final class Upload {
         self.reservation = reservation
         pace = Pace(since: now)
         guard case .resource(let plan) = purpose else {
-            content.payload = store.makePayloadWriter(coding: coding)
+            content.payload = store.makePayloadWriter()
             return
         }
         switch plan.kind {
-        case .heldBlob: content.payload = store.makePayloadWriter(coding: coding)
+        case .heldBlob: content.payload = store.makePayloadWriter()
         case .multipart(_, let boundary):
             content.multipart = MultipartReceiver(store, boundary: boundary)
         default: content.document = store.makeDocumentWriter()
@@ -113,11 +110,9 @@ final class Upload {
                 } catch {
                     throw .wire(error)
                 }
-                // Also when a chunk says that it is longer, before its bytes come.
-                let left = byteCountMax - byteCount
-                guard step.payload.count <= left,
-                    decoder.announcedByteCount <= UInt64(left - step.payload.count)
-                else { throw .wire(Self.tooLarge(limit: byteCountMax)) }
+                guard step.payload.count <= byteCountMax - byteCount else {
+                    throw .wire(Self.tooLarge(limit: byteCountMax))
+                }
                 try append(step.payload.of(rest))
                 used += step.consumed
             }

@@ -36,8 +36,9 @@ struct NotificationDocument: Sendable {
         let object = try JSONObject(parsing: bytes, "the notification")
         try object.check(
             [
-                "id", "owner", "message", "rich_type", "category", "actions", "group", "priority",
-                "display_ttl", "data", "read", "action_state", "ttl", "expires_at", "parts",
+                "id", "owner", "app", "title", "message", "rich_type", "category", "actions",
+                "group", "priority", "display_ttl", "data", "read", "action_state", "ttl",
+                "expires_at", "parts",
             ], immutable: ["created_at", "revision", "device", "responses"])
         self.id = try Self.id(object, in: id)
         if let owner = try object.text("owner") {
@@ -46,6 +47,8 @@ struct NotificationDocument: Sendable {
         }
         message = try object.message()
         richType = try object.richType()
+        details.app = try object.app()
+        details.title = try object.title()
         details.category = try object.text("category")
         details.group = try object.text("group")
         details.actions = try object.actions()

@@ -13,6 +13,20 @@ extension JSONObject {
         return text
     }
 
+    /// `title`; nil when it is absent.
+    func title() throws(ProtocolError) -> String? {
+        guard let text = try text("title") else { return nil }
+        try Names.checkTitle(text.utf8.span.bytes)
+        return text
+    }
+
+    /// `app`; nil when it is absent.
+    func app() throws(ProtocolError) -> String? {
+        guard let text = try text("app") else { return nil }
+        try Names.checkApp(text.utf8.span.bytes)
+        return text
+    }
+
     /// `rich_type`; nil when it is absent.
     func richType() throws(ProtocolError) -> String? {
         guard let text = try text("rich_type") else { return nil }

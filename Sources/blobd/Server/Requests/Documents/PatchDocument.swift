@@ -14,10 +14,14 @@ enum PatchDocument {
         let object = try JSONObject(parsing: bytes, "the patch")
         try object.check(
             [
-                "message", "rich_type", "category", "actions", "group", "priority", "display_ttl",
-                "data", "read", "action_state", "expires_at",
-            ], immutable: ["id", "owner", "created_at", "revision", "parts", "device", "responses"])
+                "title", "message", "rich_type", "category", "actions", "group", "priority",
+                "display_ttl", "data", "read", "action_state", "expires_at",
+            ],
+            immutable: [
+                "id", "owner", "app", "created_at", "revision", "parts", "device", "responses",
+            ])
         var patch = NotificationPatch(id: id)
+        patch.title = object.patch("title", try object.title())
         patch.message = object.patch("message", try object.message())
         patch.richType = object.patch("rich_type", try object.richType())
         patch.category = object.patch("category", try object.text("category"))

@@ -11,6 +11,8 @@ enum RecordDocument {
         out.append("{\"id\":")
         JSONText.append(record.id, to: &out)
         append("owner", record.owner, to: &out)
+        append("app", record.app, to: &out)
+        append("title", record.title, to: &out)
         append("message", record.message, to: &out)
         append("rich_type", record.richType, to: &out)
         out.append(",\"created_at\":\"")

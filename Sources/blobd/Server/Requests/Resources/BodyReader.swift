@@ -19,13 +19,14 @@ struct BodyReader: Sendable {
         case .notification(let id):
             return .apply(try publication(text, id: id, plan).change)
         case .patch(let id): return .apply(.patch(try patch(text, id: id, plan)))
-        case .groupPatch(let owner, let group):
-            return .long(.patchGroup(owner: owner, group: group, try patch(text, id: "", plan)))
+        case .groupPatch(let owner, let group, let app):
+            let patch = try patch(text, id: "", plan)
+            return .long(.patchGroup(owner: owner, group: group, app: app, patch))
         case .response(let id):
             return .apply(
                 .respond(try ResponseDocument.parse(text, id: id, device: plan.device)))
-        case .category(let name):
-            return .apply(.setCategory(try CategoryDocument.parse(text, name: name)))
+        case .category(let name, let app):
+            return .apply(.setCategory(try CategoryDocument.parse(text, name: name, app: app)))
         case .multipart, .batch, .heldBlob:
             throw ProtocolError(.internalError, "the body is no document")
         }

@@ -8,7 +8,8 @@ extension RequestHandler {
     func feedQuery(
         of owner: String, _ request: ResourceRequest
     ) throws(ProtocolError) -> FeedQuery {
-        let query = try ResourceQuery(request.query, "since", "limit", "wait")
+        let query = try ResourceQuery(
+            request.query, "since", "limit", "wait", "app", "read", "action_state", "group")
         let limit = try query.number(
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
             usual: WireLimits.feedPageLimitDefault)
@@ -17,7 +18,7 @@ extension RequestHandler {
         let since = lastEventID ?? query["since"] ?? Array("0".utf8)
         return FeedQuery(
             owner: owner, start: try feedStart(since.span.bytes, of: owner), limit: limit,
-            waitSeconds: wait)
+            waitSeconds: wait, filter: try query.filter())
     }
 
     /// A place in a feed: `0`, `latest`, or what an answer said. Throws `bad_cursor` for anything
@@ -42,7 +43,7 @@ extension RequestHandler {
         do throws(StoreError) {
             return try snapshot.changes(
                 of: query.owner.utf8.span.bytes, from: query.start, limit: query.limit,
-                byteCountMax: pageByteCountMax)
+                byteCountMax: pageByteCountMax, matching: query.filter)
         } catch {
             throw resynchronising(problem(error), query.owner)
         }
@@ -79,7 +80,7 @@ extension RequestHandler {
         of owner: String, _ request: ResourceRequest
     ) throws(ProtocolError) -> HistoryQuery {
         let query = try ResourceQuery(
-            request.query, "limit", "before", "read", "action_state", "group")
+            request.query, "limit", "before", "app", "read", "action_state", "group")
         var history = HistoryQuery()
         history.limit = try query.number(
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
@@ -96,17 +97,7 @@ extension RequestHandler {
             }
             history.before = token
         }
-        history.isRead = try query.flag("read")
-        if let name = try query.text("action_state", .badActionState) {
-            guard let state = ActionState(name: name) else {
-                throw ProtocolError(
-                    .badActionState,
-                    "the state is \(name.utf8.span.bytes.excerpt()); there are none, activated, dismissed, snoozed"
-                )
-            }
-            history.actionState = state
-        }
-        history.group = try query.group()
+        history.filter = try query.filter()
         return history
     }
 }

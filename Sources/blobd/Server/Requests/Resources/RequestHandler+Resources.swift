@@ -39,9 +39,9 @@ extension RequestHandler {
             return .answer(ResourceAnswer(status: 200))
         case .category(let name):
             try requireSettled(unless: !store.unsettled.isEmpty, in: snapshot)
-            _ = try ResourceQuery(request.query)
+            let app = try ResourceQuery(request.query, "app").app()
             let found = try asked { () throws(StoreError) in
-                try snapshot.category(name.utf8.span.bytes)
+                try snapshot.category(name, app: app)
             }
             guard let found else { throw .notFound("category") }
             document.removeAll(keepingCapacity: true)
@@ -54,10 +54,7 @@ extension RequestHandler {
             try requireSettled(unless: isUnsettled(owner), in: snapshot)
             let query = try feedQuery(of: owner, request)
             return request.acceptsEvents ? .stream(query) : .wait(query)
-        case .heldBlob:
-            throw ProtocolError(
-                .methodNotAllowed, "a blob is not called with GET; getBlob fetches its bytes")
-        case .newNotification, .batch, .responses, .newBlob, .owner:
+        case .newNotification, .batch, .responses, .heldBlob, .owner:
             throw ProtocolError(.methodNotAllowed, "this resource cannot be read")
         }
     }
@@ -103,20 +100,42 @@ extension RequestHandler {
     // MARK: - Removing
 
     private func remove(_ request: ResourceRequest) throws(ProtocolError) -> ResourceStep {
-        _ = try ResourceQuery(request.query)
         switch request.resource {
         case .notification(let id):
+            _ = try ResourceQuery(request.query)
             let removal = Removal(id: id, device: request.device, condition: request.condition)
             return .change(.apply(.remove(removal)), .removed("notification"))
         case .category(let name):
+            let app = try ResourceQuery(request.query, "app").app()
             try Self.checkNoCondition(request)
-            return .change(.apply(.removeCategory(name: name)), .removed("category"))
+            return .change(.apply(.removeCategory(name: name, app: app)), .removed("category"))
         case .owner(let owner):
+            _ = try ResourceQuery(request.query)
             try Self.checkNoCondition(request)
             return .change(.long(.deleteOwner(owner)), .ownerDeleted)
+        case .ownerNotifications(let owner):
+            let (group, app) = try Self.group(request)
+            return .change(
+                .long(
+                    .deleteGroup(owner: owner, group: group, app: app, device: request.device)),
+                .ownerDeleted)
         default:
             throw ProtocolError(.methodNotAllowed, "this resource cannot be removed")
         }
+    }
+
+    /// The group that a change of many is of, and the app, where it is of one app's alone.
+    private static func group(
+        _ request: ResourceRequest
+    ) throws(ProtocolError) -> (group: String, app: String?) {
+        let query = try ResourceQuery(request.query, "group", "app")
+        try checkNoCondition(request)
+        guard let group = try query.group() else {
+            throw ProtocolError(
+                .badQuery,
+                "no group is given; notifications of one group are changed or removed together")
+        }
+        return (group, try query.app())
     }
 
     /// A condition that would not be heeded is refused rather than passed over.
@@ -131,16 +150,6 @@ extension RequestHandler {
 
     private func plan(_ request: ResourceRequest) throws(ProtocolError) -> BodyPlan {
         guard !isStopping else { throw .stopping }
-        switch request.resource {
-        case .heldBlob, .newBlob: break
-        default:
-            guard request.coding == .identity else {
-                throw ProtocolError(
-                    .unsupportedContentCoding,
-                    "the content coding is gzip, which is taken for payloads and blobs; send this "
-                        + "document as it is")
-            }
-        }
         switch (request.resource, request.method) {
         case (.notification(let id), .put): return try notificationPlan(id, request)
         case (.newNotification, .post): return try notificationPlan(nil, request)
@@ -159,20 +168,14 @@ extension RequestHandler {
             try Self.checkNoCondition(request)
             return try documentPlan(.response(id: id), request)
         case (.category(let name), .put):
-            _ = try ResourceQuery(request.query)
+            let app = try ResourceQuery(request.query, "app").app()
             try Self.checkNoCondition(request)
-            return try documentPlan(.category(name: name), request)
+            return try documentPlan(.category(name: name, app: app), request)
         case (.ownerNotifications(let owner), .patch):
-            let query = try ResourceQuery(request.query, "group")
-            try Self.checkNoCondition(request)
-            guard let group = try query.group() else {
-                throw ProtocolError(
-                    .badQuery, "no group is given; notifications of one group are changed together")
-            }
+            let (group, app) = try Self.group(request)
             return try documentPlan(
-                .groupPatch(owner: owner, group: group), request, isPatch: true)
+                .groupPatch(owner: owner, group: group, app: app), request, isPatch: true)
         case (.heldBlob(let digest), .put): return try holdPlan(digest, request)
-        case (.newBlob, .post): return try holdPlan(nil, request)
         default:
             throw ProtocolError(.methodNotAllowed, "this resource does not have that method")
         }
@@ -215,7 +218,7 @@ extension RequestHandler {
     }
 
     private func holdPlan(
-        _ digest: Digest?, _ request: ResourceRequest
+        _ digest: Digest, _ request: ResourceRequest
     ) throws(ProtocolError) -> BodyPlan {
         try Self.checkNoCondition(request)
         let query = try ResourceQuery(request.query, "ttl")
@@ -227,8 +230,6 @@ extension RequestHandler {
             kind: .heldBlob(
                 digest, ttlSeconds: Int64(seconds),
                 mediaType: mediaType ?? Wire.defaultMediaTypeText),
-            coding: request.coding,
-            byteCountMax: request.coding == .gzip
-                ? limits.codedByteCountMax : limits.payloadByteCountMax)
+            byteCountMax: limits.payloadByteCountMax)
     }
 }

@@ -54,6 +54,30 @@ struct ResourceQuery {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// The parameter `app`; nil when it is not given. Throws `bad_app`.
+    func app() throws(ProtocolError) -> String? {
+        guard let bytes = self["app"] else { return nil }
+        try Names.checkApp(bytes.span.bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// What `app`, `read`, `action_state` and `group` ask for. Throws the code of the one that is
+    /// wrong.
+    func filter() throws(ProtocolError) -> RecordFilter {
+        var filter = RecordFilter(
+            app: try app(), isRead: try flag("read"), group: try group())
+        if let name = try text("action_state", .badActionState) {
+            guard let state = ActionState(name: name) else {
+                throw ProtocolError(
+                    .badActionState,
+                    "the state is \(name.utf8.span.bytes.excerpt()); there are none, activated, dismissed, snoozed"
+                )
+            }
+            filter.actionState = state
+        }
+        return filter
+    }
+
     /// A whole number within bounds, or `usual` when it is not given. Throws `code` for anything
     /// else.
     func number(

@@ -1,0 +1,40 @@
+/// Which of an owner's notifications a history or a feed is of. What is nil is not asked for.
+///
+/// A feed with a filter tells what changed and matches with its record, and what changed and does
+/// not match as ``FeedChange/Kind/left``, so that a copy of what matches stays right. A copy
+/// belongs to one filter: cursors do not carry it, and who wants another filter reads the history
+/// with that, and goes on from its cursor.
+public struct RecordFilter: Sendable, Hashable {
+    /// Only those of this app. A feed tells of no other app's notifications, not even what left.
+    public var app: String?
+    /// Only read ones, or only unread ones.
+    public var isRead: Bool?
+    /// Only those with this state.
+    public var actionState: ActionState?
+    /// Only those of this group.
+    public var group: String?
+
+    /// All of them.
+    public init(
+        app: String? = nil, isRead: Bool? = nil, actionState: ActionState? = nil,
+        group: String? = nil
+    ) {
+        self.app = app
+        self.isRead = isRead
+        self.actionState = actionState
+        self.group = group
+    }
+
+    /// Whether that is one of those.
+    public func matches(_ record: Record) -> Bool {
+        guard isOfApp(record.app) else { return false }
+        guard isRead != nil || actionState != nil || group != nil else { return true }
+        let details = record.details
+        return (isRead ?? details.isRead) == details.isRead
+            && (actionState ?? details.actionState) == details.actionState
+            && (group == nil || group.isSame(as: details.group))
+    }
+
+    /// Whether those of `app` may be among them.
+    func isOfApp(_ app: String?) -> Bool { self.app == nil || self.app.isSame(as: app) }
+}
