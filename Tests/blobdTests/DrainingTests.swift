@@ -73,6 +73,23 @@ import Testing
         #expect(try client.frameAnswer().body == body)
     }
 
+    /// Copies take the kernel's memory, pages of the file none: with room for as much, each of
+    /// thousands of clients that do not read held a MiB.
+    @Test("The socket of a client that is sent copies holds less than one that is sent pages")
+    mutating func held() throws {
+        let daemon = try DaemonProcess(
+            ["--workers", "1", "--rate-window", "300ms", "--min-rate", "1MiB"],
+            shell: "ulimit -n 128;")
+        let body = random.bytes(2_000_000)
+        try daemon.put("big", body)
+        let clients = try (0..<8).map { _ in try daemon.connectBinary() }
+        for client in clients { client.send(try getFrame("big")) }
+        try daemon.waitUntil("draining") { $0 == 4 }
+        try daemon.waitUntil("connections") { $0 == 1 }
+        let counts = try clients.map { try $0.receiveAll().count }.sorted()
+        #expect(counts[0] > 0 && counts[3] < counts[4], "\(counts)")
+    }
+
     @Test("A slot is one of the peer's part, and one of all")
     func slots() {
         let slots = DrainSlots(countMax: 6)

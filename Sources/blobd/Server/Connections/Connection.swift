@@ -47,6 +47,9 @@ final class Connection {
     @exclusivity(unchecked) var inFlight: LeaseQueue
     /// Whether it may be sent payloads without a copy (``DrainSlots``).
     var hasDrainSlot = false
+    /// Whether there was no slot for it, so that long payloads are copied into its socket. They take
+    /// the kernel's memory there, so that it holds no more of them than others' sockets do.
+    var lacksDrainSlot = false
     /// Whether its socket was made to hold more (`DaemonLimits.widenedSendBufferByteCount`).
     var isWidened = false
     /// The socket took no more when it was last written to.

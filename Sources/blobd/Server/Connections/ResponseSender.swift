@@ -71,6 +71,7 @@ final class ResponseSender {
 
     private func takeSlot(for connection: Connection) -> Bool {
         connection.hasDrainSlot = slots.take(for: connection.peer)
+        connection.lacksDrainSlot = !connection.hasDrainSlot
         return connection.hasDrainSlot
     }
 
@@ -190,7 +191,7 @@ final class ResponseSender {
     /// Gives a connection's socket room for what its client asks for at once, once.
     @inline(__always)
     private func widen(_ connection: Connection) {
-        guard !connection.isWidened else { return }
+        guard !connection.isWidened, !connection.lacksDrainSlot else { return }
         connection.isWidened = true
         connection.socket.widen(to: DaemonLimits.widenedSendBufferByteCount)
     }
