@@ -42,14 +42,15 @@ let package = Package(
             name: "LMDB", dependencies: ["CLMDB"],
             swiftSettings: borrowing + [.strictMemorySafety()]),
         .target(name: "BlobJSON", swiftSettings: borrowing),
+        .target(name: "TextRules", swiftSettings: borrowing),
         .target(
             name: "BlobStore",
             dependencies: [
-                "BlobJSON", "LMDB", "CChecksum", "CZlib",
+                "BlobJSON", "LMDB", "CChecksum", "CZlib", "TextRules",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: borrowing),
-        .target(name: "BlobProtocol", swiftSettings: borrowing),
+        .target(name: "BlobProtocol", dependencies: ["TextRules"], swiftSettings: borrowing),
         .target(
             name: "BlobClient",
             dependencies: [

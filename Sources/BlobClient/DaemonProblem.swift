@@ -20,13 +20,15 @@ public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConverti
     /// With `precondition_failed`: the digest of the part that the condition is about, or of the
     /// notification's `payload`; nil when there is none.
     public let digest: String?
+    /// The limit that was passed, where there is one.
+    public let limit: Int?
     /// With `resync`: the target of the call that reads the history anew.
     public let history: String?
 
     /// A problem with these members.
     public init(
         status: Int, code: String, title: String, detail: String? = nil, revision: UInt64? = nil,
-        digest: String? = nil, history: String? = nil
+        digest: String? = nil, limit: Int? = nil, history: String? = nil
     ) {
         self.status = status
         self.code = code
@@ -34,6 +36,7 @@ public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConverti
         self.detail = detail
         self.revision = revision
         self.digest = digest
+        self.limit = limit
         self.history = history
     }
 

@@ -59,6 +59,9 @@ public struct NotificationUpload: Sendable, Hashable {
     public var actionState: NotificationRecord.ActionState?
     /// How long it lives.
     public var lifetime = PutRequest.Lifetime.standard
+    /// The devices whose limits hold for its parts, such as `ios`: over them it is refused with
+    /// `attachment_too_large`. Nil: none but the daemon's own. It is not stored.
+    public var profile: String?
     /// Its payloads, at most 32; none is a notification of text or data alone. One without
     /// title, message, data and parts is refused as `empty_notification`.
     public var parts: [Part] = []
@@ -99,6 +102,7 @@ public struct NotificationUpload: Sendable, Hashable {
         case .seconds(let seconds): document.add("ttl", .number(JSONNumber(seconds)))
         case .until(let milliseconds): document.add("expires_at", time(milliseconds))
         }
+        document.add("profile", profile)
         if !parts.isEmpty { document.add("parts", .array(parts.map(\.json))) }
         return document.value
     }

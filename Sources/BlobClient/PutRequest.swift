@@ -34,12 +34,15 @@ public struct PutRequest: Sendable, Hashable {
     public var richType: String?
     /// How long it lives.
     public var lifetime: Lifetime
+    /// The devices whose limits hold for it, such as `ios`: over them it is refused with
+    /// `attachment_too_large`. Nil: none but the daemon's own.
+    public var profile: String?
 
     /// A request with these; everything but the id may be left to the daemon's defaults.
     public init(
         id: String?, part: String? = nil, mediaType: String? = nil, owner: String? = nil,
         app: String? = nil, title: String? = nil, message: String? = nil, richType: String? = nil,
-        lifetime: Lifetime = .standard
+        lifetime: Lifetime = .standard, profile: String? = nil
     ) {
         self.id = id
         self.part = part
@@ -50,6 +53,7 @@ public struct PutRequest: Sendable, Hashable {
         self.message = message
         self.richType = richType
         self.lifetime = lifetime
+        self.profile = profile
     }
 
     /// The same as the protocol has it. Throws `invalid` for an id, a part and so on that is there
@@ -63,6 +67,7 @@ public struct PutRequest: Sendable, Hashable {
         var draft = Put.Draft(
             id: id, part: part, mediaType: mediaType, owner: owner, richType: richType,
             message: message, app: app, title: title)
+        draft.profile = Array((profile ?? "").utf8)
         switch lifetime {
         case .standard: break
         case .seconds(let seconds): draft.ttlSeconds = seconds

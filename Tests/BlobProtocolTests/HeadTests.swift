@@ -149,7 +149,7 @@ import BlobProtocol
     @Test("Reserved bytes of heads end the connection")
     func reserved() {
         for (operation, offsets) in [
-            (Opcode.put, Array(0..<16) + Array(26..<32)),
+            (Opcode.put, Array(0..<16) + Array(27..<32)),
             (.get, Array(0..<16) + Array(18..<24)),
             (.stat, Array(1..<8)), (.delete, Array(1..<8)), (.list, Array(5..<8)),
             (.getBlob, Array(0..<16)), (.call, Array(5..<24)),

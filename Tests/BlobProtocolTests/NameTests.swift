@@ -57,7 +57,9 @@ import BlobProtocol
                     in: Bool.random(using: &generator) ? 0x80...0xFF : 0x20...0xFF,
                     using: &generator)
             }
-            let isText = String(validating: bytes, as: UTF8.self) != nil
+            let text = String(validating: bytes, as: UTF8.self)
+            let isText =
+                text?.unicodeScalars.allSatisfy { !(0x7F...0x9F).contains($0.value) } ?? false
             let check = code { () throws(ProtocolError) in try Names.checkMessage(bytes.span.bytes)
             }
             #expect(

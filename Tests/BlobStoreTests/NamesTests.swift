@@ -134,13 +134,13 @@ import Testing
         let folder = TemporaryFolder()
         let store = try folder.open()
         let long = try failure { try store.put(String(repeating: "x", count: 300), [1]) }
-        #expect(long.description == "id: has 300 bytes; the limit is 255")
+        #expect(long.description == "the id is 300 bytes long; the limit is 255")
         let slash = try failure { try store.put("a/b", [1]) }
-        #expect(slash.description == "id: \"a/b\" contains \"/\", which none may")
+        #expect(slash.description == "the id has a / at byte 1")
         let control = try failure { try store.put("a\u{1}", [1]) }
-        #expect(control.description == "id: contains the control character U+0001, which none may")
+        #expect(control.description == "the id has the control character U+0001 at byte 1")
         let type = try failure { try store.put("a", [1], mediaType: "png") }
-        #expect(type.description == "media type: \"png\" is not of the form type/subtype")
+        #expect(type.description == "the media type is \"png\", not of the form type/subtype")
     }
 
     @Test(

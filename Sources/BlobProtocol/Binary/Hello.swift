@@ -1,3 +1,5 @@
+import TextRules
+
 /// The first message of a connection: which versions the two sides speak, and the daemon's limits.
 public enum Hello {
     /// What the client says, 4 bytes:
@@ -109,8 +111,7 @@ public enum Hello {
             var texts = HeadTexts(after: fixedByteCount)
             response.serverVersion = texts.next(Int(head.byte(56)))
             try texts.checkEnd(of: head, .hello)
-            if let fault = UTF8Text.fault(in: response.serverVersion.of(head), refusing: .controls)
-            {
+            if let fault = UTF8Text.fault(in: response.serverVersion.of(head)) {
                 throw ProtocolError(.malformed, "the server's version \(fault)")
             }
             return response

@@ -1,7 +1,7 @@
 /// Storing a payload for a notification. The request's body is the payload; the answer is sent
 /// after it is on disk.
 public enum Put {
-    /// What the client says, 32 bytes and eight texts:
+    /// What the client says, 32 bytes and nine texts:
     ///
     ///     OFFSET  SIZE  DESCRIPTION
     ///          0     8  lifetime in seconds, signed; 0 when not given
@@ -14,9 +14,10 @@ public enum Put {
     ///         21     1  g: bytes in the app; 0: not said
     ///         22     2  f: bytes in the message; 0: not said
     ///         24     2  h: bytes in the title; 0: not said
-    ///         26     6  reserved, 0
+    ///         26     1  i: bytes in the profile; 0: none
+    ///         27     5  reserved, 0
     ///         32     …  id (a), part (b), media type (c), owner (d), rich type (e), message (f),
-    ///                   app (g), title (h)
+    ///                   app (g), title (h), profile (i)
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 32
@@ -43,6 +44,8 @@ public enum Put {
         public var app: Slice
         /// The title, or an empty slice.
         public var title: Slice
+        /// Whose limits hold; nil: nobody's.
+        public var profile: DeviceProfile?
 
         /// Whether the daemon shall choose the id.
         public var isIDAssigned: Bool { id.isEmpty }
@@ -52,9 +55,9 @@ public enum Put {
             _ head: RawSpan, flags: RequestFlags
         ) throws(ProtocolError) -> Request {
             try head.checkFixedPart(fixedByteCount, .put)
-            try head.checkReserved(from: 26, upTo: 32, .put)
+            try head.checkReserved(from: 27, upTo: 32, .put)
             var texts = HeadTexts(after: fixedByteCount)
-            let request = Request(
+            var request = Request(
                 ttlSeconds: flags.contains(.ttlGiven) ? head.integer(0, as: Int64.self) : nil,
                 expiryMilliseconds: flags.contains(.expiryGiven)
                     ? head.integer(8, as: Int64.self) : nil,
@@ -66,10 +69,12 @@ public enum Put {
                 message: texts.next(Int(head.integer(22, as: UInt16.self))),
                 app: texts.next(Int(head.byte(21))),
                 title: texts.next(Int(head.integer(24, as: UInt16.self))))
+            let profile = texts.next(Int(head.byte(26)))
             try texts.checkEnd(of: head, .put)
             if request.ttlSeconds == nil { try head.checkReserved(from: 0, upTo: 8, .put) }
             if request.expiryMilliseconds == nil { try head.checkReserved(from: 8, upTo: 16, .put) }
             try request.check(head, isIDAssigned: flags.contains(.idAssigned))
+            if !profile.isEmpty { request.profile = try DeviceProfile(name: profile.of(head)) }
             return request
         }
 
@@ -116,6 +121,8 @@ public enum Put {
         public var app: [UInt8] = []
         /// The title; empty: none.
         public var title: [UInt8] = []
+        /// The profile; empty: none.
+        public var profile: [UInt8] = []
 
         /// A draft with these texts in UTF-8. Nil and "" mean the same: absent.
         public init(
@@ -146,6 +153,7 @@ public enum Put {
             self.message = request.message.of(head).array()
             self.app = request.app.of(head).array()
             self.title = request.title.of(head).array()
+            self.profile = Array((request.profile?.rawValue ?? "").utf8)
             self.ttlSeconds = request.ttlSeconds
             self.expiryMilliseconds = request.expiryMilliseconds
         }
@@ -171,6 +179,11 @@ public enum Put {
             if !message.isEmpty { try Names.checkMessage(message.span.bytes) }
             if !app.isEmpty { try Names.checkApp(app.span.bytes) }
             if !title.isEmpty { try Names.checkTitle(title.span.bytes) }
+            // Which there are is for the daemon to say.
+            guard profile.count <= Int(UInt8.max) else {
+                throw ProtocolError(
+                    .badProfile, "the profile \(profile.span.bytes.excerpt()) is not known")
+            }
             out.append(littleEndian: ttlSeconds ?? 0)
             out.append(littleEndian: expiryMilliseconds ?? 0)
             out.append(UInt8(id.count))
@@ -181,8 +194,9 @@ public enum Put {
             out.append(UInt8(app.count))
             out.append(littleEndian: UInt16(message.count))
             out.append(littleEndian: UInt16(title.count))
-            out.appendZeros(6)
-            for text in [id, part, mediaType, owner, richType, message, app, title] {
+            out.append(UInt8(profile.count))
+            out.appendZeros(5)
+            for text in [id, part, mediaType, owner, richType, message, app, title, profile] {
                 out.append(contentsOf: text)
             }
         }

@@ -127,6 +127,7 @@ public enum HTTPResponseHead {
         case 416: "HTTP/1.1 416 Range Not Satisfiable\r\n"
         case 417: "HTTP/1.1 417 Expectation Failed\r\n"
         case 422: "HTTP/1.1 422 Unprocessable Content\r\n"
+        case 428: "HTTP/1.1 428 Precondition Required\r\n"
         case 429: "HTTP/1.1 429 Too Many Requests\r\n"
         case 431: "HTTP/1.1 431 Request Header Fields Too Large\r\n"
         case 500: "HTTP/1.1 500 Internal Server Error\r\n"

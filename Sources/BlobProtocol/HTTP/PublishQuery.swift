@@ -14,6 +14,8 @@ public struct PublishQuery: Sendable, Hashable {
     public var richType: [UInt8] = []
     /// The owner; empty: none.
     public var owner: [UInt8] = []
+    /// Whose limits hold; nil: nobody's.
+    public var profile: DeviceProfile?
 
     /// Nothing given.
     public init() {}
@@ -79,9 +81,13 @@ public struct PublishQuery: Sendable, Hashable {
             app = value
             return 64
         }
+        if name.equals("profile") {
+            profile = try DeviceProfile(name: value.span.bytes)
+            return 128
+        }
         throw ProtocolError(
             .badQuery,
-            "the parameter \(name.excerpt()) is not one of ttl, expires_at, title, message, rich_type, owner, app"
+            "the parameter \(name.excerpt()) is not one of ttl, expires_at, title, message, rich_type, owner, app, profile"
         )
     }
 

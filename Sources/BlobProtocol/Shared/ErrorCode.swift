@@ -46,6 +46,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case badLimit = "bad_limit"
     case badWait = "bad_wait"
     case badPlatform = "bad_platform"
+    case badProfile = "bad_profile"
     // 403 to 431: what it asks for.
     case forbidden
     case notFound = "not_found"
@@ -55,6 +56,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case expired
     case lengthRequired = "length_required"
     case preconditionFailed = "precondition_failed"
+    case preconditionRequired = "precondition_required"
     case payloadTooLarge = "payload_too_large"
     case uriTooLong = "uri_too_long"
     case unsupportedContentCoding = "unsupported_content_coding"
@@ -67,6 +69,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case recordTooLarge = "record_too_large"
     case unsupportedMediaType = "unsupported_media_type"
     case envelopeTooLarge = "envelope_too_large"
+    case attachmentTooLarge = "attachment_too_large"
     case noMessage = "no_message"
     case emptyNotification = "empty_notification"
     // 5xx: the daemon.
@@ -89,7 +92,8 @@ public enum ErrorCode: String, CaseIterable, Sendable {
             .immutableMember, .badActionState, .badPriority, .badDisplayTTL, .badCategory,
             .badGroup, .badDevice, .badData, .badResponse, .badActions, .unknownCategory,
             .unknownAction, .unknownDigest, .digestMismatch, .badMultipart, .partMissing,
-            .partUnexpected, .tooManyParts, .badCursor, .badLimit, .badWait, .badPlatform:
+            .partUnexpected, .tooManyParts, .badCursor, .badLimit, .badWait, .badPlatform,
+            .badProfile:
             400
         case .forbidden: 403
         case .notFound: 404
@@ -103,9 +107,10 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .payloadTooLarge, .recordTooLarge: 413
         case .uriTooLong: 414
         case .unsupportedContentCoding, .unsupportedMediaType: 415
-        case .envelopeTooLarge, .noMessage, .emptyNotification: 422
+        case .envelopeTooLarge, .noMessage, .emptyNotification, .attachmentTooLarge: 422
         case .badRange: 416
         case .expectationFailed: 417
+        case .preconditionRequired: 428
         case .tooManyRequests: 429
         case .headersTooLarge: 431
         case .internalError, .corrupt, .outcomeUnknown: 500
@@ -143,6 +148,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .expired: "Expired"
         case .lengthRequired: "Length required"
         case .preconditionFailed: "Precondition failed"
+        case .preconditionRequired: "Precondition required"
         case .payloadTooLarge: "Payload too large"
         case .uriTooLong: "Request line too long"
         case .unsupportedContentCoding: "Unsupported content coding"
@@ -186,11 +192,13 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .badLimit: "Bad limit"
         case .badWait: "Bad wait"
         case .badPlatform: "Bad platform"
+        case .badProfile: "Bad profile"
         case .responseConflict: "Response conflict"
         case .resync: "Read the history anew"
         case .recordTooLarge: "Record too large"
         case .unsupportedMediaType: "Unsupported media type"
         case .envelopeTooLarge: "Envelope too large"
+        case .attachmentTooLarge: "Attachment too large"
         case .noMessage: "No message"
         case .emptyNotification: "Empty notification"
         }

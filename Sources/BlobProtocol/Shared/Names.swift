@@ -1,5 +1,7 @@
-/// The rules for the texts that name things, the same in both dialects. The checks read each byte
-/// once and allocate only to report a fault.
+import TextRules
+
+/// The rules for the texts that name things, the same in both dialects and in the store. The checks
+/// read each byte once and allocate only to report a fault.
 public enum Names {
     /// Checks a notification id: 1…255 bytes of UTF-8, no control characters (U+0000–001F,
     /// U+007F–009F), no `/`. Throws `bad_id`.
@@ -8,91 +10,69 @@ public enum Names {
         if bytes.isPlainName, bytes.byteCount > 0, bytes.byteCount <= WireLimits.idByteCountMax {
             return
         }
-        try checkName(bytes, "the id", .badID, byteCountMax: WireLimits.idByteCountMax)
+        try check(bytes, .name, "the id", .badID, byteCountMax: WireLimits.idByteCountMax)
     }
 
     /// Checks a part's name: 1…64 bytes, otherwise as an id. Throws `bad_part`.
     public static func checkPart(_ bytes: RawSpan) throws(ProtocolError) {
-        try checkName(bytes, "the part name", .badPart, byteCountMax: WireLimits.partByteCountMax)
+        try check(
+            bytes, .name, "the part name", .badPart, byteCountMax: WireLimits.partByteCountMax)
     }
 
     /// Checks a device: 1…64 bytes, otherwise as an id. Throws `bad_device`.
     public static func checkDevice(_ bytes: RawSpan) throws(ProtocolError) {
-        try checkName(
-            bytes, "the device", .badDevice, byteCountMax: WireLimits.deviceByteCountMax)
+        try check(
+            bytes, .name, "the device", .badDevice, byteCountMax: WireLimits.deviceByteCountMax)
     }
 
     /// Checks an owner: 1…255 bytes of UTF-8 without control characters. Throws `bad_owner`.
     public static func checkOwner(_ bytes: RawSpan) throws(ProtocolError) {
-        try checkText(
-            bytes, "the owner", .badOwner, byteCountMax: WireLimits.ownerByteCountMax,
-            refusing: .controls)
+        try check(bytes, .line, "the owner", .badOwner, byteCountMax: WireLimits.ownerByteCountMax)
     }
 
     /// Checks a rich type: 1…255 bytes of UTF-8 without control characters. Throws `bad_rich_type`.
     public static func checkRichType(_ bytes: RawSpan) throws(ProtocolError) {
-        try checkText(
-            bytes, "the rich type", .badRichType, byteCountMax: WireLimits.richTypeByteCountMax,
-            refusing: .controls)
+        try check(
+            bytes, .line, "the rich type", .badRichType,
+            byteCountMax: WireLimits.richTypeByteCountMax)
     }
 
     /// Checks a category's name: 1…64 bytes, otherwise as an id. Throws `bad_category`.
     public static func checkCategory(_ bytes: RawSpan) throws(ProtocolError) {
-        try checkName(
-            bytes, "the category", .badCategory, byteCountMax: WireLimits.categoryByteCountMax)
+        try check(
+            bytes, .name, "the category", .badCategory,
+            byteCountMax: WireLimits.categoryByteCountMax)
     }
 
     /// Checks a group's name: 1…128 bytes, otherwise as an owner. Throws `bad_group`.
     public static func checkGroup(_ bytes: RawSpan) throws(ProtocolError) {
-        try checkText(
-            bytes, "the group", .badGroup, byteCountMax: WireLimits.groupByteCountMax,
-            refusing: .controls)
+        try check(bytes, .line, "the group", .badGroup, byteCountMax: WireLimits.groupByteCountMax)
     }
 
-    /// Checks a message: 1…4,096 bytes of UTF-8 without U+0000. Throws `bad_message`.
+    /// Checks a message: 1…4,096 bytes of UTF-8 without control characters but tabs and line breaks
+    /// (U+0009, U+000A, U+000D). Throws `bad_message`.
     public static func checkMessage(_ bytes: RawSpan) throws(ProtocolError) {
-        try checkText(
-            bytes, "the message", .badMessage, byteCountMax: WireLimits.messageByteCountMax,
-            refusing: .nul)
+        try check(
+            bytes, .lines, "the message", .badMessage, byteCountMax: WireLimits.messageByteCountMax)
     }
 
     /// Checks a title: 1…256 bytes of UTF-8 without control characters. Throws `bad_title`.
     public static func checkTitle(_ bytes: RawSpan) throws(ProtocolError) {
-        try checkText(
-            bytes, "the title", .badTitle, byteCountMax: WireLimits.titleByteCountMax,
-            refusing: .controls)
+        try check(bytes, .line, "the title", .badTitle, byteCountMax: WireLimits.titleByteCountMax)
     }
 
     /// Checks the name of an app: 1…64 bytes, otherwise as an id. Throws `bad_app`.
     public static func checkApp(_ bytes: RawSpan) throws(ProtocolError) {
-        try checkName(bytes, "the app", .badApp, byteCountMax: WireLimits.appByteCountMax)
+        try check(bytes, .name, "the app", .badApp, byteCountMax: WireLimits.appByteCountMax)
     }
 
-    private static func checkName(
-        _ bytes: RawSpan, _ thing: String, _ code: ErrorCode, byteCountMax: Int
+    private static func check(
+        _ bytes: RawSpan, _ rule: TextRules.Rule, _ thing: StaticString, _ code: ErrorCode,
+        byteCountMax: Int
     ) throws(ProtocolError) {
-        try checkText(bytes, thing, code, byteCountMax: byteCountMax, refusing: .controls)
-        var index = 0
-        while index < bytes.byteCount {
-            if bytes.byte(index) == UInt8(ascii: "/") {
-                throw ProtocolError(code, "\(thing) has a / at byte \(index)")
-            }
-            index &+= 1
+        guard let fault = TextRules.fault(in: bytes, rule, byteCountMax: byteCountMax) else {
+            return
         }
-    }
-
-    private static func checkText(
-        _ bytes: RawSpan, _ thing: String, _ code: ErrorCode, byteCountMax: Int,
-        refusing refused: UTF8Text.Refused
-    ) throws(ProtocolError) {
-        guard bytes.byteCount > 0 else { throw ProtocolError(code, "\(thing) is empty") }
-        guard bytes.byteCount <= byteCountMax else {
-            throw ProtocolError(
-                code, "\(thing) is \(bytes.byteCount) bytes long; the limit is \(byteCountMax)",
-                limit: byteCountMax)
-        }
-        if let fault = UTF8Text.fault(in: bytes, refusing: refused) {
-            throw ProtocolError(code, "\(thing) \(fault)")
-        }
+        throw ProtocolError(code, "\(thing) \(fault.words)", limit: fault.limit)
     }
 }

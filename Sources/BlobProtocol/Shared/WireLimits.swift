@@ -35,6 +35,16 @@ public enum WireLimits {
     /// The length of a place in a feed, written as text, in bytes of ASCII.
     public static let cursorByteCount = 32
 
+    // The limits of devices, by the type of an attachment (`DeviceProfile`). Apple writes 10 MB,
+    // 5 MB and 50 MB; an MB is 1,000,000 bytes here, so that what passes is taken either way.
+
+    /// The largest image of the profile `ios`, in bytes.
+    public static let iosImageByteCountMax = 10_000_000
+    /// The largest audio of the profile `ios`, in bytes.
+    public static let iosAudioByteCountMax = 5_000_000
+    /// The largest video of the profile `ios`, in bytes.
+    public static let iosVideoByteCountMax = 50_000_000
+
     // Binary protocol.
 
     /// The largest head of a frame, in bytes, after its 24-byte header.

@@ -1,53 +1,32 @@
+internal import TextRules
+
 /// The rules for what publishers call things.
-///
-/// They look at bytes: every publish is checked, and walking a text scalar by scalar costs more
-/// than storing it.
 enum Names {
     /// An id, a part name: UTF-8 without control characters and `/`.
     static func check(
         _ text: String, _ field: InvalidInput.Field, byteCountMax: Int
     ) throws(StoreError) {
-        try checkText(text, field, byteCountMax: byteCountMax, allowsLineBreaks: false)
-        guard !text.isEmpty else {
-            throw refuse(field, "is empty; it has 1 to \(byteCountMax) bytes")
-        }
-        guard text.utf8.span.bytes.firstIndex(of: 0x2F) == nil else {
-            throw refuse(field, "\"\(text)\" contains \"/\", which none may")
-        }
+        try check(text, .name, field, byteCountMax: byteCountMax)
     }
 
     /// A text: UTF-8 without control characters; a message may have tabs and line breaks.
     static func checkText(
-        _ text: String, _ field: InvalidInput.Field, byteCountMax: Int, allowsLineBreaks: Bool
+        _ text: String, _ field: InvalidInput.Field, byteCountMax: Int, allowsLineBreaks: Bool,
+        mayBeEmpty: Bool = true
     ) throws(StoreError) {
-        let bytes = text.utf8.span
-        guard bytes.count <= byteCountMax else {
-            throw refuse(field, "has \(bytes.count) bytes; the limit is \(byteCountMax)")
-        }
-        for index in plainByteCount(bytes.bytes)..<bytes.count {
-            let byte = bytes[index]
-            if byte >= 0x20 && byte != 0x7F {
-                // U+0080 to U+009F are C2 80 to C2 9F; a text's UTF-8 is always whole.
-                guard byte == 0xC2, bytes[index + 1] < 0xA0 else { continue }
-                throw refuseControl(field, bytes[index + 1])
-            }
-            if allowsLineBreaks && (byte == 0x09 || byte == 0x0A || byte == 0x0D) { continue }
-            throw refuseControl(field, byte)
-        }
+        try check(
+            text, allowsLineBreaks ? .lines : .line, field, byteCountMax: byteCountMax,
+            mayBeEmpty: mayBeEmpty)
     }
 
-    /// How many bytes at the start are surely allowed: whole words of which no byte is below 0x20,
-    /// DEL or C2, with which control characters begin that have two bytes.
-    private static func plainByteCount(_ bytes: RawSpan) -> Int {
-        var count = 0
-        while bytes.byteCount - count >= 8 {
-            let word = ByteWord(bytes.word(at: count))
-            guard !word.hasByte(below: 0x20), !word.contains(0x7F), !word.contains(0xC2) else {
-                return count
-            }
-            count += 8
-        }
-        return count
+    private static func check(
+        _ text: String, _ rule: TextRules.Rule, _ field: InvalidInput.Field, byteCountMax: Int,
+        mayBeEmpty: Bool = false
+    ) throws(StoreError) {
+        let fault = TextRules.fault(
+            in: text.utf8.span.bytes, rule, byteCountMax: byteCountMax, mayBeEmpty: mayBeEmpty)
+        guard let fault else { return }
+        throw .invalid(InvalidInput(field: field, reason: fault.words, limit: fault.limit))
     }
 
     /// A media type: `type/subtype` and parameters in visible ASCII and spaces (RFC 9110, section
@@ -75,7 +54,7 @@ enum Names {
             if !(byte >= 0x20 && byte < 0x7F) && byte != 0x09 { isRight = false }
         }
         guard isRight, let slash, slash > 0, slash < essence.byteCount - 1 else {
-            throw refuse(.mediaType, "\"\(text)\" is not of the form type/subtype")
+            throw refuse(.mediaType, "is \"\(text)\", not of the form type/subtype")
         }
     }
 
@@ -89,17 +68,8 @@ enum Names {
         }
     }
 
-    private static func refuseControl(_ field: InvalidInput.Field, _ value: UInt8) -> StoreError {
-        refuse(field, "contains the control character U+\(hex(value)), which none may")
-    }
-
     private static func refuse(_ field: InvalidInput.Field, _ reason: String) -> StoreError {
         .invalid(InvalidInput(field: field, reason: reason))
-    }
-
-    private static func hex(_ value: UInt8) -> String {
-        let digits = String(value, radix: 16, uppercase: true)
-        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 }
 

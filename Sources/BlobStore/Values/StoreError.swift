@@ -30,6 +30,8 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
     case emptyNotification
     /// No blob with that digest is stored.
     case unknownDigest(Digest)
+    /// A part is larger than its ``PartLimit`` allows.
+    case attachmentTooLarge(byteCount: Int, mediaType: String, limit: PartLimit)
     /// The bytes are not those of the digest that was said.
     case digestMismatch(expected: Digest, actual: Digest)
     /// The notification has no such action.
@@ -58,6 +60,8 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
         case .emptyNotification:
             "the notification has no title, no message, no data and no part; give one of them"
         case .unknownDigest(let digest): "no blob \(digest) is stored"
+        case .attachmentTooLarge(let byteCount, let mediaType, let limit):
+            "the part of type \(mediaType) is \(byteCount) bytes long; the limit of \(limit.name) is \(limit.byteCountMax)"
         case .digestMismatch(let expected, let actual):
             "the bytes are those of \(actual), not of \(expected)"
         case .unknownAction(let action): "the notification has no action \(action)"
@@ -88,9 +92,17 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// Which input it is.
     public var field: Field
-    /// Names the value and the limit.
+    /// What is wrong with it, with the value and the limit.
     public var reason: String
+    /// The limit, where the input is too long.
+    public var limit: Int?
 
-    /// The input and what is wrong with it.
-    public var description: String { "\(field.rawValue): \(reason)" }
+    init(field: Field, reason: String, limit: Int? = nil) {
+        self.field = field
+        self.reason = reason
+        self.limit = limit
+    }
+
+    /// The input and what is wrong with it, as a sentence.
+    public var description: String { "the \(field.rawValue) \(reason)" }
 }

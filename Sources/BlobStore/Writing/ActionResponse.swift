@@ -41,7 +41,9 @@ extension ActionResponse {
         try Rules.check(device: device)
         guard !staysOnScreen || !action.isSame(as: Self.dismissAction) else {
             throw Rules.refuse(
-                .response, "\"\(Self.dismissAction)\" takes the notification off the screen")
+                .response,
+                "\"\(Self.dismissAction)\" takes the notification off the screen, where it cannot stay"
+            )
         }
     }
 

@@ -49,6 +49,8 @@ public struct Publication: Sendable {
     public var expiry: Expiry
     /// What must hold of the part that is there.
     public var condition = Condition.none
+    /// The most bytes it may have; nil: as many as the store takes.
+    public var limit: PartLimit?
 
     /// A publication of `payload`, with the media type it was prepared for.
     public init(
@@ -87,4 +89,34 @@ public enum Outcome: Sendable {
     case notFound
     /// It was not done, and changed nothing.
     case refused(StoreError)
+}
+
+extension Change {
+    /// Throws what the store would refuse it for whatever is stored, so that it can be refused
+    /// earlier.
+    package func check(asOf now: Timestamp) throws(StoreError) {
+        switch self {
+        case .publish(let publication): try publication.check(asOf: now)
+        case .publishNotification(let draft): try draft.check(asOf: now)
+        case .patch(let patch): try patch.check(asOf: now)
+        case .remove(let removal): try Rules.check(device: removal.device)
+        case .respond(let response): try response.check()
+        case .hold(let hold): try hold.check(asOf: now)
+        case .setCategory(let category): try category.check()
+        case .delete, .removeCategory: break
+        }
+    }
+}
+
+extension LongChange {
+    /// The same for a long change.
+    package func check(asOf now: Timestamp) throws(StoreError) {
+        switch kind {
+        case .patchGroup(let owner, let group, let patch):
+            try Rules.check(owner: owner)
+            try Rules.check(group: group)
+            try patch.check(asOf: now)
+        case .deleteOwner(let owner): try Rules.check(owner: owner)
+        }
+    }
 }

@@ -3,9 +3,7 @@ internal import LMDB
 extension ChangeTransaction {
     mutating func setCategory(_ category: Category) throws(StoreError) -> Outcome {
         do throws(StoreError) {
-            try Rules.check(category: category.name)
-            try Rules.check(app: category.app)
-            try Rules.check(category.actions)
+            try category.check()
         } catch {
             return try Self.refused(error)
         }
@@ -63,5 +61,14 @@ extension ChangeTransaction {
             return false
         }
         return there.isEqual(to: value.span.bytes)
+    }
+}
+
+extension Category {
+    /// Every rule that does not depend on what is stored.
+    func check() throws(StoreError) {
+        try Rules.check(category: name)
+        try Rules.check(app: app)
+        try Rules.check(actions)
     }
 }

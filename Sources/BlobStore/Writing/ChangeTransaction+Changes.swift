@@ -49,7 +49,7 @@ extension ChangeTransaction {
                     InvalidInput(
                         field: .partCount,
                         reason:
-                            "notification \(id) has \(record.parts.count) other parts; the limit is \(StoreLimits.partCountMax) in all"
+                            "of notification \(id) is \(record.parts.count) without this one; the limit is \(StoreLimits.partCountMax)"
                     )))
         }
         let payload = publication.payload
@@ -96,6 +96,7 @@ extension Publication {
         try Rules.check(title: title)
         try Rules.check(app: app)
         try Rules.check(expiry, asOf: now)
+        try limit?.check(byteCount: payload.byteCount, mediaType: mediaType)
     }
 
     /// The record this makes of `old`, if that has not expired, without the part itself.

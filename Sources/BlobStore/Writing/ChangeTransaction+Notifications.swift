@@ -46,7 +46,9 @@ extension ChangeTransaction {
         }
         for part in draft.parts {
             guard case .stored(let digest) = part.content else { continue }
-            guard try blobEntry(digest) != nil else { throw .unknownDigest(digest) }
+            guard let entry = try blobEntry(digest) else { throw .unknownDigest(digest) }
+            try part.limit?.check(
+                byteCount: Int(clamping: entry.byteCount), mediaType: part.mediaType)
         }
         guard !draft.isEmpty else { throw .emptyNotification }
     }
@@ -129,7 +131,7 @@ extension ChangeTransaction {
     static func refused(_ error: StoreError) throws(StoreError) -> Outcome {
         switch error {
         case .invalid, .preconditionFailed, .unknownCategory, .unknownDigest, .digestMismatch,
-            .unknownAction, .responseConflict, .emptyNotification:
+            .unknownAction, .responseConflict, .emptyNotification, .attachmentTooLarge:
             return .refused(error)
         default: throw error
         }

@@ -44,6 +44,8 @@ public struct DraftPart: Sendable {
     public var mediaType: String
     /// Where its bytes are.
     public var content: Content
+    /// The most bytes it may have; nil: as many as the store takes.
+    public var limit: PartLimit?
 
     /// A part.
     public init(name: String, mediaType: String, content: Content) {
@@ -71,8 +73,11 @@ extension NotificationDraft {
             try Names.check(
                 part.name, .partName, byteCountMax: StoreLimits.partNameByteCountMax)
             try Names.checkMediaType(part.mediaType)
+            if case .payload(let payload) = part.content {
+                try part.limit?.check(byteCount: payload.byteCount, mediaType: part.mediaType)
+            }
             guard !parts[..<index].contains(where: { $0.name.isSame(as: part.name) }) else {
-                throw Rules.refuse(.partName, "two parts are called \"\(part.name)\"")
+                throw Rules.refuse(.partName, "\"\(part.name)\" is there twice")
             }
         }
     }

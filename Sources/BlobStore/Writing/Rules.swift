@@ -10,7 +10,7 @@ enum Rules {
         else {
             throw refuse(
                 .expiry,
-                "\(moment.milliseconds) ms since 1970 is not after the present, \(now.milliseconds), and before the year 10000"
+                "is \(moment.milliseconds) ms since 1970, which is not after the present, \(now.milliseconds), and before the year 10000"
             )
         }
     }
@@ -66,7 +66,7 @@ enum Rules {
         guard seconds <= StoreLimits.displayTTLSecondsMax else {
             throw refuse(
                 .displayTTL,
-                "\(seconds) seconds; the limit is \(StoreLimits.displayTTLSecondsMax)")
+                "is \(seconds) seconds; the limit is \(StoreLimits.displayTTLSecondsMax)")
         }
     }
 
@@ -103,10 +103,10 @@ enum Rules {
                 allowsLineBreaks: false)
             guard !ActionResponse.isReserved(identifier) else {
                 throw refuse(
-                    .actions, "\"\(identifier)\" is reserved; no action may have it as identifier")
+                    .actions, "have the identifier \"\(identifier)\", which is reserved")
             }
             guard !actions[..<index].contains(where: { $0.identifier.isSame(as: identifier) })
-            else { throw refuse(.actions, "two have the identifier \"\(identifier)\"") }
+            else { throw refuse(.actions, "have the identifier \"\(identifier)\" twice") }
         }
     }
 
@@ -114,10 +114,8 @@ enum Rules {
     private static func checkFilled(
         _ text: String, _ field: InvalidInput.Field, _ byteCountMax: Int
     ) throws(StoreError) {
-        guard !text.isEmpty else {
-            throw refuse(field, "is empty; it has 1 to \(byteCountMax) bytes")
-        }
-        try Names.checkText(text, field, byteCountMax: byteCountMax, allowsLineBreaks: false)
+        try Names.checkText(
+            text, field, byteCountMax: byteCountMax, allowsLineBreaks: false, mayBeEmpty: false)
     }
 
     static func refuse(_ field: InvalidInput.Field, _ reason: String) -> StoreError {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BlobProtocol
 import Glibc
 
 // What options take besides plain numbers and texts. Each says in `--help` what its default is, as it
@@ -106,4 +107,16 @@ struct GroupText: ExpressibleByArgument {
             return nil
         }
     }
+}
+
+/// A profile of devices on the command line: `ios`.
+struct ProfileText: ExpressibleByArgument {
+    let profile: DeviceProfile
+
+    init?(argument: String) {
+        guard let profile = DeviceProfile(rawValue: argument) else { return nil }
+        self.profile = profile
+    }
+
+    static var allValueStrings: [String] { DeviceProfile.allCases.map(\.rawValue) }
 }

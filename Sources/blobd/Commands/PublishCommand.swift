@@ -75,6 +75,11 @@ struct PublishCommand: ParsableCommand {
             "Publish every line of this file, or of standard input for -.", valueName: "file"))
     var batch: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Refuse parts that these devices do not take: ios.", valueName: "profile"))
+    var profile: String?
+
     @Option(help: ArgumentHelp("The device it comes from.", valueName: "name"))
     var device: String?
 
@@ -111,6 +116,7 @@ struct PublishCommand: ParsableCommand {
         upload.data = try data.map { try JSONTexts.value($0, of: "--data") }
         upload.actions = try actions.map { try JSONTexts.actions($0) }
         upload.lifetime = try life.lifetime()
+        upload.profile = profile
         let limit = connection.daemon.payloadByteCountMax
         upload.parts = try parts.map { try $0.part(byteCountMax: limit) }
         let answer = try connection.publishAnswer(upload, device: device)
@@ -127,7 +133,7 @@ struct PublishCommand: ParsableCommand {
     private var saysSomething: Bool {
         [
             id, owner, app, title, message, richType, category, group, displayTTL, data, actions,
-            life.ttl, life.expiresAt,
+            life.ttl, life.expiresAt, profile,
         ].contains { $0 != nil } || priority != nil || !parts.isEmpty
     }
 

@@ -58,6 +58,11 @@ struct PutCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The part's name. Without it: payload.", valueName: "name"))
     var part: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Refuse parts that these devices do not take: ios.", valueName: "profile"))
+    var profile: String?
+
     @Flag(help: "Print what was stored as JSON.")
     var json = false
 
@@ -161,7 +166,7 @@ struct PutCommand: ParsableCommand {
         PutRequest(
             id: id, part: part, mediaType: type ?? MediaTypes.suggested(by: path), owner: owner,
             app: app, title: title, message: message, richType: richType,
-            lifetime: try life.lifetime())
+            lifetime: try life.lifetime(), profile: profile)
     }
 }
 

@@ -140,6 +140,19 @@ struct ServeCommand: ParsableCommand {
     var spin: Int = DaemonLimits().spinMicroseconds
 
     @Flag(
+        help: "Refuse to patch a notification without If-Match, so that no update is lost: 428.")
+    var requireIfMatch = false
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Refuse parts that these devices do not take. ios: images over 10 MB, audio over 5 MB, \
+            video over 50 MB.
+            """,
+            valueName: "profile"))
+    var profile: ProfileText?
+
+    @Flag(
         inversion: .prefixedNo,
         help: """
             Answer short changes once they are in a log on disk, and commit up to 100 ms of them \
@@ -240,6 +253,8 @@ struct ServeCommand: ParsableCommand {
         limits.linkedByteCountMin = try Self.check(
             "--sendfile-min", sendfileMin.byteCount, 0...1 << 40)
         limits.isLogging = writeAheadLog
+        limits.requiresIfMatch = requireIfMatch
+        limits.profile = profile?.profile
         limits.spinMicroseconds = try Self.check("--spin", spin, 0...1_000)
         return limits
     }

@@ -1,3 +1,4 @@
+import BlobProtocol
 import BlobStore
 
 /// Every limit of the daemon that its operator can choose. What the protocol fixes is in
@@ -40,6 +41,11 @@ struct DaemonLimits: Sendable {
     /// How long a stream of changes is quiet before it gives a sign of life.
     var heartbeatMilliseconds = 25_000
 
+    /// Whose limits hold for the parts of all notifications; nil: nobody's.
+    var profile: DeviceProfile?
+    /// Whether a notification is only patched under a condition (RFC 6585, section 3).
+    var requiresIfMatch = false
+
     /// How long what an earlier run may have lent to its peers is not freed after its end; nil: as
     /// long as ``lendingGraceMilliseconds`` makes of the other limits.
     var givenLendingGraceMilliseconds: Int?
@@ -79,6 +85,10 @@ struct DaemonLimits: Sendable {
     static let settlingMicrosecondsMax = 100_000
     /// How long nothing may come before it is committed, in microseconds.
     static let settlingPauseMicroseconds = 2_000
+    /// How long after the end of a commit those who read what is pending may cause the next one, in
+    /// microseconds: who reads waits at most so long, and a commit. Without it a client that reads
+    /// what others publish, in a loop, makes each batch a commit of its own.
+    static let earlyCommitMicrosecondsMin = 10_000
 
     /// What a socket may hold that its peer has not read, once payloads are linked into it, which
     /// take no memory, or so much is sent with one call that the usual 208 KiB would not take it.

@@ -207,7 +207,14 @@ extension Worker {
     ) {
         connection.phase = .awaitingChange(upload.reply)
         switch upload.purpose {
-        case .payload(let draft): finish(upload, .publish(draft), connection)
+        case .payload(let draft):
+            do throws(ProtocolError) {
+                // The length of a chunked body is known now.
+                try draft.check(byteCount: UInt64(upload.byteCount))
+            } catch {
+                return refuseWhole(upload, error, connection, &batch)
+            }
+            finish(upload, .publish(draft), connection)
         case .resource(let plan):
             finish(upload, plan, connection, &batch)
         }

@@ -64,6 +64,21 @@ struct PendingChange: ~Copyable, Sendable {
     let reservation: BodyReservation?
 }
 
+extension PendingChange.Operation {
+    /// Throws what the store would refuse it for, whatever is stored.
+    func check() throws(ProtocolError) {
+        do throws(StoreError) {
+            switch self {
+            case .apply(let change): try change.check(asOf: .now)
+            case .long(let change): try change.check(asOf: .now)
+            case .applyAll, .checkWritable, .settle: break
+            }
+        } catch {
+            throw ProtocolError(error)
+        }
+    }
+}
+
 /// Everything a publish says but its bytes.
 struct PublicationDraft: Sendable {
     /// Nil: the store chooses the next number.
@@ -77,6 +92,8 @@ struct PublicationDraft: Sendable {
     var richType: String?
     var expiry: Expiry
     var condition = Condition.none
+    /// Whose limits hold for it; nil: nobody's.
+    var profile: DeviceProfile?
 
     /// The publication of a prepared payload.
     func publication(of payload: PreparedPayload) -> Publication {
@@ -84,7 +101,22 @@ struct PublicationDraft: Sendable {
             id: id, part: part, payload: payload, owner: owner, app: app, title: title,
             message: message, richType: richType, expiry: expiry)
         publication.condition = condition
+        publication.limit = profile?.limit(of: mediaType)
         return publication
+    }
+
+    /// Throws `attachment_too_large` for more bytes than the profile's devices take.
+    func check(byteCount: UInt64) throws(ProtocolError) {
+        try profile?.check(byteCount: byteCount, mediaType: mediaType.utf8.span.bytes)
+    }
+}
+
+extension DeviceProfile {
+    /// What a part of a media type may have, for the store to judge.
+    func limit(of mediaType: String) -> PartLimit? {
+        attachmentByteCountMax(mediaType.utf8.span.bytes).map {
+            PartLimit(byteCountMax: $0, name: rawValue)
+        }
     }
 }
 

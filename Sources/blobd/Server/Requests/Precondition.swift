@@ -22,6 +22,14 @@ extension Condition {
             })
     }
 
+    /// Whether it is of what is there (`If-Match`), so that a change which was not seen is not lost.
+    var namesWhatIsThere: Bool {
+        switch self {
+        case .none, .absent, .tags(match: nil, noneMatch: _): false
+        case .exists, .revisions, .tags: true
+        }
+    }
+
     private init(match: EntityTagSet?, noneMatch: EntityTagSet?) {
         switch (match, noneMatch) {
         case (nil, nil): self = .none

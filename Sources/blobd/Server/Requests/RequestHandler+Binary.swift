@@ -259,7 +259,9 @@ extension RequestHandler {
             message: text(request.message),
             richType: text(request.richType),
             expiry: try expiry(
-                ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds))
+                ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds),
+            profile: request.profile ?? limits.profile)
+        try draft.check(byteCount: frame.bodyByteCount)
         return Upload(
             .payload(draft), framing: .counted(frame.bodyByteCount),
             byteCountMax: limits.payloadByteCountMax,

@@ -241,7 +241,9 @@ extension RequestHandler {
         let draft = PublicationDraft(
             id: text(batch.scratch.id), part: part, mediaType: mediaType, owner: text(query.owner),
             app: text(query.app), title: text(query.title), message: text(query.message),
-            richType: text(query.richType), expiry: expiry, condition: condition)
+            richType: text(query.richType), expiry: expiry, condition: condition,
+            profile: query.profile ?? limits.profile)
+        if let count = head.contentLength { try draft.check(byteCount: count) }
         return .upload(
             Upload(
                 .payload(draft), framing: Self.framing(of: head),

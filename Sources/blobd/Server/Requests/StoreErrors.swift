@@ -7,7 +7,7 @@ extension ProtocolError {
     init(_ error: StoreError) {
         switch error {
         case .invalid(let input):
-            self.init(Self.code(of: input.field), input.description)
+            self.init(Self.code(of: input.field), input.description, limit: input.limit)
         case .full:
             self.init(
                 .full, "there is no space for the payload; delete something, or give the store room"
@@ -38,6 +38,10 @@ extension ProtocolError {
                 ProblemMember("expected", .text("\(expected)")),
                 ProblemMember("actual", .text("\(actual)")),
             ]
+        case .attachmentTooLarge(let byteCount, let mediaType, let limit):
+            self.init(
+                attachmentByteCount: UInt64(clamping: byteCount), mediaType: mediaType,
+                limit: limit.byteCountMax, profile: limit.name)
         case .unknownAction: self.init(.unknownAction, error.description)
         case .responseConflict: self.init(.responseConflict, error.description)
         case .resync: self.init(.resync, error.description)

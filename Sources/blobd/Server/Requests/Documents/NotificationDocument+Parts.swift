@@ -51,7 +51,20 @@ extension NotificationDocument {
     /// The parts to be stored: in the document's order, or the files' where it names none. Throws
     /// what ``checkFiles(_:)`` does, and `digest_mismatch` for a file that is not what the document
     /// says.
-    func draftParts(_ files: [ReceivedFile]) throws(ProtocolError) -> [DraftPart] {
+    ///
+    /// - Parameter profile: whose limits hold for them.
+    func draftParts(
+        _ files: [ReceivedFile], for profile: DeviceProfile? = nil
+    ) throws(ProtocolError) -> [DraftPart] {
+        var drafts = try drafts(files)
+        guard let profile else { return drafts }
+        for index in drafts.indices {
+            drafts[index].limit = profile.limit(of: drafts[index].mediaType)
+        }
+        return drafts
+    }
+
+    private func drafts(_ files: [ReceivedFile]) throws(ProtocolError) -> [DraftPart] {
         try checkFiles(files.map(\.name))
         guard let parts else {
             return files.map {

@@ -23,6 +23,8 @@ struct NotificationDocument: Sendable {
     /// How long it shall live; at most one of these is there.
     var ttlSeconds: Int64?
     var expiryMilliseconds: Int64?
+    /// Whose limits hold for its parts; nil: not said.
+    var profile: DeviceProfile?
     /// Nil: not said, and then every file is a part.
     var parts: [Part]?
 
@@ -38,7 +40,7 @@ struct NotificationDocument: Sendable {
             [
                 "id", "owner", "app", "title", "message", "rich_type", "category", "actions",
                 "group", "priority", "display_ttl", "data", "read", "action_state", "ttl",
-                "expires_at", "parts",
+                "expires_at", "parts", "profile",
             ], immutable: ["created_at", "revision", "device", "responses"])
         self.id = try Self.id(object, in: id)
         if let owner = try object.text("owner") {
@@ -61,6 +63,9 @@ struct NotificationDocument: Sendable {
             "ttl", in: 1...(WireLimits.expiryMillisecondsMax / 1_000), .badTTL)
         expiryMilliseconds = try object.expiryMilliseconds()
         try Lifetime.check(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds)
+        profile = try object.text("profile").map { (name) throws(ProtocolError) in
+            try DeviceProfile(name: name.utf8.span.bytes)
+        }
         parts = try object["parts"].map { value throws(ProtocolError) in try Self.parts(value) }
     }
 

@@ -5,13 +5,24 @@ import BlobStore
 /// the change's transaction, before anything is written.
 struct BodyReader: Sendable {
     private let lifetimes: LifetimeRules
+    private let profile: DeviceProfile?
 
     init(_ limits: DaemonLimits) {
         lifetimes = LifetimeRules(limits)
+        profile = limits.profile
     }
 
-    /// The change that a document asks for.
+    /// The change that a document asks for. What the store would refuse it for whatever is stored is
+    /// thrown here.
     func operation(
+        _ bytes: [UInt8], _ plan: BodyPlan
+    ) throws(ProtocolError) -> PendingChange.Operation {
+        let operation = try read(bytes, plan)
+        try operation.check()
+        return operation
+    }
+
+    private func read(
         _ bytes: [UInt8], _ plan: BodyPlan
     ) throws(ProtocolError) -> PendingChange.Operation {
         let text = bytes.span.bytes
@@ -49,7 +60,7 @@ struct BodyReader: Sendable {
     ) throws(ProtocolError) -> (id: String?, change: Change) {
         let document = try NotificationDocument(parsing: bytes, id: id)
         var draft = try draft(document, plan)
-        draft.parts = try document.draftParts([])
+        draft.parts = try document.draftParts([], for: document.profile ?? profile)
         return (document.id, .publishNotification(draft))
     }
 
@@ -82,7 +93,9 @@ struct BodyReader: Sendable {
             document = try NotificationDocument(parsing: bytes.span.bytes, id: id)
             // What can be refused is refused before the files are compressed.
             try document.checkFiles(received.files.map(\.name))
+            try checkSizes(received.files, of: document)
             draft = try self.draft(document, plan)
+            try PendingChange.Operation.apply(.publishNotification(draft)).check()
         } catch {
             throw .wire(error)
         }
@@ -98,10 +111,22 @@ struct BodyReader: Sendable {
             }
         }
         do throws(ProtocolError) {
-            draft.parts = try document.draftParts(files)
+            draft.parts = try document.draftParts(files, for: document.profile ?? profile)
             return .apply(.publishNotification(draft))
         } catch {
             throw .wire(error)
+        }
+    }
+
+    /// Throws `attachment_too_large` for a file that the profile's devices do not take.
+    private func checkSizes(
+        _ files: [IncomingFile], of document: NotificationDocument
+    ) throws(ProtocolError) {
+        guard let profile = document.profile ?? profile else { return }
+        for file in files {
+            let mediaType = document.mediaType(ofFile: file.name, saying: file.mediaType)
+            try profile.check(
+                byteCount: UInt64(file.byteCount), mediaType: mediaType.utf8.span.bytes)
         }
     }
 
@@ -121,6 +146,7 @@ struct BodyReader: Sendable {
     private func line(_ bytes: RawSpan, _ plan: BodyPlan) -> BatchLine {
         do throws(ProtocolError) {
             let (id, change) = try publication(bytes, id: nil, plan)
+            try PendingChange.Operation.apply(change).check()
             return BatchLine(id: id, content: .change(change))
         } catch {
             return BatchLine(content: .refused(error))

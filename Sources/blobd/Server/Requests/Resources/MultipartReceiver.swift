@@ -192,7 +192,8 @@ final class IncomingFile: Sendable {
         }
     }
     fileprivate var heldByteCount: Int { counts.held }
-    fileprivate var byteCount: Int { counts.all }
+    /// Bytes that have come; 0 when it is finished.
+    var byteCount: Int { counts.all }
     fileprivate var isSpooled: Bool {
         writer.withLock { writer in
             switch writer {

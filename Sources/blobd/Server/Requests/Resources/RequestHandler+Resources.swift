@@ -155,6 +155,12 @@ extension RequestHandler {
         case (.newNotification, .post): return try notificationPlan(nil, request)
         case (.notification(let id), .patch):
             _ = try ResourceQuery(request.query)
+            guard !limits.requiresIfMatch || request.condition.namesWhatIsThere else {
+                throw ProtocolError(
+                    .preconditionRequired,
+                    "this daemon patches a notification only with If-Match: give its revision, or *"
+                )
+            }
             return try documentPlan(.patch(id: id), request, isPatch: true)
         case (.batch, .post):
             // Its answer has a line for each of its own, and must not be refused in the end.
