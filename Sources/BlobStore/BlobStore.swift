@@ -98,6 +98,9 @@ public final class BlobStore: Sendable {
     package let unsettled: UnsettledKeys
     /// Used inside `writing`.
     let settlement = Settlement()
+    /// The counters with all that is in the log and not committed; nil: nothing is. Set inside
+    /// `writing`.
+    let pendingCounters = Mutex<Counters?>(nil)
     /// The last transaction that this process committed; 0: none yet.
     let lastCommit = Atomic<UInt64>(0)
     /// What earlier runs may have lent; nil while this one lends nothing. Taken alone or inside

@@ -1,4 +1,5 @@
 internal import LMDB
+internal import Synchronization
 
 /// What the store holds, as of one moment; exact.
 public struct Statistics: Sendable, Hashable {
@@ -35,10 +36,18 @@ public struct Statistics: Sendable, Hashable {
 }
 
 extension BlobStore {
-    /// What the store holds. One lookup, and `mdb_stat` for each table.
+    /// What the store holds, with all that was acknowledged before, also where that is not committed
+    /// yet; the sizes of the file are those of the last commit. One lookup, and `mdb_stat` for each
+    /// table.
     public func statistics() throws(StoreError) -> Statistics {
-        let counters = try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.counters()
+        // They are asked first: what is committed between the two questions is in the snapshot.
+        let counters: Counters
+        if let pending = pendingCounters.withLock({ $0 }) {
+            counters = pending
+        } else {
+            counters = try withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.counters()
+            }
         }
         let fileByteCount = space.fileByteCount
         let used = environment.usedByteCount

@@ -510,8 +510,10 @@ import Testing
             let daemon = try DaemonProcess(in: folder)
             #expect(try daemon.statistic("log_commits") == 0)
             try daemon.put("x", [1])
-            // Whoever asks for statistics waits for the commit.
+            // Statistics cause no commit; who fetches what is pending does.
+            #expect(try daemon.request("GET", "/v1/notifications/x/payload").status == 200)
             #expect(try daemon.statistic("log_commits") == 1)
+            #expect(try daemon.statistic("log_batches") == 0)
             #expect(daemon.stop() == 0)
         }
     }

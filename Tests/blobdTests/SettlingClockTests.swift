@@ -23,6 +23,15 @@ import Testing
 
     private let max = DaemonLimits.settlingMicrosecondsMax
     private let pause = DaemonLimits.settlingPauseMicroseconds
+    private let early = DaemonLimits.earlyCommitMicrosecondsMin
+
+    /// Notes what there is; nothing is left after a commit.
+    private func note(
+        _ clock: inout SettlingClock, _ state: BlobStore.Unsettled, _ microseconds: Int,
+        commits: UInt64 = 0
+    ) {
+        clock.note(state, commitCount: commits, asOf: at(microseconds))
+    }
 
     private func isDue(_ clock: inout SettlingClock, _ microseconds: Int, asked: UInt64 = 0) -> Bool
     {
@@ -45,21 +54,21 @@ import Testing
                 )
                 #expect(answers == (false, false), "round \(round)")
             }
-            #expect(clock.pause == .max)
+            #expect(clock.pause(asOf: at(0)) == .max)
             // Nor when there was something, and it was committed.
-            clock.note(state(1), asOf: at(1))
-            clock.note(state(0), asOf: at(2))
+            note(&clock, state(1), 1)
+            note(&clock, state(0), 2)
         }
     }
 
     @Test("It commits when nothing has come for a moment, counted from the last batch")
     func quiet() {
         var clock = SettlingClock()
-        clock.note(state(1), asOf: at(0))
-        #expect(clock.pause > 0 && clock.pause * 1_000 >= pause)
+        note(&clock, state(1), 0)
+        #expect(clock.pause(asOf: at(0)) * 1_000 >= pause)
         var answer = isDue(&clock, pause - 1)
         #expect(!answer)
-        clock.note(state(2), asOf: at(pause - 1))
+        note(&clock, state(2), pause - 1)
         answer = isDue(&clock, pause)
         #expect(!answer)
         answer = isDue(&clock, 2 * pause - 2)
@@ -79,7 +88,7 @@ import Testing
         while time < max {
             let answers = (isOverdue(&clock, time), isDue(&clock, time))
             #expect(answers == (false, false), "after \(time) µs")
-            clock.note(state(count), asOf: at(time))
+            note(&clock, state(count), time)
             time += pause / 2
             count += 1
         }
@@ -90,10 +99,10 @@ import Testing
         answer = isDue(&clock, max)
         #expect(answer)
         // Committed, it begins anew.
-        clock.note(state(0), asOf: at(max))
+        note(&clock, state(0), max)
         answer = isOverdue(&clock, 3 * max)
         #expect(!answer)
-        clock.note(state(1), asOf: at(3 * max))
+        note(&clock, state(1), 3 * max)
         answer = isOverdue(&clock, 4 * max - 1)
         #expect(!answer)
         answer = isOverdue(&clock, 4 * max)
@@ -104,16 +113,16 @@ import Testing
         "Where somebody waits it commits as soon as nothing else is to be done, or after a moment")
     func awaited() {
         var clock = SettlingClock()
-        clock.note(state(1, isAwaited: true), asOf: at(0))
-        #expect(clock.pause == 0)
+        note(&clock, state(1, isAwaited: true), 0)
+        #expect(clock.pause(asOf: at(0)) == 0)
         var answer = isDue(&clock, 0)
         #expect(answer)
         answer = isOverdue(&clock, pause - 1)
         #expect(!answer)
         answer = isOverdue(&clock, pause)
         #expect(answer)
-        clock.note(state(0), asOf: at(pause))
-        #expect(clock.pause == .max)
+        note(&clock, state(0), pause)
+        #expect(clock.pause(asOf: at(0)) == .max)
         answer = isDue(&clock, 2 * pause)
         #expect(!answer)
     }
@@ -121,18 +130,63 @@ import Testing
     @Test("It commits when a reader of another process asks, once for each asking")
     func hurried() {
         var clock = SettlingClock()
-        clock.note(state(1), asOf: at(0))
+        note(&clock, state(1), 0)
         var answer = isOverdue(&clock, 1, asked: 0)
         #expect(!answer)
         answer = isOverdue(&clock, 1, asked: 1)
         #expect(answer)
-        clock.note(state(0), asOf: at(1))
-        clock.note(state(1), asOf: at(2))
-        answer = isOverdue(&clock, 3, asked: 1)
+        note(&clock, state(0), 1, commits: 1)
+        note(&clock, state(1), 2, commits: 1)
+        answer = isOverdue(&clock, 1 + early, asked: 1)
         #expect(!answer)
-        answer = isDue(&clock, 3, asked: 1)
-        #expect(!answer)
-        answer = isDue(&clock, 3, asked: 4)
+        answer = isDue(&clock, 1 + early, asked: 4)
         #expect(answer)
+    }
+
+    /// Clients that fetched what others published made each batch a commit of its own.
+    @Test("Those who read what is pending cause no commit before some time after the last one")
+    func limited() {
+        for isLocal in [true, false] {
+            var clock = SettlingClock()
+            // The first one at once.
+            note(&clock, state(1), 0)
+            clock.hasReaders = isLocal
+            var answer = isOverdue(&clock, 0, asked: 1)
+            #expect(answer)
+            note(&clock, state(0), 500, commits: 1)
+            clock.hasReaders = false
+            // Batches keep coming, and somebody reads after each.
+            var time = 600
+            while time + pause <= 500 + early {
+                note(&clock, state(1), time, commits: 1)
+                clock.hasReaders = isLocal
+                answer = isOverdue(&clock, time, asked: 2)
+                #expect(!answer, "after \(time) µs")
+                answer = isDue(&clock, time + pause - 1, asked: 2)
+                #expect(!answer, "after \(time) µs")
+                time += pause
+            }
+            // Asking was not forgotten meanwhile.
+            answer = isOverdue(&clock, 500 + early, asked: 2)
+            #expect(answer)
+            // A commit for another reason counts as well, also with something behind it.
+            note(&clock, state(1), 500 + early, commits: 2)
+            answer = isOverdue(&clock, 499 + 2 * early, asked: 3)
+            #expect(!answer)
+            answer = isOverdue(&clock, 500 + 2 * early, asked: 3)
+            #expect(answer)
+        }
+    }
+
+    @Test("While readers wait the writer sleeps no longer than until it may commit")
+    func pauses() {
+        var clock = SettlingClock()
+        note(&clock, state(0), 0, commits: 1)
+        note(&clock, state(1), early - 1, commits: 1)
+        #expect(clock.pause(asOf: at(early - 1)) == (pause + 999) / 1_000)
+        clock.hasReaders = true
+        #expect(clock.pause(asOf: at(early - 1)) == 1)
+        #expect(clock.pause(asOf: at(early)) == 0)
+        #expect(clock.pause(asOf: at(early + pause)) == 0)
     }
 }

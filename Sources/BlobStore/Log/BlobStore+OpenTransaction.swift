@@ -1,4 +1,5 @@
 internal import LMDB
+internal import Synchronization
 
 // The transaction that has what the log has: how a batch is done in it, written to the log or
 // committed, and what happens when that fails.
@@ -132,6 +133,8 @@ extension BlobStore {
         settlement.notedOwnerCount = owners.endIndex
         unsettled.addBatch()
         try log.append(transaction.transaction.redo.bytes)
+        let counters = transaction.counters
+        pendingCounters.withLock { $0 = counters }
         settlement.isAwaited = settlement.isAwaited || feedWatch.isAwaited(owners)
         return true
     }
@@ -202,6 +205,7 @@ extension BlobStore {
         settlement.log?.restart()
         settlement.growth = OpenGrowth()
         unsettled.clear()
+        pendingCounters.withLock { $0 = nil }
         settlement.isAwaited = false
         settlement.notedOwnerCount = 0
     }

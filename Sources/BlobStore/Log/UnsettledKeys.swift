@@ -112,6 +112,9 @@ internal import Synchronization
         return has(first) && has(second)
     }
 
+    /// How many batches were acknowledged and are not in `data.mdb`.
+    package var batchCount: UInt64 { words[0].load(ordering: .acquiring) }
+
     /// How often all was settled: where this has changed, all that was acknowledged before is.
     package var settleCount: UInt64 { words[2].load(ordering: .acquiring) }
 

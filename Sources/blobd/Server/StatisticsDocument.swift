@@ -61,6 +61,7 @@ struct StatisticsDocument: Sendable {
         document.add("watchers", store.feedWatch.count)
         document.add("feed_wakes", store.feedWatch.wakeCount)
         document.add("syncs", counters.batches.total)
+        document.add("log_batches", Int(clamping: store.unsettled.batchCount))
         document.add("log_commits", Int(clamping: store.unsettled.settleCount &- settleCountBefore))
         document.add("bytes_sent", counters.sum { $0.bytesSent.total })
         document.add("bytes_received", counters.sum { $0.bytesReceived.total })

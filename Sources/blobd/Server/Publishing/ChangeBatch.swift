@@ -6,8 +6,8 @@ struct ChangeBatch {
     var changes: [Change] = []
     /// Whoever waits, for the next change each or for an answer to a question.
     var waiters: [Waiter] = []
-    /// Whether somebody waits until all of it is committed.
-    var isSettling = false
+    /// Whether somebody waits for a commit of what was acknowledged before.
+    var hasReaders = false
 
     struct Waiter {
         let connection: ConnectionAddress
@@ -63,7 +63,7 @@ struct ChangeBatch {
                     }
                 })
         case .settle:
-            isSettling = true
+            hasReaders = true
             wish = .settle
         case .checkWritable, .long: wish = .check
         }
@@ -91,8 +91,8 @@ struct ChangeBatch {
             waiters.reserveCapacity(taken.waiters.count)
             return taken
         }
-        // All of it, though some of those who wait for that come later.
-        taken.isSettling = isSettling
+        // Perhaps they come later; the batch is looked through then.
+        taken.hasReaders = hasReaders
         taken.waiters = Array(waiters.prefix(waiterCount))
         taken.changes = Array(changes.prefix(changeCount))
         waiters.removeFirst(waiterCount)

@@ -17,6 +17,14 @@ extension WriterThread {
         /// The long change that is under way.
         private var undertaking: Undertaking?
         private var settling = SettlingClock()
+        /// Connections that wait until what was acknowledged is committed.
+        private var readers: [PendingReader] = []
+
+        /// A connection that waits for a commit, and how many there had been when it asked.
+        private struct PendingReader {
+            let connection: ConnectionAddress
+            let commitCount: UInt64
+        }
 
         init(_ writer: WriterThread) {
             self.writer = writer
@@ -28,7 +36,7 @@ extension WriterThread {
                 let (batch, isClosed) = take()
                 if !batch.waiters.isEmpty {
                     answer(batch)
-                    settling.note(writer.store.unsettledChanges, asOf: .now)
+                    noteCommits()
                     // Those who were answered and ask again at once come into the next batch, where
                     // this thread shares a core with them: half as many syncs.
                     sched_yield()
@@ -41,10 +49,11 @@ extension WriterThread {
                 let hasAdvanced = advance()
                 let now = Instant.now
                 if now >= nextSweep { keep(asOf: now) }
+                answerReaders()
                 // Behind a long change that is done another may be in line.
                 if batch.waiters.isEmpty, !hasAdvanced {
                     let pause = max(0, nextSweep.milliseconds(since: now) + 1)
-                    writer.signal.wait(milliseconds: min(pause, settling.pause))
+                    writer.signal.wait(milliseconds: min(pause, settling.pause(asOf: now)))
                 }
             }
         }
@@ -83,15 +92,14 @@ extension WriterThread {
 
         private mutating func answer(_ batch: ChangeBatch) {
             if let failure { return tell(batch) { _ in .failed(failure) } }
+            take(readersOf: batch)
             var outcomes: [Outcome] = []
             if !batch.changes.isEmpty {
                 do throws(StoreError) {
                     // What replaces others leaves about as many bytes behind, which must not pile up
                     // until the clock says so: they are freed in the same commits.
-                    let isSettling =
-                        batch.isSettling
-                        || settling.isOverdue(
-                            asOf: .now, hurryCount: writer.store.unsettled.hurryCount)
+                    let isSettling = settling.isOverdue(
+                        asOf: .now, hurryCount: writer.store.unsettled.hurryCount)
                     outcomes = try writer.store.apply(
                         batch.changes, asOf: .now,
                         freeing: DaemonLimits.freedWithChangesByteCountMax,
@@ -102,16 +110,13 @@ extension WriterThread {
                     return tell(batch) { _ in .failed(error) }
                 }
             }
-            if batch.isSettling { settle() }
             var next = 0
             // Taken out from the end, one by one, and not copied.
             outcomes.reverse()
             tell(batch) { wish in
                 switch wish {
                 case .check: return check()
-                case .settle:
-                    if let failure { return .failed(failure) }
-                    return .settled
+                case .settle: return nil
                 case .change:
                     next += 1
                     return result(outcomes.removeLast(), of: batch.changes, at: next - 1)
@@ -131,16 +136,53 @@ extension WriterThread {
             }
         }
 
+        /// Takes note of those in a batch who wait for a commit: not of the batch itself, but of what
+        /// was acknowledged before they asked.
+        private mutating func take(readersOf batch: ChangeBatch) {
+            guard batch.hasReaders else { return }
+            let commitCount = writer.store.unsettled.settleCount
+            for waiter in batch.waiters {
+                guard case .settle = waiter.wish else { continue }
+                readers.append(
+                    PendingReader(connection: waiter.connection, commitCount: commitCount))
+            }
+            settling.hasReaders = !readers.isEmpty
+        }
+
+        /// Tells those who wait for a commit that there was one, or that nothing is pending.
+        private mutating func answerReaders() {
+            guard !readers.isEmpty else { return }
+            let unsettled = writer.store.unsettled
+            // The count first: where it has not changed since they asked, what they asked for is
+            // still pending, unless nothing is.
+            let commitCount = unsettled.settleCount
+            let isEmpty = unsettled.isEmpty
+            var asleep: [WorkerInbox] = []
+            readers.removeAll { reader in
+                guard failure != nil || isEmpty || reader.commitCount != commitCount else {
+                    return false
+                }
+                let result: ChangeResult = failure.map { .failed($0) } ?? .settled
+                if reader.connection.leave(.changed(result)) {
+                    asleep.append(reader.connection.inbox)
+                }
+                return true
+            }
+            settling.hasReaders = !readers.isEmpty
+            for inbox in asleep { inbox.wake() }
+        }
+
         /// Tells everyone in a batch what came of it, and wakes each worker once: one that woke for
         /// the first answer would take the processor from this thread, and find one at a time.
         ///
-        /// - Parameter result: is asked for each wish, in their order.
+        /// - Parameter result: is asked for each wish, in their order; nil: they are told later.
         private func tell(
-            _ batch: ChangeBatch, _ result: (_ wish: ChangeBatch.Wish) -> ChangeResult
+            _ batch: ChangeBatch, _ result: (_ wish: ChangeBatch.Wish) -> ChangeResult?
         ) {
             var asleep: [WorkerInbox] = []
             for waiter in batch.waiters {
-                if waiter.connection.leave(.changed(result(waiter.wish))) {
+                guard let result = result(waiter.wish) else { continue }
+                if waiter.connection.leave(.changed(result)) {
                     asleep.append(waiter.connection.inbox)
                 }
             }
@@ -184,20 +226,28 @@ extension WriterThread {
             guard failure == nil else { return }
             do throws(StoreError) {
                 try writer.store.settle()
-                settling.note(writer.store.unsettledChanges, asOf: .now)
+                noteCommits()
             } catch {
                 fail(error)
             }
         }
 
+        private mutating func noteCommits() {
+            settling.note(
+                writer.store.unsettledChanges, commitCount: writer.store.unsettled.settleCount,
+                asOf: .now)
+        }
+
         /// Before the thread ends, which the open transaction belongs to.
         private mutating func end() {
-            guard failure == nil else { return }
-            do throws(StoreError) {
-                try writer.store.endLogging()
-            } catch {
-                fail(error)
+            if failure == nil {
+                do throws(StoreError) {
+                    try writer.store.endLogging()
+                } catch {
+                    fail(error)
+                }
             }
+            answerReaders()
         }
 
         private func check() -> ChangeResult {

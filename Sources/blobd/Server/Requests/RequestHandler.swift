@@ -320,7 +320,6 @@ final class RequestHandler {
 
     /// The counters as JSON, in ``document``.
     func composeStatistics() throws(ProtocolError) {
-        try requireSettled(unless: !store.unsettled.isEmpty)
         do throws(StoreError) {
             document = try statistics.compose()
         } catch {

@@ -1,0 +1,54 @@
+import Synchronization
+import Testing
+
+@testable import BlobStore
+
+/// Whoever asked for statistics in a loop made each batch a commit of its own.
+@Suite struct PendingStatisticsTests {
+    @Test("Statistics have what is in the log, and commit nothing")
+    func pending() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        var revision: UInt64 = 0
+        for number in 1...5 {
+            revision = try store.put("\(number)", [UInt8(number), 1, 2], part: "payload").revision
+            try store.put("\(number)", [UInt8(number)], part: "icon")
+            let found = try store.statistics()
+            #expect(found.notifications == number && found.parts == 2 * number)
+            #expect(found.blobs == 2 * number && found.bytes == 4 * number)
+            #expect(found.revision == revision + 1)
+            #expect(store.unsettledChanges.isPending)
+        }
+        #expect(try store.delete("1", asOf: noon))
+        let deleted = try store.statistics()
+        #expect(deleted.notifications == 4 && deleted.parts == 8)
+        // A snapshot has none of it yet.
+        let committed = try store.counters().notifications
+        #expect(committed == 0)
+        try store.settle()
+        let settled = try store.statistics()
+        #expect(settled.notifications == 4 && settled.revision == deleted.revision)
+        #expect(settled.bytes == deleted.bytes && settled.blobs == deleted.blobs)
+        let pending = store.pendingCounters.withLock { $0 }
+        #expect(pending == nil)
+    }
+
+    @Test("A batch that failed is not counted, and what was in the log before it is")
+    func failed() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        try store.put("a", [1])
+        let long = [UInt8](repeating: 1, count: StoreLimits.loggedBatchByteCountMax + 1)
+        try store.put("b", long)
+        let found = try store.statistics()
+        #expect(found.notifications == 2 && !store.unsettledChanges.isPending)
+        try store.put("c", [2])
+        let refused = try store.apply([.publish(try store.publication("d/", [3]))], asOf: noon)
+        #expect(!refused[0].isDone)
+        let same = try store.statistics()
+        #expect(same.notifications == 3 && store.unsettledChanges.isPending)
+        try store.endLogging()
+        let ended = try store.statistics()
+        #expect(ended.notifications == 3)
+    }
+}
