@@ -41,6 +41,15 @@ public final class BlobStore: Sendable {
         /// that, and a store whose daemon died with something in the log is refused.
         public var ignoresLog = false
 
+        /// For a store that is opened for writing: whether it is opened without its log
+        /// (`changes.log`) where that is missing, cut short, damaged or another's. Acknowledged
+        /// changes that were only there are lost then. A log that is as it has to be is used.
+        public var discardsLog = false
+
+        /// Called with what was found in the log, before the store is handed out. On the opening
+        /// thread.
+        public var onLogNotice: (@Sendable (LogNotice) -> Void)?
+
         /// Called while a store of an older format is brought to this one, before it is handed out:
         /// once before the first step, and after each. On the opening thread.
         public var onUpgrade: (@Sendable (UpgradeProgress) -> Void)?

@@ -14,16 +14,16 @@ import Testing
             #expect(try daemon.put("1", [1]).status == 201)
             #expect(daemon.stop() == 0)
         }
-        // strace counts the calls of each thread: the main one's two work, as do the writer's first
-        // two; the writer's others fail.
+        // strace counts the calls of each thread: the main one's three work, as do the writer's first
+        // three; the writer's others fail.
         let daemon = try DaemonProcess(
             isLogging ? [] : ["--no-write-ahead-log"], in: folder,
             under: [
                 "/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
-                "inject=fdatasync:error=EIO:when=3+",
+                "inject=fdatasync:error=EIO:when=4+",
             ])
         var answers: [HTTPAnswer] = []
-        for number in 2..<8 where answers.last?.status ?? 201 == 201 {
+        for number in 2..<9 where answers.last?.status ?? 201 == 201 {
             do {
                 answers.append(try daemon.put("\(number)", [UInt8(number)]))
             } catch {

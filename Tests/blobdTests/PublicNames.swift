@@ -55,6 +55,7 @@ enum PublicNames {
     typealias InvalidInputName = InvalidInput
     typealias LeaseName = Lease
     typealias LeaseQueueName = LeaseQueue
+    typealias LogNoticeName = LogNotice
     typealias LongChangeName = LongChange
     typealias NotificationActionName = NotificationAction
     typealias NotificationDetailsName = NotificationDetails

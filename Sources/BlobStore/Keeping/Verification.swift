@@ -25,6 +25,8 @@ public struct VerifyReport: Sendable, Hashable {
     public var orphans = 0
     /// Stored bytes whose checksums and digests were computed.
     public var bytesStored = 0
+    /// Acknowledged changes that are only in the log (`changes.log`).
+    public var changesInLog = 0
     /// What is wrong, in words: the first ``problemsDescribedMax``.
     public var problems: [String] = []
     /// How many things are wrong.
@@ -64,6 +66,7 @@ extension BlobStore {
             try snapshot.compareCounters(recount, &report)
             return recount.storedBlobs
         }
+        try checkLog(&report)
         var state = VerifyProgress()
         state.blobCount = blobs.count
         state.byteCount = blobs.reduce(0) { $0 + $1.storedByteCount }
@@ -74,6 +77,16 @@ extension BlobStore {
             progress(state)
         }
         return report
+    }
+
+    /// Counts what is only in the log; one that is not what `data.mdb` says is a problem.
+    private func checkLog(_ report: inout VerifyReport) throws(StoreError) {
+        do throws(StoreError) {
+            report.changesInLog = try inspectLog().changeCount
+        } catch {
+            guard case .corrupt(let reason) = error else { throw error }
+            report.add(reason)
+        }
     }
 
     /// Reads all of a blob, unless it has gone meanwhile.

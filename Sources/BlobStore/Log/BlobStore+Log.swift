@@ -20,12 +20,11 @@ extension BlobStore {
     package func beginLogging() throws(StoreError) {
         precondition(!isReadOnly, "the store was opened for reading only")
         try whileWriting { () throws(StoreError) in
-            let id = LogID.random()
-            let log = try ChangeLog(directory, of: id, .creating)
-            try inTransaction(
-                growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
-            ) { (transaction) throws(StoreError) in
-                try transaction.setMeta(LogID.name, to: id.bytes)
+            // The file is another log from here on, so `data.mdb` must not ask for the last one.
+            try noteLogEnded()
+            guard let log = try ChangeLog(directory, of: .random(), .creating) else { return }
+            _ = try setLogState(log.id, isInUse: true) { (number) throws(StoreError) in
+                try log.begin(in: number)
             }
             settlement.log = log
         }
@@ -37,7 +36,38 @@ extension BlobStore {
         try whileWriting { () throws(StoreError) in
             guard let log = settlement.log else { return }
             settlement.log = nil
-            try log.clear()
+            do throws(StoreError) {
+                try log.end(in: try setLogState(log.id, isInUse: false))
+            } catch {
+                // Then the log stays as it is, and the next start finds it so.
+                guard case .full = error else { throw error }
+            }
+        }
+    }
+
+    /// Commits that no log is in use, if one was. Only inside ``whileWriting(settling:_:)``, with all
+    /// that was in the log committed.
+    func noteLogEnded() throws(StoreError) {
+        guard let state = try logStateNow().state, state.isInUse else { return }
+        _ = try setLogState(state.id, isInUse: false)
+    }
+
+    /// Commits whether a log is in use.
+    ///
+    /// - Parameter body: what is done before it is committed, with the transaction's number.
+    /// - Returns: the transaction's number.
+    func setLogState(
+        _ id: LogID, isInUse: Bool,
+        _ body: (UInt64) throws(StoreError) -> Void = { (_) throws(StoreError) in () }
+    ) throws(StoreError) -> UInt64 {
+        try inTransaction(
+            growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
+        ) { (transaction) throws(StoreError) in
+            let number = transaction.transaction.id
+            try body(number)
+            let state = LogState(id: id, isInUse: isInUse, firstTransaction: number)
+            try transaction.setMeta(LogState.name, to: state.bytes)
+            return number
         }
     }
 

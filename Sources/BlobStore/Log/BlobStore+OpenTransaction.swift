@@ -56,7 +56,7 @@ extension BlobStore {
             growthInAll.measure(tableByteCount: now * environment.pageByteCount)
         }
         settlement.growth = growthInAll
-        if try log(&transaction) {
+        if try log(&transaction, changeCount: batch.range.count) {
             settlement.transaction = consume transaction
         } else if try !commitOpen(transaction) {
             throw .full
@@ -110,7 +110,9 @@ extension BlobStore {
     /// Writes what the last batch did to the log.
     ///
     /// - Returns: false when it is too long for that.
-    private func log(_ transaction: inout ChangeTransaction) throws(StoreError) -> Bool {
+    private func log(
+        _ transaction: inout ChangeTransaction, changeCount: Int
+    ) throws(StoreError) -> Bool {
         guard let log = settlement.log else { return false }
         do throws(LMDBError) {
             try transaction.putCounters()
@@ -122,7 +124,8 @@ extension BlobStore {
         let head = LogRecord(
             logID: log.id, transaction: transaction.transaction.id, index: log.recordCount,
             operationCount: UInt32(transaction.transaction.redo.operationCount),
-            operationByteCount: byteCount - LogRecord.byteCount)
+            operationByteCount: byteCount - LogRecord.byteCount,
+            changeCount: UInt32(changeCount))
         transaction.transaction.redo.finish(alignment: LogRecord.alignment) { bytes in
             head.write(into: &bytes)
         }
@@ -131,7 +134,7 @@ extension BlobStore {
         let owners = transaction.touchedOwners[settlement.notedOwnerCount...]
         for owner in owners { unsettled.insert(owner.utf8.span.bytes, .owner) }
         settlement.notedOwnerCount = owners.endIndex
-        unsettled.addBatch()
+        unsettled.addBatch(of: head.transaction, changeCount: changeCount)
         try log.append(transaction.transaction.redo.bytes)
         let counters = transaction.counters
         pendingCounters.withLock { $0 = counters }
@@ -161,8 +164,14 @@ extension BlobStore {
     ) throws(StoreError) -> Bool {
         let commit = Commit(transaction)
         let growth = settlement.growth.total
+        // What the log begins with from now on, until the next transaction's first record.
+        let state =
+            settlement.isPending
+            ? settlement.log.map {
+                LogState(id: $0.id, isInUse: true, firstTransaction: commit.number)
+            } : nil
         do throws(LMDBError) {
-            try transaction.commit()
+            try transaction.commit(noting: state)
         } catch {
             let failure = failure(of: error, growth: growth)
             guard case .full = failure else { throw failure }

@@ -2,39 +2,85 @@ internal import LMDB
 internal import Synchronization
 
 extension BlobStore {
-    /// Does again, and commits, what the log has and `data.mdb` has not: after a crash, or instead
-    /// of a transaction in which a later batch failed. Nothing happens when there is nothing.
+    /// Does again, and commits, what the log has and `data.mdb` has not, instead of a transaction in
+    /// which a later batch failed.
     ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when the log does not agree with itself or with
-    ///   `data.mdb`; ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the log has not what was written to it;
+    ///   ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
     func redoLog() throws(StoreError) {
-        guard let log = try logIfThere() else { return }
-        var transaction = try beginRedo()
-        let number = transaction.id
-        let records = try log.records(of: number)
+        guard let log = settlement.log else { return }
+        let transaction = try beginRedo()
+        let records = try log.records(of: transaction.id)
         guard records.count >= log.recordCount else {
             throw .corrupt(
                 "\(log.recordCount) records were written to the log, and \(records.count) are there"
             )
         }
         guard !records.isEmpty else { return }
+        try redo(records, transaction, of: log.id, isInUse: true)
+        noteSettled()
+    }
+
+    /// Does again what the log has when the store is opened, and commits that no log is in use.
+    ///
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` when the log is not what it has to be, and
+    ///   ``Options/discardsLog`` does not say to go on without it; ``StoreError/full``;
+    ///   ``StoreError/outcomeUnknown(_:)``.
+    func recoverLog() throws(StoreError) {
+        let mark = unsettled.mark
+        let last = try lastTransaction()
+        do throws(StoreError) {
+            guard let state = try logStateNow().state, state.isInUse else { return }
+            let contents = try ChangeLog.contents(in: directory, state, behind: last, mark)
+            if contents.records.isEmpty {
+                // Where there is no room for it, the log stays in use, and as it is.
+                try ignoringFull { () throws(StoreError) in try noteLogEnded() }
+            } else {
+                try redo(contents.records, try beginRedo(), of: state.id, isInUse: false)
+                options.onLogNotice?(.replayed(changes: contents.changeCount))
+            }
+            if contents.isLastDropped { options.onLogNotice?(.lastRecordDropped) }
+        } catch {
+            guard case .corrupt(let reason) = error else { throw error }
+            guard options.discardsLog else {
+                throw .cannotOpen(path: directory, reason: lostChanges(reason, last))
+            }
+            options.onLogNotice?(.discarded(reason: reason))
+            try ignoringFull { () throws(StoreError) in
+                _ = try setLogState(.random(), isInUse: false)
+            }
+        }
+    }
+
+    private func lastTransaction() throws(StoreError) -> UInt64 {
+        try Snapshot(self, isKept: true).transaction.id
+    }
+
+    private func ignoringFull(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        do throws(StoreError) {
+            try body()
+        } catch {
+            guard case .full = error else { throw error }
+        }
+    }
+
+    /// Does what records say, and commits it.
+    private func redo(
+        _ records: [[UInt8]], _ begun: consuming WriteTransaction, of id: LogID, isInUse: Bool
+    ) throws(StoreError) {
+        var transaction = begun
+        let number = transaction.id
         for record in records { try transaction.redo(record.span.bytes, tables) }
         let growth = records.reduce(0) { $0 + $1.count }
         do throws(LMDBError) {
+            let state = LogState(id: id, isInUse: isInUse, firstTransaction: number)
+            try transaction.put(state, in: tables.meta)
             try transaction.commit()
         } catch {
             throw failure(of: error, growth: growth)
         }
         lastCommit.store(number, ordering: .releasing)
-        noteSettled()
         space.coverLastPage()
-    }
-
-    private func logIfThere() throws(StoreError) -> ChangeLog? {
-        if let log = settlement.log { return log }
-        let id = try withSnapshot { (snapshot) throws(StoreError) in try snapshot.logID() }
-        guard let id else { return nil }
-        return try ChangeLog(directory, of: id, .writing)
     }
 
     private func beginRedo() throws(StoreError) -> WriteTransaction {
@@ -47,6 +93,12 @@ extension BlobStore {
 }
 
 extension WriteTransaction {
+    /// Stores what the store says of its log.
+    mutating func put(_ state: LogState, in meta: Table) throws(LMDBError) {
+        let value = state.bytes
+        try put(value.span.bytes, forKey: LogState.name.utf8.span.bytes, in: meta)
+    }
+
     /// Does the puts and deletes of a record of the log.
     fileprivate mutating func redo(_ record: RawSpan, _ tables: Tables) throws(StoreError) {
         let all = tables.all

@@ -46,11 +46,12 @@ extension BlobStore {
     /// is in one of them: the first record of a transaction takes the place of that of the last one,
     /// which is committed by then.
     private func hasUncommittedLog() throws(StoreError) -> Bool {
-        let id = try snapshotUnsettled().logID()
-        guard let id, let log = try ChangeLog(directory, of: id, .reading),
+        let state = try logStateNow().state
+        guard let state, state.isInUse,
+            let log = try ChangeLog(directory, of: state.id, .reading),
             let transaction = try log.firstTransaction()
         else { return false }
-        return transaction > (try snapshotUnsettled().transaction.id)
+        return transaction > (try logStateNow().last)
     }
 
     /// Refuses a store whose log has what `data.mdb` has not and nobody is about to commit: its
@@ -80,8 +81,14 @@ extension BlobStore {
     /// is found by the second.
     private static let unmarkedLookCountMax = 100
 
-    private func snapshotUnsettled() throws(StoreError) -> Snapshot {
-        try Snapshot(self, isKept: true)
+    /// Refuses a store whose log is missing, or is not what `data.mdb` says.
+    func refuseLostLog() throws(StoreError) {
+        do throws(StoreError) {
+            _ = try inspectLog()
+        } catch {
+            guard case .corrupt(let reason) = error else { throw error }
+            throw .cannotOpen(path: directory, reason: reason)
+        }
     }
 }
 

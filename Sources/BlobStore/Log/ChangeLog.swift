@@ -12,7 +12,7 @@ final class ChangeLog {
     private let descriptor: Int32
     /// Past the page cache, for records; nil where the file system has no such way.
     private var direct: DirectFile?
-    private let path: String
+    let path: String
     /// Which one it is.
     let id: LogID
     /// Where the next record goes.
@@ -58,7 +58,7 @@ final class ChangeLog {
     deinit { close(descriptor) }
 
     /// Bytes of the file.
-    private func byteCount() throws(StoreError) -> Int {
+    func byteCount() throws(StoreError) -> Int {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .system("fstat \(path)") }
         return Int(status.st_size)
@@ -102,20 +102,46 @@ final class ChangeLog {
         recordCount = 0
     }
 
-    /// Makes what is there unreadable, for a store that has all of it: so that its `data.mdb` can be
-    /// replaced by a copy of another time.
+    /// Writes what a log begins with before it has changes, and syncs it. Before `data.mdb` says
+    /// that this log is in use.
     ///
-    /// All of it: behind the records of the last transaction are those of earlier ones, and each of
-    /// them would be ahead of an older `data.mdb`.
-    func clear() throws(StoreError) {
-        let zeros = [UInt8](repeating: 0, count: try byteCount())
-        try write(zeros.span.bytes, at: 0)
+    /// - Parameter transaction: that in which it does.
+    func begin(in transaction: UInt64) throws(StoreError) {
+        try writeSign(.begun, transaction)
         try sync()
     }
 
-    /// The transaction that its first record belongs to; nil when there is none that is whole.
+    /// Makes what is there unreadable, and says so at the start, for a store that has all of it: so
+    /// that its `data.mdb` can be replaced by a copy of another time.
+    ///
+    /// All of it: behind the records of the last transaction are those of earlier ones, and each of
+    /// them would be ahead of an older `data.mdb`.
+    func end(in transaction: UInt64) throws(StoreError) {
+        let count = try byteCount() - LogRecord.alignment
+        if count > 0 {
+            let zeros = [UInt8](repeating: 0, count: count)
+            try write(zeros.span.bytes, at: LogRecord.alignment)
+        }
+        try writeSign(.ended, transaction)
+        try sync()
+    }
+
+    /// Writes a record without changes at the start.
+    private func writeSign(_ kind: LogRecord.Kind, _ transaction: UInt64) throws(StoreError) {
+        var record = [UInt8](repeating: 0, count: LogRecord.alignment)
+        let head = LogRecord(
+            logID: id, transaction: transaction, index: 0, operationCount: 0,
+            operationByteCount: 0, kind: kind)
+        var span = record.mutableSpan
+        var target = span.mutableBytes
+        head.write(into: &target)
+        try write(record.span.bytes, at: 0)
+    }
+
+    /// The transaction of the changes that it begins with; nil when there are none that are whole.
     func firstTransaction() throws(StoreError) -> UInt64? {
-        try record(at: 0, upTo: min(byteCount(), StoreLimits.logByteCount))?.head.transaction
+        let first = try record(at: 0, upTo: min(byteCount(), StoreLimits.logByteCount))?.head
+        return first?.kind == .changes ? first?.transaction : nil
     }
 
     /// The records of a transaction, whole ones in their order.
@@ -131,14 +157,16 @@ final class ChangeLog {
         var offset = 0
         let end = min(try byteCount(), StoreLimits.logByteCount)
         while let record = try record(at: offset, upTo: end),
-            record.head.transaction == transaction, record.head.index == records.count
+            record.head.transaction == transaction, record.head.index == records.count,
+            record.head.kind == .changes
         {
             records.append(record.bytes)
             offset += record.head.paddedByteCount
         }
         // What follows is of transactions that are committed, or rubbish.
         while offset < end {
-            if let head = try head(at: offset, upTo: end), head.transaction >= transaction,
+            if let head = try head(at: offset, upTo: end), head.kind == .changes,
+                head.transaction >= transaction,
                 head.transaction > transaction || head.index > records.count,
                 try record(at: offset, upTo: end) != nil
             {
@@ -149,9 +177,9 @@ final class ChangeLog {
         return records
     }
 
-    private func tooOld(_ head: LogRecord, _ transaction: UInt64) -> StoreError {
+    func tooOld(_ head: LogRecord, _ transaction: UInt64) -> StoreError {
         .corrupt(
-            "\(path) has changes of transaction \(head.transaction), and data.mdb ends with \(transaction - 1): if data.mdb was put back from a copy, remove \(Self.fileName)"
+            "\(path) has changes of transaction \(head.transaction), and \(DataFile.name) ends with \(transaction - 1), so it was put back from a copy"
         )
     }
 
@@ -166,12 +194,17 @@ final class ChangeLog {
 
     /// The head at a place; nil when there is none of this log.
     private func head(at offset: Int, upTo end: Int) throws(StoreError) -> LogRecord? {
+        guard let head = try anyHead(at: offset, upTo: end), head.logID == id else { return nil }
+        return head
+    }
+
+    /// The head at a place, of whichever log; nil when there is none.
+    func anyHead(
+        at offset: Int, upTo end: Int = StoreLimits.logByteCount
+    ) throws(StoreError) -> LogRecord? {
         guard end - offset >= LogRecord.alignment else { return nil }
         let bytes = try read(LogRecord.byteCount, at: offset)
-        guard let head = LogRecord(bytes.span.bytes, byteCountMax: end - offset),
-            head.logID == id
-        else { return nil }
-        return head
+        return LogRecord(bytes.span.bytes, byteCountMax: end - offset)
     }
 
     /// The whole record at a place, without the zeros behind it; nil when there is none.

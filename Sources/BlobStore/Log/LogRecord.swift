@@ -20,17 +20,35 @@ struct LogRecord: Equatable {
     var operationCount: UInt32
     /// Bytes of the operations.
     var operationByteCount: Int
+    /// The changes that were acknowledged with it.
+    var changeCount: UInt32
+    /// What it is.
+    var kind: Kind
+
+    /// What a record is.
+    enum Kind: UInt32 {
+        /// A batch of changes.
+        case changes
+        /// The first one of a log that is new: it has no operations.
+        case begun
+        /// All that was in the log is committed, and its writer has ended. It has no operations.
+        case ended
+    }
 
     /// The bytes it takes in the file.
-    var paddedByteCount: Int {
-        let byteCount = Self.byteCount + operationByteCount
-        return (byteCount + Self.alignment - 1) / Self.alignment * Self.alignment
+    var paddedByteCount: Int { Self.padded(Self.byteCount + operationByteCount) }
+
+    /// The bytes that a record of so many takes in the file.
+    static func padded(_ byteCount: Int) -> Int {
+        (byteCount + alignment - 1) / alignment * alignment
     }
 
     init(
         logID: LogID, transaction: UInt64, index: UInt32, operationCount: UInt32,
-        operationByteCount: Int
+        operationByteCount: Int, changeCount: UInt32 = 0, kind: Kind = .changes
     ) {
+        self.changeCount = changeCount
+        self.kind = kind
         self.logID = logID
         self.transaction = transaction
         self.index = index
@@ -46,8 +64,11 @@ struct LogRecord: Equatable {
             bytes.extracting(first: 8).isEqual(to: Self.magic.span.bytes),
             bytes.integer(at: 8, as: UInt32.self) == Self.version,
             let count = Int(exactly: bytes.integer(at: 48, as: UInt64.self)),
-            count <= byteCountMax - Self.byteCount
+            count <= byteCountMax - Self.byteCount,
+            let kind = Kind(rawValue: bytes.integer(at: 60))
         else { return nil }
+        changeCount = bytes.integer(at: 56)
+        self.kind = kind
         logID = LogID(high: bytes.integer(at: 16), low: bytes.integer(at: 24))
         transaction = bytes.integer(at: 32)
         index = bytes.integer(at: 40)
@@ -73,7 +94,8 @@ struct LogRecord: Equatable {
         target.store(index, at: 40)
         target.store(operationCount, at: 44)
         target.store(UInt64(operationByteCount), at: 48)
-        target.store(UInt64(0), at: 56)
+        target.store(changeCount, at: 56)
+        target.store(kind.rawValue, at: 60)
         let checksum = Checksum(target.bytes.extracting(Self.checkedFrom..<end))
         target.store(checksum.value, at: 12)
     }

@@ -13,6 +13,8 @@ internal import Synchronization
 ///     word 0     how many batches are not settled; 0: nothing is
 ///     word 1     how often somebody has asked the writer to hurry
 ///     word 2     how often all was settled
+///     word 3     the transaction of those batches, and in the last 16 bits how many there are
+///     word 4     how many changes are in them
 ///     word 8…    the filter
 @safe package struct UnsettledKeys: @unchecked Sendable {
     // Sendable: the pointer never changes, and what it points to is atomic.
@@ -46,8 +48,7 @@ internal import Synchronization
         // Allocated, so that touching it is no SIGBUS where the disk is full.
         let number = canAsk ? posix_fallocate(descriptor, 0, off_t(Self.byteCount)) : 0
         guard number == 0 else {
-            throw number == ENOSPC
-                ? .full : .io(operation: "posix_fallocate \(path)", errno: number)
+            throw .system("posix_fallocate \(path)", number)
         }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_size >= Self.byteCount else {
@@ -136,12 +137,52 @@ internal import Synchronization
     }
 
     /// Counts one more batch, whose keys were inserted before.
-    func addBatch() { words[0].wrappingAdd(1, ordering: .releasing) }
+    ///
+    /// - Parameters:
+    ///   - transaction: which it is part of, and all others that are counted.
+    ///   - changeCount: changes in it.
+    func addBatch(of transaction: UInt64, changeCount: Int) {
+        let mark = mark
+        let isFirst = mark.transaction != transaction
+        let batchCount = isFirst ? 1 : UInt64(mark.batchCount) + 1
+        let changes = (isFirst ? 0 : mark.changeCount) + changeCount
+        words[4].store(UInt64(changes), ordering: .relaxed)
+        words[3].store(
+            transaction << Self.batchCountBits | min(batchCount, Self.batchCountMax),
+            ordering: .relaxed)
+        words[0].wrappingAdd(1, ordering: .releasing)
+    }
+
+    /// What was last counted. It outlives the process that counted, though not always the machine:
+    /// it may then be of any time before.
+    struct Mark: Equatable {
+        /// Which transaction the batches are part of.
+        var transaction: UInt64 = 0
+        /// Batches, the last of which may have been in writing.
+        var batchCount = 0
+        /// Changes in them.
+        var changeCount = 0
+    }
+
+    /// What was last counted. One word has what must agree, so a page that was written to the disk
+    /// in the middle of a change makes nothing up.
+    var mark: Mark {
+        let word = words[3].load(ordering: .relaxed)
+        return Mark(
+            transaction: word >> Self.batchCountBits,
+            batchCount: Int(word & Self.batchCountMax),
+            changeCount: Int(truncatingIfNeeded: words[4].load(ordering: .relaxed) & 0xFFFF_FFFF))
+    }
+
+    private static let batchCountBits: UInt64 = 16
+    /// More than the log has room for.
+    private static let batchCountMax: UInt64 = 0xFFFF
 
     /// All is settled.
     func clear() {
         // The count first: a filter that is half empty must not be asked.
         words[0].store(0, ordering: .releasing)
+        words[3].store(0, ordering: .relaxed)
         words[2].wrappingAdd(1, ordering: .releasing)
         for index in 0..<Self.filterWordCount {
             words[Self.filterStart + index].store(0, ordering: .releasing)

@@ -9,7 +9,9 @@ extension BlobStore {
     /// The folder is locked before anything else; a second process is refused. A store that is
     /// damaged, of a newer format, or not one at all is refused untouched. Reader slots of dead
     /// processes are freed. A store of an older format is brought to this one first, which takes
-    /// about a second for 100,000 notifications; see ``Options/onUpgrade``.
+    /// about a second for 100,000 notifications; see ``Options/onUpgrade``. What is in the log alone
+    /// is committed; one that is missing, cut short or another's is refused where changes were
+    /// pending in it (``Options/discardsLog``).
     ///
     /// - Throws: ``StoreError/cannotOpen(path:reason:)``, or ``StoreError/full`` when the disk has
     ///   no room for what opening needs.
@@ -38,7 +40,7 @@ extension BlobStore {
             "\(directory)/\(DataFile.lockName)", readerCountMax: options.readerCountMax)
         let (store, format) = try open(directory, options, isReadOnly: false, lock: lock)
         _ = try store.checkReaders()
-        try store.redoLog()
+        try store.recoverLog()
         // Only now: who reads beside waits for what an earlier writer acknowledged.
         store.unsettled.clear()
         if let format { try Upgrade(store, format).run(asOf: currentTime()) }
@@ -81,7 +83,10 @@ extension BlobStore {
         }
         _ = try DataFile(data, directory: directory)
         let store = try open(directory, options, isReadOnly: true, lock: nil).store
-        if !options.ignoresLog { try store.checkLog() }
+        if !options.ignoresLog {
+            try store.refuseLostLog()
+            try store.checkLog()
+        }
         return store
     }
 

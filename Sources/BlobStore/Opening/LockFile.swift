@@ -19,8 +19,7 @@ enum LockFile {
                 descriptor, 0, off_t(byteCount(readerCountMax: readerCountMax)))
         } while number == EINTR
         guard number == 0 else {
-            throw number == ENOSPC
-                ? .full : .io(operation: "posix_fallocate \(path)", errno: number)
+            throw .system("posix_fallocate \(path)", number)
         }
     }
 }

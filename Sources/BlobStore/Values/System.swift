@@ -8,9 +8,14 @@ func systemMessage(_ number: Int32) -> String {
 
 extension StoreError {
     /// The last failed system call. A disk without room is ``full``, whatever was being written.
-    static func system(_ operation: String) -> StoreError {
-        let number = errno
-        if number == ENOSPC || number == EDQUOT { return .full }
-        return .io(operation: operation, errno: number)
+    static func system(_ operation: String) -> StoreError { system(operation, errno) }
+
+    /// The same with the number that the call returned. A file over the size limit of the process
+    /// (`RLIMIT_FSIZE`) is one without room, where its signal, SIGXFSZ, is ignored.
+    static func system(_ operation: String, _ number: Int32) -> StoreError {
+        switch number {
+        case ENOSPC, EDQUOT, EFBIG: .full
+        default: .io(operation: operation, errno: number)
+        }
     }
 }

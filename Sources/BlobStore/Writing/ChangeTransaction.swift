@@ -54,9 +54,10 @@ struct ChangeTransaction: ~Copyable {
     /// Whether anything was changed.
     var isDirty: Bool { transaction.isDirty }
 
-    /// Writes the counters, commits and syncs.
-    consuming func commit() throws(LMDBError) {
+    /// Writes the counters, and what the store says of its log where that changes; commits and syncs.
+    consuming func commit(noting state: LogState? = nil) throws(LMDBError) {
         try putCounters()
+        if let state { try transaction.put(state, in: tables.meta) }
         try transaction.commit()
     }
 

@@ -160,6 +160,13 @@ struct ServeCommand: ParsableCommand {
             """)
     var writeAheadLog = true
 
+    @Flag(
+        help: """
+            Start also where the log (changes.log) is missing, cut short, damaged or another store's. \
+            Acknowledged changes that were only in it are lost. A log that is in order is used.
+            """)
+    var discardLog = false
+
     @Option(help: ArgumentHelp("The most the store's file may grow to.", valueName: "size"))
     var mapSize: ByteCountText = ByteCountText(StoreLimits.mapByteCountDefault)
 
@@ -199,6 +206,7 @@ struct ServeCommand: ParsableCommand {
         options.workerCount = try Self.check(
             "--workers", workers ?? Self.coreCount, 1...DaemonOptions.workerCountMax)
         options.mapByteCountMax = try Self.check("--map-size", mapSize.byteCount, 1 << 20...1 << 46)
+        options.discardsLog = discardLog
         options.limits = try checkedLimits()
         return options
     }

@@ -9,8 +9,10 @@ struct VerifyCommand: ParsableCommand {
         discussion: """
             Opens the store for reading only, also while a daemon serves from it, and changes nothing. \
             Compares every chunk with its checksum, every payload with its SHA-256, and every count \
-            and reference with what is there. What a daemon that died has acknowledged and not yet \
-            committed is in its log; the next start checks that and commits it. Exit code 0: all is well; 1: the store is damaged.
+            and reference with what is there. Says how many acknowledged changes are only in the log \
+            (changes.log), which the next commit or start takes over, and reports a log that is \
+            missing, cut short or another store's. Exit code 0: all is well; 1: the store is \
+            damaged.
 
               blobd verify --data ./data
               blobd verify --data ./data --json | jq .problems
@@ -60,6 +62,8 @@ struct VerifyCommand: ParsableCommand {
         return "\(verdict): \(HumanText.count(report.notifications)) notifications, "
             + "\(HumanText.count(report.parts)) parts, \(HumanText.count(report.blobs)) blobs, "
             + "\(HumanText.count(report.orphans)) orphans, "
+            + (report.changesInLog == 0
+                ? "" : "\(HumanText.count(report.changesInLog)) acknowledged only in the log, ")
             + "\(HumanText.bytes(report.bytesStored)) read in \((seconds * 1_000).rounded() / 1_000) s\n"
     }
 }
@@ -69,6 +73,7 @@ private struct VerifyDocument: Encodable {
     var clean: Bool
     var notifications, parts, blobs, orphans: Int
     var bytesStored: Int
+    var changesInLog: Int
     var problemCount: Int
     var problems: [String]
     var seconds: Double
@@ -80,6 +85,7 @@ private struct VerifyDocument: Encodable {
         blobs = report.blobs
         orphans = report.orphans
         bytesStored = report.bytesStored
+        changesInLog = report.changesInLog
         problemCount = report.problemCount
         problems = report.problems
         self.seconds = (seconds * 1_000).rounded() / 1_000

@@ -89,6 +89,13 @@ enum Daemon {
         storeOptions.watcherCountPerPeerMax = options.limits.watcherCountPerPeerMax
         storeOptions.tombstoneRetentionMilliseconds =
             options.limits.tombstoneRetentionMilliseconds
+        storeOptions.discardsLog = options.discardsLog
+        storeOptions.onLogNotice = { notice in
+            switch notice {
+            case .replayed: log.notice("\(notice)")
+            case .lastRecordDropped, .discarded: log.warning("\(notice)")
+            }
+        }
         let upgrade = UpgradeLog(log)
         storeOptions.onUpgrade = { upgrade.note($0) }
         return try BlobStore.open(at: options.dataPath, options: storeOptions)

@@ -11,6 +11,8 @@ struct DaemonOptions: Sendable {
     var allowedUserIDs: [UInt32] = []
     var workerCount = 1
     var mapByteCountMax = StoreLimits.mapByteCountDefault
+    /// Whether it starts without a log that is missing or damaged.
+    var discardsLog = false
     var limits = DaemonLimits()
 
     /// How many workers there may be.

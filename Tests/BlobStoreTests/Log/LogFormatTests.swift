@@ -6,7 +6,8 @@ import Testing
 @Suite struct LogFormatTests {
     private static let head = LogRecord(
         logID: LogID(high: 0x0102_0304_0506_0708, low: 0x1112_1314_1516_1718),
-        transaction: 0x2122_2324, index: 0x31, operationCount: 2, operationByteCount: 21)
+        transaction: 0x2122_2324, index: 0x31, operationCount: 2, operationByteCount: 21,
+        changeCount: 0x41)
 
     /// A put of `k` and a delete of `key`, and zeros up to a page.
     private static func record() -> [UInt8] {
@@ -42,9 +43,9 @@ import Testing
             + (0..<4).map { UInt8(truncatingIfNeeded: checksum >> ($0 * 8)) }
             + [8, 7, 6, 5, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11]
             + [0x24, 0x23, 0x22, 0x21, 0, 0, 0, 0, 0x31, 0, 0, 0, 2, 0, 0, 0]
-            + [21, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+            + [21, 0, 0, 0, 0, 0, 0, 0, 0x41, 0, 0, 0, 0, 0, 0, 0]
         #expect(Array(bytes.prefix(64)) == golden)
-        #expect(checksum == 0xEEF9_5250, "computed by another program")
+        #expect(checksum == 0xFB4F_B5A3, "computed by another program")
         #expect(Self.parsed(bytes) == Self.head)
         #expect(Self.isAccepted(bytes))
         #expect(bytes.count == Self.head.paddedByteCount)
@@ -62,6 +63,40 @@ import Testing
         var bytes = whole
         bytes[64 + 21] ^= 1
         #expect(Self.isAccepted(bytes))
+    }
+
+    @Test("What the store says of its log stands as the text says, and no changed bit passes")
+    func state() {
+        let state = LogState(
+            id: LogID(high: 0x0102_0304_0506_0708, low: 0x1112_1314_1516_1718), isInUse: true,
+            firstTransaction: 0x2122_2324)
+        let bytes = state.bytes
+        let checksum = Checksum(Array("log".utf8 + bytes.prefix(32)).span.bytes).value
+        #expect(checksum == 0x11C0_F681, "computed by another program")
+        let golden: [UInt8] =
+            [8, 7, 6, 5, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11]
+            + [0x24, 0x23, 0x22, 0x21, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
+            + (0..<4).map { UInt8(truncatingIfNeeded: checksum >> ($0 * 8)) } + [0, 0, 0, 0]
+        #expect(bytes == golden)
+        #expect(LogState(bytes.span.bytes) == state)
+        for bit in 0..<36 * 8 {
+            var changed = bytes
+            changed[bit / 8] ^= 1 << UInt8(bit % 8)
+            #expect(LogState(changed.span.bytes) == nil, "bit \(bit)")
+        }
+        for count in 0..<40 { #expect(LogState(Array(bytes.prefix(count)).span.bytes) == nil) }
+        #expect(LogState((bytes + [0]).span.bytes) == nil)
+        let closed = LogState(id: state.id, isInUse: false, firstTransaction: 3)
+        #expect(LogState(closed.bytes.span.bytes) == closed)
+    }
+
+    @Test("A record of a kind that nobody knows is none")
+    func kinds() {
+        var bytes = Self.record()
+        for kind in UInt8(0)...255 {
+            bytes[60] = kind
+            #expect((Self.parsed(bytes) != nil) == (kind <= 2), "\(kind)")
+        }
     }
 
     @Test("A length that goes beyond the place is refused, however large")

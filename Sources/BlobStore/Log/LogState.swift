@@ -1,0 +1,72 @@
+internal import LMDB
+
+/// What `data.mdb` says of the log: the value `log` of the table `meta`.
+///
+/// Each commit of what is in the log writes it, so it says at any moment with which record the log
+/// must begin. A log that does not was removed, emptied, or is another one. A store that was closed
+/// in order says that no log is in use, and is opened without one.
+struct LogState: Equatable {
+    /// Which log it is.
+    var id: LogID
+    /// Whether the log may have changes that `data.mdb` has not.
+    var isInUse: Bool
+    /// The transaction of the record at the log's start; the next transaction's may have replaced it.
+    var firstTransaction: UInt64
+
+    static let name = "log"
+    static let byteCount = 40
+    private static let checkedByteCount = 32
+
+    init(id: LogID, isInUse: Bool, firstTransaction: UInt64) {
+        self.id = id
+        self.isInUse = isInUse
+        self.firstTransaction = firstTransaction
+    }
+
+    /// Reads it; nil when it is damaged.
+    init?(_ value: RawSpan) {
+        guard value.byteCount == Self.byteCount,
+            value.integer(at: Self.checkedByteCount, as: UInt32.self) == Self.checksum(value)
+        else { return nil }
+        id = LogID(high: value.integer(at: 0), low: value.integer(at: 8))
+        firstTransaction = value.integer(at: 16)
+        switch value.integer(at: 24, as: UInt32.self) {
+        case 0: isInUse = false
+        case 1: isInUse = true
+        default: return nil
+        }
+    }
+
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.byteCount)
+        bytes.appendLittleEndian(id.high)
+        bytes.appendLittleEndian(id.low)
+        bytes.appendLittleEndian(firstTransaction)
+        bytes.appendLittleEndian(UInt32(isInUse ? 1 : 0))
+        bytes.appendLittleEndian(UInt32(0))
+        bytes.appendLittleEndian(Self.checksum(bytes.span.bytes))
+        bytes.appendLittleEndian(UInt32(0))
+        return bytes
+    }
+
+    private static func checksum(_ value: RawSpan) -> UInt32 {
+        Checksum(key: name.utf8.span.bytes, value.extracting(first: checkedByteCount)).value
+    }
+}
+
+extension Snapshot {
+    /// What the store says of its log; nil when nobody has logged yet. One B-tree lookup.
+    ///
+    /// - Throws: ``StoreError/corrupt(_:)``.
+    borrowing func logState() throws(StoreError) -> LogState? {
+        let name = Array(LogState.name.utf8)
+        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
+            return nil
+        }
+        guard let state = LogState(value) else {
+            throw .corrupt("the entry \"\(LogState.name)\" of \(DataFile.name) is damaged")
+        }
+        return state
+    }
+}
