@@ -66,6 +66,7 @@ int clinux_stop_signals(void) {
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
     if (sigprocmask(SIG_BLOCK, &set, NULL) != 0) return -1;
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -75,7 +76,15 @@ int clinux_take_signal(int fd) {
     return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : -1;
 }
 
-void clinux_ignore_sigpipe(void) { signal(SIGPIPE, SIG_IGN); }
+void clinux_ignore_signals(void) {
+    static const int meaningless[] = {
+        SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT,
+    };
+    for (size_t index = 0; index < sizeof meaningless / sizeof *meaningless; index++) {
+        signal(meaningless[index], SIG_IGN);
+    }
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) signal(number, SIG_IGN);
+}
 
 static socklen_t unix_address(struct sockaddr_un *address, const void *path, size_t length) {
     memset(address, 0, sizeof *address);

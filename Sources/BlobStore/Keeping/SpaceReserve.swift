@@ -10,18 +10,19 @@ internal import Synchronization
 /// before they free any, always have some. Some of the disk is left to payloads on their way in:
 /// free pages in the file are of no use to a publisher whose bytes cannot be taken in.
 final class SpaceReserve: Sendable {
-    private let environment: Environment
+    let environment: Environment
     private let tables: Tables
-    private let byteCountMax: Int
+    let byteCountMax: Int
     private let payloadByteCountMax: Int
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
-    private struct State {
+    struct State {
         /// Bytes of the file that are known to be allocated.
         var allocated = 0
         /// The most that a change asked for since the file was last trimmed, and before that.
         var growthMax = 0
         var growthMaxBefore = 0
+        var refused = Refused()
     }
 
     /// Room is allocated in steps of a part of the file, within these bounds: what is allocated and
@@ -154,7 +155,9 @@ final class SpaceReserve: Sendable {
     /// that are free in it. What deletes leave behind, so that owners hear of them, may use the
     /// other half only. Costs a `mdb_stat` a table, so ask when there is no room.
     var hasHalfOfReserve: Bool {
-        let available = Disk(environment.dataDescriptor)?.availableByteCount ?? 0
+        let available = min(
+            Disk(environment.dataDescriptor)?.availableByteCount ?? 0,
+            FileSizeLimit.byteCount - min(FileSizeLimit.byteCount, fileByteCount))
         let end = min(byteCountMax, fileByteCount + available)
         let free = (try? environment.freeByteCount(tables)) ?? 0
         return end - environment.usedByteCount + free >= StoreLimits.reserveByteCount / 2
@@ -172,9 +175,11 @@ final class SpaceReserve: Sendable {
         ftruncate(descriptor, off_t(used))
     }
 
-    /// Whether the disk has so little room that a commit of `byteCount` bytes may have failed for
-    /// that alone.
+    /// Whether the disk, or the size a file may have, leaves so little room that a commit of
+    /// `byteCount` bytes may have failed for that alone.
     func isExhausted(byteCount: Int) -> Bool {
+        let rest = FileSizeLimit.byteCount - min(FileSizeLimit.byteCount, environment.usedByteCount)
+        if rest < byteCount + StoreLimits.reserveByteCount { return true }
         guard let disk = Disk(environment.dataDescriptor) else { return false }
         return disk.availableByteCount < byteCount + StoreLimits.reserveByteCount
     }
@@ -187,8 +192,19 @@ final class SpaceReserve: Sendable {
     }
 }
 
+/// How large a file of this process may be (`RLIMIT_FSIZE`).
+enum FileSizeLimit {
+    static var byteCount: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else {
+            return .max
+        }
+        return Int(clamping: limit.rlim_cur)
+    }
+}
+
 /// How large a file system is, and how much of it is free (`fstatvfs`).
-private struct Disk {
+struct Disk {
     let byteCount: Int
     let availableByteCount: Int
 

@@ -35,12 +35,14 @@ uint32_t clinux_epoll_flags(const void *events, int index);
 // eventfd(2) and signalfd(2).
 
 int clinux_eventfd(void);
-/// Blocks SIGTERM and SIGINT for the calling thread and those it starts, and returns a descriptor
-/// to read them from.
+/// Blocks SIGTERM, SIGINT and SIGHUP for the calling thread and those it starts, and returns a
+/// descriptor to read them from.
 int clinux_stop_signals(void);
 /// Takes one signal from such a descriptor: its number, or -1.
 int clinux_take_signal(int fd);
-void clinux_ignore_sigpipe(void);
+/// Ignores the signals that mean nothing to a daemon and would end it: a pipe or a socket whose
+/// reader is gone and a file over its size limit are errors of their calls (EPIPE, EFBIG).
+void clinux_ignore_signals(void);
 
 // Sockets: unix(7), accept4(2).
 

@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 import Logging
 
 /// The main thread's work: accepting connections, handing each to the worker that has the fewest,
@@ -18,6 +19,8 @@ struct Acceptor: ~Copyable {
     /// Whether anybody was accepted since the last pause: then others are leaving, and there may
     /// soon be room again.
     private var hasAccepted = false
+    private let log: Logger
+    private var hasToldOfHangup = false
 
     private enum Token {
         static let listener: UInt64 = 0
@@ -49,6 +52,7 @@ struct Acceptor: ~Copyable {
         self.policy = policy
         self.counters = counters
         self.inboxes = inboxes
+        self.log = log
         exhaustion = TroubleLog(log)
         refusals = TroubleLog(log)
     }
@@ -66,8 +70,7 @@ struct Acceptor: ~Copyable {
             for index in 0..<count {
                 switch poller.event(index).token {
                 case Token.signal:
-                    let number = clinux_take_signal(signals.number)
-                    if number > 0 { return .signal(number) }
+                    if let number = takeStopSignal() { return .signal(number) }
                 case Token.failure: return .outcomeUnknown
                 default: acceptWaiting(listener)
                 }
@@ -78,12 +81,23 @@ struct Acceptor: ~Copyable {
     /// Waits for another signal to stop, at most for `milliseconds`.
     ///
     /// - Returns: whether one came.
-    func waitForSignal(milliseconds: Int) -> Bool {
+    mutating func waitForSignal(milliseconds: Int) -> Bool {
         let count = poller.wait(milliseconds: milliseconds)
         for index in 0..<count where poller.event(index).token == Token.signal {
-            if clinux_take_signal(signals.number) > 0 { return true }
+            if takeStopSignal() != nil { return true }
         }
         return false
+    }
+
+    /// The signal that came, if it is one to stop. SIGHUP means nothing here, which is said once.
+    private mutating func takeStopSignal() -> Int32? {
+        let number = clinux_take_signal(signals.number)
+        guard number == SIGHUP else { return number > 0 ? number : nil }
+        if !hasToldOfHangup {
+            hasToldOfHangup = true
+            log.notice("SIGHUP does nothing: there is no file to read again; SIGTERM stops")
+        }
+        return nil
     }
 
     /// Takes no more connections.

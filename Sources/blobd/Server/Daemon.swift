@@ -26,7 +26,7 @@ enum Daemon {
     static func run(
         _ options: DaemonOptions, log: Logger, onReady: (String) -> Void
     ) throws(Failure) -> End {
-        clinux_ignore_sigpipe()
+        clinux_ignore_signals()
         let descriptorMax = Int(clamping: clinux_raise_descriptor_limit())
         do {
             // Before any thread starts, so that all of them leave the signals to this one.
@@ -232,7 +232,7 @@ private struct RunningDaemon {
         case .outcomeUnknown:
             tellWorkers(.stop)
         }
-        hurryOnSecondSignal(acceptor)
+        hurryOnSecondSignal(&acceptor)
         for thread in threads { thread.join() }
         environment.publishers.close()
         environment.writer.close()
@@ -244,7 +244,7 @@ private struct RunningDaemon {
         }
     }
 
-    private func hurryOnSecondSignal(_ acceptor: borrowing Acceptor) {
+    private func hurryOnSecondSignal(_ acceptor: inout Acceptor) {
         while environment.counters.runningWorkerCount > 0 {
             if acceptor.waitForSignal(milliseconds: 20) { tellWorkers(.stopAtOnce) }
         }
