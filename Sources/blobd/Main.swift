@@ -39,6 +39,7 @@ struct Blobd: ParsableCommand {
             RemoveCommand.self,
             ListCommand.self,
             StatsCommand.self,
+            PingCommand.self,
             VerifyCommand.self,
             BenchCommand.self,
         ])

@@ -8,7 +8,8 @@ import BlobProtocol
     private func route(_ path: String) -> [String] {
         let bytes = Array(path.utf8)
         switch Route.parse(path: bytes.span.bytes) {
-        case .healthz: return ["healthz"]
+        case .livez: return ["live"]
+        case .readyz: return ["ready"]
         case .stats: return ["stats"]
         case .notifications: return ["notifications"]
         case .notification(let id): return ["notification", text(id, in: bytes)!]
@@ -30,7 +31,9 @@ import BlobProtocol
 
     @Test("Each path leads to its resource")
     func routes() {
-        #expect(route("/healthz") == ["healthz"])
+        #expect(route("/livez") == ["live"])
+        #expect(route("/readyz") == ["ready"])
+        #expect(route("/healthz") == ["ready"])
         #expect(route("/v1/stats") == ["stats"])
         #expect(route("/v1/notifications") == ["notifications"])
         #expect(route("/v1/notifications/4%2F2") == ["notification", "4%2F2"])
@@ -51,7 +54,7 @@ import BlobProtocol
     @Test(
         "Other paths are unknown",
         arguments: [
-            "", "/", "*", "healthz", "/healthz/", "/healthz/x", "//healthz", "/v1", "/v1/",
+            "", "/", "*", "healthz", "/healthz/", "/healthz/x", "/livez/", "/readyz/x", "//healthz", "/v1", "/v1/",
             "/V1/stats",
             "/v1/stats/", "/v1/notifications/", "/v1/notifications//payload",
             "/v1/notifications/1/", "/v1/notifications/1/payload/", "/v1/notifications/1/other",
@@ -73,7 +76,7 @@ import BlobProtocol
     func allow() {
         let slice = Slice.empty
         let routes: [Route] = [
-            .healthz, .stats, .notifications, .notification(id: slice), .payload(id: slice),
+            .livez, .readyz, .stats, .notifications, .notification(id: slice), .payload(id: slice),
             .part(id: slice, name: slice), .classicPayload(id: slice), .blob(digest: slice),
             .batch, .responses(id: slice), .envelope(id: slice), .categories,
             .category(name: slice), .owner(owner: slice), .ownerNotifications(owner: slice),

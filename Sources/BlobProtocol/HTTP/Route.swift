@@ -2,8 +2,10 @@
 /// percent-encoded: decode them (`PercentCoding`), then check them (`Names`). An encoded `/` is
 /// decoded only then, and refused by the names' rules.
 public enum Route: Sendable, Hashable {
-    /// `/healthz`
-    case healthz
+    /// `/livez`
+    case livez
+    /// `/readyz`, and `/healthz`, which is the same
+    case readyz
     /// `/v1/stats`
     case stats
     /// `/v1/notifications`
@@ -49,8 +51,10 @@ public enum Route: Sendable, Hashable {
                 let id = segments.next(path), segments.isAtEnd(path)
             else { return .unknown }
             return .classicPayload(id: id)
-        case let text where text.equals("healthz"):
-            return segments.isAtEnd(path) ? .healthz : .unknown
+        case let text where text.equals("livez"):
+            return segments.isAtEnd(path) ? .livez : .unknown
+        case let text where text.equals("readyz") || text.equals("healthz"):
+            return segments.isAtEnd(path) ? .readyz : .unknown
         default: return .unknown
         }
     }
@@ -101,7 +105,8 @@ public enum Route: Sendable, Hashable {
     /// 10.2.1); empty when there is no such resource.
     public var allow: StaticString {
         switch self {
-        case .healthz, .stats, .classicPayload, .envelope, .categories, .ownerChanges: "GET, HEAD"
+        case .livez, .readyz, .stats, .classicPayload, .envelope, .categories, .ownerChanges:
+            "GET, HEAD"
         case .notifications, .batch, .responses: "POST"
         case .notification: "GET, HEAD, PUT, PATCH, DELETE"
         case .payload, .part, .blob: "GET, HEAD, PUT"
@@ -115,7 +120,7 @@ public enum Route: Sendable, Hashable {
     /// Whether the resource has the method.
     public func allows(_ method: HTTPMethod) -> Bool {
         switch self {
-        case .healthz, .stats, .classicPayload, .envelope, .categories, .ownerChanges:
+        case .livez, .readyz, .stats, .classicPayload, .envelope, .categories, .ownerChanges:
             method == .get || method == .head
         case .notifications, .batch, .responses: method == .post
         case .payload, .part, .blob: method == .get || method == .head || method == .put

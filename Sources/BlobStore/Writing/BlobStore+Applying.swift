@@ -160,7 +160,10 @@ extension BlobStore {
             return outcomes
         } catch {
             if case .outcomeUnknown = error { throw error }
-            if batch.range.count == 1 { return [.refused(error)] }
+            if batch.range.count == 1 {
+                if case .full = error { space.noteRefused(growth: batch.growth) }
+                return [.refused(error)]
+            }
         }
         var outcomes: [Outcome] = []
         for index in batch.range {

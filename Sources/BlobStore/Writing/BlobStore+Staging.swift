@@ -22,6 +22,11 @@ extension BlobStore {
             }
         } catch {
             if case .outcomeUnknown = error { throw error }
+            if case .full = error {
+                var growth = change.bookkeepingCost.bytes
+                change.forEachPayload { growth += $0.chunkCost }
+                space.noteRefused(growth: growth)
+            }
             return .refused(error)
         }
     }

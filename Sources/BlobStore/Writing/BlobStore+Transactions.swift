@@ -96,7 +96,7 @@ extension BlobStore {
     ///
     /// Without room at the end of the file a change lives on free pages alone. One that needs those
     /// of the last commit would fail, and as a failed one does not count, fail for ever.
-    private func ripenFreePages(asOf now: Timestamp) throws(StoreError) {
+    func ripenFreePages(asOf now: Timestamp) throws(StoreError) {
         let transaction = try ChangeTransaction(self, asOf: now)
         do throws(LMDBError) {
             try transaction.commit()

@@ -59,7 +59,13 @@ public struct PayloadWriter: ~Copyable, Sendable {
                     reason: "has more than \(limit) bytes, which is the limit"))
         }
         bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
-        try content.append(bytes, directory: store.directory)
+        let byteCount = byteCount + bytes.byteCount
+        do throws(StoreError) {
+            try content.append(bytes, directory: store.directory)
+        } catch {
+            if case .full = error { store.space.noteRefused(incomingByteCount: byteCount) }
+            throw error
+        }
     }
 
     /// Ends the payload: knows its digest, compresses it where that helps, and computes its chunks'

@@ -158,6 +158,9 @@ struct DaemonLimits: Sendable {
     static let freedByteCountMax = 32 << 20
     /// How often readers that died without a word are looked for (`mdb_reader_check`).
     static let readerCheckMilliseconds = 60_000
+    /// How long the answer of a probe (`/readyz`, ping) is good for, in milliseconds: a probe tries
+    /// what a publish needs at most so often. A publish that is refused for want of room ends it.
+    static let readinessMilliseconds = 1_000
     /// How often deadlines are checked.
     static let tickMilliseconds = 250
     /// Payloads up to this size are finished on the worker; longer ones, which may take long to

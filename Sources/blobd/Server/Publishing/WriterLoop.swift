@@ -25,6 +25,8 @@ extension WriterThread {
             let connection: ConnectionAddress
             let commitCount: UInt64
         }
+        /// What the last probe found, and until when that is good.
+        private var readiness: (result: ChangeResult, end: Instant)?
 
         init(_ writer: WriterThread) {
             self.writer = writer
@@ -250,17 +252,25 @@ extension WriterThread {
             answerReaders()
         }
 
-        private func check() -> ChangeResult {
+        /// What a probe is told: whether a publish could be stored. It is tried at most once in
+        /// ``DaemonLimits/readinessMilliseconds``, however many ask.
+        private mutating func check() -> ChangeResult {
+            let now = Instant.now
+            if let readiness, now < readiness.end { return readiness.result }
+            var result = ChangeResult.writable
             do throws(StoreError) {
                 try writer.store.checkWritable()
-                return .writable
             } catch {
-                return .failed(error)
+                if case .outcomeUnknown = error { fail(error) }
+                result = .failed(error)
             }
+            readiness = (result, now.after(milliseconds: DaemonLimits.readinessMilliseconds))
+            return result
         }
 
         /// One log line when the store becomes full, and one when it no longer is.
         private mutating func noteFull(_ isFull: Bool) {
+            if isFull { readiness = nil }
             guard isFull != self.isFull else { return }
             self.isFull = isFull
             if isFull {

@@ -216,10 +216,9 @@ extension RequestHandler {
                 batch.heads.append("\r\n")
             }
             end("application/json", form, into: &batch)
-        case (.writable, _):
-            document.append("ok\n")
-            begin(200, form, into: &batch.heads)
-            end("text/plain", form, into: &batch)
+        case (.writable, _): appendOK(form, into: &batch)
+        case (.failed(let error), .check):
+            appendProblem(ProtocolError(notReady: error), form, into: &batch)
         case (.failed(let error), _):
             appendProblem(problem(error), form, into: &batch)
         default:
@@ -247,6 +246,14 @@ extension RequestHandler {
             return batch.endAnswer()
         }
         end(answer.mediaType, form, into: &batch)
+    }
+
+    /// Appends the answer of a probe that found all well.
+    func appendOK(_ form: HTTPForm, into batch: inout AnswerBatch) {
+        document.removeAll(keepingCapacity: true)
+        document.append("ok\n")
+        begin(200, form, into: &batch.heads)
+        end("text/plain", form, into: &batch)
     }
 
     /// Appends an answer whose body is ``document``, as JSON.

@@ -107,8 +107,13 @@ extension RequestHandler {
                 try blob(try Resource.digest(text.of(path)), in: snapshot), head, bytes, form,
                 in: snapshot, into: &batch)
             return .answered
-        case .healthz:
+        case .livez:
             try checkNoBody(head)
+            appendOK(form, into: &batch)
+            return .answered
+        case .readyz:
+            try checkNoBody(head)
+            guard !isStopping else { throw .stopping }
             return .change(
                 .checkWritable, PendingReply(request: .check(echo: []), form: .http(form)))
         case .stats:

@@ -53,6 +53,14 @@ extension ProtocolError {
         }
     }
 
+    /// Why a publish cannot be stored now, for a probe: 503, with the code that a publish would get as
+    /// `reason`.
+    init(notReady error: StoreError) {
+        let publish = ProtocolError(error)
+        self.init(.unavailable, "a publish cannot be stored now: \(publish.detail)")
+        members = [ProblemMember("reason", .text(publish.code.rawValue))]
+    }
+
     /// Why there is no push.
     init(_ error: EnvelopeError) {
         switch error {

@@ -19,7 +19,7 @@ extension Resource {
         case .ownerNotifications(let owner):
             self = .ownerNotifications(try Self.owner(owner.of(path)))
         case .ownerChanges(let owner): self = .ownerChanges(try Self.owner(owner.of(path)))
-        case .healthz, .stats, .payload, .classicPayload, .part, .unknown: return nil
+        case .livez, .readyz, .stats, .payload, .classicPayload, .part, .unknown: return nil
         }
     }
 
