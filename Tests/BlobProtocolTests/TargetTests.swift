@@ -54,7 +54,8 @@ import BlobProtocol
     @Test(
         "Other paths are unknown",
         arguments: [
-            "", "/", "*", "healthz", "/healthz/", "/healthz/x", "/livez/", "/readyz/x", "//healthz", "/v1", "/v1/",
+            "", "/", "*", "healthz", "/healthz/", "/healthz/x", "/livez/", "/readyz/x", "//healthz",
+            "/v1", "/v1/",
             "/V1/stats",
             "/v1/stats/", "/v1/notifications/", "/v1/notifications//payload",
             "/v1/notifications/1/", "/v1/notifications/1/payload/", "/v1/notifications/1/other",
