@@ -86,7 +86,7 @@ build_release() {
 wait_for_daemon() {
     local tries
     for tries in $(seq 1 200); do
-        if curl -sf --max-time 2 --unix-socket "$1" -o /dev/null http://blobd/healthz; then
+        if curl -sf --max-time 2 --unix-socket "$1" -o /dev/null http://blobd/readyz; then
             return 0
         fi
         kill -0 "$2" 2>/dev/null || break

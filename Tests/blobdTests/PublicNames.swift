@@ -34,6 +34,7 @@ enum PublicNames {
     typealias ConditionName = Condition
     typealias DataPagesName = DataPages
     typealias DigestName = Digest
+    typealias DocumentWriterName = DocumentWriter
     typealias DraftPartName = DraftPart
     typealias EntityTagSetName = EntityTagSet
     typealias EnvelopeName = Envelope
@@ -72,8 +73,8 @@ enum PublicNames {
     typealias PublicationName = Publication
     typealias PushPlatformName = PushPlatform
     typealias PushStyleName = PushStyle
-    typealias RecordFilterName = RecordFilter
     typealias RecordName = Record
+    typealias RecordFilterName = RecordFilter
     typealias RecordLookupName = RecordLookup
     typealias RecordPageName = RecordPage
     typealias RecordedResponseName = RecordedResponse
