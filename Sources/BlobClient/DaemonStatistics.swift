@@ -34,6 +34,9 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
     /// Who waits for changes now; how often one was woken, and patches and responses carried out,
     /// since the start.
     public let watchers, feedWakes, patches, responses: Int64?
+    /// Bytes of answers that are held for clients that have not read them; connections that were
+    /// ended for holding them while memory was short, since the start.
+    public let answerMemoryBytes, unreadEnds: Int64?
     /// Errors answered since the start, by code.
     public let errors: [String: Int64]?
 
@@ -43,6 +46,7 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
         case requests, publishes, deletes, expired, syncs, bytesSent, bytesReceived, errors
         case tombstones, heldBlobs, categories, watchers, feedWakes, patches, responses
         case draining, bodyMemoryBytes, bodySpools
+        case answerMemoryBytes, unreadEnds
         // What the decoder makes of `store_id`.
         case storeID = "storeId"
     }

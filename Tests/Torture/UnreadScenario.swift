@@ -178,24 +178,29 @@ private final class UnreadCrowd {
     /// Sends of each client's requests as much as goes. Those that the daemon has ended begin again.
     func press() throws {
         for index in descriptors.indices {
-            while true {
-                let bytes = requests[index % requests.count]
+            let bytes = requests[index % requests.count]
+            if isEnded(descriptors[index]) {
+                Glibc.close(descriptors[index])
+                descriptors[index] = dup(try RawSocket.connect(to: path).descriptor)
+                sent[index] = 0
+            }
+            while sent[index] < bytes.count {
                 let count = bytes[sent[index]...].withUnsafeBytes {
                     send(
                         descriptors[index], $0.baseAddress, $0.count,
                         Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
                 }
-                if count > 0 {
-                    sent[index] += count
-                    if sent[index] < bytes.count { continue }
-                } else if errno != EAGAIN {
-                    Glibc.close(descriptors[index])
-                    descriptors[index] = dup(try RawSocket.connect(to: path).descriptor)
-                    sent[index] = 0
-                }
-                break
+                // Full, or ended meanwhile.
+                guard count > 0 else { break }
+                sent[index] += count
             }
         }
+    }
+
+    /// Whether the daemon has ended a connection, whatever of it is unread.
+    private func isEnded(_ descriptor: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+        return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP | POLLERR) != 0
     }
 
     /// Every kind of long answer, so many times as requests may be unanswered.
@@ -204,14 +209,16 @@ private final class UnreadCrowd {
         var history: [UInt8] = []
         for frames in 0..<WireLimits.requestsInFlightMax {
             let id = UInt32(frames + 2)
+            // Of all lengths, so that sockets are full at any place of an answer.
+            let limit = 1 + frames * 37 % 97
             try RequestFrame.compose(.list, requestID: id, into: &list) {
                 (out) throws(ProtocolError) in
-                try List.Request.compose(limit: 1_000, into: &out)
+                try List.Request.compose(limit: limit, into: &out)
             }
             try RequestFrame.compose(.call, requestID: id, into: &history) {
                 (out) throws(ProtocolError) in
                 try Call.Request.compose(
-                    .get, target: "/v1/users/\(owner)/notifications?limit=1000", into: &out)
+                    .get, target: "/v1/users/\(owner)/notifications?limit=\(limit)", into: &out)
             }
         }
         var hello: [UInt8] = []

@@ -57,6 +57,8 @@ struct StatsCommand: ParsableCommand {
             ("draining sockets", count(stats.draining)),
             ("memory for bodies", bytes(stats.bodyMemoryBytes)),
             ("files for bodies", count(stats.bodySpools)),
+            ("unread answers", bytes(stats.answerMemoryBytes)),
+            ("ended for unread answers", count(stats.unreadEnds)),
             ("requests", count(stats.requests)),
             ("publishes", count(stats.publishes)),
             ("deletes", count(stats.deletes)),
