@@ -82,6 +82,8 @@ struct UnreadScenario: Scenario {
             readers += 1
         } while Clock.milliseconds() < deadline
         try daemon.requireRunning("beside clients that do not read")
+        // Else nothing was tried.
+        try require(held > memory / 8, "the crowd left only \(mebibytes(held)) unread")
         let grown = try watch.finish() - before
         let ended = try statistic("unread_ends", &connection)
         crowd.close()
@@ -170,7 +172,7 @@ private final class UnreadCrowd {
         self.path = path
         self.requests = requests
         for _ in 0..<count {
-            descriptors.append(dup(try RawSocket.connect(to: path).descriptor))
+            descriptors.append(try Self.connect(path))
             sent.append(0)
         }
     }
@@ -181,7 +183,7 @@ private final class UnreadCrowd {
             let bytes = requests[index % requests.count]
             if isEnded(descriptors[index]) {
                 Glibc.close(descriptors[index])
-                descriptors[index] = dup(try RawSocket.connect(to: path).descriptor)
+                descriptors[index] = try Self.connect(path)
                 sent[index] = 0
             }
             while sent[index] < bytes.count {
@@ -195,6 +197,15 @@ private final class UnreadCrowd {
                 sent[index] += count
             }
         }
+    }
+
+    private static func connect(_ path: String) throws -> Int32 {
+        let socket = try RawSocket.connect(to: path)
+        let descriptor = dup(socket.descriptor)
+        // The original is closed behind this.
+        try require(
+            descriptor >= 0, "a socket cannot be kept: \(words(errno)), \(socket.descriptor)")
+        return descriptor
     }
 
     /// Whether the daemon has ended a connection, whatever of it is unread.
