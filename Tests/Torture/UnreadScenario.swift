@@ -25,7 +25,7 @@ struct UnreadScenario: Scenario {
     @Option(help: "Large notifications there are. With --short: 300.")
     var notifications: Int?
 
-    @Option(help: "The daemon's memory for unread answers, in MiB. With --short: 16.")
+    @Option(help: "The daemon's memory for unread answers, in MiB; 16. With --short: 4.")
     var mebibytesMax: Int?
 
     @Option(help: "How long the others go on beside the crowd, in seconds. With --short: 3.")
@@ -41,7 +41,7 @@ struct UnreadScenario: Scenario {
 
     func torture(_ bench: inout Workbench) throws -> [String] {
         let count = notifications ?? (options.short ? 300 : 1_000)
-        let memory = (mebibytesMax ?? (options.short ? 16 : 64)) << 20
+        let memory = (mebibytesMax ?? (options.short ? 4 : 16)) << 20
         let duration = seconds ?? (options.short ? 3 : 20)
         try raiseDescriptorLimit(to: clients + 100)
         var daemon = try DaemonUnderTest.serving(

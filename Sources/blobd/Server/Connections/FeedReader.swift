@@ -33,7 +33,7 @@ final class FeedReader {
         let address = connection.address
         // On the thread that commits: all it does is to leave a word.
         let registration = try watch.register(
-            Array(query.owner.utf8), peer: connection.socket.peerUserID
+            Array(query.owner.utf8), peer: connection.peer.userID
         ) { address.post(.feedChanged) }
         self.registration = registration
         return registration
