@@ -20,13 +20,20 @@ public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConverti
     /// With `precondition_failed`: the digest of the part that the condition is about, or of the
     /// notification's `payload`; nil when there is none.
     public let digest: String?
+    /// With `expired`: when that was (RFC 3339); nil when it is not known.
+    public let expiredAt: String?
     /// With `resync`: the target of the call that reads the history anew.
     public let history: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case status, code, title, detail, revision, digest, history
+        case expiredAt = "expired_at"
+    }
 
     /// A problem with these members.
     public init(
         status: Int, code: String, title: String, detail: String? = nil, revision: UInt64? = nil,
-        digest: String? = nil, history: String? = nil
+        digest: String? = nil, expiredAt: String? = nil, history: String? = nil
     ) {
         self.status = status
         self.code = code
@@ -34,6 +41,7 @@ public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConverti
         self.detail = detail
         self.revision = revision
         self.digest = digest
+        self.expiredAt = expiredAt
         self.history = history
     }
 

@@ -18,6 +18,8 @@ public enum Route: Sendable, Hashable {
     case classicPayload(id: Slice)
     /// `/v1/blobs/{digest}`: see `DigestText`.
     case blob(digest: Slice)
+    /// `/v1/blobs`
+    case blobs
     /// `/v1/notifications:batch`
     case batch
     /// `/v1/notifications/{id}/responses`
@@ -59,6 +61,7 @@ public enum Route: Sendable, Hashable {
         guard let kind = segments.next(path) else { return .unknown }
         if kind.of(path).equals("notifications") { return notification(path, &segments) }
         if kind.of(path).equals("blobs") {
+            if segments.isAtEnd(path) { return .blobs }
             guard let digest = segments.next(path), segments.isAtEnd(path) else { return .unknown }
             return .blob(digest: digest)
         }
@@ -102,7 +105,7 @@ public enum Route: Sendable, Hashable {
     public var allow: StaticString {
         switch self {
         case .healthz, .stats, .classicPayload, .envelope, .categories, .ownerChanges: "GET, HEAD"
-        case .notifications, .batch, .responses: "POST"
+        case .notifications, .batch, .responses, .blobs: "POST"
         case .notification: "GET, HEAD, PUT, PATCH, DELETE"
         case .payload, .part, .blob: "GET, HEAD, PUT"
         case .category: "GET, HEAD, PUT, DELETE"
@@ -117,7 +120,7 @@ public enum Route: Sendable, Hashable {
         switch self {
         case .healthz, .stats, .classicPayload, .envelope, .categories, .ownerChanges:
             method == .get || method == .head
-        case .notifications, .batch, .responses: method == .post
+        case .notifications, .batch, .responses, .blobs: method == .post
         case .payload, .part, .blob: method == .get || method == .head || method == .put
         case .notification:
             switch method {
