@@ -74,7 +74,8 @@ private func checkResponses(_ bytes: RawSpan) {
 private func checkHeads(_ bytes: RawSpan) {
     guard bytes.byteCount >= 2 else { return }
     let head = bytes.extracting(droppingFirst: 2)
-    let flags = RequestFlags(rawValue: UInt16(bytes.byte(1) & 7))
+    // The fourth bit stands for the one that says that a body is coded.
+    let flags = RequestFlags(rawValue: UInt16(bytes.byte(1) & 7) | UInt16(bytes.byte(1) & 8) << 1)
     for operation in Opcode.allCases where operation.rawValue == bytes.byte(0) & 15 {
         checkRequestHead(head, operation, flags.intersection(operation.knownFlags))
     }
@@ -117,7 +118,8 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
                 limit: request.limit, after: request.after.of(head), into: &out)
         case .call:
             let request = try Call.Request.parse(head, flags: flags)
-            precondition(request.condition.flags == flags)
+            let coding: RequestFlags = request.coding == .gzip ? .bodyIsGzip : []
+            precondition(request.condition.flags.union(coding) == flags)
             let (path, query) = request.split(head)
             precondition(path.end <= request.target.end && query.end <= request.target.end)
             try! Call.Request.compose(

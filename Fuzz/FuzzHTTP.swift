@@ -13,7 +13,9 @@ public func fuzzHTTP(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = all.extracting(droppingFirst: 1)
     switch all.byte(0) & 3 {
     case 0, 1: checkHead(bytes)
-    case 2: checkChunks(bytes)
+    case 2:
+        checkChunks(bytes)
+        checkTrailers(bytes)
     default: checkTexts(bytes)
     }
     return 0
@@ -118,6 +120,26 @@ private func checkChunks(_ bytes: RawSpan) {
     }
 }
 
+/// The bytes as a trailer section: what is taken has a colon behind a token in every line.
+private func checkTrailers(_ bytes: RawSpan) {
+    let start = Array("0\r\n".utf8)
+    let body = start + bytes.array()
+    let outcome = decode(body.span.bytes, step: .max)
+    guard outcome.isComplete else { return }
+    var line: [UInt8] = []
+    for byte in body[start.count..<outcome.consumed - 2] {
+        line.append(byte)
+        guard byte == 0x0A else { continue }
+        precondition(line.count > 3 && line[line.count - 2] == 0x0D)
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
+            preconditionFailure("a trailer line without a colon is taken")
+        }
+        precondition(colon > 0 && line[..<colon].allSatisfy { Token.isToken($0) })
+        line = []
+    }
+    precondition(line.isEmpty)
+}
+
 private struct Decoded: Equatable {
     var payload: [UInt8] = []
     var consumed = 0
@@ -135,6 +157,7 @@ private func decode(_ bytes: RawSpan, step: Int) -> Decoded {
             let found = try decoder.next(rest)
             precondition(found.consumed > 0 && found.payload.end <= found.consumed)
             result.payload.append(contentsOf: found.payload.of(rest))
+            precondition(found.isComplete ? decoder.announcedByteCount == 0 : true)
             result.consumed += found.consumed
             result.isComplete = found.isComplete
         } catch {
@@ -150,6 +173,12 @@ private func decode(_ bytes: RawSpan, step: Int) -> Decoded {
 /// The small parsers, each with the whole input.
 private func checkTexts(_ bytes: RawSpan) {
     _ = try? MediaType.check(bytes)
+    _ = MediaRanges.names("text/event-stream", in: bytes)
+    if Authority.isValid(bytes) {
+        // What is a host is one in a head, too.
+        let head = Array("GET / HTTP/1.1\r\nHost: ".utf8) + bytes.array() + Array("\r\n\r\n".utf8)
+        precondition((try? HTTPRequestHead.parse(head.span.bytes)) != nil)
+    }
     _ = try? Names.checkMessage(bytes)
     _ = Decimal.parse(bytes)
     _ = try? DigestText.parse(bytes)

@@ -12,13 +12,14 @@ extension BlobConnection {
     ///   - mediaType: the body's.
     ///   - device: who asks, 1…64 bytes; others learn of it with the change.
     ///   - condition: what must hold of the notification, or `preconditionFailed` is thrown.
+    ///   - coding: how the body is coded. Blobs may be coded with gzip.
     public mutating func call(
         _ method: CallMethod, _ target: String, body: [UInt8] = [], mediaType: String? = nil,
-        device: String? = nil, condition: CallCondition = .none
+        device: String? = nil, condition: CallCondition = .none, coding: WireCoding = .identity
     ) throws(ClientError) -> CallAnswer {
         _ = try queueCallHead(
             method, target, bodyByteCount: body.count, mediaType: mediaType, device: device,
-            condition: condition)
+            condition: condition, coding: coding)
         try flush()
         try send(body.span.bytes)
         let outcome = try answer()
@@ -98,6 +99,23 @@ extension BlobConnection {
         target.add("ttl", ttlSeconds.map { "\($0)" })
         return try HeldBlobReceipt(
             try call(.put, target.text, body: bytes, mediaType: mediaType))
+    }
+
+    /// Stores bytes ahead of the notifications that will refer to them. The daemon tells their digest.
+    ///
+    /// - Parameters:
+    ///   - mediaType: decides whether they are compressed; nil: they are not.
+    ///   - ttlSeconds: how long they are kept though nothing refers to them; nil: an hour.
+    ///   - coding: how they are coded. Of a gzip coding, what is inside is stored.
+    @discardableResult
+    public mutating func storeBlob(
+        _ bytes: [UInt8], mediaType: String? = nil, ttlSeconds: Int64? = nil,
+        coding: WireCoding = .identity
+    ) throws(ClientError) -> HeldBlobReceipt {
+        var target = CallTarget("/v1/blobs")
+        target.add("ttl", ttlSeconds.map { "\($0)" })
+        return try HeldBlobReceipt(
+            try call(.post, target.text, body: bytes, mediaType: mediaType, coding: coding))
     }
 
     /// Changes a notification. One that is so already stays as it is, revision and all. Throws

@@ -92,13 +92,15 @@ extension BlobConnection {
     ///   - mediaType: the body's.
     ///   - device: who asks, 1…64 bytes; others learn of it with the change.
     ///   - condition: what must hold of the notification.
+    ///   - coding: how the body is coded.
     public mutating func queueCall(
         _ method: CallMethod, _ target: String, body: RawSpan = RawSpan(),
-        mediaType: String? = nil, device: String? = nil, condition: CallCondition = .none
+        mediaType: String? = nil, device: String? = nil, condition: CallCondition = .none,
+        coding: WireCoding = .identity
     ) throws(ClientError) -> UInt32 {
         let requestID = try queueCallHead(
             method, target, bodyByteCount: body.byteCount, mediaType: mediaType, device: device,
-            condition: condition)
+            condition: condition, coding: coding)
         queueBody(body)
         return requestID
     }
@@ -106,9 +108,11 @@ extension BlobConnection {
     /// Queues a call without its body, which must be sent next.
     mutating func queueCallHead(
         _ method: CallMethod, _ target: String, bodyByteCount: Int, mediaType: String?,
-        device: String?, condition: CallCondition
+        device: String?, condition: CallCondition, coding: WireCoding
     ) throws(ClientError) -> UInt32 {
-        try queue(.call, flags: condition.flags, bodyByteCount: UInt64(bodyByteCount)) {
+        var flags = condition.flags
+        if coding == .gzip { flags.insert(.bodyIsGzip) }
+        return try queue(.call, flags: flags, bodyByteCount: UInt64(bodyByteCount)) {
             (out) throws(ProtocolError) in
             try Call.Request.compose(
                 method, target: target, device: device, mediaType: mediaType, condition: condition,

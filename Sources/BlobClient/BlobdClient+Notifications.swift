@@ -47,6 +47,19 @@ extension BlobdClient {
         }
     }
 
+    /// Stores bytes ahead of the notifications that will refer to them, for an hour or `ttlSeconds`.
+    /// The daemon tells their digest. Of a gzip coding, what is inside is stored.
+    @discardableResult
+    public func storeBlob(
+        _ bytes: [UInt8], mediaType: String? = nil, ttlSeconds: Int64? = nil,
+        coding: WireCoding = .identity
+    ) throws(ClientError) -> HeldBlobReceipt {
+        try with { (connection) throws(ClientError) in
+            try connection.storeBlob(
+                bytes, mediaType: mediaType, ttlSeconds: ttlSeconds, coding: coding)
+        }
+    }
+
     /// Changes a notification. Nil when there is none, or it has expired. Throws
     /// `preconditionFailed`.
     @discardableResult

@@ -22,13 +22,20 @@ public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConverti
     public let digest: String?
     /// The limit that was passed, where there is one.
     public let limit: Int?
+    /// With `expired`: when that was (RFC 3339); nil when it is not known.
+    public let expiredAt: String?
     /// With `resync`: the target of the call that reads the history anew.
     public let history: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case status, code, title, detail, revision, digest, history
+        case expiredAt = "expired_at"
+    }
 
     /// A problem with these members.
     public init(
         status: Int, code: String, title: String, detail: String? = nil, revision: UInt64? = nil,
-        digest: String? = nil, limit: Int? = nil, history: String? = nil
+        digest: String? = nil, limit: Int? = nil, expiredAt: String? = nil, history: String? = nil
     ) {
         self.status = status
         self.code = code
@@ -37,6 +44,7 @@ public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConverti
         self.revision = revision
         self.digest = digest
         self.limit = limit
+        self.expiredAt = expiredAt
         self.history = history
     }
 

@@ -1,4 +1,4 @@
-import BlobProtocol
+public import BlobProtocol
 
 /// What to store, besides the bytes. What is nil stays as it is where the notification is there
 /// already; `patch` clears a text. The limits are those of the protocol (`WireLimits`) and are
@@ -37,12 +37,15 @@ public struct PutRequest: Sendable, Hashable {
     /// The devices whose limits hold for it, such as `ios`: over them it is refused with
     /// `attachment_too_large`. Nil: none but the daemon's own.
     public var profile: String?
+    /// How the bytes are coded that are given with it. Of a gzip coding, what is inside is the
+    /// payload: its digest and length are those in the receipt.
+    public var coding: WireCoding
 
     /// A request with these; everything but the id may be left to the daemon's defaults.
     public init(
         id: String?, part: String? = nil, mediaType: String? = nil, owner: String? = nil,
         app: String? = nil, title: String? = nil, message: String? = nil, richType: String? = nil,
-        lifetime: Lifetime = .standard, profile: String? = nil
+        lifetime: Lifetime = .standard, profile: String? = nil, coding: WireCoding = .identity
     ) {
         self.id = id
         self.part = part
@@ -54,6 +57,7 @@ public struct PutRequest: Sendable, Hashable {
         self.richType = richType
         self.lifetime = lifetime
         self.profile = profile
+        self.coding = coding
     }
 
     /// The same as the protocol has it. Throws `invalid` for an id, a part and so on that is there
@@ -68,6 +72,7 @@ public struct PutRequest: Sendable, Hashable {
             id: id, part: part, mediaType: mediaType, owner: owner, richType: richType,
             message: message, app: app, title: title)
         draft.profile = Array((profile ?? "").utf8)
+        draft.coding = coding
         switch lifetime {
         case .standard: break
         case .seconds(let seconds): draft.ttlSeconds = seconds

@@ -37,7 +37,8 @@ import BlobProtocol
         arguments: [
             ("0\n\n", ""), ("5\nhello\n0\n\n", "hello"), ("005\nhello\n1\n!\n000\n\n", "hello!"),
             ("a;x=y\n0123456789\n0;z\n\n", "0123456789"), ("1 \t;q=\"a;b\"\nx\n0\n\n", "x"),
-            ("1\nx\n0\nTrailer: a\nOther: b\n\n", "x"), ("A\n0123456789\n0\n\n", "0123456789"),
+            ("1\nx\n0\nTrailer: a\nOther: b\n\n", "x"), ("0\nT:\nU:a:b \t\n\n", ""),
+            ("A\n0123456789\n0\n\n", "0123456789"),
         ])
     func pieces(body: String, payload: String) {
         let bytes = crlf(body) + Array("GET".utf8)
@@ -59,6 +60,10 @@ import BlobProtocol
             "\r\n", ";x\r\n", "g\r\n", "-1\r\n", "0x5\r\n", "5 \r\n", "5\n", "5\rX", "1\r\nxy",
             "1\r\nx\n", "1\r\nx\rX", "10000000000000000\r\n", "ffffffffffffffffffff\r\n",
             "1;a\u{0}\r\n", "0\r\n x\r\n", "0\r\nT: \u{1}\r\n", "0\r\n\n", "0\r\n\rX", "0\r\nT\n",
+            // Trailer lines without a colon, or with a blank before it, were taken.
+            "0\r\nT\r\n", "0\r\nT : a\r\n", "0\r\nT\t: a\r\n", "0\r\n: a\r\n",
+            "0\r\nT: a\r\nU\r\n", "0\r\nT: a\r\n b\r\n", "0\r\n(: a\r\n", "0\r\nT\u{e9}: a\r\n",
+            "0\r\nT: a\r\n: b\r\n",
         ])
     func malformed(body: String) {
         #expect(Self.decode(Array(body.utf8)).code == .malformed)
@@ -70,6 +75,28 @@ import BlobProtocol
         let outcome = Self.decode(crlf("ffffffffffffffff\nabc"))
         #expect(outcome.code == nil)
         #expect(outcome.payload == "abc")
+    }
+
+    @Test("A size is known as soon as its digits are, and only grows")
+    func announced() throws {
+        let bytes = crlf("1f;x\n")
+        var decoder = ChunkedDecoder()
+        var seen: [UInt64] = []
+        for byte in bytes {
+            let piece = [byte]
+            _ = try decoder.next(piece.span.bytes)
+            seen.append(decoder.announcedByteCount)
+        }
+        #expect(seen == [1, 31, 31, 31, 31, 31])
+        let data = [UInt8](repeating: 0, count: 30)
+        _ = try decoder.next(data.span.bytes)
+        #expect(decoder.announcedByteCount == 1)
+        let last = Array("x".utf8)
+        _ = try decoder.next(last.span.bytes)
+        #expect(decoder.announcedByteCount == 0)
+        let end = Array("\r\n0\r\n".utf8)
+        _ = try decoder.next(end.span.bytes)
+        #expect(decoder.announcedByteCount == 0)
     }
 
     @Test("A chunk's line and the trailers have limits")

@@ -40,6 +40,31 @@ import BlobProtocol
         }
     }
 
+    // Characters alone were looked at, and `b:8x` passed for a host.
+    @Test(
+        "A host is a name or an address, with a port that is one (RFC 3986, section 3.2)",
+        arguments: [
+            ("b:8x", false), ("b:80:80", false), ("[::1", false), ("[zz]", false),
+            ("[::1]x", false), ("b%zz", false), ("b%4", false), ("b%", false), ("b:65536", false),
+            ("b:99999999999999999999", false), (":80", false), (":", false), ("[]", false),
+            ("[:]", false), ("[:::]", false), ("[1:2:3]", false), ("[1:2:3:4:5:6:7:8:9]", false),
+            ("[1::2::3]", false), ("[12345::]", false), ("[::1%25eth0]", false), ("]", false),
+            ("a[b]", false), ("[::1]:x", false), ("[::1]:80:80", false), ("[v1.]", false),
+            ("[v.a]", false), ("[::256.0.0.1]", false), ("[::1.2.3]", false),
+            ("[1:2:3:4:5:6:7:8::]", false), ("[1:]", false), ("[::01.2.3.4]", false),
+            ("b", true), ("b:", true), ("b:80", true), ("b:65535", true), ("b:00080", true),
+            ("b%41c", true), ("127.0.0.1:8080", true), ("[::]", true), ("[::1]", true),
+            ("[::1]:", true), ("[1:2:3:4:5:6:7:8]", true), ("[1::8]", true), ("[1:2::]", true),
+            ("[::ffff:1.2.3.4]:80", true), ("[1:2:3:4:5:6:1.2.3.4]", true), ("[v1.a:b]", true),
+            ("a-b_c.d~e!f$g&h'i(j)k*l+m,n;o=p", true),
+        ])
+    func hosts(host: String, isHost: Bool) {
+        let outcome = parseHead(lines: "GET / HTTP/1.1\nHost: \(host)")
+        #expect(isHost ? outcome.head?.hostCount == 1 : outcome == .refused(.malformed))
+        let absolute = parseHead(lines: "GET http://\(host)/p HTTP/1.1\nHost: b")
+        #expect(isHost ? absolute.head != nil : absolute == .refused(.malformed))
+    }
+
     @Test("Content-Length is digits, once (RFC 9110, section 8.6; RFC 9112, section 6.3)")
     func contentLength() {
         #expect(parseFields("Content-Length: 0").head?.contentLength == 0)

@@ -90,7 +90,10 @@ import BlobProtocol
                 frame.compose(into: &bytes)
                 let parsed = try? RequestFrame.parse(bytes.span.bytes)
                 let isKnown = Opcode(rawValue: opcode) != nil
-                let hasFlags = [3, 4, 5, 10].contains(opcode) && bit < 3
+                // Besides, the bodies of put and call may be coded.
+                let hasFlags =
+                    ([3, 4, 5, 10].contains(opcode) && bit < 3)
+                    || ([3, 10].contains(opcode) && bit == 4)
                 #expect((parsed != nil) == (!isKnown || hasFlags))
             }
         }

@@ -21,6 +21,27 @@ import BlobProtocol
         #expect(idCode(Array("a/b".utf8)) == .badID)
     }
 
+    // `q/../../api/…` was an owner, and what a proxy had allowed was another path.
+    @Test("Dot segments are refused in owners, and in every name that a path has")
+    func dotSegments() {
+        for text in [".", "..", "a/..", "../a", "a/../b", "a/./b", "/..", "../", "//.", "./"] {
+            let bytes = Array(text.utf8)
+            #expect(
+                code { () throws(ProtocolError) in try Names.checkOwner(bytes.span.bytes) }
+                    == .badOwner, "\(text)")
+            #expect(
+                code { () throws(ProtocolError) in
+                    try Names.checkDotSegments(bytes.span.bytes, "the id", .badID)
+                } == .badID, "\(text)")
+        }
+        for text in ["...", "a..", "..a", ".a", "a.", "a/...", "/", "//", "a//b", "%2e%2e", "..;"] {
+            let bytes = Array(text.utf8)
+            #expect(
+                code { () throws(ProtocolError) in try Names.checkOwner(bytes.span.bytes) } == nil,
+                "\(text)")
+        }
+    }
+
     @Test("Control characters are refused: U+0000–001F and U+007F–009F")
     func controls() {
         for scalar in 0..<0x100 {

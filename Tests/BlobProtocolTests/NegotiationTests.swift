@@ -123,4 +123,23 @@ import BlobProtocol
             #expect(matches == expected)
         }
     }
+
+    // `text/event-stream;q=0` got a stream.
+    @Test(
+        "A stream of events is asked for by its name, with a weight other than 0",
+        arguments: [
+            ("text/event-stream", true), ("TEXT/Event-Stream", true),
+            ("text/html, text/event-stream;q=0.1", true), ("text/event-stream; q=0.001", true),
+            ("text/event-stream;charset=utf-8", true),
+            ("text/event-stream;charset=utf-8;q=1", true), ("text/event-stream;xq=0", true),
+            ("text/event-stream;q=0, text/event-stream", true),
+            ("text/event-stream;q=0", false), ("text/event-stream; Q=0.000", false),
+            ("text/event-stream;charset=utf-8 ; q=0", false), ("text/event-stream;q=x", false),
+            ("text/event-stream;q=2", false), ("text/event-stream;q=", false), ("*/*", false),
+            ("text/*", false), ("", false), ("text/event-streams", false),
+        ])
+    func mediaRanges(accept: String, isNamed: Bool) {
+        let bytes = Array(accept.utf8)
+        #expect(MediaRanges.names("text/event-stream", in: bytes.span.bytes) == isNamed)
+    }
 }

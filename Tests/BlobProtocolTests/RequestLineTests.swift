@@ -71,6 +71,9 @@ import BlobProtocol
             "GET /\u{7f} HTTP/1.1", "GET /#f HTTP/1.1", "GET /\0 HTTP/1.1", "GET relative HTTP/1.1",
             "GET * HTTP/1.1", "CONNECT b:80 HTTP/1.1", "GET ftp://b/ HTTP/1.1",
             "GET http:///p HTTP/1.1", "GET http://u@b/p HTTP/1.1", "GET http:// HTTP/1.1",
+            "GET https://b/p HTTP/1.1", "GET HTTPS://b/p HTTP/1.1", "GET http://b:8x/p HTTP/1.1",
+            "GET http://b:80:80/p HTTP/1.1", "GET http://[::1/p HTTP/1.1",
+            "GET http://b%zz/p HTTP/1.1", "GET http://:80/p HTTP/1.1", "GET http:/p HTTP/1.1",
         ])
     func malformed(line: String) {
         #expect(parseHead(lines: "\(line)\nHost: b") == .refused(.malformed))
@@ -79,7 +82,7 @@ import BlobProtocol
     @Test("Absolute targets are taken apart (RFC 9112, section 3.2.2)")
     func absolute() {
         for (target, path, query) in [
-            ("http://b/p?q", "/p", "q"), ("HTTPS://b:80/p", "/p", ""), ("http://[::1]/", "/", ""),
+            ("http://b/p?q", "/p", "q"), ("HTTP://b:80/p", "/p", ""), ("http://[::1]/", "/", ""),
             ("http://b", "", ""), ("http://b?q=/", "", "q=/"),
         ] {
             let bytes = crlf("GET \(target) HTTP/1.1\nHost: b\n\n")
@@ -92,7 +95,7 @@ import BlobProtocol
 
     @Test(
         "Other versions than 1.1 and 1.0 are 505 (RFC 9110, section 15.6.6)",
-        arguments: ["HTTP/2.0", "HTTP/1.2", "HTTP/0.9", "HTTP/9.9"])
+        arguments: ["HTTP/2.0", "HTTP/1.2", "HTTP/1.9", "HTTP/0.9", "HTTP/9.9", "HTTP/3.0"])
     func versions(version: String) {
         #expect(parseHead(lines: "GET / \(version)\nHost: b") == .refused(.versionNotSupported))
     }

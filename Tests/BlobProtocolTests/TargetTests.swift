@@ -17,6 +17,7 @@ import BlobProtocol
         case .part(let id, let name): return ["part", text(id, in: bytes)!, text(name, in: bytes)!]
         case .classicPayload(let id): return ["classic", text(id, in: bytes)!]
         case .blob(let digest): return ["blob", text(digest, in: bytes)!]
+        case .blobs: return ["blobs"]
         case .batch: return ["batch"]
         case .responses(let id): return ["responses", text(id, in: bytes)!]
         case .envelope(let id): return ["envelope", text(id, in: bytes)!]
@@ -41,6 +42,7 @@ import BlobProtocol
         #expect(route("/v1/notifications/payload/parts/a.b") == ["part", "payload", "a.b"])
         #expect(route("/api/notifications/42") == ["classic", "42"])
         #expect(route("/v1/blobs/sha256:00") == ["blob", "sha256:00"])
+        #expect(route("/v1/blobs") == ["blobs"])
         #expect(route("/v1/notifications:batch") == ["batch"])
         #expect(route("/v1/notifications/4/responses") == ["responses", "4"])
         #expect(route("/v1/notifications/4/envelope") == ["envelope", "4"])
@@ -62,7 +64,7 @@ import BlobProtocol
             "/v1/notifications/1/parts", "/v1/notifications/1/parts/",
             "/v1/notifications/1/parts/a/b",
             "/api/notifications", "/api/notifications/", "/api/notifications/1/payload", "/api/x/1",
-            "/v1/blobs", "/v1/blobs/", "/v1/blobs/a/b", "/v1/x", "/v1/notifications:batch/",
+            "/v1/blobs/", "/v1/blobs/a/b", "/v1/x", "/v1/notifications:batch/",
             "/v1/notifications:batch/x", "/v1/notifications/1/responses/",
             "/v1/notifications/1/responses/2", "/v1/notifications/1/envelope/", "/v1/categories/",
             "/v1/categories//", "/v1/categories/a/b", "/v1/users", "/v1/users/",

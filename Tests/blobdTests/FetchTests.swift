@@ -212,6 +212,38 @@ import Testing
         }
     }
 
+    // The tag of the gzip form got 304 with the tag of another, though the client takes no gzip.
+    @Test("The tag of a form that the client does not take is not known again")
+    func otherTag() throws {
+        let path = "/v1/notifications/text/payload"
+        let plain = try #require(try daemon.request("HEAD", path)["ETag"])
+        let coded = "\(plain.dropLast())-gzip\""
+        for fields in [
+            [:], ["Accept-Encoding": "identity"], ["Accept-Encoding": "gzip;q=0"],
+            ["Accept-Encoding": "gzip;q=0.5, identity"],
+        ] {
+            var fields = fields
+            fields["If-None-Match"] = coded
+            let answer = try daemon.request("GET", path, fields)
+            #expect(answer.status == 200 && answer["ETag"] == plain && answer.body == text)
+            fields["If-None-Match"] = nil
+            fields["If-Match"] = coded
+            #expect(try daemon.request("GET", path, fields).status == 412)
+        }
+        // A range is of the bytes as given, whose tag is the plain one.
+        var fields = ["Accept-Encoding": "gzip", "Range": "bytes=0-3", "If-Match": coded]
+        #expect(try daemon.request("GET", path, fields).status == 412)
+        fields["If-Match"] = plain
+        #expect(try daemon.request("GET", path, fields).body == Array(text.prefix(4)))
+        // What is not stored coded has no such form.
+        let photo = try #require(
+            try daemon.request("HEAD", "/v1/notifications/42/payload")["ETag"])
+        let none = try daemon.request(
+            "GET", "/v1/notifications/42/payload",
+            ["Accept-Encoding": "gzip", "If-None-Match": "\(photo.dropLast())-gzip\""])
+        #expect(none.status == 200)
+    }
+
     @Test("Unknown paths are 404, unknown methods 405 with what is allowed")
     func unknown() throws {
         let client = try daemon.connect()

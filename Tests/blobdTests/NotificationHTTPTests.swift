@@ -66,9 +66,36 @@ import Testing
         #expect(raw.status == 201 && raw.member("media_type") == "application/json")
         let payload = try client.request("GET", "/v1/notifications/1/payload")
         #expect(payload.body == document)
-        let text = try client.request(
-            "POST", "/v1/notifications", ["Content-Type": "text/plain"], body: document)
-        #expect(text.member("media_type") == "text/plain")
+        let other = try client.request(
+            "POST", "/v1/notifications", ["Content-Type": "image/gif"], body: document)
+        #expect(other.member("media_type") == "image/gif")
+    }
+
+    // `curl -d` and `fetch` with a string: the document was stored as the picture.
+    @Test(
+        "Types that nobody chose are 415 at POST /v1/notifications, with those to use, and there only"
+    )
+    func untold() throws {
+        let document = Array(#"{"message":"m"}"#.utf8)
+        for type in [
+            "application/x-www-form-urlencoded", "text/plain", "Text/Plain;charset=UTF-8",
+        ] {
+            let fields = ["Content-Type": type]
+            let refused = try client.request("POST", "/v1/notifications", fields, body: document)
+            #expect(refused.status == 415 && refused.code == "unsupported_media_type")
+            #expect(refused["Accept"] == "application/json, multipart/form-data")
+            #expect(refused.text.contains("application/json"))
+            #expect(try daemon.statistic("blobs") == 0)
+        }
+        for type in ["application/x-www-form-urlencoded", "text/plain"] {
+            let fields = ["Content-Type": type]
+            let payload = try client.request(
+                "PUT", "/v1/notifications/p/payload", fields, body: document)
+            #expect(payload.status < 300 && payload.member("media_type") == type)
+            let query = try client.request(
+                "POST", "/v1/notifications?owner=ann", fields, body: document)
+            #expect(query.status == 201 && query.member("media_type") == type)
+        }
     }
 
     @Test("If-Match and If-None-Match are judged by the revision")

@@ -74,7 +74,7 @@ import Testing
             #expect(answer.status == 400 && answer.code == "bad_media_type", "\(type)")
         }
         let coded = try client.request(
-            "PUT", "/v1/notifications/m/payload", ["Content-Encoding": "gzip"], body: [1])
+            "PUT", "/v1/notifications/m/payload", ["Content-Encoding": "br"], body: [1])
         #expect(coded.status == 415)
         #expect(try client.put("m", [1], type: "text/plain; charset=utf-8").status == 201)
     }

@@ -74,6 +74,8 @@ public enum Call {
         public var method: Method
         /// What must hold.
         public var condition: Condition
+        /// How the body is coded.
+        public var coding: WireCoding
         /// Path and query, as HTTP has them in its request line.
         public var target: Slice
         /// The device that asks, or an empty slice.
@@ -104,7 +106,9 @@ public enum Call {
                 target: target.of(head), device: device.of(head), mediaType: mediaType.of(head))
             return Request(
                 method: method,
-                condition: try Condition(flags, revision: head.integer(8, as: UInt64.self)),
+                condition: try Condition(
+                    flags.subtracting(.bodyIsGzip), revision: head.integer(8, as: UInt64.self)),
+                coding: flags.contains(.bodyIsGzip) ? .gzip : .identity,
                 target: target, device: device, mediaType: mediaType)
         }
 
@@ -120,7 +124,7 @@ public enum Call {
             return (target, .empty)
         }
 
-        /// Appends the head, whose flags are the condition's. Empty texts: none. Throws before
+        /// Appends the head, whose flags are the condition's, and `bodyIsGzip` for a coded body. Empty texts: none. Throws before
         /// anything is appended.
         public static func compose(
             _ method: Method, target: RawSpan, device: RawSpan = RawSpan(),

@@ -15,9 +15,9 @@ public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
     /// The flags that have a meaning with this operation. All others must be zero.
     public var knownFlags: RequestFlags {
         switch self {
-        case .put: [.ttlGiven, .expiryGiven, .idAssigned]
+        case .put: [.ttlGiven, .expiryGiven, .idAssigned, .bodyIsGzip]
         case .get, .getBlob: [.gzipAccepted, .rangeGiven, .headOnly]
-        case .call: [.revisionGiven, .mustBeAbsent, .mustExist]
+        case .call: [.revisionGiven, .mustBeAbsent, .mustExist, .bodyIsGzip]
         default: []
         }
     }
@@ -50,6 +50,9 @@ public struct RequestFlags: OptionSet, Sendable, Hashable {
     public static let expiryGiven = RequestFlags(rawValue: 1 << 1)
     /// put: the daemon chooses the id.
     public static let idAssigned = RequestFlags(rawValue: 1 << 2)
+
+    /// put, call: the body is a gzip coding of what is to be stored.
+    public static let bodyIsGzip = RequestFlags(rawValue: 1 << 4)
 
     /// get, getBlob: the body may be a gzip stream.
     public static let gzipAccepted = RequestFlags(rawValue: 1 << 0)

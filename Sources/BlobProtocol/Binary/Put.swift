@@ -28,6 +28,8 @@ public enum Put {
         /// The expiry asked for, in milliseconds since 1970, within what RFC 3339 can write; nil
         /// when there is none in the request.
         public var expiryMilliseconds: Int64?
+        /// How the body is coded; the payload is what is inside.
+        public var coding: WireCoding
         /// The id, or an empty slice when the daemon shall choose one.
         public var id: Slice
         /// The part's name, or an empty slice for `payload`.
@@ -61,6 +63,7 @@ public enum Put {
                 ttlSeconds: flags.contains(.ttlGiven) ? head.integer(0, as: Int64.self) : nil,
                 expiryMilliseconds: flags.contains(.expiryGiven)
                     ? head.integer(8, as: Int64.self) : nil,
+                coding: flags.contains(.bodyIsGzip) ? .gzip : .identity,
                 id: texts.next(Int(head.byte(16))),
                 part: texts.next(Int(head.byte(17))),
                 mediaType: texts.next(Int(head.byte(18))),
@@ -105,6 +108,8 @@ public enum Put {
         public var ttlSeconds: Int64?
         /// The expiry in milliseconds since 1970, or nil.
         public var expiryMilliseconds: Int64?
+        /// How the body is coded; the payload is what is inside.
+        public var coding = WireCoding.identity
         /// The id; empty: the daemon chooses one.
         public var id: [UInt8]
         /// The part's name; empty: `payload`.
@@ -156,6 +161,7 @@ public enum Put {
             self.profile = Array((request.profile?.rawValue ?? "").utf8)
             self.ttlSeconds = request.ttlSeconds
             self.expiryMilliseconds = request.expiryMilliseconds
+            self.coding = request.coding
         }
 
         /// The flags for the frame's header.
@@ -164,6 +170,7 @@ public enum Put {
             if ttlSeconds != nil { flags.insert(.ttlGiven) }
             if expiryMilliseconds != nil { flags.insert(.expiryGiven) }
             if id.isEmpty { flags.insert(.idAssigned) }
+            if coding == .gzip { flags.insert(.bodyIsGzip) }
             return flags
         }
 

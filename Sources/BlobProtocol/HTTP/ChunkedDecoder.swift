@@ -15,7 +15,7 @@ public struct ChunkedDecoder: Sendable, Hashable {
     private enum State {
         case size, extensionBlank, chunkExtension, sizeLF
         case data, dataCR, dataLF
-        case trailerStart, trailer, trailerLF, endLF, complete
+        case trailerStart, trailerName, trailerValue, trailerLF, endLF, complete
     }
 
     private var state = State.size
@@ -30,6 +30,15 @@ public struct ChunkedDecoder: Sendable, Hashable {
 
     /// Whether the body has ended.
     public var isComplete: Bool { state == .complete }
+
+    /// How many bytes of the present chunk are still to come, as far as its size has been read: a
+    /// size whose digits are not all there only grows.
+    public var announcedByteCount: UInt64 {
+        switch state {
+        case .size, .extensionBlank, .chunkExtension, .sizeLF, .data: chunkByteCount
+        default: 0
+        }
+    }
 
     /// Reads on: up to the end of the next piece of payload, to the body's end, or to the end of
     /// `bytes`, whichever comes first. Call it again with what is left until all is used or the
@@ -68,8 +77,8 @@ public struct ChunkedDecoder: Sendable, Hashable {
             state = .dataLF
         case .dataLF:
             try expectLF(byte)
-            (state, digitCount, lineByteCount) = (.size, 0, 0)
-        case .trailerStart, .trailer: try trailer(byte)
+            (state, chunkByteCount, digitCount, lineByteCount) = (.size, 0, 0, 0)
+        case .trailerStart, .trailerName, .trailerValue: try trailer(byte)
         case .trailerLF:
             try expectLF(byte)
             try countTrailerByte()
@@ -121,7 +130,6 @@ public struct ChunkedDecoder: Sendable, Hashable {
     }
 
     private mutating func size(_ digit: UInt8) throws(ProtocolError) {
-        if digitCount == 0 { chunkByteCount = 0 }
         digitCount += 1
         guard chunkByteCount >> 60 == 0 else {
             throw ProtocolError(.malformed, "a chunk's size is more than 64 bits can count")
@@ -129,14 +137,28 @@ public struct ChunkedDecoder: Sendable, Hashable {
         chunkByteCount = chunkByteCount << 4 | UInt64(digit)
     }
 
-    /// `*( field-line CRLF ) CRLF`
+    /// `*( field-line CRLF ) CRLF`, in which a field line is `field-name ":" OWS field-value OWS`:
+    /// as in a head, no blank before the colon and no line that continues the one before.
     private mutating func trailer(_ byte: UInt8) throws(ProtocolError) {
-        if byte == 0x0D {
-            state = state == .trailerStart ? .endLF : .trailerLF
-        } else if Token.isFieldContent(byte), state == .trailer || !Token.isBlank(byte) {
-            state = .trailer
-        } else {
-            throw ProtocolError(.malformed, "a trailer field has a character that cannot be there")
+        switch state {
+        case .trailerValue:
+            if byte == 0x0D {
+                state = .trailerLF
+            } else if !Token.isFieldContent(byte) {
+                throw ProtocolError(
+                    .malformed, "a trailer field has a character that cannot be there")
+            }
+        case .trailerStart where byte == 0x0D: state = .endLF
+        case .trailerName where byte == UInt8(ascii: ":"): state = .trailerValue
+        default:
+            guard Token.isToken(byte) else {
+                throw ProtocolError(
+                    .malformed,
+                    state == .trailerStart
+                        ? "a trailer field begins with a character that cannot be in its name"
+                        : "the name of a trailer field has no colon behind it")
+            }
+            state = .trailerName
         }
         if state != .endLF { try countTrailerByte() }
     }

@@ -111,10 +111,11 @@ extension HeadParser {
         guard value == nil else { throw ProtocolError(.malformed, "\(name) is given twice") }
     }
 
-    /// RFC 9112, section 3.2: a Host that is none is refused. Its value is used for nothing.
+    /// RFC 9112, section 3.2: a Host that is none is refused. Its value is used for nothing. It is
+    /// empty where the target has no authority.
     private mutating func host(_ text: RawSpan) throws(ProtocolError) {
         head.hostCount += 1
-        for index in 0..<text.byteCount where !RequestTarget.isAuthority(text.byte(index)) {
+        guard text.byteCount == 0 || Authority.isValid(text) else {
             throw ProtocolError(.malformed, "the Host \(text.excerpt()) is not a host")
         }
     }

@@ -16,12 +16,9 @@ enum RequestTarget {
         } else if let authority = authorityStart(target.of(bytes)) {
             let start = target.offset + authority
             var index = start
-            while index < pathEnd, bytes.byte(index) != UInt8(ascii: "/") {
-                guard isAuthority(bytes.byte(index)) else { break }
-                index += 1
-            }
-            // A URI of these schemes without a host is no valid one (RFC 9110, section 4.2.1).
-            guard index > start, index == pathEnd || bytes.byte(index) == UInt8(ascii: "/") else {
+            while index < pathEnd, bytes.byte(index) != UInt8(ascii: "/") { index += 1 }
+            // A URI of this scheme without a host is no valid one (RFC 9110, section 4.2.1).
+            guard Authority.isValid(bytes.extracting(start..<index)) else {
                 throw refused(target.of(bytes))
             }
             head.path = Slice(index, upTo: pathEnd)
@@ -33,25 +30,10 @@ enum RequestTarget {
     }
 
     /// Where the authority of an absolute target begins, or nil when the target has no known
-    /// scheme.
+    /// scheme. `https` is none: what was asked for in confidence did not come so (RFC 9110, section
+    /// 7.4).
     private static func authorityStart(_ target: RawSpan) -> Int? {
-        if target.hasPrefixIgnoringCase("http://") { return 7 }
-        if target.hasPrefixIgnoringCase("https://") { return 8 }
-        return nil
-    }
-
-    /// Whether a byte may stand in a host with a port: RFC 3986's unreserved characters and
-    /// sub-delims, `%`, and the `:`, `[`, `]` of ports and addresses. No user information: RFC
-    /// 9110, section 4.2.4, calls that an error.
-    static func isAuthority(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "$")...UInt8(ascii: "."),
-            UInt8(ascii: "!"), UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: "_"),
-            UInt8(ascii: "~"), UInt8(ascii: "["), UInt8(ascii: "]"):
-            true
-        default: false
-        }
+        target.hasPrefixIgnoringCase("http://") ? 7 : nil
     }
 
     private static func refused(_ target: RawSpan) -> ProtocolError {

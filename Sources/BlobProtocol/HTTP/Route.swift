@@ -20,6 +20,8 @@ public enum Route: Sendable, Hashable {
     case classicPayload(id: Slice)
     /// `/v1/blobs/{digest}`: see `DigestText`.
     case blob(digest: Slice)
+    /// `/v1/blobs`
+    case blobs
     /// `/v1/notifications:batch`
     case batch
     /// `/v1/notifications/{id}/responses`
@@ -63,6 +65,7 @@ public enum Route: Sendable, Hashable {
         guard let kind = segments.next(path) else { return .unknown }
         if kind.of(path).equals("notifications") { return notification(path, &segments) }
         if kind.of(path).equals("blobs") {
+            if segments.isAtEnd(path) { return .blobs }
             guard let digest = segments.next(path), segments.isAtEnd(path) else { return .unknown }
             return .blob(digest: digest)
         }
@@ -107,7 +110,7 @@ public enum Route: Sendable, Hashable {
         switch self {
         case .livez, .readyz, .stats, .classicPayload, .envelope, .categories, .ownerChanges:
             "GET, HEAD"
-        case .notifications, .batch, .responses: "POST"
+        case .notifications, .batch, .responses, .blobs: "POST"
         case .notification: "GET, HEAD, PUT, PATCH, DELETE"
         case .payload, .part, .blob: "GET, HEAD, PUT"
         case .category: "GET, HEAD, PUT, DELETE"
@@ -122,7 +125,7 @@ public enum Route: Sendable, Hashable {
         switch self {
         case .livez, .readyz, .stats, .classicPayload, .envelope, .categories, .ownerChanges:
             method == .get || method == .head
-        case .notifications, .batch, .responses: method == .post
+        case .notifications, .batch, .responses, .blobs: method == .post
         case .payload, .part, .blob: method == .get || method == .head || method == .put
         case .notification:
             switch method {

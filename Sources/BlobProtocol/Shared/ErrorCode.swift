@@ -18,6 +18,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case badQuery = "bad_query"
     case badDigest = "bad_digest"
     case bodyMismatch = "body_mismatch"
+    case badCoding = "bad_coding"
     case badJSON = "bad_json"
     case notUTF8 = "not_utf8"
     case duplicateKey = "duplicate_key"
@@ -87,8 +88,8 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         switch self {
         case .malformed, .reserved, .version, .badID, .badPart, .badTTL, .badExpiry, .badMediaType,
             .badOwner, .badRichType, .badMessage, .badTitle, .badApp, .badQuery, .badDigest,
-            .bodyMismatch, .badJSON, .notUTF8, .duplicateKey, .tooDeep, .badDocument,
-            .unknownMember,
+            .bodyMismatch, .badCoding, .badJSON, .notUTF8, .duplicateKey, .tooDeep,
+            .badDocument, .unknownMember,
             .immutableMember, .badActionState, .badPriority, .badDisplayTTL, .badCategory,
             .badGroup, .badDevice, .badData, .badResponse, .badActions, .unknownCategory,
             .unknownAction, .unknownDigest, .digestMismatch, .badMultipart, .partMissing,
@@ -140,6 +141,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .badQuery: "Bad query"
         case .badDigest: "Bad digest"
         case .bodyMismatch: "Body differs from what was said"
+        case .badCoding: "Bad content coding"
         case .forbidden: "Forbidden"
         case .notFound: "Not found"
         case .methodNotAllowed: "Method not allowed"

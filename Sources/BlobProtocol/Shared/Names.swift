@@ -25,9 +25,11 @@ public enum Names {
             bytes, .name, "the device", .badDevice, byteCountMax: WireLimits.deviceByteCountMax)
     }
 
-    /// Checks an owner: 1…255 bytes of UTF-8 without control characters. Throws `bad_owner`.
+    /// Checks an owner: 1…255 bytes of UTF-8 without control characters, and without a dot segment.
+    /// Throws `bad_owner`.
     public static func checkOwner(_ bytes: RawSpan) throws(ProtocolError) {
         try check(bytes, .line, "the owner", .badOwner, byteCountMax: WireLimits.ownerByteCountMax)
+        try checkDotSegments(bytes, "the owner", .badOwner)
     }
 
     /// Checks a rich type: 1…255 bytes of UTF-8 without control characters. Throws `bad_rich_type`.
@@ -64,6 +66,25 @@ public enum Names {
     /// Checks the name of an app: 1…64 bytes, otherwise as an id. Throws `bad_app`.
     public static func checkApp(_ bytes: RawSpan) throws(ProtocolError) {
         try check(bytes, .name, "the app", .badApp, byteCountMax: WireLimits.appByteCountMax)
+    }
+
+    /// Checks a name that was decoded from a path: it must not be `.` or `..`, or have one of them
+    /// between slashes. Programs on the way here take such dot segments out of paths (RFC 3986,
+    /// section 5.2.4), some of them after decoding. Throws an error of `code`.
+    public static func checkDotSegments(
+        _ bytes: RawSpan, _ thing: String, _ code: ErrorCode
+    ) throws(ProtocolError) {
+        var start = 0
+        while start <= bytes.byteCount {
+            let end = bytes.index(of: UInt8(ascii: "/"), from: start)
+            guard !bytes.extracting(start..<end).isDotSegment else {
+                throw ProtocolError(
+                    code,
+                    "\(thing) has the dot segment \(bytes.extracting(start..<end).text()) "
+                        + "at byte \(start)")
+            }
+            start = end + 1
+        }
     }
 
     private static func check(

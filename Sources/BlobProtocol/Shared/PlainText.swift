@@ -33,6 +33,13 @@ extension RawSpan {
         return word.isPrintable && !word.has(UInt8(ascii: "/"))
     }
 
+    /// Whether it is `.` or `..`.
+    @inline(__always)
+    package var isDotSegment: Bool {
+        guard byteCount <= 2, byteCount > 0, byte(0) == UInt8(ascii: ".") else { return false }
+        return byteCount == 1 || byte(1) == UInt8(ascii: ".")
+    }
+
     /// How many bytes from `start` on, in steps of eight, may stand in the path of a request
     /// target: visible ASCII, and neither `?` nor `#`.
     @inline(__always)

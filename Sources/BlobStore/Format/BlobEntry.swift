@@ -65,6 +65,13 @@ struct BlobEntry: Equatable {
         return words
     }
 
+    /// When the blob's time was over, if that is before `now` and known: what referred to it may
+    /// have gone earlier than the bound says.
+    func end(before now: Timestamp) -> Timestamp? {
+        let end = max(expiryBound, heldUntil ?? expiryBound)
+        return end <= now ? end : nil
+    }
+
     func reference(_ digest: Digest) -> BlobReference {
         BlobReference(
             digest: digest, number: number, byteCount: Int(byteCount),

@@ -29,7 +29,7 @@ extension Snapshot {
             // that one is left.
             guard expiresAt > now, entry.referenceCount > 0,
                 try hasLiveReference(digest, among: entry.referenceCount, asOf: now)
-            else { return .expired }
+            else { return .expired(at: entry.end(before: now)) }
         }
         return .found(
             Payload(ChunkReader(self), blob: entry.reference(digest), expiresAt: expiresAt))

@@ -54,7 +54,7 @@ public struct Snapshot: ~Copyable {
             $0.verifiedRecords.contains(record.revision)
         }
         if !isVerified { try verify(record, id: id) }
-        guard record.expiresAt > now else { return .expired }
+        guard record.expiresAt > now else { return .expired(at: record.expiresAt) }
         guard let entry = try record.part(named: part) else { return .missing }
         let payload = Payload(
             ChunkReader(self), blob: try entry.blob(), mediaType: entry.mediaType, record: record)
@@ -88,7 +88,7 @@ public struct Snapshot: ~Copyable {
         guard let value = try lookup(id) else { return .missing }
         let view = try RecordView(value)
         try view.check(id: id)
-        guard view.expiresAt > now else { return .expired }
+        guard view.expiresAt > now else { return .expired(at: view.expiresAt) }
         return .found(try view.record(id: id.string))
     }
 
@@ -206,8 +206,9 @@ public struct RecordPage: Sendable {
 public enum PayloadLookup: ~Escapable {
     /// It is there and good until the snapshot ends.
     case found(Payload)
-    /// It was there; its time is over, and its space not yet used again.
-    case expired
+    /// It was there until this moment, and its space is not yet used again. Nil for a blob whose last
+    /// moment is not known.
+    case expired(at: Timestamp?)
     /// There is none.
     case missing
 }
@@ -216,8 +217,8 @@ public enum PayloadLookup: ~Escapable {
 public enum RecordLookup: Sendable {
     /// A copy of it.
     case found(Record)
-    /// It was there; its time is over, and its space not yet used again.
-    case expired
+    /// It was there until this moment, and its space is not yet used again.
+    case expired(at: Timestamp)
     /// There is none.
     case missing
 }

@@ -79,6 +79,7 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
         case id
         case partName = "part name"
         case mediaType = "media type"
+        case contentCoding = "content coding"
         case owner
         case richType = "rich type"
         case message, title, app

@@ -109,6 +109,14 @@ public enum StoreLimits {
     static let compressedPercentMax = 90
     /// Shorter payloads are not compressed: the container alone takes 18 bytes.
     static let compressedByteCountMin = 128
+    /// A payload that comes in a gzip coding is stored as it came only up to so many bytes inside:
+    /// it has no restart points, so a range of it is inflated from the start.
+    static let storedAsSentByteCountMax = restartIntervalByteCount
+    /// The most bytes of a gzip coding, for payloads of at most `byteCountMax` bytes. Bytes that do
+    /// not shrink take 5 bytes more for each 16 KiB, and the container a few.
+    public static func codedByteCountMax(for byteCountMax: Int) -> Int {
+        byteCountMax + byteCountMax / 1_024 + 4_096
+    }
 
     /// Bytes the store's map may cover, unless it is opened with another limit.
     public static let mapByteCountDefault = 256 << 30

@@ -37,14 +37,18 @@ enum Compression {
         "image/x-ms-bmp", "image/tiff", "font/ttf", "font/otf", "model/gltf-binary",
     ].map { Array($0.utf8) }
 
+    /// The most bytes that a coding of `byteCount` bytes may have to be kept.
+    static func byteCountMax(of byteCount: Int) -> Int {
+        byteCount / 100 * StoreLimits.compressedPercentMax
+            + byteCount % 100 * StoreLimits.compressedPercentMax / 100
+    }
+
     /// The bytes in a gzip container, with a restart point each MiB (``RestartPoints``), or nil when
     /// they do not get smaller by a tenth.
     static func compress(
         _ content: StoredContent, directory: String
     ) throws(StoreError) -> StoredContent? {
-        let limit =
-            content.byteCount / 100 * StoreLimits.compressedPercentMax
-            + content.byteCount % 100 * StoreLimits.compressedPercentMax / 100
+        let limit = byteCountMax(of: content.byteCount)
         let points = RestartPoints(byteCount: content.byteCount)
         let deflater = try Deflater(extraField: points.count > 0 ? points.emptyField : [])
         var offsets: [Int] = []

@@ -39,13 +39,28 @@ enum LocalStore {
                 return (try payload.ownedBytes(), type, "\(payload.digest)")
             }
             guard let found else {
+                if let moment = try expiry(store, id, asOf: now) {
+                    throw CommandFailure(
+                        .notFound,
+                        "'\(id)' expired at \(CommandLineText.text(milliseconds: moment.milliseconds))"
+                    )
+                }
                 throw CommandFailure(
-                    .notFound,
-                    "there is no part '\(part ?? "payload")' of '\(id)', or it has expired")
+                    .notFound, "there is no part '\(part ?? "payload")' of '\(id)'")
             }
             return found
         } catch let error as StoreError {
             throw CommandFailure(.refused, "\(error)")
         }
+    }
+
+    /// When a notification's time was over that is still remembered; nil for others.
+    private static func expiry(
+        _ store: BlobStore, _ id: String, asOf now: Timestamp
+    ) throws(StoreError) -> Timestamp? {
+        let snapshot = try store.makeSnapshot()
+        guard case .expired(let moment) = try snapshot.record(for: id.utf8.span.bytes, asOf: now)
+        else { return nil }
+        return moment
     }
 }

@@ -1,5 +1,7 @@
 import ArgumentParser
 import BlobClient
+import BlobProtocol
+import BlobStore
 
 /// `blobd put`: stores a payload for a notification, or one for many.
 struct PutCommand: ParsableCommand {
@@ -9,6 +11,7 @@ struct PutCommand: ParsableCommand {
         usage: """
             blobd put <id> <file> [--type <media-type>] [--ttl <time> | --expires-at <time>] ...
             blobd put --ids-from <list> <file> ...
+            blobd put --blob <file> [--type <media-type>] [--ttl <time>]
             """,
         discussion: """
             When it returns the payload is on the daemon's disk. A part that was there is replaced. \
@@ -18,6 +21,8 @@ struct PutCommand: ParsableCommand {
               blobd put 42 chime.wav --part sound
               magick in.png -resize 50% webp:- | blobd put 43 - --type image/webp
               blobd put --ids-from ids.txt banner.png    # stored once
+              blobd put 44 report.json.gz --gzip         # what is inside is the payload
+              blobd put --blob banner.png --ttl 1h       # for notifications that name its digest
             """)
 
     @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
@@ -63,13 +68,28 @@ struct PutCommand: ParsableCommand {
             "Refuse parts that these devices do not take: ios.", valueName: "profile"))
     var profile: String?
 
+    @Flag(help: "The file is compressed with gzip: what is inside it is stored.")
+    var gzip = false
+
+    @Flag(help: "Store the bytes without a notification, for an hour or --ttl; print their digest.")
+    var blob = false
+
     @Flag(help: "Print what was stored as JSON.")
     var json = false
 
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
-        if idsFrom != nil {
+        if blob {
+            guard file == nil, idsFrom == nil else {
+                throw ValidationError("--blob takes the place of an id: give the file alone")
+            }
+            guard message == nil, richType == nil, owner == nil, part == nil,
+                life.expiresAt == nil
+            else {
+                throw ValidationError("with --blob only --type, --ttl, --gzip and --json are given")
+            }
+        } else if idsFrom != nil {
             guard file == nil else {
                 throw ValidationError("--ids-from takes the place of an id: give the file alone")
             }
@@ -82,18 +102,22 @@ struct PutCommand: ParsableCommand {
     }
 
     func run() throws {
-        // With --ids-from the only argument is the file.
+        // With --ids-from and --blob the only argument is the file.
         let path = file ?? id
         let ids = try idsFrom.map { try IDList.read($0) }
         var connection = try socket.connect()
-        let limit = connection.daemon.payloadByteCountMax
+        var limit = connection.daemon.payloadByteCountMax
+        if gzip {
+            limit = UInt64(
+                StoreLimits.codedByteCountMax(
+                    for: Int(clamping: min(limit, UInt64(StoreLimits.payloadByteCountMax)))))
+        }
         let payload = try PayloadFile(path, byteCountMax: limit)
-        if let ids {
-            guard payload.byteCount <= limit else {
-                throw CommandFailure(
-                    .refused,
-                    "\(path) is \(payload.byteCount) bytes long; the daemon's limit is \(limit)")
-            }
+        if blob {
+            try checkLength(of: payload, path, limit)
+            try putBlob(try payload.readAll(), path, &connection)
+        } else if let ids {
+            try checkLength(of: payload, path, limit)
             let bytes = try payload.readAll()
             // At most some 16 MiB on their way, whatever the payload's size.
             let inFlightMax = max(1, (16 << 20) / max(1, bytes.count))
@@ -103,6 +127,32 @@ struct PutCommand: ParsableCommand {
         } else {
             try putOne(payload, path, &connection)
         }
+    }
+
+    /// What is read into memory has to have a limit.
+    private func checkLength(
+        of payload: borrowing PayloadFile, _ path: String, _ limit: UInt64
+    ) throws(CommandFailure) {
+        guard payload.byteCount <= limit else {
+            throw CommandFailure(
+                .refused,
+                "\(path) is \(payload.byteCount) bytes long; the daemon's limit is \(limit)")
+        }
+    }
+
+    /// Stores bytes that are named by their digest.
+    private func putBlob(
+        _ bytes: [UInt8], _ path: String, _ connection: inout BlobConnection
+    ) throws {
+        var seconds: Int64?
+        if case .seconds(let given) = try life.lifetime() { seconds = given }
+        let receipt = try connection.storeBlob(
+            bytes, mediaType: mediaType(of: path), ttlSeconds: seconds, coding: coding)
+        try StandardOutput.write(
+            json
+                ? try JSONLine.text(PutBlobReport(receipt))
+                : "\(receipt.isCreated ? "created" : "there already") \(receipt.digest)"
+                    + "  \(HumanText.bytes(receipt.byteCount))  held until \(receipt.heldUntil)\n")
     }
 
     private func putOne(
@@ -164,9 +214,18 @@ struct PutCommand: ParsableCommand {
 
     private func request(for id: String, _ path: String) throws -> PutRequest {
         PutRequest(
-            id: id, part: part, mediaType: type ?? MediaTypes.suggested(by: path), owner: owner,
+            id: id, part: part, mediaType: mediaType(of: path), owner: owner,
             app: app, title: title, message: message, richType: richType,
-            lifetime: try life.lifetime(), profile: profile)
+            lifetime: try life.lifetime(), profile: profile, coding: coding)
+    }
+
+    private var coding: WireCoding { gzip ? .gzip : .identity }
+
+    /// Of a compressed file, the name without `.gz` tells.
+    private func mediaType(of path: String) -> String? {
+        if let type { return type }
+        let isNamedSo = gzip && path.lowercased().hasSuffix(".gz")
+        return MediaTypes.suggested(by: isNamedSo ? String(path.dropLast(3)) : path)
     }
 }
 
@@ -192,6 +251,25 @@ private struct PutReport: Encodable {
         coding = receipt.isCompressed ? "gzip" : "identity"
         expiresAt = CommandLineText.text(milliseconds: receipt.expiryMilliseconds)
         revision = receipt.revision
+    }
+}
+
+/// What `put --blob --json` prints.
+private struct PutBlobReport: Encodable {
+    var digest: String
+    var created: Bool
+    var byteCount: Int64
+    var storedByteCount: Int64
+    var coding: String
+    var heldUntil: String
+
+    init(_ receipt: HeldBlobReceipt) {
+        digest = "\(receipt.digest)"
+        created = receipt.isCreated
+        byteCount = receipt.byteCount
+        storedByteCount = receipt.storedByteCount
+        coding = receipt.coding
+        heldUntil = receipt.heldUntil
     }
 }
 

@@ -6,6 +6,8 @@ import BlobStore
 struct DaemonLimits: Sendable {
     /// The longest payload, in bytes.
     var payloadByteCountMax = 64 << 20
+    /// The longest gzip coding of a payload, in bytes.
+    var codedByteCountMax: Int { StoreLimits.codedByteCountMax(for: payloadByteCountMax) }
     /// How long a notification lives when its publisher does not say, in seconds.
     var defaultTTLSeconds: Int64 = 30 * 86_400
     /// The longest life a publisher may ask for, in seconds.

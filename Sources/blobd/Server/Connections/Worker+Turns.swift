@@ -149,7 +149,7 @@ extension Worker {
             guard used > 0 else { break }
             input.consume(used)
             handler.hasWaited = false
-            if batch.isFull || isShort { return .answered }
+            if batch.isSectionFull || isShort { return .answered }
             if input.isEmpty { return .needsInput }
         }
         var step = RequestHandler.Step.needsInput
@@ -160,7 +160,7 @@ extension Worker {
             input.consume(consumed)
             // Only the first request has waited: the others may have come since.
             handler.hasWaited = false
-        } while step.isAnswered && !batch.isFull && !isShort
+        } while step.isAnswered && !batch.isSectionFull && !isShort
         return step
     }
 

@@ -223,8 +223,10 @@ extension Worker {
     /// Finishes a payload, here if it is short.
     private func finish(_ upload: Upload, _ use: PayloadUse, _ connection: Connection) {
         guard let writer = upload.takePayload() else { return }
+        // What little bytes of a gzip coding become may be much.
         let isShort =
-            upload.byteCount <= DaemonLimits.inlineFinishByteCountMax
+            (upload.coding == .identity
+                && upload.byteCount <= DaemonLimits.inlineFinishByteCountMax)
             || writer.finishesAtOnce(mediaType: use.mediaType)
         let reservation = upload.reservation.take()
         if isShort {

@@ -123,8 +123,8 @@ extension DeviceProfile {
 /// What a payload is prepared for.
 enum PayloadUse: Sendable {
     case publish(PublicationDraft)
-    /// To be kept for a while; it must have the digest.
-    case hold(Digest, ttlSeconds: Int64, mediaType: String)
+    /// To be kept for a while; it must have the digest, if there is one.
+    case hold(Digest?, ttlSeconds: Int64, mediaType: String)
 
     var mediaType: String {
         switch self {

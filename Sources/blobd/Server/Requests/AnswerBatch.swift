@@ -1,3 +1,4 @@
+import BlobProtocol
 import BlobStore
 
 /// Where a payload's bytes lie in the store: stored bytes `from` up to and not including `upTo` of
@@ -57,6 +58,9 @@ struct AnswerBatch: ~Copyable {
         var tag: [UInt8] = []
         /// The entity tag of its gzip coding.
         var gzipTag: [UInt8] = []
+
+        /// The entity tag of a payload in a coding.
+        func tag(of coding: Coding) -> [UInt8] { coding == .gzip ? gzipTag : tag }
     }
 
     /// Payload bytes in the map, looked up and checked. They are good as long as the snapshot that
@@ -68,6 +72,8 @@ struct AnswerBatch: ~Copyable {
     /// Whether the last answer is a long one, of which only the beginning is here.
     private var isOpen = false
     private var sectionStart = Section()
+    /// Where the section's answers must end.
+    private var sectionEndMax = sectionAnswerCountMax
     private var mappedByteCountOfSections = 0
 
     /// The answers of one connection, by where they lie in the batch.
@@ -108,8 +114,11 @@ struct AnswerBatch: ~Copyable {
         self.linkedByteCountMin = linkedByteCountMin
     }
 
-    /// How many answers a batch may have.
+    /// How many answers a batch may have, those of several connections together.
     static let answerCountMax = 256
+    /// How many a section may have: the requests of one connection that are answered before any of
+    /// the answers is sent.
+    static let sectionAnswerCountMax = WireLimits.requestsInFlightMax
     /// From how many bytes on no further answer is added, and no further chunk looked up. It is
     /// more than a socket takes at once.
     static let gatheredByteCountMax = 256 << 10
@@ -120,9 +129,13 @@ struct AnswerBatch: ~Copyable {
     static let copiedByteCountMax = 1_024
 
     /// Whether it is time to send.
-    var isFull: Bool {
-        isOpen || answers.count >= Self.answerCountMax
-            || heads.count + mappedByteCount >= Self.gatheredByteCountMax
+    var isFull: Bool { isFull(answers.count >= Self.answerCountMax) }
+
+    /// Whether it is time to send, because of this section or of all.
+    var isSectionFull: Bool { isFull(answers.count >= sectionEndMax) }
+
+    private func isFull(_ hasAllAnswers: Bool) -> Bool {
+        isOpen || hasAllAnswers || heads.count + mappedByteCount >= Self.gatheredByteCountMax
     }
 
     var isEmpty: Bool { answers.isEmpty }
@@ -132,6 +145,7 @@ struct AnswerBatch: ~Copyable {
         sectionStart = Section(
             firstAnswer: answers.count, headStart: heads.count, mappedStart: mapped.count)
         mappedByteCountOfSections = mappedByteCount
+        sectionEndMax = min(Self.answerCountMax, answers.count + Self.sectionAnswerCountMax)
     }
 
     /// Empties it, keeping its memory, and begins a section.
@@ -143,6 +157,7 @@ struct AnswerBatch: ~Copyable {
         mappedByteCountBefore = 0
         isOpen = false
         sectionStart = Section()
+        sectionEndMax = Self.sectionAnswerCountMax
         mappedByteCountOfSections = 0
     }
 

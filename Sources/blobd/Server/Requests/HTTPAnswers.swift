@@ -47,16 +47,10 @@ extension RequestHandler {
     ) throws(ProtocolError) {
         switch lookup {
         case .missing: throw .notFound("notification or part")
-        case .expired: throw .expired
+        case .expired(let moment): throw .expired("payload", at: moment)
         case .found(let payload):
             let blob = payload.blob
-            Self.composeTags(of: blob, for: head, &batch.scratch)
-            if head.ifMatch.count > 0,
-                !Self.isNamed(head.ifMatch, in: bytes, batch.scratch, strongly: true)
-            {
-                throw ProtocolError(
-                    .preconditionFailed, "the payload is not one that If-Match names")
-            }
+            Self.composeTags(of: blob, &batch.scratch)
             let accepted = head.acceptEncoding
             var choice = BodyChoice.whole(
                 blob,
@@ -66,16 +60,29 @@ extension RequestHandler {
                 throw ProtocolError(
                     .notAcceptable, "the payload is here as it was given, which is not accepted")
             }
-            if head.ifNoneMatch.count > 0,
-                Self.isNamed(head.ifNoneMatch, in: bytes, batch.scratch, strongly: false)
+            // A range is of the bytes as given: whoever refuses those gets all of it, coded.
+            var resolved = ResolvedRange.whole
+            if accepted.acceptsIdentity, Self.isRangeWanted(head, bytes, batch.scratch) {
+                resolved = head.range.resolve(byteCount: UInt64(blob.byteCount))
+            }
+            let coding = resolved == .whole ? choice.coding : .identity
+            if head.ifMatch.count > 0,
+                !Self.isNamed(
+                    head.ifMatch, in: bytes, batch.scratch, coding, strongly: true)
             {
-                appendNotModified(payload, choice.coding, form, into: &batch)
+                throw ProtocolError(
+                    .preconditionFailed, "the payload is not one that If-Match names")
+            }
+            if head.ifNoneMatch.count > 0,
+                Self.isNamed(
+                    head.ifNoneMatch, in: bytes, batch.scratch, coding, strongly: false)
+            {
+                appendNotModified(payload, coding, form, into: &batch)
                 return
             }
             var range: (lower: Int, upper: Int)?
-            // A range is of the bytes as given: whoever refuses those gets all of it, coded.
-            if accepted.acceptsIdentity, Self.isRangeWanted(head, bytes, batch.scratch) {
-                switch head.range.resolve(byteCount: UInt64(blob.byteCount)) {
+            if resolved != .whole {
+                switch resolved {
                 case .whole: break
                 case .partial(let lower, let upper):
                     // Both are at most the payload's size, which is an Int.
@@ -119,30 +126,30 @@ extension RequestHandler {
         }
     }
 
-    /// Composes the tag, and the one of the gzip coding where it may be sent or compared: most
-    /// fetches need only the first.
+    /// Composes the tag, and the one of the gzip coding where it may be sent.
     private static func composeTags(
-        of blob: BlobReference, for head: HTTPRequestHead, _ scratch: inout AnswerBatch.Scratch
+        of blob: BlobReference, _ scratch: inout AnswerBatch.Scratch
     ) {
         scratch.tag.removeAll(keepingCapacity: true)
         EntityTag.append(blob.digest, .identity, to: &scratch.tag)
         scratch.gzipTag.removeAll(keepingCapacity: true)
-        if blob.coding == .gzip || head.ifMatch.count > 0 || head.ifNoneMatch.count > 0 {
-            EntityTag.append(blob.digest, .gzip, to: &scratch.gzipTag)
-        }
+        if blob.coding == .gzip { EntityTag.append(blob.digest, .gzip, to: &scratch.gzipTag) }
     }
 
-    /// Whether a list names the payload, in either coding.
+    /// Whether a list names the form that would be sent (RFC 9110, section 13.1), or the bytes as
+    /// given, which whoever takes the coded form takes too. Who does not take the coded form has to
+    /// have another.
     private static func isNamed(
-        _ lines: FieldLines, in bytes: RawSpan, _ scratch: AnswerBatch.Scratch, strongly: Bool
+        _ lines: FieldLines, in bytes: RawSpan, _ scratch: AnswerBatch.Scratch, _ coding: Coding,
+        strongly: Bool
     ) -> Bool {
-        let tag = scratch.tag.span.bytes
-        let gzipTag = scratch.gzipTag.span.bytes
-        return strongly
-            ? EntityTags.matchesStrongly(lines, in: bytes, tag: tag)
-                || EntityTags.matchesStrongly(lines, in: bytes, tag: gzipTag)
-            : EntityTags.matchesWeakly(lines, in: bytes, tag: tag)
-                || EntityTags.matchesWeakly(lines, in: bytes, tag: gzipTag)
+        func isNamed(_ tag: RawSpan) -> Bool {
+            strongly
+                ? EntityTags.matchesStrongly(lines, in: bytes, tag: tag)
+                : EntityTags.matchesWeakly(lines, in: bytes, tag: tag)
+        }
+        return isNamed(scratch.tag.span.bytes)
+            || (coding == .gzip && isNamed(scratch.gzipTag.span.bytes))
     }
 
     /// Whether a Range is to be heeded: there is one, and If-Range, if given, names the bytes as
@@ -162,7 +169,7 @@ extension RequestHandler {
     ) {
         // A second reference to the array, so that the head can be changed while its bytes are
         // lent.
-        let tag = coding == .gzip ? batch.scratch.gzipTag : batch.scratch.tag
+        let tag = batch.scratch.tag(of: coding)
         HTTPResponseHead.prepared("ETag: ", checked: tag.span.bytes, into: &batch.heads)
         if payload.coding == .gzip { batch.heads.append("\r\nVary: Accept-Encoding") }
         let left = max(0, (payload.expiresAt.milliseconds - now.milliseconds) / 1_000)
@@ -263,15 +270,17 @@ extension RequestHandler {
     }
 
     /// Appends an error's answer.
+    ///
+    /// - Parameter hint: a field that says what could be asked for instead.
     func appendProblem(
-        _ error: ProtocolError, _ form: HTTPForm, allow: StaticString? = nil,
+        _ error: ProtocolError, _ form: HTTPForm, hint: AnswerHint? = nil,
         into batch: inout AnswerBatch
     ) {
         counters.count(error.code)
         document.removeAll(keepingCapacity: true)
         Problem.compose(error, into: &document)
         begin(error.status, form, into: &batch.heads)
-        if let allow { HTTPResponseHead.field("Allow", allow, into: &batch.heads) }
+        if let hint { HTTPResponseHead.field(hint.name, hint.value, into: &batch.heads) }
         if error.status == 503 {
             HTTPResponseHead.field(
                 "Retry-After", DaemonLimits.retryAfterSeconds, into: &batch.heads)
@@ -280,7 +289,7 @@ extension RequestHandler {
     }
 
     /// Status line, `Date`, and `Connection` where it says something.
-    private func begin(_ status: UInt16, _ form: HTTPForm, into out: inout [UInt8]) {
+    func begin(_ status: UInt16, _ form: HTTPForm, into out: inout [UInt8]) {
         HTTPResponseHead.begin(status, into: &out)
         out.append(contentsOf: dateLine)
         if !form.keepAlive {

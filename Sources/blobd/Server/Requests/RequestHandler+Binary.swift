@@ -62,18 +62,19 @@ extension RequestHandler {
         counters.requests.add()
         do throws(ProtocolError) {
             guard let operation = frame.operation else {
+                guard connection.isGreeted else {
+                    return end("the first frame must be hello, not \(frame.opcode)", frame, &batch)
+                }
                 throw ProtocolError(
                     .methodNotAllowed, "the operation \(frame.opcode) is not known")
             }
             guard connection.isGreeted != (operation == .hello) else {
-                let words =
+                return end(
                     connection.isGreeted
-                    ? "hello comes a second time"
-                    : "the first frame must be hello, not \(operation)"
-                appendProblem(ProtocolError(.malformed, words), frame, into: &batch)
-                return .answeredThenClose
+                        ? "hello comes a second time"
+                        : "the first frame must be hello, not \(operation)", frame, &batch)
             }
-            let bodyMax = bodyByteCountMax(of: operation)
+            let bodyMax = bodyByteCountMax(of: operation, frame.flags)
             guard frame.bodyByteCount <= bodyMax else {
                 throw ProtocolError(
                     .payloadTooLarge,
@@ -90,23 +91,28 @@ extension RequestHandler {
                 return .again(delay)
             }
             appendProblem(error, frame, into: &batch)
-            // Where the next frame begins is known, but a body that nobody may send is not worth
-            // waiting for.
-            if error.endsConnection || error.code == .payloadTooLarge
-                || frame.bodyByteCount > bodyByteCountMax(of: .call)
-            {
-                return .answeredThenClose
-            }
+            // Where the next frame begins is known, but a body that is too long is not worth waiting
+            // for. What an operation takes that is not known here is not known either.
+            if error.endsConnection || error.code == .payloadTooLarge { return .answeredThenClose }
             return frame.bodyByteCount == 0 ? .answered : .answeredThenSkip(frame.bodyByteCount)
         }
     }
 
+    private func end(
+        _ words: String, _ frame: RequestFrame, _ batch: inout AnswerBatch
+    ) -> Step {
+        appendProblem(ProtocolError(.malformed, words), frame, into: &batch)
+        return .answeredThenClose
+    }
+
     /// The longest body of an operation. A call's may be several payloads with the words between
     /// them; the resource says the rest.
-    private func bodyByteCountMax(of operation: Opcode) -> UInt64 {
+    private func bodyByteCountMax(of operation: Opcode, _ flags: RequestFlags) -> UInt64 {
         if let byteCountMax = operation.bodyByteCountMax { return byteCountMax }
+        var byteCountMax = limits.payloadByteCountMax
+        if flags.contains(.bodyIsGzip) { byteCountMax = limits.codedByteCountMax }
         let extra = operation == .call ? WireLimits.multipartExtraByteCountMax : 0
-        return UInt64(limits.payloadByteCountMax + extra)
+        return UInt64(byteCountMax + extra)
     }
 
     private func perform(
@@ -194,7 +200,7 @@ extension RequestHandler {
     ) throws(ProtocolError) {
         switch lookup {
         case .missing: throw .notFound("notification or part")
-        case .expired: throw .expired
+        case .expired(let moment): throw .expired("payload", at: moment)
         case .found(let payload):
             let blob = payload.blob
             var first = 0
@@ -264,7 +270,8 @@ extension RequestHandler {
         try draft.check(byteCount: frame.bodyByteCount)
         return Upload(
             .payload(draft), framing: .counted(frame.bodyByteCount),
-            byteCountMax: limits.payloadByteCountMax,
+            coding: request.coding == .gzip ? .gzip : .identity,
+            byteCountMax: Int(bodyByteCountMax(of: .put, frame.flags)),
             reply: PendingReply(
                 request: .publish(part: part, isIDAssigned: request.isIDAssigned),
                 form: .binary(frame)))

@@ -86,6 +86,7 @@ extension ResourceRequest {
         }
         self.init(method: call.method.http, resource: resource)
         self.query = query.of(head).array()
+        if call.coding == .gzip { coding = .gzip }
         if !call.mediaType.isEmpty { mediaType = call.mediaType.of(head).array() }
         if !call.device.isEmpty { device = call.device.of(head).text() }
         switch call.condition {

@@ -14,7 +14,9 @@ extension RequestHandler {
         var isKnown = false
         if let line {
             isKnown = knownSection.stands(at: line.end, in: bytes)
-            if isKnown, !isStopping, appendUsual(line.id.of(bytes), in: snapshot, into: &batch) {
+            if isKnown, !isStopping, !line.id.of(bytes).isDotSegment,
+                appendUsual(line.id.of(bytes), in: snapshot, into: &batch)
+            {
                 counters.requests.add()
                 consumed = line.end + knownSection.byteCount
                 return .answered
@@ -53,7 +55,7 @@ extension RequestHandler {
             }
             // A body that is not read here is the last thing this connection says.
             if skipped == nil || error.code == .payloadTooLarge { form.keepAlive = false }
-            appendProblem(error, form, allow: allow(error, head, bytes), into: &batch)
+            appendProblem(error, form, hint: AnswerHint(error, head, bytes), into: &batch)
             return after(form, skipped)
         }
     }
@@ -72,14 +74,6 @@ extension RequestHandler {
     private func after(_ form: HTTPForm, _ skipped: UInt64?) -> Step {
         guard form.keepAlive, let skipped else { return .answeredThenClose }
         return skipped == 0 ? .answered : .answeredThenSkip(skipped)
-    }
-
-    private func allow(
-        _ error: ProtocolError, _ head: HTTPRequestHead, _ bytes: RawSpan
-    ) -> StaticString? {
-        guard error.code == .methodNotAllowed else { return nil }
-        let route = Route.parse(path: head.path.of(bytes))
-        return route == .unknown ? "GET, HEAD, PUT, POST, PATCH, DELETE" : route.allow
     }
 
     private func route(
@@ -120,7 +114,7 @@ extension RequestHandler {
             try composeStatistics()
             appendDocument(200, form, into: &batch)
             return .answered
-        case .notifications where Self.isRawPublish(head, bytes): break
+        case .notifications where try Self.isRawPublish(head, bytes): break
         default:
             guard let resource = try Resource(route, in: path) else { throw .notFound("resource") }
             return try perform(resource, head, bytes, form, in: snapshot, into: &batch)
@@ -140,6 +134,7 @@ extension RequestHandler {
     ) throws(ProtocolError) {
         try PercentCoding.decode(text, orThrow: .badID, into: &id)
         try Names.checkID(id.span.bytes)
+        try Names.checkDotSegments(id.span.bytes, "the id", .badID)
     }
 
     private static func decodePart(
@@ -147,12 +142,26 @@ extension RequestHandler {
     ) throws(ProtocolError) {
         try PercentCoding.decode(text, orThrow: .badPart, into: &part)
         try Names.checkPart(part.span.bytes)
+        try Names.checkDotSegments(part.span.bytes, "the part name", .badPart)
     }
 
     /// A POST is of a payload's bytes, unless it has the type of a whole notification and none of
     /// the parameters that say the rest of one.
-    private static func isRawPublish(_ head: HTTPRequestHead, _ bytes: RawSpan) -> Bool {
+    ///
+    /// Throws `unsupported_media_type` for the types that programs give a document when nobody told
+    /// them its type (`curl -d`, `fetch` with a string): it would be stored as the picture.
+    static func isRawPublish(
+        _ head: HTTPRequestHead, _ bytes: RawSpan
+    ) throws(ProtocolError) -> Bool {
         guard let type = head.contentType?.of(bytes), head.query.isEmpty else { return true }
+        for untold: StaticString in ["application/x-www-form-urlencoded", "text/plain"]
+        where MediaType.isType(type, untold) {
+            throw ProtocolError(
+                .unsupportedMediaType,
+                "the media type is \(untold); a notification is sent as application/json or "
+                    + "multipart/form-data, and a payload of this type to "
+                    + "/v1/notifications/{id}/payload")
+        }
         return !MediaType.isType(type, "application/json")
             && !MediaType.isType(type, "multipart/form-data")
     }
@@ -169,7 +178,7 @@ extension RequestHandler {
             appendResource(answer, form, into: &batch)
             return .answered
         case .receive(let plan):
-            try Self.checkCoding(head, bytes)
+            if case .heldBlob = plan.kind { try Self.checkLength(of: head) }
             return .upload(
                 try upload(
                     plan, Self.framing(of: head), .http(form),
@@ -183,6 +192,10 @@ extension RequestHandler {
             return .wait(query, .http(form))
         case .stream(let query):
             try checkNoBody(head)
+            guard !form.isHead else {
+                appendEventsHead(form, into: &batch)
+                return .answered
+            }
             return .stream(query, .http(form))
         }
     }
@@ -201,14 +214,15 @@ extension RequestHandler {
         head.isChunked ? .chunked(ChunkedDecoder()) : .counted(head.contentLength ?? 0)
     }
 
-    private static func checkCoding(
-        _ head: HTTPRequestHead, _ bytes: RawSpan
-    ) throws(ProtocolError) {
-        guard let coding = head.contentEncoding?.of(bytes), !coding.equalsIgnoringCase("identity")
-        else { return }
-        throw ProtocolError(
-            .unsupportedContentCoding,
-            "the content coding is \(coding.excerpt()); send the payload as it is")
+    /// A body whose length is not said has none (RFC 9112, section 6.3), and would leave nothing of
+    /// what is there.
+    private static func checkLength(of head: HTTPRequestHead) throws(ProtocolError) {
+        guard head.isChunked || head.contentLength != nil else {
+            throw ProtocolError(
+                .lengthRequired,
+                "neither Content-Length nor Transfer-Encoding is given; an empty payload is sent "
+                    + "with Content-Length: 0")
+        }
     }
 
     /// What the writer answers later cannot throw a body away first.
@@ -224,15 +238,18 @@ extension RequestHandler {
         _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
         _ batch: borrowing AnswerBatch, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> Step {
+        try Self.checkLength(of: head)
         let query = try PublishQuery.parse(head.query.of(bytes))
         var mediaType = Wire.defaultMediaTypeText
         if let contentType = head.contentType {
             try MediaType.check(contentType.of(bytes))
             mediaType = contentType.of(bytes).text()
         }
-        try Self.checkCoding(head, bytes)
-        if let count = head.contentLength, count > UInt64(limits.payloadByteCountMax) {
-            throw Upload.tooLarge(limit: limits.payloadByteCountMax)
+        let coding = try Coding(ofBody: head, bytes)
+        let byteCountMax =
+            coding == .gzip ? limits.codedByteCountMax : limits.payloadByteCountMax
+        if let count = head.contentLength, count > UInt64(byteCountMax) {
+            throw Upload.tooLarge(limit: byteCountMax)
         }
         let expiry = try expiry(
             ttlSeconds: query.ttlSeconds, expiryMilliseconds: query.expiryMilliseconds)
@@ -251,8 +268,8 @@ extension RequestHandler {
         if let count = head.contentLength { try draft.check(byteCount: count) }
         return .upload(
             Upload(
-                .payload(draft), framing: Self.framing(of: head),
-                byteCountMax: limits.payloadByteCountMax,
+                .payload(draft), framing: Self.framing(of: head), coding: coding,
+                byteCountMax: byteCountMax,
                 reply: PendingReply(
                     request: .publish(part: part, isIDAssigned: batch.scratch.id.isEmpty),
                     form: .http(form)),

@@ -89,15 +89,25 @@ extension RequestHandler {
         batch.endAnswer()
     }
 
-    /// The head of a stream of events, which ends with its connection. A proxy must not keep them
-    /// back.
+    /// The head of a stream of events, which ends with its connection.
     private func beginEvents(into out: inout [UInt8]) {
         HTTPResponseHead.begin(200, into: &out)
         out.append(contentsOf: dateLine)
-        HTTPResponseHead.prepared(
-            "Connection: close\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n\r\n",
-            into: &out)
+        HTTPResponseHead.prepared("Connection: close\r\n", into: &out)
+        HTTPResponseHead.prepared(Self.eventFields, into: &out)
     }
+
+    /// Appends what a HEAD is told of a stream of events: its head, behind which the connection goes
+    /// on.
+    func appendEventsHead(_ form: HTTPForm, into batch: inout AnswerBatch) {
+        begin(200, form, into: &batch.heads)
+        HTTPResponseHead.prepared(Self.eventFields, into: &batch.heads)
+        batch.endAnswer()
+    }
+
+    /// A proxy must not keep events back.
+    private static let eventFields: StaticString =
+        "Content-Type: text/event-stream\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n\r\n"
 
     /// An event for each change. Without one, an id alone: it fires nothing, but whoever comes
     /// again later says it, and is not behind by all that concerned others meanwhile.

@@ -159,7 +159,8 @@ final class RequestHandler {
             throw Upload.tooLarge(limit: plan.byteCountMax)
         }
         return Upload(
-            .resource(plan), framing: framing, byteCountMax: plan.byteCountMax,
+            .resource(plan), framing: framing, coding: plan.coding,
+            byteCountMax: plan.byteCountMax,
             reply: PendingReply(request: .resource(plan.reply), form: form),
             expectsContinue: expectsContinue)
     }
@@ -289,7 +290,7 @@ final class RequestHandler {
         }
         switch lookup {
         case .missing: throw .notFound("notification")
-        case .expired: throw .expired
+        case .expired(let moment): throw .expired("notification", at: moment)
         case .found(let record): return record
         }
     }

@@ -78,6 +78,7 @@ extension ProtocolError {
         case .id: .badID
         case .partName, .partCount: .badPart
         case .mediaType: .badMediaType
+        case .contentCoding: .badCoding
         case .owner: .badOwner
         case .richType: .badRichType
         case .message: .badMessage
@@ -103,8 +104,16 @@ extension ProtocolError {
         ProtocolError(.notFound, "there is no such \(thing)")
     }
 
-    /// There was one, and its time is over.
-    static let expired = ProtocolError(.expired, "the notification has expired")
+    /// There was one until a moment; nil: when is not known.
+    static func expired(_ thing: StaticString, at moment: Timestamp?) -> ProtocolError {
+        guard let moment else { return ProtocolError(.expired, "the \(thing) has expired") }
+        var text: [UInt8] = []
+        RFC3339.append(moment.milliseconds, to: &text)
+        let time = String(decoding: text, as: UTF8.self)
+        var error = ProtocolError(.expired, "the \(thing) expired at \(time)")
+        error.members = [ProblemMember("expired_at", .text(time))]
+        return error
+    }
 
     /// A body that others' bodies leave no memory for.
     static func noBodyMemory(_ limits: BodyMemory.Limits) -> ProtocolError {

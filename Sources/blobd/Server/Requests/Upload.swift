@@ -28,7 +28,9 @@ final class Upload {
     let expectsContinue: Bool
     /// Whether it was sent.
     var hasContinued = false
-    /// The most bytes there may be.
+    /// How the bytes are coded. Those of a gzip coding are decoded when all of them are there.
+    let coding: Coding
+    /// The most bytes there may be, as they come.
     let byteCountMax: Int
     @exclusivity(unchecked) private(set) var framing: Framing
     @exclusivity(unchecked) private(set) var byteCount = 0
@@ -50,11 +52,12 @@ final class Upload {
     }
 
     init(
-        _ purpose: Purpose, framing: Framing, byteCountMax: Int, reply: PendingReply,
-        expectsContinue: Bool = false
+        _ purpose: Purpose, framing: Framing, coding: Coding = .identity, byteCountMax: Int,
+        reply: PendingReply, expectsContinue: Bool = false
     ) {
         self.purpose = purpose
         self.framing = framing
+        self.coding = coding
         self.byteCountMax = byteCountMax
         self.reply = reply
         self.expectsContinue = expectsContinue
@@ -79,11 +82,11 @@ final class Upload {
         self.reservation = reservation
         pace = Pace(since: now)
         guard case .resource(let plan) = purpose else {
-            content.payload = store.makePayloadWriter()
+            content.payload = store.makePayloadWriter(coding: coding)
             return
         }
         switch plan.kind {
-        case .heldBlob: content.payload = store.makePayloadWriter()
+        case .heldBlob: content.payload = store.makePayloadWriter(coding: coding)
         case .multipart(_, let boundary):
             content.multipart = MultipartReceiver(store, boundary: boundary)
         default: content.document = store.makeDocumentWriter()
@@ -110,9 +113,11 @@ final class Upload {
                 } catch {
                     throw .wire(error)
                 }
-                guard step.payload.count <= byteCountMax - byteCount else {
-                    throw .wire(Self.tooLarge(limit: byteCountMax))
-                }
+                // Also when a chunk says that it is longer, before its bytes come.
+                let left = byteCountMax - byteCount
+                guard step.payload.count <= left,
+                    decoder.announcedByteCount <= UInt64(left - step.payload.count)
+                else { throw .wire(Self.tooLarge(limit: byteCountMax)) }
                 try append(step.payload.of(rest))
                 used += step.consumed
             }

@@ -24,10 +24,12 @@ extension RequestHandler {
             return compose(record, status: 200)
         case (.responded, .changed(let record)): return compose(record, status: 201)
         case (.responded, .unchanged(let record)): return compose(record, status: 200)
-        case (.held, .held(let held, let created)):
+        case (.held(let isDigestAssigned), .held(let held, let created)):
             document.removeAll(keepingCapacity: true)
             HeldBlobDocument.append(held, to: &document)
-            return ResourceAnswer(status: created ? 201 : 200)
+            var answer = ResourceAnswer(status: created ? 201 : 200)
+            if isDigestAssigned { answer.location = "/v1/blobs/\(held.blob.digest)" }
+            return answer
         case (.categorySet, .categorySet(let category, let created)):
             document.removeAll(keepingCapacity: true)
             CategoryDocument.append(category, to: &document)

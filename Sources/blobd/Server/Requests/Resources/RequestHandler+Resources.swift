@@ -54,7 +54,10 @@ extension RequestHandler {
             try requireSettled(unless: isUnsettled(owner), in: snapshot)
             let query = try feedQuery(of: owner, request)
             return request.acceptsEvents ? .stream(query) : .wait(query)
-        case .newNotification, .batch, .responses, .heldBlob, .owner:
+        case .heldBlob:
+            throw ProtocolError(
+                .methodNotAllowed, "a blob is not called with GET; getBlob fetches its bytes")
+        case .newNotification, .batch, .responses, .newBlob, .owner:
             throw ProtocolError(.methodNotAllowed, "this resource cannot be read")
         }
     }
@@ -150,6 +153,16 @@ extension RequestHandler {
 
     private func plan(_ request: ResourceRequest) throws(ProtocolError) -> BodyPlan {
         guard !isStopping else { throw .stopping }
+        switch request.resource {
+        case .heldBlob, .newBlob: break
+        default:
+            guard request.coding == .identity else {
+                throw ProtocolError(
+                    .unsupportedContentCoding,
+                    "the content coding is gzip, which is taken for payloads and blobs; send this "
+                        + "document as it is")
+            }
+        }
         switch (request.resource, request.method) {
         case (.notification(let id), .put): return try notificationPlan(id, request)
         case (.newNotification, .post): return try notificationPlan(nil, request)
@@ -182,6 +195,7 @@ extension RequestHandler {
             return try documentPlan(
                 .groupPatch(owner: owner, group: group, app: app), request, isPatch: true)
         case (.heldBlob(let digest), .put): return try holdPlan(digest, request)
+        case (.newBlob, .post): return try holdPlan(nil, request)
         default:
             throw ProtocolError(.methodNotAllowed, "this resource does not have that method")
         }
@@ -224,7 +238,7 @@ extension RequestHandler {
     }
 
     private func holdPlan(
-        _ digest: Digest, _ request: ResourceRequest
+        _ digest: Digest?, _ request: ResourceRequest
     ) throws(ProtocolError) -> BodyPlan {
         try Self.checkNoCondition(request)
         let query = try ResourceQuery(request.query, "ttl")
@@ -236,6 +250,8 @@ extension RequestHandler {
             kind: .heldBlob(
                 digest, ttlSeconds: Int64(seconds),
                 mediaType: mediaType ?? Wire.defaultMediaTypeText),
-            byteCountMax: limits.payloadByteCountMax)
+            coding: request.coding,
+            byteCountMax: request.coding == .gzip
+                ? limits.codedByteCountMax : limits.payloadByteCountMax)
     }
 }

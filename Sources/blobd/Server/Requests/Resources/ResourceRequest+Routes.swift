@@ -13,6 +13,7 @@ extension Resource {
         case .responses(let id): self = .responses(id: try Self.id(id.of(path)))
         case .envelope(let id): self = .envelope(id: try Self.id(id.of(path)))
         case .blob(let digest): self = .heldBlob(try Self.digest(digest.of(path)))
+        case .blobs: self = .newBlob
         case .categories: self = .categories
         case .category(let name): self = .category(name: try Self.category(name.of(path)))
         case .owner(let owner): self = .owner(try Self.owner(owner.of(path)))
@@ -27,6 +28,7 @@ extension Resource {
         var bytes: [UInt8] = []
         try PercentCoding.decode(text, orThrow: .badID, into: &bytes)
         try Names.checkID(bytes.span.bytes)
+        try Names.checkDotSegments(bytes.span.bytes, "the id", .badID)
         return String(decoding: bytes, as: UTF8.self)
     }
 
@@ -41,6 +43,7 @@ extension Resource {
         var bytes: [UInt8] = []
         try PercentCoding.decode(text, orThrow: .badCategory, into: &bytes)
         try Names.checkCategory(bytes.span.bytes)
+        try Names.checkDotSegments(bytes.span.bytes, "the category", .badCategory)
         return String(decoding: bytes, as: UTF8.self)
     }
 
@@ -63,6 +66,7 @@ extension ResourceRequest {
         query = head.query.of(bytes).array()
         condition = try Condition(head, bytes)
         guard method == .get else {
+            if method != .delete { coding = try Coding(ofBody: head, bytes) }
             if let contentType = head.contentType?.of(bytes) {
                 try MediaType.check(contentType)
                 mediaType = contentType.array()
@@ -78,5 +82,23 @@ extension ResourceRequest {
         if let accept = try head.value(of: "accept", in: bytes)?.of(bytes) {
             acceptsEvents = MediaRanges.names("text/event-stream", in: accept)
         }
+    }
+}
+
+extension Coding {
+    /// How the body of a request is coded (RFC 9110, section 8.4). Throws
+    /// `unsupported_content_coding` for more than one coding, and for any but gzip, which may be
+    /// called `x-gzip`.
+    init(ofBody head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
+        self = .identity
+        guard let name = head.contentEncoding?.of(bytes), !name.equalsIgnoringCase("identity")
+        else { return }
+        guard name.equalsIgnoringCase("gzip") || name.equalsIgnoringCase("x-gzip") else {
+            throw ProtocolError(
+                .unsupportedContentCoding,
+                "the content coding is \(name.excerpt()); gzip is taken for payloads and blobs, and "
+                    + "identity")
+        }
+        self = .gzip
     }
 }

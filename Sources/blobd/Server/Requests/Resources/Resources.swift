@@ -10,6 +10,8 @@ enum Resource: Sendable {
     case responses(id: String)
     case envelope(id: String)
     case heldBlob(Digest)
+    /// A blob that is named by its bytes.
+    case newBlob
     case categories
     case category(name: String)
     case owner(String)
@@ -26,6 +28,8 @@ struct ResourceRequest: Sendable {
     var query: [UInt8] = []
     /// The body's, with its parameters; nil when it was not said.
     var mediaType: [UInt8]?
+    /// How the body is coded.
+    var coding = Coding.identity
     /// Who asks, checked.
     var device: String?
     /// What must hold of the notification that is there.
@@ -75,13 +79,15 @@ struct BodyPlan: Sendable {
         case groupPatch(owner: String, group: String, app: String?)
         case response(id: String)
         case category(name: String, app: String?)
-        /// A blob's bytes.
-        case heldBlob(Digest, ttlSeconds: Int64, mediaType: String)
+        /// A blob's bytes; nil: of whatever digest.
+        case heldBlob(Digest?, ttlSeconds: Int64, mediaType: String)
     }
 
     var kind: Kind
     var device: String?
     var condition = Condition.none
+    /// How the body is coded.
+    var coding = Coding.identity
     /// Longer ones are refused before a byte is read, where the length is said.
     var byteCountMax: Int
 
@@ -94,7 +100,7 @@ struct BodyPlan: Sendable {
         case .groupPatch: .groupPatched
         case .response: .responded
         case .category: .categorySet
-        case .heldBlob: .held
+        case .heldBlob(let digest, _, _): .held(isDigestAssigned: digest == nil)
         }
     }
 }
@@ -107,7 +113,7 @@ enum ResourceReply: Sendable {
     /// The name of what was to be removed, for the case that there is none.
     case removed(StaticString)
     case batch
-    case held
+    case held(isDigestAssigned: Bool)
     case categorySet
     case groupPatched
     case ownerDeleted

@@ -1,0 +1,54 @@
+internal import Crypto
+
+/// What is inside a gzip coding that was handed in.
+struct CodedContent {
+    /// The SHA-256 of the bytes inside.
+    let digest: Digest
+    /// How many there are.
+    let byteCount: Int
+    /// Members of the coding.
+    let memberCount: Int
+
+    /// Decodes `content` once and keeps nothing of it: bounded memory, whatever is inside. It ends as
+    /// soon as more comes out than `byteCountMax`.
+    ///
+    /// - Throws: ``StoreError/invalid(_:)`` for what is no gzip coding, or has more inside.
+    init(of content: StoredContent, byteCountMax: Int) throws(StoreError) {
+        let decoder = try GzipDecoder(byteCountMax: byteCountMax)
+        var hash = SHA256()
+        try content.forEachChunk { (_, bytes) throws(StoreError) in
+            try decoder.decode(bytes) { (piece) throws(StoreError) in
+                piece.withUnsafeBytes { hash.update(bufferPointer: $0) }
+            }
+        }
+        try decoder.finish()
+        digest = Digest(hash.finalize())
+        byteCount = decoder.byteCount
+        memberCount = decoder.memberCount
+    }
+
+    /// Whether the coding may be stored as it came: one member, which saves enough, and of which no
+    /// range costs too much to inflate.
+    func isStorable(codedByteCount: Int) -> Bool {
+        memberCount == 1 && byteCount >= StoreLimits.compressedByteCountMin
+            && byteCount <= StoreLimits.storedAsSentByteCountMax
+            && codedByteCount <= Compression.byteCountMax(of: byteCount)
+    }
+
+    /// The bytes inside, decoded once more. They are in memory only where they take no more of it
+    /// than the coding did.
+    func inflated(
+        _ content: StoredContent, directory: String
+    ) throws(StoreError) -> StoredContent {
+        let decoder = try GzipDecoder(byteCountMax: byteCount)
+        var inflated = StoredContent.memory([])
+        if byteCount > content.heldByteCount { try inflated.spool(directory: directory) }
+        try content.forEachChunk { (_, bytes) throws(StoreError) in
+            try decoder.decode(bytes) { (piece) throws(StoreError) in
+                try inflated.append(piece, directory: directory)
+            }
+        }
+        try decoder.finish()
+        return inflated
+    }
+}

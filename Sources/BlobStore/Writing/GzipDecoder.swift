@@ -1,0 +1,136 @@
+internal import CZlib
+
+/// Decodes a gzip coding (RFC 1952) that comes in pieces: one member, or several behind each other.
+///
+/// It needs some 110 KiB, whatever it decodes. One thread at a time.
+final class GzipDecoder {
+    private let stream: UnsafeMutablePointer<z_stream>
+    private var output = [UInt8](repeating: 0, count: pieceByteCount)
+    private var isInMember = false
+    /// Members that have begun.
+    private(set) var memberCount = 0
+    /// Bytes that came out.
+    private(set) var byteCount = 0
+    private let byteCountMax: Int
+
+    /// The longest piece that is handed on.
+    static let pieceByteCount = 64 << 10
+
+    /// - Parameter byteCountMax: more bytes must not come out.
+    init(byteCountMax: Int) throws(StoreError) {
+        self.byteCountMax = byteCountMax
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        // 16 + 15: a gzip container and the largest window.
+        let code = inflateInit2_(
+            stream, 16 + 15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+        guard code == Z_OK else {
+            stream.deallocate()
+            throw .io(operation: "inflateInit2", errno: 12)
+        }
+    }
+
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+    }
+
+    /// Decodes `input` and hands on what comes out, in pieces that are good for the time of a call.
+    ///
+    /// - Throws: what `take` throws, and ``StoreError/invalid(_:)`` for what is no gzip coding, or
+    ///   as soon as more comes out than may.
+    func decode(
+        _ input: RawSpan, _ take: (RawSpan) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        var used = 0
+        while used < input.byteCount {
+            if !isInMember { try beginMember() }
+            let rest = input.extracting(used..<input.byteCount)
+            used += try step(rest, take)
+        }
+    }
+
+    /// The input has ended. Throws ``StoreError/invalid(_:)`` unless a member has ended with it.
+    func finish() throws(StoreError) {
+        guard memberCount > 0, !isInMember else { throw Self.refused("ends too early") }
+    }
+
+    private func beginMember() throws(StoreError) {
+        if memberCount > 0 {
+            guard inflateReset(stream) == Z_OK else {
+                throw .io(operation: "inflateReset", errno: 5)
+            }
+        }
+        memberCount += 1
+        isInMember = true
+    }
+
+    /// Calls `inflate` until it has used all of `input` and given all that there is of it, or a
+    /// member ends.
+    ///
+    /// - Returns: how many bytes were used.
+    private func step(
+        _ input: RawSpan, _ take: (RawSpan) throws(StoreError) -> Void
+    ) throws(StoreError) -> Int {
+        var used = 0
+        while true {
+            let (code, consumed, produced) = inflateOnce(input.extracting(used..<input.byteCount))
+            used += consumed
+            if produced > 0 {
+                guard produced <= byteCountMax - byteCount else {
+                    throw .invalid(
+                        InvalidInput(
+                            field: .payload,
+                            reason: "has more than \(byteCountMax) bytes inside its gzip coding, "
+                                + "which is the limit"))
+                }
+                byteCount += produced
+                // A second reference, gone before the next piece is written.
+                let piece = output
+                try take(piece.span.bytes.extracting(first: produced))
+            }
+            switch code {
+            case Z_STREAM_END:
+                isInMember = false
+                return used
+            case Z_OK where produced == Self.pieceByteCount:
+                // There may be more to come out.
+                continue
+            case Z_OK, Z_BUF_ERROR:
+                return used
+            case Z_MEM_ERROR: throw .io(operation: "inflate", errno: 12)
+            default:
+                throw Self.refused(
+                    memberCount > 1 && byteCountOfMember == 0
+                        ? "has something else behind its end" : "is damaged, or none")
+            }
+        }
+    }
+
+    private var byteCountOfMember: UInt { UInt(stream.pointee.total_out) }
+
+    private func inflateOnce(_ input: RawSpan) -> (code: Int32, consumed: Int, produced: Int) {
+        // Both pointers are used inside this call only, and zlib stays inside the counts it is
+        // given.
+        input.withUnsafeBytes { source in
+            output.withUnsafeMutableBytes { target in
+                stream.pointee.next_in = UnsafeMutablePointer(
+                    mutating: source.baseAddress?.assumingMemoryBound(to: UInt8.self))
+                stream.pointee.avail_in = UInt32(clamping: source.count)
+                stream.pointee.next_out = target.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                stream.pointee.avail_out = UInt32(target.count)
+                let given = Int(stream.pointee.avail_in)
+                let code = inflate(stream, Z_NO_FLUSH)
+                let consumed = given - Int(stream.pointee.avail_in)
+                let produced = target.count - Int(stream.pointee.avail_out)
+                stream.pointee.next_in = nil
+                stream.pointee.next_out = nil
+                return (code, consumed, produced)
+            }
+        }
+    }
+
+    private static func refused(_ reason: String) -> StoreError {
+        .invalid(InvalidInput(field: .contentCoding, reason: "the gzip coding \(reason)"))
+    }
+}
