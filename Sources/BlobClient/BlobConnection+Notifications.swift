@@ -264,28 +264,46 @@ extension BlobConnection {
         return try call(.get, target.text).body
     }
 
-    /// The push to send for a notification. Throws `refused` with `envelope_too_large` over the
+    /// The push to send for a notification, and the fields of the request that carries it. Throws `refused` with `envelope_too_large` over the
     /// provider's limit, and with `no_message` for an alert that has nothing to say.
     public mutating func envelope(
         _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent
     ) throws(ClientError) -> RenderedEnvelope {
+        try RenderedEnvelope(document: try envelopeDocument(id, platform, style: style))
+    }
+
+    /// The JSON document that `envelope` reads.
+    public mutating func envelopeDocument(
+        _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent
+    ) throws(ClientError) -> [UInt8] {
         var target = try Self.notification(id, "/envelope")
         target.add("platform", platform.rawValue)
         target.add("style", style.rawValue)
-        let answer = try call(.get, target.text)
-        return RenderedEnvelope(mediaType: answer.mediaType, bytes: answer.body)
+        target.add("format", "json")
+        return try call(.get, target.text).body
     }
 
-    /// Gives a category its actions, for the notifications of one app, or of all that have no own
-    /// one of that name. Returns whether there was none.
+    /// Gives a category its actions and options, for the notifications of one app, or of all that
+    /// have no own one of that name. Owners with a notification of it are told so in their feeds,
+    /// before this returns. One that says what is there already stays as it is, revision and all.
+    /// Throws `preconditionFailed`.
     @discardableResult
     public mutating func setCategory(
-        _ name: String, _ actions: [NotificationRecord.Action], app: String? = nil
-    ) throws(ClientError) -> Bool {
+        _ name: String, _ actions: [NotificationRecord.Action],
+        options: [NotificationCategory.Option] = [], app: String? = nil,
+        condition: CallCondition = .none
+    ) throws(ClientError) -> CategoryReceipt {
         var document = DocumentBuilder()
         document.add("actions", .array(actions.map(\.json)))
+        if !options.isEmpty {
+            document.add("options", .array(options.map { .string($0.rawValue) }))
+        }
         let target = try Self.category(name, app).text
-        return try call(.put, target, body: document.bytes, mediaType: Self.json).status == 201
+        let answer = try call(
+            .put, target, body: document.bytes, mediaType: Self.json, condition: condition)
+        return CategoryReceipt(
+            category: try NotificationCategory(DocumentReader(answer.body)),
+            isCreated: answer.status == 201)
     }
 
     /// A category of one app, or of all. Throws `notFound`.
@@ -324,9 +342,12 @@ extension BlobConnection {
         return try call(.get, target.text).body
     }
 
-    /// Removes a category of one app, or of all; notifications keep its name. Throws `notFound`.
-    public mutating func deleteCategory(_ name: String, app: String? = nil) throws(ClientError) {
-        _ = try call(.delete, try Self.category(name, app).text)
+    /// Removes a category of one app, or of all; notifications keep its name. Throws `notFound`,
+    /// `preconditionFailed`.
+    public mutating func deleteCategory(
+        _ name: String, app: String? = nil, condition: CallCondition = .none
+    ) throws(ClientError) {
+        _ = try call(.delete, try Self.category(name, app).text, condition: condition)
     }
 
     // MARK: Targets

@@ -147,7 +147,7 @@ extension BlobdClient {
         }
     }
 
-    /// The push to send for a notification. Nil when there is none, or it has expired.
+    /// The push to send for a notification, and the fields of the request that carries it. Nil when there is none, or it has expired.
     public func envelope(
         _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent
     ) throws(ClientError) -> RenderedEnvelope? {
@@ -156,14 +156,18 @@ extension BlobdClient {
         }
     }
 
-    /// Gives a category its actions, for the notifications of one app, or of all that have no own
-    /// one of that name. Returns whether there was none.
+    /// Gives a category its actions and options, for the notifications of one app, or of all that
+    /// have no own one of that name. Owners with a notification of it are told so in their feeds,
+    /// before this returns. Throws `preconditionFailed`.
     @discardableResult
     public func setCategory(
-        _ name: String, _ actions: [NotificationRecord.Action], app: String? = nil
-    ) throws(ClientError) -> Bool {
+        _ name: String, _ actions: [NotificationRecord.Action],
+        options: [NotificationCategory.Option] = [], app: String? = nil,
+        condition: CallCondition = .none
+    ) throws(ClientError) -> CategoryReceipt {
         try with { (connection) throws(ClientError) in
-            try connection.setCategory(name, actions, app: app)
+            try connection.setCategory(
+                name, actions, options: options, app: app, condition: condition)
         }
     }
 
@@ -182,13 +186,13 @@ extension BlobdClient {
     }
 
     /// Removes a category of one app, or of all; notifications keep its name. Returns false when
-    /// there was none.
+    /// there was none. Throws `preconditionFailed`.
     @discardableResult
     public func deleteCategory(
-        _ name: String, app: String? = nil
+        _ name: String, app: String? = nil, condition: CallCondition = .none
     ) throws(ClientError) -> Bool {
         try ifThere { (connection) throws(ClientError) in
-            try connection.deleteCategory(name, app: app)
+            try connection.deleteCategory(name, app: app, condition: condition)
         } != nil
     }
 }

@@ -72,6 +72,31 @@ struct DocumentReader {
         return choice
     }
 
+    /// Strings; none when there is no such member.
+    func optionalTexts(_ name: String) throws(ClientError) -> [String] {
+        guard let member = member(name) else { return [] }
+        guard case .array(let elements) = member else { throw unfit(name, "an array") }
+        var texts: [String] = []
+        for element in elements {
+            guard case .string(let text) = element else { throw unfit(name, "an array of strings") }
+            texts.append(text)
+        }
+        return texts
+    }
+
+    /// The members of an object of strings, in their order.
+    func textMembers(_ name: String) throws(ClientError) -> [(name: String, value: String)] {
+        guard case .object(let members)? = member(name) else { throw unfit(name, "an object") }
+        var texts: [(name: String, value: String)] = []
+        for member in members {
+            guard case .string(let text) = member.value else {
+                throw unfit(name, "an object of strings")
+            }
+            texts.append((member.name, text))
+        }
+        return texts
+    }
+
     func optionalObject<Element>(
         _ name: String, _ read: (DocumentReader) throws(ClientError) -> Element
     ) throws(ClientError) -> Element? {

@@ -78,12 +78,19 @@ public struct ResponseRequest: Sendable, Hashable {
     public var key: String?
     /// Whether the notification stays on screen, and so neither read nor activated.
     public var staysOnScreen: Bool
+    /// What the app's content extension answered; nil: nothing. `doNotDismiss` leaves the
+    /// notification on screen.
+    public var contentExtension: NotificationRecord.ContentExtensionAnswer?
 
     /// A response.
-    public init(action: String, key: String? = nil, staysOnScreen: Bool = false) {
+    public init(
+        action: String, key: String? = nil, staysOnScreen: Bool = false,
+        contentExtension: NotificationRecord.ContentExtensionAnswer? = nil
+    ) {
         self.action = action
         self.key = key
-        self.staysOnScreen = staysOnScreen
+        self.staysOnScreen = staysOnScreen || contentExtension == .doNotDismiss
+        self.contentExtension = contentExtension
     }
 
     var document: [UInt8] {
@@ -91,6 +98,7 @@ public struct ResponseRequest: Sendable, Hashable {
         document.add("action", action)
         document.add("key", key)
         if staysOnScreen { document.add("dismissed", .bool(false)) }
+        document.add("extension", contentExtension?.rawValue)
         return document.bytes
     }
 }
@@ -180,7 +188,7 @@ public struct NotificationHistory: Sendable, Hashable {
     }
 }
 
-/// What became of a notification: its latest change.
+/// What became of a notification, or of a category that one of the owner's names: its latest change.
 public struct NotificationChange: Sendable, Hashable {
     /// What kind of change it was.
     public enum Kind: String, Sendable, Hashable {
@@ -195,13 +203,15 @@ public struct NotificationChange: Sendable, Hashable {
         /// It was changed and does not match the feed's filter. Whether it did before is not known:
         /// who does not have it passes this over.
         case left
+        /// A category was set or removed that a notification of the owner's named then.
+        case category
     }
 
     /// The place behind it: keep it, and go on from there.
     public let cursor: String
     /// What kind of change it was.
     public let kind: Kind
-    /// The notification's id.
+    /// The notification's id, or the category's name.
     public let id: String
     /// The number of the change; they grow.
     public let revision: UInt64
@@ -209,6 +219,10 @@ public struct NotificationChange: Sendable, Hashable {
     public let device: String?
     /// The notification; nil when it is gone, or left.
     public let notification: NotificationRecord?
+    /// Of the kind `category`: the category as it is now; nil when it is gone.
+    public let category: NotificationCategory?
+    /// Of the kind `category`: the app whose notifications it is for; nil: all.
+    public let app: String?
 
     init(_ reader: DocumentReader) throws(ClientError) {
         cursor = try reader.text("cursor")
@@ -216,10 +230,32 @@ public struct NotificationChange: Sendable, Hashable {
             throw .protocolViolation("a change without a kind")
         }
         self.kind = kind
-        id = try reader.text("id")
+        if kind == .category {
+            guard
+                let named = try reader.optionalObject("category", Self.namedCategory)
+            else { throw .protocolViolation("a change of a category without the category") }
+            id = named.name
+            app = named.app
+            category = named.category
+        } else {
+            id = try reader.text("id")
+            app = nil
+            category = nil
+        }
         revision = try reader.integer("revision")
         device = try reader.optionalText("device")
         notification = try reader.optionalObject("notification", NotificationRecord.init)
+    }
+
+    /// A category's name and app, and the category unless it is gone.
+    private static func namedCategory(
+        _ reader: DocumentReader
+    ) throws(ClientError) -> (name: String, app: String?, category: NotificationCategory?) {
+        guard try reader.optionalFlag("deleted") != true else {
+            return (try reader.text("name"), try reader.optionalText("app"), nil)
+        }
+        let category = try NotificationCategory(reader)
+        return (category.name, category.app, category)
     }
 }
 

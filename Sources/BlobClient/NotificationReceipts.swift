@@ -80,8 +80,31 @@ public struct GroupReceipt: Sendable, Hashable {
 public struct RenderedEnvelope: Sendable, Hashable {
     /// `application/json` or `text/xml`.
     public let mediaType: String
-    /// What to send to the provider.
+    /// What to send to the provider, as it is.
     public let bytes: [UInt8]
+    /// The fields of the request that carries it, beside those that say who sends it and to whom.
+    public let headers: [Header]
+
+    /// A field of the request to the provider.
+    public struct Header: Sendable, Hashable {
+        /// Its name, as the provider's documentation writes it.
+        public let name: String
+        /// Its value.
+        public let value: String
+    }
+
+    /// The value of a field, whose name may be written in any case; nil when there is none.
+    public subscript(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    /// Reads the document that `envelopeDocument` answers.
+    public init(document: [UInt8]) throws(ClientError) {
+        let reader = try DocumentReader(document)
+        mediaType = try reader.text("media_type")
+        headers = try reader.textMembers("headers").map { Header(name: $0.name, value: $0.value) }
+        bytes = Array(try reader.text("body").utf8)
+    }
 }
 
 /// Whose push service.
@@ -100,20 +123,4 @@ public enum EnvelopeStyle: String, Sendable, Hashable, CaseIterable {
     case silent
     /// As a text, which the app may complete before it is shown.
     case alert
-}
-
-/// Default actions for the notifications that name it.
-public struct NotificationCategory: Sendable, Hashable {
-    /// Its name.
-    public let name: String
-    /// The app whose notifications it is for; nil: all.
-    public let app: String?
-    /// At most 10.
-    public let actions: [NotificationRecord.Action]
-
-    init(_ reader: DocumentReader) throws(ClientError) {
-        name = try reader.text("name")
-        app = try reader.optionalText("app")
-        actions = try reader.list("actions", NotificationRecord.Action.init)
-    }
 }

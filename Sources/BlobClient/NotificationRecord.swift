@@ -78,6 +78,19 @@ public struct NotificationRecord: Sendable, Hashable {
         public let revision: UInt64?
         /// Whether the notification stayed on screen.
         public let staysOnScreen: Bool
+        /// What the app's content extension answered, or nil when it did not say.
+        public let contentExtension: ContentExtensionAnswer?
+    }
+
+    /// What an app's content extension answers to an action that was chosen in it (iOS's
+    /// `UNNotificationContentExtensionResponseOption`).
+    public enum ContentExtensionAnswer: String, Sendable, Hashable, CaseIterable {
+        /// The notification goes, and the app does not hear of the action.
+        case dismiss
+        /// The notification goes, and the app gets the action.
+        case dismissAndForward = "dismiss_and_forward"
+        /// The notification stays on screen.
+        case doNotDismiss = "do_not_dismiss"
     }
 
     /// The notification's id.
@@ -192,6 +205,7 @@ extension NotificationRecord.Response {
         at = try reader.optionalText("at")
         revision = try reader.optionalInteger("revision")
         staysOnScreen = try reader.optionalFlag("dismissed") == false
+        contentExtension = try reader.optionalChoice("extension")
     }
 }
 

@@ -118,6 +118,8 @@ public final class BlobStore: Sendable {
     let hasBegunLending = Atomic(false)
     /// Where changes look for orphans to free. Taken alone or inside `writing`.
     let freeing = Mutex(FreeingPlace())
+    /// Whether this process has edited a category, and owners are yet to be told of it.
+    let categoryEdits = Atomic(false)
     /// One change at a time. Taken before LMDB's own write lock, and never inside a lease's.
     let writing = Mutex<Void>(())
     /// Why nothing is written any more by this process: a sync failed. nil while all is well. Taken

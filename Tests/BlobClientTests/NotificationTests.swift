@@ -150,13 +150,27 @@ import Testing
             let count = try connection.deleteOwner("ann")
             #expect(count == 4)
         }
-        try note("push") { connection in
+        try note(
+            #"{"media_type":"text/xml","headers":{"X-WNS-TTL":"30"},"body":"push"}"#
+        ) { connection in
             let push = try connection.envelope("42", .fcm, style: .alert)
             #expect(push.bytes == Array("push".utf8))
+            #expect(push.mediaType == "text/xml")
+            #expect(push["x-wns-ttl"] == "30" && push["X-WNS-Type"] == nil)
         }
         try note("{\"name\":\"c\",\"actions\":[]}") { connection in
             let category = try connection.category("c")
             #expect(category.actions == [])
+            #expect(category.revision == nil && category.options == [])
+        }
+        try note(
+            #"{"name":"c","revision":7,"actions":[],"options":["allow_announcement","new"]}"#
+        ) { connection in
+            let receipt = try connection.setCategory(
+                "c", [], options: [.allowAnnouncement], condition: .revision(3))
+            #expect(!receipt.isCreated)
+            #expect(receipt.category.revision == 7)
+            #expect(receipt.category.options == [.allowAnnouncement])
         }
         let digest = Self.digest([1])
         try note(
@@ -178,9 +192,43 @@ import Testing
                 "patch /v1/users/ann/notifications?group=g&app=mail",
                 "delete /v1/users/ann/notifications?group=g",
                 "delete /v1/users/ann/notifications?group=g&app=a%26b", "delete /v1/users/ann",
-                "get /v1/notifications/42/envelope?platform=fcm&style=alert",
-                "get /v1/categories/c", "put /v1/blobs/\(digest)?ttl=60",
+                "get /v1/notifications/42/envelope?platform=fcm&style=alert&format=json",
+                "get /v1/categories/c", "put /v1/categories/c", "put /v1/blobs/\(digest)?ttl=60",
             ])
+    }
+
+    @Test func aCategorysChangeIsReadLikeTheOthers() throws {
+        let page = try ChangePage(
+            document: Array(
+                """
+                {"changes":[{"cursor":"x","kind":"category","revision":9,"category":\
+                {"name":"c","revision":7,"actions":[],"options":["custom_dismiss_action"]}},\
+                {"cursor":"y","kind":"category","revision":10,"category":\
+                {"name":"d","deleted":true}}],"next":"y","more":false}
+                """.utf8))
+        #expect(page.changes.map(\.kind) == [.category, .category])
+        #expect(page.changes.map(\.id) == ["c", "d"])
+        #expect(page.changes.map(\.revision) == [9, 10])
+        #expect(page.changes[0].category?.options == [.customDismissAction])
+        #expect(page.changes[1].category == nil && page.changes[1].notification == nil)
+        #expect(
+            thrown {
+                _ = try ChangePage(
+                    document: Array(
+                        #"{"changes":[{"cursor":"x","kind":"category","revision":9}],"next":"x"}"#
+                            .utf8))
+            } != nil)
+    }
+
+    @Test func aContentExtensionsAnswerIsSentAndRead() throws {
+        let called = try Self.call(answering: 201, Self.record) { connection in
+            _ = try connection.respond(
+                to: "42",
+                ResponseRequest(action: "yes", contentExtension: .doNotDismiss))
+        }
+        #expect(
+            called.body
+                == #"{"action":"yes","dismissed":false,"extension":"do_not_dismiss"}"#)
     }
 
     @Test func patchesSayWhatIsKeptClearedAndSet() throws {

@@ -4,13 +4,17 @@ import Testing
 
 /// The pushes that tell a device of a notification.
 @Suite struct EnvelopeTests {
+    private static let now = Timestamp(milliseconds: 1_000)
+    /// An hour from now and a bit.
+    private static let hour = Timestamp(milliseconds: 3_601_999)
+
     private static func record(
         id: String = "n1", message: String? = "Hello", richType: String? = "img",
         category: String? = "photo"
     ) -> Record {
         var record = Record(
             id: id, owner: "u1", message: message, richType: richType,
-            createdAt: Timestamp(milliseconds: 0), expiresAt: Timestamp(milliseconds: 1),
+            createdAt: Timestamp(milliseconds: 0), expiresAt: hour,
             revision: 7, parts: [])
         record.details.category = category
         return record
@@ -20,7 +24,9 @@ import Testing
         _ record: Record, _ platform: PushPlatform, _ style: PushStyle
     ) throws(EnvelopeError) -> String {
         String(
-            decoding: try Envelope.render(record, for: platform, style: style).bytes, as: UTF8.self)
+            decoding: try Envelope.render(
+                record, for: platform, style: style, asOf: Self.now
+            ).bytes, as: UTF8.self)
     }
 
     @Test("Each platform and style has its form")
@@ -36,11 +42,11 @@ import Testing
         )
         #expect(
             try text(record, .fcm, .silent)
-                == #"{"message":{"android":{"priority":"high"},"data":{"richId":"n1","richMessage":"Hello","richType":"img"}}}"#
+                == #"{"message":{"android":{"priority":"high","ttl":"3600s"},"apns":{"headers":{"apns-push-type":"background","apns-priority":"5","apns-expiration":"3601","apns-collapse-id":"n1"},"payload":{"aps":{"content-available":1}}},"data":{"richId":"n1","richMessage":"Hello","richType":"img"}}}"#
         )
         #expect(
             try text(record, .fcm, .alert)
-                == #"{"message":{"android":{"priority":"high"},"data":{"richId":"n1","richMessage":"Hello","richType":"img","category":"photo"},"notification":{"body":"Hello"}}}"#
+                == #"{"message":{"android":{"priority":"high","ttl":"3600s"},"apns":{"headers":{"apns-push-type":"alert","apns-priority":"10","apns-expiration":"3601","apns-collapse-id":"n1"},"payload":{"aps":{"mutable-content":1,"category":"photo"}}},"data":{"richId":"n1","richMessage":"Hello","richType":"img","category":"photo"},"notification":{"body":"Hello"}}}"#
         )
         #expect(
             try text(record, .wns, .silent)
@@ -52,7 +58,8 @@ import Testing
         for platform in PushPlatform.allCases {
             for style in PushStyle.allCases {
                 let isToast = platform == .wns && style == .alert
-                let envelope = try Envelope.render(record, for: platform, style: style)
+                let envelope = try Envelope.render(
+                    record, for: platform, style: style, asOf: Self.now)
                 #expect(envelope.mediaType == (isToast ? "text/xml" : "application/json"))
             }
         }
@@ -67,7 +74,8 @@ import Testing
                 == #"{"aps":{"content-available":1,"sound":""},"richId":"n1"}"#)
         #expect(
             try text(record, .fcm, .silent)
-                == #"{"message":{"android":{"priority":"normal"},"data":{"richId":"n1"}}}"#)
+                == #"{"message":{"android":{"priority":"normal","ttl":"3600s"},"apns":{"headers":{"apns-push-type":"background","apns-priority":"5","apns-expiration":"3601","apns-collapse-id":"n1"},"payload":{"aps":{"content-available":1}}},"data":{"richId":"n1"}}}"#
+        )
         #expect(try text(record, .wns, .silent) == #"{"richId":"n1"}"#)
         record.message = "Hi"
         #expect(
@@ -75,10 +83,124 @@ import Testing
                 == #"{"aps":{"alert":{"body":"Hi"},"mutable-content":1},"richId":"n1"}"#)
     }
 
+    @Test("A title stands in every alert, and beside the message in what wakes the app")
+    func title() throws {
+        // It was in the record, and no push had it.
+        var record = Self.record(richType: nil, category: nil)
+        record.title = "Photo & more"
+        #expect(
+            try text(record, .apns, .alert)
+                == #"{"aps":{"alert":{"title":"Photo & more","body":"Hello"},"mutable-content":1},"richId":"n1"}"#
+        )
+        #expect(
+            try text(record, .apns, .silent)
+                == #"{"aps":{"content-available":1,"sound":""},"richId":"n1","richTitle":"Photo & more","richMessage":"Hello"}"#
+        )
+        let fcm = try text(record, .fcm, .alert)
+        #expect(fcm.contains(#""notification":{"title":"Photo & more","body":"Hello"}"#))
+        #expect(fcm.contains(#""richTitle":"Photo & more","richMessage":"Hello""#))
+        #expect(
+            try text(record, .wns, .alert)
+                == #"<toast launch="richId=n1"><visual><binding template="ToastGeneric"><text>Photo &amp; more</text><text>Hello</text></binding></visual></toast>"#
+        )
+        #expect(
+            try text(record, .wns, .silent)
+                == #"{"richId":"n1","richTitle":"Photo & more","richMessage":"Hello"}"#)
+        // A title alone is something to show.
+        record.message = nil
+        #expect(
+            try text(record, .apns, .alert)
+                == #"{"aps":{"alert":{"title":"Photo & more"},"mutable-content":1},"richId":"n1"}"#
+        )
+        record.title = ""
+        #expect(throws: EnvelopeError.noMessage) { try text(record, .wns, .alert) }
+    }
+
+    /// The headers of a push, as `name: value`.
+    private func headers(
+        _ record: Record, _ platform: PushPlatform, _ style: PushStyle,
+        asOf now: Timestamp = EnvelopeTests.now
+    ) throws(EnvelopeError) -> [String] {
+        try Envelope.render(record, for: platform, style: style, asOf: now).headers.map {
+            "\($0.name): \($0.value)"
+        }
+    }
+
+    @Test("Priority and display time go along as each service wants them")
+    func headers() throws {
+        // A push had its body alone: every one was urgent, and none ended.
+        var record = Self.record()
+        for (priority, ttl, end, seconds) in [
+            (NotificationPriority.high, 0, 3_601, 3_600), (.low, 0, 3_601, 3_600),
+            (.high, 30, 31, 30), (.low, 30, 31, 30),
+            // Never beyond the notification's end.
+            (.high, 86_400, 3_601, 3_600),
+        ] as [(NotificationPriority, UInt32, Int, Int)] {
+            record.details.priority = priority
+            record.details.displayTTLSeconds = ttl
+            let isHigh = priority == .high
+            #expect(
+                try headers(record, .apns, .silent) == [
+                    "apns-push-type: background", "apns-priority: 5", "apns-expiration: \(end)",
+                    "apns-collapse-id: n1",
+                ])
+            #expect(
+                try headers(record, .apns, .alert) == [
+                    "apns-push-type: alert", "apns-priority: \(isHigh ? 10 : 5)",
+                    "apns-expiration: \(end)", "apns-collapse-id: n1",
+                ])
+            #expect(
+                try headers(record, .wns, .silent) == [
+                    "Content-Type: application/octet-stream", "X-WNS-Type: wns/raw",
+                    "X-WNS-PRIORITY: \(isHigh ? 1 : 3)", "X-WNS-TTL: \(seconds)",
+                ])
+            #expect(
+                try headers(record, .wns, .alert) == [
+                    "Content-Type: text/xml", "X-WNS-Type: wns/toast",
+                    "X-WNS-PRIORITY: \(isHigh ? 1 : 3)", "X-WNS-TTL: \(seconds)",
+                ])
+            let json = "Content-Type: application/json; charset=utf-8"
+            #expect(try headers(record, .fcm, .alert) == [json])
+            let fcm = try text(record, .fcm, .alert)
+            let word = isHigh ? "high" : "normal"
+            #expect(fcm.contains(#""android":{"priority":"\#(word)","ttl":"\#(seconds)s"}"#))
+            #expect(fcm.contains(#""apns-expiration":"\#(end)""#))
+        }
+    }
+
+    @Test("Times at the edges: less than a second left, and more than FCM keeps")
+    func times() throws {
+        var record = Self.record()
+        let late = Timestamp(milliseconds: 3_601_998)
+        #expect(try headers(record, .wns, .silent, asOf: late).last == "X-WNS-TTL: 0")
+        #expect(try headers(record, .apns, .silent, asOf: late)[2] == "apns-expiration: 3601")
+        record.expiresAt = Timestamp(milliseconds: Self.now.milliseconds + 28 * 86_400_000)
+        #expect(!(try text(record, .fcm, .silent).contains("ttl")))
+        record.expiresAt = Timestamp(milliseconds: record.expiresAt.milliseconds - 1)
+        #expect(try text(record, .fcm, .silent).contains(#""ttl":"2419199s""#))
+        record.expiresAt = Timestamp(milliseconds: StoreLimits.expiryMillisecondsMax)
+        record.details.displayTTLSeconds = .max
+        #expect(
+            try headers(record, .apns, .silent)[2] == "apns-expiration: \(Int64(UInt32.max) + 1)")
+    }
+
+    @Test("An id is a collapse id where APNs takes it")
+    func collapseID() throws {
+        for (id, isTaken) in [
+            (String(repeating: "x", count: 64), true), (String(repeating: "x", count: 65), false),
+            ("a b", false), ("é", false), ("~!", true),
+        ] {
+            let all = try headers(Self.record(id: id), .apns, .alert)
+            #expect(all.contains("apns-collapse-id: \(id)") == isTaken, "\(id)")
+            #expect(all.count == (isTaken ? 4 : 3))
+        }
+    }
+
     @Test("An alert needs a message", arguments: PushPlatform.allCases)
     func noMessage(platform: PushPlatform) {
         #expect(throws: EnvelopeError.noMessage) {
-            try Envelope.render(Self.record(message: nil), for: platform, style: .alert)
+            try Envelope.render(
+                Self.record(message: nil), for: platform, style: .alert, asOf: Self.now)
         }
     }
 
@@ -124,7 +246,7 @@ import Testing
                 throws: EnvelopeError.tooLarge(
                     byteCount: start + times * (fits + 1), limit: platform.byteCountMax)
             ) {
-                try Envelope.render(longer, for: platform, style: style)
+                try Envelope.render(longer, for: platform, style: style, asOf: Self.now)
             }
         }
     }

@@ -71,9 +71,22 @@ import Testing
         """)
     static let category = hex(
         """
+        1a ef a7 b1 11 00 01 00 0e 00 00 00 00 00 00 00
+        00 05 05 00 72 65 70 6c 79 52 65 70 6c 79 06 06
+        06 00 72 65 6d 6f 76 65 52 65 6d 6f 76 65
+        """)
+    /// As categories were written before they had options and a revision.
+    static let earlyCategory = hex(
+        """
         41 0b a7 14 00 00 00 00 00 05 05 00 72 65 70 6c
         79 52 65 70 6c 79 06 06 06 00 72 65 6d 6f 76 65
         52 65 6d 6f 76 65
+        """)
+    static let lineKey = hex("01 61 6e 6e 61 00 01 00 00 00 00 00 00 00 0e")
+    static let line = hex(
+        """
+        02 03 05 00 4a ee 27 48 72 65 70 6c 79 00 18 db
+        b2 a3 01 00 00
         """)
 
     @Test("The keys of an owner, and what they say")
@@ -252,16 +265,54 @@ import Testing
         }
     }
 
+    @Test("A line that tells of a category's edit, and what finds it")
+    func categoryLine() throws {
+        let entry = SequenceEntry(.category, id: "reply", device: nil, end: Self.end)
+        #expect(IndexKeys.sequence(Self.owner, 14) == Self.lineKey)
+        #expect(entry.bytes(key: Self.lineKey) == Self.line)
+        let read = try SequenceEntry(Self.line.span.bytes, key: Self.lineKey.span.bytes)
+        #expect(read == entry)
+        #expect(
+            entry.finderKey(Self.owner)
+                == hex(
+                    """
+                    01 61 6e 6e 61 00 03 7d 64 a5 fe c6 c5 02 7b 6e
+                    bd 2b e1 c2 2b 7c 24
+                    """))
+        #expect(entry.finderKey(Self.owner) != IndexKeys.finder(Self.owner, id: "reply"))
+    }
+
+    @Test("An edit of a category that owners are yet to be told of")
+    func categoryEdit() throws {
+        let key = hex("03 72 65 70 6c 79")
+        let bytes = hex("0e 00 00 00 00 00 00 00 61 d6 20 1c 34 32")
+        var edit = CategoryEditEntry(revision: 14)
+        edit.lastID = Array("42".utf8)
+        #expect(IndexKeys.categoryEdit("reply") == key)
+        #expect(edit.bytes(key: key) == bytes)
+        let read = try CategoryEditEntry(bytes.span.bytes, key: key.span.bytes)
+        #expect(read == edit)
+        Self.expectCovered(key, bytes) { key, value in
+            _ = try CategoryEditEntry(value.span.bytes, key: key.span.bytes)
+        }
+        edit.lastID = [UInt8](repeating: 65, count: 256)
+        let long = edit.bytes(key: key)
+        #expect(throws: StoreError.self) {
+            _ = try CategoryEditEntry(long.span.bytes, key: key.span.bytes)
+        }
+    }
+
     @Test("A category")
     func categoryRecord() throws {
-        let value = Category(
+        var value = Category(
             name: "reply",
             actions: [
                 NotificationAction(identifier: "reply", title: "Reply"),
                 NotificationAction(
                     identifier: "remove", title: "Remove", isDestructive: true,
                     requiresAuthentication: true),
-            ])
+            ], options: [.customDismissAction, .allowAnnouncement])
+        value.revision = 14
         #expect(IndexKeys.category("reply") == Self.categoryKey)
         #expect(CategoryEntry.bytes(value, key: Self.categoryKey) == Self.category)
         let read = try CategoryEntry.category(
@@ -269,6 +320,17 @@ import Testing
         #expect(read == value)
         Self.expectCovered(Self.categoryKey, Self.category) { key, value in
             _ = try CategoryEntry.category(value.span.bytes, key: key.span.bytes)
+        }
+        let early = try CategoryEntry.category(
+            Self.earlyCategory.span.bytes, key: Self.categoryKey.span.bytes)
+        #expect(early.actions == value.actions)
+        #expect(early.options == [] && early.revision == 0)
+        var unknown = value
+        unknown.options = CategoryOptions(rawValue: 32)
+        let unknownBytes = CategoryEntry.bytes(unknown, key: Self.categoryKey)
+        #expect(throws: StoreError.self) {
+            _ = try CategoryEntry.category(
+                unknownBytes.span.bytes, key: Self.categoryKey.span.bytes)
         }
         let none = Category(name: "reply", actions: [])
         let bytes = CategoryEntry.bytes(none, key: Self.categoryKey)
@@ -284,9 +346,9 @@ import Testing
             """)
         let bytes = hex(
             """
-            3b 1d 27 7a 00 00 00 00 00 05 05 00 72 65 70 6c
-            79 52 65 70 6c 79 06 06 06 00 72 65 6d 6f 76 65
-            52 65 6d 6f 76 65
+            42 16 8b b0 11 00 01 00 0e 00 00 00 00 00 00 00
+            00 05 05 00 72 65 70 6c 79 52 65 70 6c 79 06 06
+            06 00 72 65 6d 6f 76 65 52 65 6d 6f 76 65
             """)
         var value = try CategoryEntry.category(
             Self.category.span.bytes, key: Self.categoryKey.span.bytes)

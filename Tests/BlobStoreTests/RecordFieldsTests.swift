@@ -227,10 +227,16 @@ import Testing
         details.responses =
             (0..<Int.random(in: 0...StoreLimits.responseCountMax, using: &generator))
             .map { _ in
-                RecordedResponse(
+                let answer = maybe {
+                    ContentExtensionAnswer.allCases.randomElement(using: &generator)
+                }.flatMap { $0 }
+                return RecordedResponse(
                     action: text(64), key: maybe { text(64) }, device: maybe { text(64) },
                     at: Timestamp(milliseconds: .random(in: 0 ... .max, using: &generator)),
-                    revision: generator.next(), staysOnScreen: .random(using: &generator))
+                    revision: generator.next(),
+                    staysOnScreen: answer.map { $0 == .doNotDismiss }
+                        ?? .random(using: &generator),
+                    contentExtension: answer)
             }
         return details
     }

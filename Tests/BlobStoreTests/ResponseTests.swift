@@ -113,6 +113,56 @@ import Testing
         }
     }
 
+    @Test("What a content extension answers is recorded, told apart, and decides whether it stays")
+    func contentExtension() throws {
+        // Its three answers came in as one: dismissed, or not.
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try store.publish("a", owner: "anna") { $0.details.actions = [Self.yes] }
+        for answer in ContentExtensionAnswer.allCases {
+            let outcome = try respond(store, "a", "yes", key: answer.name) {
+                $0.contentExtension = answer
+                $0.staysOnScreen = answer == .doNotDismiss
+            }
+            #expect(outcome.record?.details.responses.last?.contentExtension == answer)
+        }
+        let record = try #require(try store.record(for: "a", asOf: noon))
+        #expect(
+            record.details.responses.map(\.contentExtension)
+                == [.dismiss, .dismissAndForward, .doNotDismiss])
+        #expect(record.details.responses.map(\.staysOnScreen) == [false, false, true])
+        let page = try store.changes(of: "anna", from: .beginning)
+        #expect(page.changes.last?.record == record)
+        // The same key with another answer is another response.
+        for (answer, stays) in [(ContentExtensionAnswer?.none, false), (.dismiss, false)] {
+            let other = try respond(store, "a", "yes", key: "dismiss_and_forward") {
+                $0.contentExtension = answer
+                $0.staysOnScreen = stays
+            }
+            guard case .responseConflict? = other.error else {
+                Issue.record("taken: \(other)")
+                continue
+            }
+        }
+        // What contradicts itself is refused.
+        for (answer, stays) in [
+            (ContentExtensionAnswer.dismiss, true), (.dismissAndForward, true),
+            (.doNotDismiss, false),
+        ] {
+            let outcome = try respond(store, "a", "yes") {
+                $0.contentExtension = answer
+                $0.staysOnScreen = stays
+            }
+            #expect(outcome.field == .response, "\(answer)")
+        }
+        let dismissed = try respond(store, "a", "dismiss") {
+            $0.contentExtension = .doNotDismiss
+            $0.staysOnScreen = true
+        }
+        #expect(dismissed.field == .response)
+        #expect(try store.verify().problems == [])
+    }
+
     @Test("The latest thirty-two are kept")
     func count() throws {
         let folder = TemporaryFolder()

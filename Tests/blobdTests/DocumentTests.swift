@@ -220,6 +220,12 @@ import Testing
         #expect(code(#"{"action":null}"#) == .badDocument)
         #expect(code(#"{"action":"a","dismissed":"no"}"#) == .badDocument)
         #expect(code(#"{"action":"a","at":1}"#) == .unknownMember)
+        let forwarded = try response(#"{"action":"a","extension":"dismiss_and_forward"}"#)
+        #expect(forwarded.contentExtension == .dismissAndForward && !forwarded.staysOnScreen)
+        let stays = try response(#"{"action":"a","extension":"do_not_dismiss"}"#)
+        #expect(stays.contentExtension == .doNotDismiss && stays.staysOnScreen)
+        #expect(code(#"{"action":"a","extension":"snooze"}"#) == .badResponse)
+        #expect(code(#"{"action":"a","extension":1}"#) == .badDocument)
     }
 
     @Test("A category comes back as it was answered")
@@ -244,6 +250,18 @@ import Testing
             _ = try CategoryDocument.parse(answered.span.bytes, name: "c", app: nil)
         }
         #expect(other == .immutableMember)
+        func parsed(_ text: String) throws(ProtocolError) -> Category {
+            try CategoryDocument.parse(Array(text.utf8).span.bytes, name: "c", app: nil)
+        }
+        let all = CategoryOptions.known.map { "\"\($0.name)\"" }.joined(separator: ",")
+        let optional = try parsed(#"{"name":"c","revision":7,"actions":[],"options":[\#(all)]}"#)
+        #expect(optional.options.rawValue == 31)
+        answered = []
+        CategoryDocument.append(optional, to: &answered)
+        #expect(
+            String(decoding: answered, as: UTF8.self)
+                == #"{"name":"c","actions":[],"options":[\#(all)]}"#)
+        #expect(try parsed(#"{"actions":[],"options":null}"#).options == [])
         func code(_ text: String) -> ErrorCode? {
             Self.code { () throws(ProtocolError) in
                 _ = try CategoryDocument.parse(
@@ -253,6 +271,10 @@ import Testing
         #expect(code("{}") == .badDocument)
         #expect(code(#"{"name":"d","actions":[]}"#) == .immutableMember)
         #expect(code(#"{"actions":[],"title":"x"}"#) == .unknownMember)
+        #expect(code(#"{"actions":[],"options":["loud"]}"#) == .badOptions)
+        #expect(code(#"{"actions":[],"options":[1]}"#) == .badDocument)
+        #expect(code(#"{"actions":[],"options":"custom_dismiss_action"}"#) == .badDocument)
+        #expect(code(#"{"actions":[],"revision":"7"}"#) == .badDocument)
         var list: [UInt8] = []
         CategoriesDocument.append(CategoryPage(categories: [], next: nil), to: &list)
         #expect(list == Array(#"{"categories":[]}"#.utf8))
@@ -294,13 +316,13 @@ import Testing
                 staysOnScreen: true),
             RecordedResponse(
                 action: "default", key: nil, device: nil, at: Timestamp(milliseconds: 6),
-                revision: 7, staysOnScreen: false),
+                revision: 7, staysOnScreen: false, contentExtension: .dismissAndForward),
         ]
         #expect(
             text() == start
                 + #","category":"c","actions":[],"group":"g","priority":"low","display_ttl":30,"data":[1],"read":true,"action_state":"activated","device":"phone","responses":["#
                 + #"{"action":"a","key":"k","device":"d","at":"1970-01-01T00:00:00.005Z","revision":6,"dismissed":false},"#
-                + #"{"action":"default","at":"1970-01-01T00:00:00.006Z","revision":7,"dismissed":true}]}"#
+                + #"{"action":"default","at":"1970-01-01T00:00:00.006Z","revision":7,"dismissed":true,"extension":"dismiss_and_forward"}]}"#
         )
         _ = try JSONValue.parse(Array(text().utf8).span.bytes)
     }

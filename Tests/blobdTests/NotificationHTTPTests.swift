@@ -1,5 +1,6 @@
 import BlobJSON
 import BlobProtocol
+import Glibc
 import Testing
 
 /// Whole notifications over HTTP: published, read, changed, deleted.
@@ -290,6 +291,40 @@ import Testing
         let pages = try client.request("GET", "/v1/users/u/notifications?limit=1000")
         let counts = (1...4).map { pages.text.ranges(of: #""display_ttl":\#($0),"#).count }
         #expect(counts.max() == 600 && counts.reduce(0, +) == 600, "\(counts)")
+    }
+
+    @Test("With format=json the envelope comes with the fields of the request that carries it")
+    func envelopeHeaders() throws {
+        try daemon.publish(
+            "h", #"{"title":"T","message":"Say \"hi\"","display_ttl":30,"ttl":60,"priority":"low"}"#
+        )
+        let target = "/v1/notifications/h/envelope?platform="
+        for (query, type, fields) in [
+            ("apns", "application/json", ["apns-push-type", "apns-priority", "apns-expiration"]),
+            ("apns&style=alert", "application/json", ["apns-push-type", "apns-collapse-id"]),
+            ("fcm", "application/json", ["Content-Type"]),
+            ("wns", "application/json", ["X-WNS-Type", "X-WNS-TTL", "X-WNS-PRIORITY"]),
+            ("wns&style=alert", "text/xml", ["X-WNS-Type", "X-WNS-TTL", "Content-Type"]),
+        ] {
+            let plain = try daemon.request("GET", target + query)
+            let same = try daemon.request("GET", target + query + "&format=body")
+            #expect(same.status == 200 && same["Content-Type"] == plain["Content-Type"])
+            let whole = try daemon.request("GET", target + query + "&format=json")
+            #expect(whole.status == 200 && whole["Content-Type"] == "application/json")
+            let document = try JSONValue.parse(whole.body.span.bytes)
+            #expect(document["media_type"]?.text == type)
+            if query != "fcm", !query.hasPrefix("apns") {
+                #expect(document["body"]?.text == plain.text)
+            }
+            for field in fields { #expect(document["headers"]?[field]?.text != nil, "\(field)") }
+        }
+        let now = Int(time(nil))
+        let apns = try daemon.request("GET", target + "apns&style=alert&format=json")
+        let headers = try JSONValue.parse(apns.body.span.bytes)["headers"]
+        #expect(headers?["apns-priority"]?.text == "5")
+        let end = try #require(headers?["apns-expiration"]?.text.flatMap { Int($0) })
+        #expect((now...now + 31).contains(end))
+        #expect(try daemon.request("GET", target + "apns&format=xml").code == "bad_query")
     }
 
     @Test("The envelope names the notification and says nothing of its payload")

@@ -72,6 +72,9 @@ enum PublicNames {
     typealias PresentStateName = PresentState
     typealias PublicationName = Publication
     typealias PushPlatformName = PushPlatform
+    typealias PushHeaderName = PushHeader
+    typealias CategoryOptionsName = CategoryOptions
+    typealias ContentExtensionAnswerName = ContentExtensionAnswer
     typealias PushStyleName = PushStyle
     typealias RecordName = Record
     typealias RecordFilterName = RecordFilter
@@ -180,6 +183,7 @@ enum PublicNames {
     typealias PayloadDigestName = PayloadDigest
     typealias PayloadInfoName = PayloadInfo
     typealias PublishReceiptName = PublishReceipt
+    typealias CategoryReceiptName = CategoryReceipt
     typealias PutReceiptName = PutReceipt
     typealias PutRequestName = PutRequest
     typealias RenderedEnvelopeName = RenderedEnvelope

@@ -156,19 +156,47 @@ import Testing
     }
 
     private static func respond(
-        _ id: String, _ action: String, key: String? = nil, stays: Bool = false
+        _ id: String, _ action: String, key: String? = nil, stays: Bool = false,
+        contentExtension: ContentExtensionAnswer? = nil
     ) -> Step {
         var document = #"{"action":"\#(action)""#
         if let key { document += #","key":"\#(key)""# }
         if stays { document += #","dismissed":false"# }
+        if let contentExtension { document += #","extension":"\#(contentExtension.name)""# }
         return Step(
             call: ResourceCall(
                 .post, "/v1/notifications/\(id)/responses", document + "}", device: "watch")
         ) { library in
             var response = ActionResponse(id: id, action: action, key: key)
             response.staysOnScreen = stays
+            response.contentExtension = contentExtension
             response.device = "watch"
             return try library.apply(.respond(response), recorded: 201)
+        }
+    }
+
+    /// Sets the category ASK, with an option.
+    private static func category(
+        _ text: String, condition: Call.Condition = .none
+    ) -> Step {
+        Step(
+            call: ResourceCall(
+                .put, "/v1/categories/ASK",
+                #"{"actions":\#(text),"options":["custom_dismiss_action"]}"#,
+                condition: condition)
+        ) {
+            let conditions: Condition =
+                switch condition {
+                case .none: .none
+                case .absent: .absent
+                case .exists: .exists
+                case .revision(let revision): .revisions([revision])
+                }
+            return try $0.apply(
+                .setCategory(
+                    Category(
+                        name: "ASK", actions: text == "[]" ? [] : actions,
+                        options: .customDismissAction), condition: conditions))
         }
     }
 
@@ -268,12 +296,15 @@ import Testing
             ) {
                 try $0.apply(.setCategory(Category(name: "ASK", actions: actions)))
             },
+            category("[]", condition: .absent), category("[]", condition: .revision(1)),
+            category(actionsText, condition: .exists),
             put("c", #"{"owner":"u","title":"Ann","app":"mail","category":"ASK"}"#) {
                 $0.owner = "u"
                 $0.details.title = "Ann"
                 $0.details.app = "mail"
                 $0.details.category = "ASK"
             },
+            category("[]"), changes("u"), category(actionsText),
             Step(
                 call: ResourceCall(
                     .post, "/v1/notifications", #"{"message":"counted","actions":[]}"#)
@@ -302,6 +333,11 @@ import Testing
             respond("c", "yes", key: "k"), respond("c", "yes", key: "k"),
             respond("c", "no", key: "k"), respond("c", "perhaps"),
             respond("c", "default", stays: true), respond("c", "dismiss"),
+            respond("c", "yes", contentExtension: .dismiss),
+            respond("c", "yes", key: "f", contentExtension: .dismissAndForward),
+            respond("c", "yes", key: "f", contentExtension: .dismiss),
+            respond("c", "yes", stays: true, contentExtension: .doNotDismiss),
+            respond("c", "yes", stays: true, contentExtension: .dismiss),
             respond("a", "yes"),
             changes("u", limit: 2), history("u", "?read=false", unread),
             history("u", "?group=g", grouped),

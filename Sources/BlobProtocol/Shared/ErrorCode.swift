@@ -35,6 +35,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case badData = "bad_data"
     case badResponse = "bad_response"
     case badActions = "bad_actions"
+    case badOptions = "bad_options"
     case unknownCategory = "unknown_category"
     case unknownAction = "unknown_action"
     case unknownDigest = "unknown_digest"
@@ -91,7 +92,8 @@ public enum ErrorCode: String, CaseIterable, Sendable {
             .bodyMismatch, .badCoding, .badJSON, .notUTF8, .duplicateKey, .tooDeep,
             .badDocument, .unknownMember,
             .immutableMember, .badActionState, .badPriority, .badDisplayTTL, .badCategory,
-            .badGroup, .badDevice, .badData, .badResponse, .badActions, .unknownCategory,
+            .badGroup, .badDevice, .badData, .badResponse, .badActions, .badOptions,
+            .unknownCategory,
             .unknownAction, .unknownDigest, .digestMismatch, .badMultipart, .partMissing,
             .partUnexpected, .tooManyParts, .badCursor, .badLimit, .badWait, .badPlatform,
             .badProfile:
@@ -182,6 +184,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .badData: "Bad data"
         case .badResponse: "Bad response"
         case .badActions: "Bad actions"
+        case .badOptions: "Bad options"
         case .unknownCategory: "Unknown category"
         case .unknownAction: "Unknown action"
         case .unknownDigest: "Unknown digest"

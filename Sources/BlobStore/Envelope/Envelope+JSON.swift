@@ -12,13 +12,19 @@ extension Envelope {
 struct PushJSON {
     let value: JSONValue
 
+    /// The longest time that FCM keeps a message, and for which it does so unless it is told.
+    private static let fcmSecondsMax: Int64 = 28 * 86_400
+
     /// APNs: an `aps` dictionary and the app's own members beside it. In the background
     /// `content-available` wakes the app; with an alert `mutable-content` lets it change what is
     /// shown, and `category` chooses the buttons.
-    static func apns(_ record: Record, alert: String?) -> PushJSON {
+    static func apns(_ record: Record, _ alert: PushAlert?) -> PushJSON {
         var aps = Members()
         if let alert {
-            aps.add("alert", .object([JSONMember("body", .string(alert))]))
+            var shown = Members()
+            shown.add("title", alert.title)
+            shown.add("body", alert.message)
+            aps.add("alert", shown.object)
             aps.add("mutable-content", .number(JSONNumber(1)))
             aps.add("category", record.details.category)
         } else {
@@ -27,29 +33,56 @@ struct PushJSON {
         }
         var push = Members()
         push.add("aps", aps.object)
-        push.addReferences(record, withMessage: alert == nil)
+        push.addReferences(record, withTexts: alert == nil)
         return PushJSON(value: push.object)
     }
 
-    /// FCM: a `message` whose `data` has texts alone. Low priority is `normal` there.
-    static func fcm(_ record: Record, alert: String?) -> PushJSON {
-        let priority = record.details.priority == .high ? "high" : "normal"
+    /// FCM: a `message` whose `data` has texts alone. Low priority is `normal` there. What FCM hands
+    /// on to APNs, for a device of Apple's, has APNs' fields.
+    static func fcm(_ record: Record, _ alert: PushAlert?, _ time: PushTime) -> PushJSON {
+        var android = Members()
+        android.add("priority", record.details.priority == .high ? "high" : "normal")
+        if time.seconds < fcmSecondsMax { android.add("ttl", "\(time.seconds)s") }
         var data = Members()
-        data.addReferences(record, withMessage: true)
+        data.addReferences(record, withTexts: true)
         if alert != nil { data.add("category", record.details.category) }
         var message = Members()
-        message.add("android", .object([JSONMember("priority", .string(priority))]))
+        message.add("android", android.object)
+        message.add("apns", apnsOfFCM(record, alert, time))
         message.add("data", data.object)
         if let alert {
-            message.add("notification", .object([JSONMember("body", .string(alert))]))
+            var shown = Members()
+            shown.add("title", alert.title)
+            shown.add("body", alert.message)
+            message.add("notification", shown.object)
         }
         return PushJSON(value: .object([JSONMember("message", message.object)]))
+    }
+
+    private static func apnsOfFCM(
+        _ record: Record, _ alert: PushAlert?, _ time: PushTime
+    ) -> JSONValue {
+        var headers = Members()
+        for header in PushHeader.apns(record, alert == nil ? .silent : .alert, time) {
+            headers.add(header.name, header.value)
+        }
+        var aps = Members()
+        if alert == nil {
+            aps.add("content-available", .number(JSONNumber(1)))
+        } else {
+            aps.add("mutable-content", .number(JSONNumber(1)))
+            aps.add("category", record.details.category)
+        }
+        return .object([
+            JSONMember("headers", headers.object),
+            JSONMember("payload", .object([JSONMember("aps", aps.object)])),
+        ])
     }
 
     /// WNS takes any bytes as a raw notification: what the app fetches by, and nothing else.
     static func references(_ record: Record) -> PushJSON {
         var push = Members()
-        push.addReferences(record, withMessage: true)
+        push.addReferences(record, withTexts: true)
         return PushJSON(value: push.object)
     }
 }
@@ -69,9 +102,12 @@ private struct Members {
     }
 
     /// What the app fetches by.
-    mutating func addReferences(_ record: Record, withMessage: Bool) {
+    mutating func addReferences(_ record: Record, withTexts: Bool) {
         add("richId", record.id)
-        if withMessage { add("richMessage", record.message) }
+        if withTexts {
+            add("richTitle", record.title)
+            add("richMessage", record.message)
+        }
         add("richType", record.richType)
     }
 }

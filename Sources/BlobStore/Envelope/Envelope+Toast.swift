@@ -1,11 +1,14 @@
 extension Envelope {
-    /// A toast with one text, whose launch argument names the notification as a query would:
+    /// A toast with title and message, the title first, whose launch argument names the notification as a query would:
     /// `richId=` and the id, percent-encoded, so that an id with `&` or `=` in it stays one value.
-    init(toast text: String, id: String) {
+    init(toast alert: PushAlert, id: String) {
         let launch = "richId=\(Self.percentEncoded(id))"
-        let xml =
+        var xml =
             "<toast launch=\"\(launch)\"><visual><binding template=\"ToastGeneric\">"
-            + "<text>\(Self.escaped(text))</text></binding></visual></toast>"
+        for text in [alert.title, alert.message] {
+            if let text { xml += "<text>\(Self.escaped(text))</text>" }
+        }
+        xml += "</binding></visual></toast>"
         self.init(mediaType: "text/xml", bytes: Array(xml.utf8))
     }
 

@@ -11,6 +11,19 @@ public enum PushPlatform: String, Sendable, CaseIterable {
     public var byteCountMax: Int { self == .wns ? 5_000 : 4_096 }
 }
 
+/// A field of the request to a push service.
+public struct PushHeader: Sendable, Hashable {
+    /// Its name, as the service's documentation writes it.
+    public let name: String
+    /// Its value.
+    public let value: String
+
+    init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
 /// How a push shows itself.
 public enum PushStyle: String, Sendable, CaseIterable {
     /// Not at all: it wakes the app, which fetches and shows.
@@ -23,7 +36,7 @@ public enum PushStyle: String, Sendable, CaseIterable {
 public enum EnvelopeError: Error, Sendable, Hashable {
     /// It would be longer than the provider takes.
     case tooLarge(byteCount: Int, limit: Int)
-    /// An alert needs a message, and there is none.
+    /// An alert needs a title or a message, and there is neither.
     case noMessage
 }
 
@@ -33,28 +46,71 @@ public struct Envelope: Sendable, Hashable {
     public let mediaType: String
     /// What to send. Whom to is the sender's to add: a token or a topic.
     public let bytes: [UInt8]
+    /// The fields of the request that carries it, beside those that say who sends it and to whom.
+    public var headers: [PushHeader] = []
+
+    init(mediaType: String, bytes: [UInt8]) {
+        self.mediaType = mediaType
+        self.bytes = bytes
+    }
 
     /// Renders it. Looks nothing up; members without a value are left out.
     ///
+    /// - Parameter now: the service keeps the push for a device that is away until the display time
+    ///   from now is over, and never longer than the notification lives.
     /// - Throws: ``EnvelopeError/noMessage`` for an alert without a text, and
     ///   ``EnvelopeError/tooLarge(byteCount:limit:)`` when the whole is over the provider's limit.
     public static func render(
-        _ record: Record, for platform: PushPlatform, style: PushStyle = .silent
+        _ record: Record, for platform: PushPlatform, style: PushStyle = .silent,
+        asOf now: Timestamp
     ) throws(EnvelopeError) -> Envelope {
-        let message = style == .alert ? record.message : nil
-        if style == .alert, message == nil { throw .noMessage }
-        let envelope =
+        let alert = style == .alert ? PushAlert(record) : nil
+        if style == .alert, alert == nil { throw .noMessage }
+        let time = PushTime(of: record, asOf: now)
+        var envelope =
             switch platform {
-            case .apns: Envelope(json: .apns(record, alert: message))
-            case .fcm: Envelope(json: .fcm(record, alert: message))
+            case .apns: Envelope(json: .apns(record, alert))
+            case .fcm: Envelope(json: .fcm(record, alert, time))
             case .wns:
-                message.map { Envelope(toast: $0, id: record.id) }
+                alert.map { Envelope(toast: $0, id: record.id) }
                     ?? Envelope(json: .references(record))
             }
+        envelope.headers = PushHeader.all(platform, record, style, time)
         let limit = platform.byteCountMax
         guard envelope.bytes.count <= limit else {
             throw .tooLarge(byteCount: envelope.bytes.count, limit: limit)
         }
         return envelope
+    }
+}
+
+/// What an alert shows: a title, a message, or both.
+struct PushAlert {
+    let title: String?
+    let message: String?
+
+    /// Nil when there is nothing to show.
+    init?(_ record: Record) {
+        title = record.title.flatMap { $0.isEmpty ? nil : $0 }
+        message = record.message
+        guard title != nil || message != nil else { return nil }
+    }
+}
+
+/// How long a push service keeps a push for a device that is away.
+struct PushTime {
+    /// Whole seconds from now; 0: now or never.
+    let seconds: Int64
+    /// The moment, in whole seconds since 1970.
+    let end: Int64
+
+    /// The display time from now, or the notification's expiry, whichever comes first. Both are
+    /// rounded down, so that no push comes behind it.
+    init(of record: Record, asOf now: Timestamp) {
+        var end = record.expiresAt.milliseconds
+        let seconds = record.details.displayTTLSeconds
+        if seconds > 0 { end = min(end, now.adding(seconds: Int64(seconds)).milliseconds) }
+        self.seconds = max(0, end - now.milliseconds) / 1_000
+        self.end = end / 1_000
     }
 }

@@ -1,4 +1,4 @@
-/// What became of a notification: its latest change.
+/// What became of a notification, or of a category that one of the owner's names: its latest change.
 public struct FeedChange: Sendable {
     /// What kind of change it was.
     public enum Kind: UInt8, Sendable, Hashable, CaseIterable {
@@ -13,8 +13,10 @@ public struct FeedChange: Sendable {
         /// It was changed and does not match the feed's filter. Whether it did before is not known:
         /// who does not have it passes this over.
         case left
+        /// A category was set or removed that a notification of the owner's showed then.
+        case category
 
-        /// `published`, `updated`, `deleted`, `expired` or `left`.
+        /// `published`, `updated`, `deleted`, `expired`, `left` or `category`.
         public var name: String {
             switch self {
             case .published: "published"
@@ -22,13 +24,14 @@ public struct FeedChange: Sendable {
             case .deleted: "deleted"
             case .expired: "expired"
             case .left: "left"
+            case .category: "category"
             }
         }
     }
 
     /// What became of it.
     public var kind: Kind
-    /// The notification's id.
+    /// The notification's id, or the category's name.
     public var id: String
     /// The number of the change.
     public var revision: UInt64
@@ -36,6 +39,10 @@ public struct FeedChange: Sendable {
     public var device: String?
     /// A copy of the record; nil when it is gone, or left.
     public var record: Record?
+    /// Of the kind ``Kind/category``: the category as it is now; nil when it is gone.
+    public var category: Category?
+    /// Of the kind ``Kind/category``: the app whose notifications it is for; nil: all.
+    public var app: String?
     /// The place behind it.
     public var cursor: FeedCursor
 }

@@ -50,11 +50,18 @@ extension Snapshot {
                 var byteCount = 0
                 if entry.places.contains(.feed) {
                     let cursor = FeedCursor(position: position, base: place.base)
-                    let (change, count) = try walk.change(
+                    var (change, count) = try walk.change(
                         entry, at: position, cursor, filter, isOld: position <= place.base)
+                    if change?.kind == .category {
+                        let there = try walkedCategory(entry.id, app: entry.app)
+                        change?.category = there.category
+                        change?.app = entry.app
+                        count = there.byteCount
+                    }
                     byteCount = count
                     if let change {
-                        isFull = !budget.take(change.record == nil ? 0 : count)
+                        isFull = !budget.take(
+                            change.record == nil && change.category == nil ? 0 : count)
                         if !isFull { page.changes.append(change) }
                     }
                 }
@@ -87,6 +94,19 @@ extension Snapshot {
         guard known >= counters.horizon else { throw .resync }
         if let mark = try accountMark(of: owner), known < mark.revision { throw .resync }
         return cursor
+    }
+
+    /// A category, past what is remembered for fetches, and how many bytes it has; nil when it is
+    /// gone.
+    private borrowing func walkedCategory(
+        _ name: String, app: String?
+    ) throws(StoreError) -> (category: Category?, byteCount: Int) {
+        let key = IndexKeys.category(name, app: app)
+        var cursor = try transaction.cursor(in: store.tables.index)
+        guard try cursor.seek(key.span.bytes), cursor.key.isEqual(to: key.span.bytes) else {
+            return (nil, 0)
+        }
+        return (try CategoryEntry.category(cursor.value, key: cursor.key), cursor.value.byteCount)
     }
 
     private borrowing func accountMark(of owner: RawSpan) throws(StoreError) -> AccountMark? {
@@ -132,6 +152,7 @@ extension OwnerWalk {
         switch entry.kind {
         case .deleted: kind = .deleted
         case .expired: kind = .expired
+        case .category: kind = .category
         case .live:
             guard let (record, byteCount) = try record(entry.id), record.revision == revision
             else {
@@ -145,7 +166,9 @@ extension OwnerWalk {
                 record: matches ? record : nil, cursor: cursor)
             return (change, byteCount)
         }
-        guard !isOld, filter.isOfApp(entry.app) else { return (nil, 0) }
+        // What is said of a category of all apps is for each of them.
+        let isForAll = entry.kind == .category && entry.app == nil
+        guard !isOld, isForAll || filter.isOfApp(entry.app) else { return (nil, 0) }
         let change = FeedChange(
             kind: kind, id: entry.id, revision: revision, device: entry.device, record: nil,
             cursor: cursor)

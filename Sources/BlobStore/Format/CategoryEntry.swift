@@ -1,28 +1,52 @@
-/// A category's actions. The value of a key ``IndexKeys/category(_:app:)``.
+/// A category. The value of a key ``IndexKeys/category(_:app:)``.
 enum CategoryEntry {
     private static let headerByteCount = 8
     /// The checksum covers the key, and what stands behind it.
     private static let checkedFrom = 4
+    private static let optionsOffset = 4
+    private static let layoutOffset = 6
+    /// The layout with a revision behind the header. In layout 0, which is read and never written,
+    /// the actions stand there.
+    private static let layoutWithRevision: UInt8 = 1
+    private static let revisionByteCount = 8
 
     /// Reads and checks a value.
     static func category(_ value: RawSpan, key: RawSpan) throws(StoreError) -> Category {
+        let damaged = StoreError.corrupt("the entry of a category")
         guard key.byteCount > 1, value.byteCount >= headerByteCount,
-            value.integer(at: 0, as: UInt32.self) == checksum(key: key, value: value),
-            let actions = ActionList.actions(value.extracting(headerByteCount..<value.byteCount))
-        else { throw .corrupt("the entry of a category") }
+            value.integer(at: 0, as: UInt32.self) == checksum(key: key, value: value)
+        else { throw damaged }
+        let layout = value.byte(at: layoutOffset)
+        let options = CategoryOptions(rawValue: value.integer(at: optionsOffset))
+        let actionsOffset =
+            headerByteCount + (layout == layoutWithRevision ? revisionByteCount : 0)
+        guard layout <= layoutWithRevision, value.byteCount >= actionsOffset,
+            options.isSubset(of: .all),
+            let actions = ActionList.actions(value.extracting(actionsOffset..<value.byteCount))
+        else { throw damaged }
+        let (name, app) = try nameAndApp(key)
+        var category = Category(name: name, actions: actions, options: options, app: app)
+        if layout == layoutWithRevision { category.revision = value.integer(at: headerByteCount) }
+        return category
+    }
+
+    /// The name and the app that a key says, of a category or of its edit.
+    static func nameAndApp(_ key: RawSpan) throws(StoreError) -> (name: String, app: String?) {
         let text = key.extracting(1..<key.byteCount)
-        guard let nameEnd = text.firstIndex(of: 0) else {
-            return Category(name: text.string, actions: actions)
-        }
+        guard let nameEnd = text.firstIndex(of: 0) else { return (text.string, nil) }
         let app = text.extracting(nameEnd + 1..<text.byteCount)
         guard nameEnd > 0, !app.isEmpty else { throw .corrupt("the key of a category") }
-        return Category(
-            name: text.extracting(0..<nameEnd).string, actions: actions, app: app.string)
+        return (text.extracting(0..<nameEnd).string, app.string)
     }
 
     /// The value of `category` under `key`.
     static func bytes(_ category: Category, key: [UInt8]) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: headerByteCount)
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(UInt32(0))
+        bytes.appendLittleEndian(category.options.rawValue)
+        bytes.append(layoutWithRevision)
+        bytes.append(0)
+        bytes.appendLittleEndian(category.revision)
         ActionList.append(category.actions, to: &bytes)
         let checksum = checksum(key: key.span.bytes, value: bytes.span.bytes)
         var span = bytes.mutableSpan

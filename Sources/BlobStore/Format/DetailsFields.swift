@@ -5,6 +5,7 @@ internal import BlobJSON
 enum DetailsFields {
     private static let stateByteCount = 8
     private static let responseHeaderByteCount = 20
+    /// The bit of a response's flags that says so; above it stands the content extension's answer.
     private static let staysOnScreen: UInt8 = 1
 
     // MARK: Writing
@@ -64,7 +65,7 @@ enum DetailsFields {
             let device = response.device ?? ""
             bytes.appendLittleEndian(response.at.milliseconds)
             bytes.appendLittleEndian(response.revision)
-            bytes.append(response.staysOnScreen ? staysOnScreen : 0)
+            bytes.append(flags(of: response))
             bytes.append(UInt8(key.utf8.count))
             bytes.append(UInt8(response.action.utf8.count))
             bytes.append(UInt8(device.utf8.count))
@@ -73,6 +74,11 @@ enum DetailsFields {
             bytes.append(contentsOf: device.utf8)
         }
         return bytes
+    }
+
+    private static func flags(of response: RecordedResponse) -> UInt8 {
+        (response.staysOnScreen ? staysOnScreen : 0)
+            | (response.contentExtension?.rawValue ?? 0) << 1
     }
 
     // MARK: Reading
@@ -151,9 +157,11 @@ enum DetailsFields {
             let keyEnd = offset + responseHeaderByteCount + Int(value.byte(at: offset + 17))
             let actionEnd = keyEnd + Int(value.byte(at: offset + 18))
             let end = actionEnd + Int(value.byte(at: offset + 19))
-            guard end <= value.byteCount, actionEnd > keyEnd, flags <= staysOnScreen else {
-                return false
-            }
+            let answer = ContentExtensionAnswer(rawValue: flags >> 1)
+            let stays = flags & staysOnScreen != 0
+            guard end <= value.byteCount, actionEnd > keyEnd, flags >> 1 == 0 || answer != nil,
+                answer == nil || (answer == .doNotDismiss) == stays
+            else { return false }
             let key = value.extracting(offset + responseHeaderByteCount..<keyEnd)
             let device = value.extracting(actionEnd..<end)
             details.responses.append(
@@ -163,7 +171,7 @@ enum DetailsFields {
                     device: device.isEmpty ? nil : device.string,
                     at: Timestamp(milliseconds: value.integer(at: offset)),
                     revision: value.integer(at: offset + 8),
-                    staysOnScreen: flags == staysOnScreen))
+                    staysOnScreen: stays, contentExtension: answer))
             offset = end
         }
         return !details.responses.isEmpty

@@ -12,6 +12,8 @@ enum IndexKeys {
     static let ownersPrefix: UInt8 = 1
     /// The first byte of categories' keys.
     static let categoriesPrefix: UInt8 = 2
+    /// The first byte of the keys of edits of categories that owners are yet to be told of.
+    static let categoryEditsPrefix: UInt8 = 3
 
     /// Where what ends stands in the key of a time.
     static let timeByteCount = 8
@@ -59,6 +61,12 @@ enum IndexKeys {
         return key
     }
 
+    /// What finds the line that tells an owner of a category's edit. Ids have no control characters,
+    /// so it is never that of a tombstone.
+    static func finder(_ owner: String, category: String, app: String?) -> [UInt8] {
+        finder(owner, id: "\u{0}" + category, app: app)
+    }
+
     /// The first 16 bytes of the SHA-256 of an id, or of an id, 00 and an app.
     static func finderHash(_ id: String, app: String? = nil) -> [UInt8] {
         var text = Array(id.utf8)
@@ -82,6 +90,14 @@ enum IndexKeys {
             key.append(0)
             key.append(contentsOf: app.utf8)
         }
+        return key
+    }
+
+    /// That owners are yet to be told of a category's edit: the category's key with another first
+    /// byte.
+    static func categoryEdit(_ name: String, app: String? = nil) -> [UInt8] {
+        var key = category(name, app: app)
+        key[0] = categoryEditsPrefix
         return key
     }
 

@@ -71,6 +71,21 @@ struct RecordView: ~Escapable {
         return nil
     }
 
+    /// The value of a field; nil when there is none, or the fields are damaged before it.
+    @_lifetime(copy self)
+    func field(_ field: RecordField) -> RawSpan? {
+        var offset = fieldsOffset
+        while bytes.byteCount - offset >= RecordField.headerByteCount {
+            let tag = bytes.integer(at: offset, as: UInt16.self)
+            let count = Int(bytes.integer(at: offset + 4, as: UInt32.self))
+            offset += RecordField.headerByteCount
+            guard count <= bytes.byteCount - offset, tag <= field.rawValue else { return nil }
+            if tag == field.rawValue { return bytes.extracting(offset..<offset + count) }
+            offset += count
+        }
+        return nil
+    }
+
     /// A copy of everything.
     func record(id: String) throws(StoreError) -> Record {
         var record = Record(

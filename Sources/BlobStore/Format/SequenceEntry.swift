@@ -15,6 +15,9 @@ struct SequenceEntry: Equatable {
         case deleted = 1
         /// Its time was over.
         case expired = 2
+        /// A category was edited that one of the owner's notifications named: the id is the
+        /// category's name. Kept, found and forgotten as a tombstone is.
+        case category = 3
     }
 
     var places: Places
@@ -24,7 +27,7 @@ struct SequenceEntry: Equatable {
     var device: String?
     /// Of a tombstone, and only there: when its retention ends.
     var end: Timestamp?
-    /// Of a tombstone: the app that the notification was for.
+    /// Of a tombstone: the app that the notification, or the category, was for.
     var app: String?
 
     static let headerByteCount = 8
@@ -45,6 +48,13 @@ struct SequenceEntry: Equatable {
         self.device = device
         self.end = end
         self.app = app
+    }
+
+    /// What finds it, where it is a tombstone.
+    func finderKey(_ owner: String) -> [UInt8] {
+        kind == .category
+            ? IndexKeys.finder(owner, category: id, app: app)
+            : IndexKeys.finder(owner, id: id, app: app)
     }
 
     /// Reads and checks a value.

@@ -22,7 +22,7 @@ extension BlobStore {
     /// Removes notifications whose time is over at `now`, oldest expiry first, in one transaction
     /// and with one sync. Reads never return them, swept or not; this gives their space back, and
     /// tells their owners. Ends what else ends by then: holds of blobs, and the memory of earlier
-    /// removals.
+    /// removals. Goes on, by one step, telling owners of a category's edit where that was interrupted.
     ///
     /// - Parameter limit: how many at the most; fewer where their parts would not fit the limits of
     ///   a transaction, or the store is full and there is not the room to do many at once.
@@ -32,8 +32,20 @@ extension BlobStore {
     ///   ``StoreError/full`` when there is not even room to remove one,
     ///   ``StoreError/outcomeUnknown(_:)``.
     public func sweepExpired(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
-        guard try hasDueEntry(asOf: now) else { return SweepResult() }
-        return try whileWriting { () throws(StoreError) in
+        var result = SweepResult()
+        if try hasDueEntry(asOf: now) { result = try sweepDue(asOf: now, limit: limit) }
+        guard try hasCategoryEdit() else { return result }
+        do throws(StoreError) {
+            if try tellCategoryEdits(asOf: now) { result.more = true }
+        } catch {
+            // What is removed makes room for it.
+            guard case .full = error else { throw error }
+        }
+        return result
+    }
+
+    private func sweepDue(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
+        try whileWriting { () throws(StoreError) in
             try inShrinkingSteps(of: limit) { (limit) throws(StoreError) in
                 try inTransaction(
                     growth: 0, asOf: now, isPublishing: false
@@ -172,7 +184,7 @@ extension ChangeTransaction {
             case .notification: return true
             case .tombstone(let time, let owner, let revision):
                 guard let tombstone = try tombstone(owner, revision) else { return false }
-                _ = try tombstoneRevision(of: tombstone.id, tombstone.app, owner)
+                _ = try foundRevision(tombstone.finderKey(owner))
                 return tombstone.end == time
             case .hold(let time, let digest): return try blobEntry(digest)?.heldUntil == time
             case .mark(let time, let owner): return try accountMark(owner)?.end == time

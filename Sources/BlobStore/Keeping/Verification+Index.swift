@@ -65,8 +65,14 @@ extension Snapshot {
                 return
             }
             guard key.byte(at: 0) != IndexKeys.categoriesPrefix else {
-                _ = try CategoryEntry.category(cursor.value, key: key)
+                let category = try CategoryEntry.category(cursor.value, key: key)
+                recount.revisionMax = max(recount.revisionMax, category.revision)
                 recount.counters.categories += 1
+                return
+            }
+            guard key.byte(at: 0) != IndexKeys.categoryEditsPrefix else {
+                let edit = try CategoryEditEntry(cursor.value, key: key)
+                recount.revisionMax = max(recount.revisionMax, edit.revision)
                 return
             }
             switch try OwnerKey(key) {
@@ -85,7 +91,7 @@ extension Snapshot {
                 let finder = try FinderEntry(cursor.value, key: key)
                 let entry = try sequenceEntry(owner, finder.revision)
                 guard let entry, entry.kind != .live,
-                    IndexKeys.finderHash(entry.id, app: entry.app) == hash
+                    entry.finderKey(owner).suffix(IndexKeys.finderHashByteCount).elementsEqual(hash)
                 else {
                     report.add("\(owner): revision \(finder.revision) is no tombstone to be found")
                     return
@@ -148,12 +154,12 @@ extension Snapshot {
         tombstone entry: SequenceEntry, of owner: String, at revision: UInt64,
         _ report: inout VerifyReport
     ) throws(StoreError) {
-        if let record = try storedRecord(entry.id), record.owner.isSame(as: owner),
-            record.app.isSame(as: entry.app)
+        if entry.kind != .category, let record = try storedRecord(entry.id),
+            record.owner.isSame(as: owner), record.app.isSame(as: entry.app)
         {
             report.add("notification \(entry.id) of \(owner) is there and has a tombstone")
         }
-        let key = IndexKeys.finder(owner, id: entry.id, app: entry.app)
+        let key = entry.finderKey(owner)
         let finder: FinderEntry?
         if let value = try indexValue(key) {
             finder = try FinderEntry(value, key: key.span.bytes)

@@ -1,8 +1,8 @@
 /// What must hold of what is stored for a change to be made. It is judged in the transaction that
 /// makes the change, so of several changes under one condition that the first one ends, one is made.
 ///
-/// The condition of a ``Publication`` is about its part, that of any other change about the
-/// notification. What has expired is not there.
+/// The condition of a ``Publication`` is about its part, that of a category's change about the
+/// category, that of any other change about the notification. What has expired is not there.
 public enum Condition: Sendable, Hashable {
     /// Nothing.
     case none
@@ -10,7 +10,7 @@ public enum Condition: Sendable, Hashable {
     case absent
     /// There is one.
     case exists
-    /// The notification has one of these revisions.
+    /// The notification, or the category, has one of these revisions.
     case revisions([UInt64])
     /// What entity tags say: one of `match` names what is there, and none of `noneMatch` does. Nil:
     /// not asked.
@@ -68,17 +68,31 @@ extension Condition {
         let digest = live?.part(named: part ?? RecordEncoder.defaultPartName)?.digest
         let isThere = part == nil ? live != nil : digest != nil
         let state = PresentState(revision: live?.revision, digest: digest, part: part)
-        let holds =
-            switch self {
-            case .none: true
-            case .absent: !isThere
-            case .exists: isThere
-            case .revisions(let revisions): live.map { revisions.contains($0.revision) } ?? false
-            case .tags(let match, let noneMatch):
-                (match?.names(state, isThere: isThere) ?? true)
-                    && !(noneMatch?.names(state, isThere: isThere) ?? false)
-            }
-        guard holds else { throw .preconditionFailed(state) }
+        guard holds(of: state, isThere: isThere) else { throw .preconditionFailed(state) }
+    }
+
+    /// Throws ``StoreError/categoryPreconditionFailed(revision:)`` unless it holds. A category has no
+    /// digest, so a digest names none.
+    ///
+    /// - Parameter category: nil when there is none.
+    package func check(category: Category?) throws(StoreError) {
+        if case .none = self { return }
+        let state = PresentState(revision: category?.revision)
+        guard holds(of: state, isThere: category != nil) else {
+            throw .categoryPreconditionFailed(revision: category?.revision)
+        }
+    }
+
+    private func holds(of state: PresentState, isThere: Bool) -> Bool {
+        switch self {
+        case .none: true
+        case .absent: !isThere
+        case .exists: isThere
+        case .revisions(let revisions): state.revision.map { revisions.contains($0) } ?? false
+        case .tags(let match, let noneMatch):
+            (match?.names(state, isThere: isThere) ?? true)
+                && !(noneMatch?.names(state, isThere: isThere) ?? false)
+        }
     }
 }
 

@@ -121,23 +121,34 @@ public struct RecordedResponse: Sendable, Hashable {
     public var revision: UInt64
     /// Whether the notification stayed on screen.
     public var staysOnScreen: Bool
+    /// What the app's content extension answered; nil: there was none, or it did not say.
+    public var contentExtension: ContentExtensionAnswer?
 }
 
-/// Default actions for the notifications that name it: those of its app, or where it has none,
-/// those of all apps. An app's own category goes before one of all apps with the same name.
-public struct Category: Sendable, Hashable {
-    /// 1…64 bytes, as ids.
-    public var name: String
-    /// The app whose notifications it is for, 1…64 bytes; nil: all.
-    public var app: String?
-    /// At most 10.
-    public var actions: [NotificationAction]
+/// What an app's content extension answers to an action that was chosen in it (iOS's
+/// `UNNotificationContentExtensionResponseOption`).
+public enum ContentExtensionAnswer: UInt8, Sendable, Hashable, CaseIterable {
+    /// The notification goes, and the app does not hear of the action.
+    case dismiss = 1
+    /// The notification goes, and the app gets the action.
+    case dismissAndForward = 2
+    /// The notification stays on screen.
+    case doNotDismiss = 3
 
-    /// A category.
-    public init(name: String, actions: [NotificationAction], app: String? = nil) {
-        self.name = name
-        self.actions = actions
-        self.app = app
+    /// `dismiss`, `dismiss_and_forward` or `do_not_dismiss`.
+    public var name: String {
+        switch self {
+        case .dismiss: "dismiss"
+        case .dismissAndForward: "dismiss_and_forward"
+        case .doNotDismiss: "do_not_dismiss"
+        }
+    }
+
+    /// The answer of that name; nil for any other text.
+    public init?(name: String) {
+        guard let found = Self.allCases.first(where: { $0.name.utf8.elementsEqual(name.utf8) })
+        else { return nil }
+        self = found
     }
 }
 

@@ -24,6 +24,9 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
     case unsettled
     /// What is there is not as the condition wants it; nothing was changed.
     case preconditionFailed(PresentState)
+    /// The category is not as the condition wants it; nothing was changed. Its present revision; nil:
+    /// there is none.
+    case categoryPreconditionFailed(revision: UInt64?)
     /// No category has that name.
     case unknownCategory(String)
     /// The notification would have no title, no message, no data and no part.
@@ -56,6 +59,9 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
         case .unsettled:
             "the store's writer has not committed what it acknowledged; start it again"
         case .preconditionFailed(let state): state.description
+        case .categoryPreconditionFailed(let revision?):
+            "the category has the revision \(revision)"
+        case .categoryPreconditionFailed(nil): "there is no such category"
         case .unknownCategory(let name): "there is no category \(name)"
         case .emptyNotification:
             "the notification has no title, no message, no data and no part; give one of them"

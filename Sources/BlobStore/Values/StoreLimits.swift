@@ -22,6 +22,10 @@ public enum StoreLimits {
     public static let categoryByteCountMax = 64
     /// Categories of a store.
     public static let categoryCountMax = 1_000
+    /// Notifications that one step looks at when owners are told of a category's edit.
+    static let categoryEditRecordCountMax = 2_048
+    /// Owners that one such step tells.
+    static let categoryEditOwnerCountMax = 64
     /// Bytes of UTF-8 in a group's name.
     public static let groupByteCountMax = 128
     /// Actions of a notification or a category.

@@ -8,6 +8,9 @@ public struct ActionResponse: Sendable {
     public var key: String?
     /// Whether the notification stays on screen: neither state nor read changes then.
     public var staysOnScreen = false
+    /// What the app's content extension answered, where there is one. ``staysOnScreen`` must agree:
+    /// it is true with ``ContentExtensionAnswer/doNotDismiss`` and false with the others.
+    public var contentExtension: ContentExtensionAnswer?
     /// The device it comes from.
     public var device: String?
 
@@ -45,6 +48,12 @@ extension ActionResponse {
                 "\"\(Self.dismissAction)\" takes the notification off the screen, where it cannot stay"
             )
         }
+        if let answer = contentExtension, (answer == .doNotDismiss) != staysOnScreen {
+            throw Rules.refuse(
+                .response,
+                "the content extension answered \(answer.name), and the notification \(staysOnScreen ? "stays" : "does not stay") on screen"
+            )
+        }
     }
 
     /// What it makes of `live`, as the change `revision`.
@@ -62,7 +71,7 @@ extension ActionResponse {
         details.responses.append(
             RecordedResponse(
                 action: action, key: key, device: device, at: now, revision: revision,
-                staysOnScreen: staysOnScreen))
+                staysOnScreen: staysOnScreen, contentExtension: contentExtension))
         details.device = device
         record.details = details
         return record

@@ -20,12 +20,15 @@ extension BlobStore {
         _ changes: [Change], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
         bootMilliseconds: Int64? = nil
     ) throws(StoreError) -> [Outcome] {
-        try apply(
+        let outcomes = try apply(
             changes, asOf: now, freeing: freedByteCountMax, bootMilliseconds: bootMilliseconds,
             isSettling: false)
+        if hasCategoryEdits { try tellAllCategoryEdits(asOf: now) }
+        return outcomes
     }
 
-    /// The same.
+    /// The same, but for the owners who are to be told of a category's edit
+    /// (``tellCategoryEdits(asOf:)``).
     ///
     /// - Parameter isSettling: whether they are committed, with all that is in the log alone, even
     ///   where the log would do (``beginLogging()``).
@@ -151,6 +154,7 @@ extension BlobStore {
                 for index in batch.range {
                     outcomes.append(try transaction.apply(span[index]))
                 }
+                if transaction.hasCategoryEdit { categoryEdits.store(true, ordering: .relaxed) }
                 if let rule {
                     try transaction.freeBeside(rule, byteCountMax: side.byteCountMax, &place)
                 }

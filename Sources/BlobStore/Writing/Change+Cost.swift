@@ -11,6 +11,9 @@ extension Change {
     /// Of an owner's entries: its leaf and those of the group and of the tombstone, with branches.
     private static let ownerByteCount = 16 << 10
     private static let ownerPutCount = 6
+    /// Of a line that tells an owner of a category's edit: the owner's leaf, that of the finder and
+    /// of the end, with branches.
+    static let categoryLineByteCount = 16 << 10
     /// Of each part beyond the first: its blob's entry, which may be anywhere in its table.
     private static let partByteCount = 8 << 10
     private static let partPutCount = 3

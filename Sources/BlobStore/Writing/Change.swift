@@ -14,10 +14,13 @@ public enum Change: Sendable {
     case respond(ActionResponse)
     /// Keep a blob for a while.
     case hold(BlobHold)
-    /// Store a category.
-    case setCategory(Category)
-    /// Remove a category, of one app or of all. Notifications that name it keep the name.
-    case removeCategory(name: String, app: String? = nil)
+    /// Store a category, under a condition on the one of its name and app that is there. Owners with a
+    /// live notification that shows it find a line in their feeds, unless it says what was there
+    /// already.
+    case setCategory(Category, condition: Condition = .none)
+    /// Remove a category, of one app or of all, under a condition. Notifications that name it keep
+    /// the name; their owners find a line in their feeds.
+    case removeCategory(name: String, app: String? = nil, condition: Condition = .none)
 }
 
 /// A part of a notification, to be stored.

@@ -1,36 +1,53 @@
 internal import LMDB
 
 extension ChangeTransaction {
-    mutating func setCategory(_ category: Category) throws(StoreError) -> Outcome {
+    /// Stores a category. One that says what is there already writes nothing.
+    mutating func setCategory(
+        _ category: Category, _ condition: Condition
+    ) throws(StoreError) -> Outcome {
+        let old: Category?
         do throws(StoreError) {
             try category.check()
+            old = try self.category(category.name, of: category.app)
+            try condition.check(category: old)
         } catch {
             return try Self.refused(error)
         }
-        let key = IndexKeys.category(category.name, app: category.app)
-        let value = CategoryEntry.bytes(category, key: key)
-        let isThere = try transaction.get(key.span.bytes, in: tables.index) != nil
-        guard isThere || counters.categories < UInt64(StoreLimits.categoryCountMax) else {
+        if let old, old.saysSame(as: category) { return .categorySet(old, created: false) }
+        guard old != nil || counters.categories < UInt64(StoreLimits.categoryCountMax) else {
             return .refused(
                 Rules.refuse(
                     .category,
                     "\"\(category.name)\" would be one more than \(StoreLimits.categoryCountMax), which is the limit"
                 ))
         }
-        if try !isStored(value, at: key) {
-            try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
-        }
-        if !isThere { counters.categories += 1 }
-        return .categorySet(category, created: !isThere)
+        counters.revision += 1
+        var category = category
+        category.revision = counters.revision
+        let key = IndexKeys.category(category.name, app: category.app)
+        let value = CategoryEntry.bytes(category, key: key)
+        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
+        if old == nil { counters.categories += 1 }
+        try noteEdit(of: category.name, app: category.app)
+        return .categorySet(category, created: old == nil)
     }
 
     mutating func removeCategory(
-        _ name: String, app: String?
+        _ name: String, app: String?, _ condition: Condition
     ) throws(StoreError) -> Outcome {
         guard Category.mayBeStored(name, app: app) else { return .notFound }
+        if condition != .none {
+            do throws(StoreError) {
+                try condition.check(category: try category(name, of: app))
+            } catch {
+                return try Self.refused(error)
+            }
+        }
         let key = IndexKeys.category(name, app: app)
         guard try transaction.remove(key.span.bytes, in: tables.index) else { return .notFound }
         counters.categories = try counters.categories.changed(by: -1, "categories")
+        counters.revision += 1
+        try noteEdit(of: name, app: app)
         return .deleted
     }
 
@@ -43,7 +60,8 @@ extension ChangeTransaction {
         return try category(name, of: nil)
     }
 
-    private borrowing func category(
+    /// The category of one app, or of all; nil when there is none. One lookup.
+    borrowing func category(
         _ name: String, of app: String?
     ) throws(StoreError) -> Category? {
         guard Category.mayBeStored(name, app: app) else { return nil }
@@ -54,13 +72,13 @@ extension ChangeTransaction {
         return try CategoryEntry.category(value, key: key.span.bytes)
     }
 
-    private borrowing func isStored(
-        _ value: [UInt8], at key: [UInt8]
-    ) throws(StoreError) -> Bool {
-        guard let there = try transaction.get(key.span.bytes, in: tables.index) else {
-            return false
-        }
-        return there.isEqual(to: value.span.bytes)
+    /// The present revision edited a category: its owners are to be told (``tellCategoryEdit``).
+    private mutating func noteEdit(of name: String, app: String?) throws(StoreError) {
+        guard counters.notifications > 0 else { return }
+        let key = IndexKeys.categoryEdit(name, app: app)
+        let value = CategoryEditEntry(revision: counters.revision).bytes(key: key)
+        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
+        hasCategoryEdit = true
     }
 }
 

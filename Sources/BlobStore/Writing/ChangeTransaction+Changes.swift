@@ -14,8 +14,9 @@ extension ChangeTransaction {
         case .remove(let removal): try remove(removal)
         case .respond(let response): try respond(response)
         case .hold(let hold): try self.hold(hold, staged: staged)
-        case .setCategory(let category): try setCategory(category)
-        case .removeCategory(let name, let app): try removeCategory(name, app: app)
+        case .setCategory(let category, let condition): try setCategory(category, condition)
+        case .removeCategory(let name, let app, let condition):
+            try removeCategory(name, app: app, condition)
         }
     }
 

@@ -57,23 +57,38 @@ extension ChangeTransaction {
             counters.horizon = revision
             return
         }
-        let end = endOfRetention
-        try put(
-            SequenceEntry(kind, id: record.id, device: device, end: end, app: record.app), owner,
+        try putTombstone(
+            SequenceEntry(
+                kind, id: record.id, device: device, end: endOfRetention, app: record.app), owner,
             revision)
-        let finder = IndexKeys.finder(owner, id: record.id, app: record.app)
-        try set(finder, to: FinderEntry(revision: revision).bytes(key: finder))
-        try set(IndexKeys.tombstoneEnd(end, owner, revision), to: [])
-        counters.tombstones += 1
+    }
+
+    /// A category was edited that a notification of the owner shows: a line with the present
+    /// revision tells so, and the line of an earlier edit goes.
+    mutating func noteCategoryEdit(
+        _ name: String, app: String?, of owner: String
+    ) throws(StoreError) {
+        if let earlier = try categoryLineRevision(of: name, app: app, owner) {
+            try dropTombstone(owner: owner, revision: earlier)
+        }
+        let line = SequenceEntry(.category, id: name, device: nil, end: endOfRetention, app: app)
+        try putTombstone(line, owner, counters.revision)
+        touch(owner)
+    }
+
+    /// Where the line of a category's edit stands; nil when there is none.
+    borrowing func categoryLineRevision(
+        of name: String, app: String?, _ owner: String
+    ) throws(StoreError) -> UInt64? {
+        try foundRevision(IndexKeys.finder(owner, category: name, app: app))
     }
 
     /// A tombstone is not needed any more. Nobody is woken: who waits has read it.
     mutating func dropTombstone(owner: String, revision: UInt64) throws(StoreError) {
         guard let tombstone = try tombstone(owner, revision) else { return }
         // A damaged store may have two tombstones of an id; the finder is of the later one.
-        if try tombstoneRevision(of: tombstone.id, tombstone.app, owner) == revision {
-            try remove(IndexKeys.finder(owner, id: tombstone.id, app: tombstone.app))
-        }
+        let finder = tombstone.finderKey(owner)
+        if try foundRevision(finder) == revision { try remove(finder) }
         try remove(tombstone, owner, revision)
     }
 
@@ -130,11 +145,15 @@ extension ChangeTransaction {
     borrowing func tombstoneRevision(
         of id: String, _ app: String?, _ owner: String
     ) throws(StoreError) -> UInt64? {
-        let key = IndexKeys.finder(owner, id: id, app: app)
-        guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
+        try foundRevision(IndexKeys.finder(owner, id: id, app: app))
+    }
+
+    /// The revision that a finder says; nil when there is none.
+    borrowing func foundRevision(_ finder: [UInt8]) throws(StoreError) -> UInt64? {
+        guard let value = try transaction.get(finder.span.bytes, in: tables.index) else {
             return nil
         }
-        return try FinderEntry(value, key: key.span.bytes).revision
+        return try FinderEntry(value, key: finder.span.bytes).revision
     }
 
     /// Takes a record out of its owner's history and feed, as if it had never been there.
@@ -176,6 +195,17 @@ extension ChangeTransaction {
         try removeSequence(owner, revision)
         if let end = tombstone.end { try remove(IndexKeys.tombstoneEnd(end, owner, revision)) }
         counters.tombstones = try counters.tombstones.changed(by: -1, "tombstones")
+    }
+
+    /// Puts a tombstone, with what finds it and what ends it.
+    private mutating func putTombstone(
+        _ entry: SequenceEntry, _ owner: String, _ revision: UInt64
+    ) throws(StoreError) {
+        try put(entry, owner, revision)
+        let finder = entry.finderKey(owner)
+        try set(finder, to: FinderEntry(revision: revision).bytes(key: finder))
+        if let end = entry.end { try set(IndexKeys.tombstoneEnd(end, owner, revision), to: []) }
+        counters.tombstones += 1
     }
 
     private mutating func put(

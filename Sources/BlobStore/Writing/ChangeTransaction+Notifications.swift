@@ -130,8 +130,9 @@ extension ChangeTransaction {
     /// ends the transaction.
     static func refused(_ error: StoreError) throws(StoreError) -> Outcome {
         switch error {
-        case .invalid, .preconditionFailed, .unknownCategory, .unknownDigest, .digestMismatch,
-            .unknownAction, .responseConflict, .emptyNotification, .attachmentTooLarge:
+        case .invalid, .preconditionFailed, .categoryPreconditionFailed, .unknownCategory,
+            .unknownDigest, .digestMismatch, .unknownAction, .responseConflict, .emptyNotification,
+            .attachmentTooLarge:
             return .refused(error)
         default: throw error
         }

@@ -5,7 +5,9 @@ extension ChangeTransaction {
             try response.check()
             guard let live else { return .notFound }
             if let earlier = live.details.responses.last(where: { $0.hasKey(response.key) }) {
-                guard earlier.action.isSame(as: response.action) else {
+                guard earlier.action.isSame(as: response.action),
+                    earlier.contentExtension == response.contentExtension
+                else {
                     throw .responseConflict(key: response.key ?? "")
                 }
                 return .unchanged(live)

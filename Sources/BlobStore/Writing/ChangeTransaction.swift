@@ -20,6 +20,8 @@ struct ChangeTransaction: ~Copyable {
     let firstOwnBlobNumber: UInt64
     /// Owners whose feeds have changed, most of them once.
     var touchedOwners: [String] = []
+    /// Whether a category was edited, and owners are to be told of it.
+    var hasCategoryEdit = false
     /// Memory for one key after the other, taken out while it is used.
     private var spareKey: [UInt8] = []
 

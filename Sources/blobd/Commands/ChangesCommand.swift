@@ -13,7 +13,7 @@ struct ChangesCommand: ParsableCommand {
         abstract: "Print the changes of a user's notifications, one JSON document a line.",
         discussion: """
             Each notification comes once, with its latest change: published, updated, deleted or \
-            expired. The last line on standard error is the cursor: give it as --since the next time, \
+            expired; and so does a category of theirs that was set or removed. The last line on standard error is the cursor: give it as --since the next time, \
             and nothing is missed and nothing comes twice. With --follow it goes on until it is \
             interrupted, also while the daemon is started again.
 
@@ -25,7 +25,7 @@ struct ChangesCommand: ParsableCommand {
               blobd changes ann
               blobd changes ann --since Nu3o…
               blobd changes ann --unread --app mail
-              blobd changes ann --since latest --follow | jq -r '.kind + " " + .id'
+              blobd changes ann --since latest --follow | jq -r '.kind + " " + (.id // .category.name)'
             """)
 
     @Argument(help: ArgumentHelp("The user.", valueName: "user"))

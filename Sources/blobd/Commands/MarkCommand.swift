@@ -9,7 +9,7 @@ struct MarkCommand: ParsableCommand {
         abstract: "Mark a notification, or a group of them, as read, dismissed and so on.",
         usage: """
             blobd mark <id> [--read | --unread] [--state <state>] [--if-revision <number>] ...
-            blobd mark <id> --action <identifier> [--key <key>] [--stay] ...
+            blobd mark <id> --action <identifier> [--key <key>] [--stay | --extension <answer>] ...
             blobd mark --owner <user> --group <name> [--app <name>] [--read | --unread] [--state <state>] ...
             """,
         discussion: """
@@ -19,6 +19,7 @@ struct MarkCommand: ParsableCommand {
               blobd mark 42 --state dismissed --if-revision 17
               blobd mark 42 --action yes --key 5f1c    # the key makes it count once
               blobd mark 42 --action dismiss
+              blobd mark 42 --action like --extension do_not_dismiss
               blobd mark --owner ann --group weekend --read
             """)
 
@@ -57,6 +58,12 @@ struct MarkCommand: ParsableCommand {
     var stay = false
 
     @Option(
+        name: .customLong("extension"),
+        help: ArgumentHelp(
+            "What the app's content extension answered to the choice.", valueName: "answer"))
+    var contentExtension: NotificationRecord.ContentExtensionAnswer?
+
+    @Option(
         help: ArgumentHelp(
             "Only if this is its revision; otherwise exit with 1.", valueName: "number")
     )
@@ -87,6 +94,10 @@ struct MarkCommand: ParsableCommand {
                 throw ValidationError("--action, --if-revision and --json are for one id")
             }
         }
+        guard !stay || contentExtension == nil else {
+            throw ValidationError(
+                "--stay and --extension exclude each other: do_not_dismiss says --stay")
+        }
         if action != nil {
             guard !isMarking, ifRevision == nil else {
                 throw ValidationError(
@@ -97,8 +108,8 @@ struct MarkCommand: ParsableCommand {
             guard isMarking else {
                 throw ValidationError("give --read, --unread, --state or --action")
             }
-            guard key == nil, !stay else {
-                throw ValidationError("--key and --stay are --action's")
+            guard key == nil, !stay, contentExtension == nil else {
+                throw ValidationError("--key, --stay and --extension are --action's")
             }
         }
     }
@@ -115,7 +126,8 @@ struct MarkCommand: ParsableCommand {
             return
         }
         if let action {
-            let response = ResponseRequest(action: action, key: key, staysOnScreen: stay)
+            let response = ResponseRequest(
+                action: action, key: key, staysOnScreen: stay, contentExtension: contentExtension)
             let answer = try connection.respondAnswer(to: id, response, device: device)
             try report(answer, answer.status == 201 ? "recorded" : "known already")
         } else {

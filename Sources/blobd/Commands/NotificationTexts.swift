@@ -7,6 +7,8 @@ import BlobProtocol
 
 extension NotificationRecord.Priority: ExpressibleByArgument {}
 extension NotificationRecord.ActionState: ExpressibleByArgument {}
+extension NotificationRecord.ContentExtensionAnswer: ExpressibleByArgument {}
+extension NotificationCategory.Option: ExpressibleByArgument {}
 extension EnvelopePlatform: ExpressibleByArgument {}
 extension EnvelopeStyle: ExpressibleByArgument {}
 

@@ -130,10 +130,40 @@ import Testing
         }
         let actions = "[{\"identifier\":\"yes\",\"title\":\"Yes\"}]"
         let category = try daemon.run("category", "c", "--app", "mail", "--actions", actions)
-        #expect(category.text == "created c\n", "\(category.errors)")
+        #expect(category.text.hasPrefix("created c  revision "), "\(category.errors)")
         #expect(try daemon.run("category", "c").status == 3)
         #expect(try daemon.run("category", "c", "--app", "mail").text.contains("\"app\":\"mail\""))
         #expect(try daemon.run("category", "c", "--app", "mail", "--delete").status == 0)
+    }
+
+    @Test func changesTellOfCategories() throws {
+        let daemon = try CommandDaemon()
+        let actions = "[{\"identifier\":\"yes\",\"title\":\"Yes\"}]"
+        #expect(try daemon.run("category", "c", "--actions", "[]").status == 0)
+        let publish = try daemon.run(
+            "publish", "1", "--owner", "ann", "--message", "m", "--category", "c")
+        #expect(publish.status == 0)
+        let first = try daemon.run("changes", "ann")
+        #expect(try daemon.run("category", "c", "--actions", actions).status == 0)
+        let next = try daemon.run("changes", "ann", "--since", try Self.cursor(first))
+        #expect(next.status == 0, "\(next.errors)")
+        #expect(next.text.contains("\"kind\":\"category\""))
+        #expect(next.text.contains("\"category\":{\"name\":\"c\""))
+    }
+
+    @Test func markTellsTheContentExtensionsAnswersApart() throws {
+        let daemon = try CommandDaemon()
+        #expect(try daemon.run("publish", "1", "--owner", "ann", "--message", "m").status == 0)
+        for answer in ["dismiss", "dismiss_and_forward", "do_not_dismiss"] {
+            let mark = try daemon.run(
+                "mark", "1", "--action", "default", "--extension", answer, "--json")
+            #expect(mark.status == 0, "\(mark.errors)")
+            #expect(mark.text.contains("\"extension\":\"\(answer)\""))
+            let isDismissed = answer != "do_not_dismiss"
+            #expect(mark.text.contains("\"dismissed\":\(isDismissed),\"extension\""))
+        }
+        #expect(
+            try daemon.run("mark", "1", "--action", "default", "--extension", "other").status == 2)
     }
 
     /// A program that follows hears of a change while it runs, and tells its place at the end.
@@ -203,10 +233,10 @@ import Testing
         let daemon = try CommandDaemon()
         let actions = "[{\"identifier\":\"yes\",\"title\":\"Yes\"}]"
         let created = try daemon.run("category", "invitation", "--actions", actions)
-        #expect(created.text == "created invitation\n", "\(created.errors)")
+        #expect(created.text == "created invitation  revision 1\n", "\(created.errors)")
         #expect(
             try daemon.run("category", "invitation", "--actions", actions).text
-                == "replaced invitation\n")
+                == "replaced invitation  revision 1\n")
         #expect(try daemon.run("category").text.hasPrefix("{\"name\":\"invitation\""))
         let publish = try daemon.run(
             "publish", "42", "--message", "Say \"hi\"", "--category", "invitation")
@@ -218,9 +248,30 @@ import Testing
                 "richMessage":"Say \\"hi\\""}
 
                 """)
+        let whole = try daemon.run("envelope", "42", "--platform", "apns", "--headers")
+        #expect(
+            whole.text.hasPrefix(
+                "{\"media_type\":\"application/json\",\"headers\":{\"apns-push-type\":\"background\""
+            ))
         let alert = try daemon.run("envelope", "42", "--platform", "apns", "--style", "alert")
         #expect(alert.text.contains("\"category\":\"invitation\""))
-        #expect(try daemon.run("category", "invitation", "--delete").status == 0)
+        let options = ["--option", "custom_dismiss_action", "--option", "allow_announcement"]
+        func set(ifRevision revision: String) throws -> CommandProcess.Result {
+            try CommandProcess.run(
+                ["category", "invitation", "--actions", "[]", "--if-revision", revision] + options,
+                socket: daemon.socket)
+        }
+        let late = try set(ifRevision: "7")
+        #expect(late.status == 1 && late.errors.contains("precondition_failed"))
+        let optional = try set(ifRevision: "1")
+        #expect(optional.text == "replaced invitation  revision 3\n", "\(optional.errors)")
+        #expect(
+            try daemon.run("category", "invitation").text.contains(
+                "\"options\":[\"custom_dismiss_action\",\"allow_announcement\"]"))
+        #expect(
+            try daemon.run("category", "invitation", "--delete", "--if-revision", "1").status == 1)
+        #expect(
+            try daemon.run("category", "invitation", "--delete", "--if-revision", "3").status == 0)
         #expect(try daemon.run("category", "invitation").status == 3)
         #expect(try daemon.run("envelope", "7", "--platform", "apns").status == 3)
         let wedding = try daemon.run("publish", "43", "--category", "wedding")
@@ -242,6 +293,10 @@ import Testing
         ["changes", "ann", "--limit", "0"], ["envelope", "1"],
         ["envelope", "1", "--platform", "sms"], ["category", "--delete"],
         ["category", "c", "--delete", "--actions", "[]"],
+        ["category", "c", "--delete", "--option", "allow_announcement"],
+        ["category", "c", "--actions", "[]", "--option", "loud"],
+        ["category", "c", "--if-revision", "1"], ["mark", "1", "--read", "--extension", "dismiss"],
+        ["mark", "1", "--action", "a", "--stay", "--extension", "dismiss"],
     ])
     func badUsageIsTwo(arguments: [String]) throws {
         let daemon = try CommandDaemon()

@@ -10,9 +10,12 @@ struct SeenChange: Equatable {
     var device: String?
     /// The record; nil when it is gone.
     var notification: JSONValue?
+    /// Of a category: what is said of it. Its name is the id.
+    var category: JSONValue?
 
     init(_ value: JSONValue) throws {
-        guard let kind = value["kind"]?.text, let id = value["id"]?.text,
+        category = value["category"]
+        guard let kind = value["kind"]?.text, let id = (value["id"] ?? category?["name"])?.text,
             case .number(let revision)? = value["revision"], let number = revision.integer,
             let cursor = value["cursor"]?.text
         else { throw TestFailure("not a change: \(value)") }

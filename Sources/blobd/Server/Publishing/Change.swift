@@ -21,6 +21,14 @@ enum ChangeResult: Sendable {
     case failed(StoreError)
     /// The body was found wrong, away from its connection.
     case refused(ProtocolError)
+
+    /// Whether it is what becomes of a category's edit that is done.
+    var isCategoryEdit: Bool {
+        switch self {
+        case .categorySet, .deleted: true
+        default: false
+        }
+    }
 }
 
 /// A line of a batch: a change to be made, or what is wrong with it.

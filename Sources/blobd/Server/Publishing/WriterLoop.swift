@@ -27,6 +27,10 @@ extension WriterThread {
         }
         /// What the last probe found, and until when that is good.
         private var readiness: (result: ChangeResult, end: Instant)?
+        /// Whether owners may have to be told of a category's edit.
+        private var hasCategoryEdits = false
+        /// Who made those edits: answered when all owners are told.
+        private var categoryEditors: [(connection: ConnectionAddress, result: ChangeResult)] = []
 
         init(_ writer: WriterThread) {
             self.writer = writer
@@ -49,11 +53,12 @@ extension WriterThread {
                     settle()
                 }
                 let hasAdvanced = advance()
+                let hasTold = tellCategoryEdits()
                 let now = Instant.now
                 if now >= nextSweep { keep(asOf: now) }
                 answerReaders()
                 // Behind a long change that is done another may be in line.
-                if batch.waiters.isEmpty, !hasAdvanced {
+                if batch.waiters.isEmpty, !hasAdvanced, !hasTold {
                     let pause = max(0, nextSweep.milliseconds(since: now) + 1)
                     writer.signal.wait(milliseconds: min(pause, settling.pause(asOf: now)))
                 }
@@ -92,6 +97,36 @@ extension WriterThread {
             return true
         }
 
+        /// Does one step of telling owners of a category's edit, and answers those who made it when
+        /// that was the last one: who asks for changes after the answer finds the line.
+        ///
+        /// - Returns: whether there was one.
+        private mutating func tellCategoryEdits() -> Bool {
+            guard hasCategoryEdits else { return false }
+            hasCategoryEdits = false
+            guard failure == nil else {
+                answerCategoryEditors()
+                return false
+            }
+            do throws(StoreError) {
+                hasCategoryEdits = try writer.store.tellCategoryEdits(asOf: .now)
+            } catch {
+                // The edit is done. A later sweep goes on where this ended.
+                if case .outcomeUnknown = error {
+                    fail(error)
+                } else {
+                    trouble.note(.error, "Cannot tell owners of a category's edit: \(error)")
+                }
+            }
+            if !hasCategoryEdits { answerCategoryEditors() }
+            return true
+        }
+
+        private mutating func answerCategoryEditors() {
+            for editor in categoryEditors { editor.connection.post(.changed(editor.result)) }
+            categoryEditors = []
+        }
+
         private mutating func answer(_ batch: ChangeBatch) {
             if let failure { return tell(batch) { _ in .failed(failure) } }
             take(readersOf: batch)
@@ -115,13 +150,19 @@ extension WriterThread {
             var next = 0
             // Taken out from the end, one by one, and not copied.
             outcomes.reverse()
-            tell(batch) { wish in
-                switch wish {
+            tell(batch) { waiter in
+                switch waiter.wish {
                 case .check: return check()
                 case .settle: return nil
                 case .change:
                     next += 1
-                    return result(outcomes.removeLast(), of: batch.changes, at: next - 1)
+                    let result = result(outcomes.removeLast(), of: batch.changes, at: next - 1)
+                    guard writer.store.hasCategoryEdits, result.isCategoryEdit,
+                        batch.changes[next - 1].isCategoryEdit
+                    else { return result }
+                    hasCategoryEdits = true
+                    categoryEditors.append((waiter.connection, result))
+                    return nil
                 case .lines(let lines):
                     return .lines(
                         lines.map { line in
@@ -177,13 +218,13 @@ extension WriterThread {
         /// Tells everyone in a batch what came of it, and wakes each worker once: one that woke for
         /// the first answer would take the processor from this thread, and find one at a time.
         ///
-        /// - Parameter result: is asked for each wish, in their order; nil: they are told later.
+        /// - Parameter result: is asked for each waiter, in their order; nil: it is told later.
         private func tell(
-            _ batch: ChangeBatch, _ result: (_ wish: ChangeBatch.Wish) -> ChangeResult?
+            _ batch: ChangeBatch, _ result: (_ waiter: ChangeBatch.Waiter) -> ChangeResult?
         ) {
             var asleep: [WorkerInbox] = []
             for waiter in batch.waiters {
-                guard let result = result(waiter.wish) else { continue }
+                guard let result = result(waiter) else { continue }
                 if waiter.connection.leave(.changed(result)) {
                     asleep.append(waiter.connection.inbox)
                 }
@@ -242,6 +283,8 @@ extension WriterThread {
 
         /// Before the thread ends, which the open transaction belongs to.
         private mutating func end() {
+            // They are done; the next run tells the rest of the owners.
+            answerCategoryEditors()
             if failure == nil {
                 do throws(StoreError) {
                     try writer.store.endLogging()

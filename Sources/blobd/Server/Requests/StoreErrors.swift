@@ -23,6 +23,9 @@ extension ProtocolError {
             self.init(.unavailable, "a change is being committed; try again")
         case .readersFull:
             self.init(.unavailable, "too many readers are at work; try again")
+        case .categoryPreconditionFailed(let revision):
+            self.init(.preconditionFailed, error.description)
+            members = [ProblemMember("revision", revision.map { .number($0) } ?? .null)]
         case .preconditionFailed(let state):
             self.init(.preconditionFailed, error.description)
             members = [ProblemMember("revision", state.revision.map { .number($0) } ?? .null)]
@@ -69,7 +72,8 @@ extension ProtocolError {
                 .envelopeTooLarge,
                 "the push would have \(byteCount) bytes; its service takes \(limit)", limit: limit)
         case .noMessage:
-            self.init(.noMessage, "the notification has no message, and an alert needs one")
+            self.init(
+                .noMessage, "the notification has neither title nor message; an alert needs one")
         }
     }
 

@@ -2,27 +2,57 @@ import BlobJSON
 import BlobProtocol
 import BlobStore
 
-/// A category: `{"name","app","actions"}`.
+/// A category: `{"name","app","revision","actions","options"}`.
 enum CategoryDocument {
-    /// Appends the document.
+    /// Appends the document. Without options there is no such member.
     static func append(_ category: Category, to out: inout [UInt8]) {
         out.append("{\"name\":")
         JSONText.append(category.name, to: &out)
-        if let app = category.app {
-            out.append(",\"app\":")
-            JSONText.append(app, to: &out)
+        append(app: category.app, to: &out)
+        if category.revision > 0 {
+            out.append(",\"revision\":")
+            Decimal.append(category.revision, to: &out)
         }
         out.append(",\"actions\":")
         ActionsDocument.append(category.actions, to: &out)
+        append(category.options, to: &out)
         out.append("}")
     }
 
-    /// Reads a document of at most 64 KiB. It may repeat name and app, as what was answered does.
+    private static func append(_ options: CategoryOptions, to out: inout [UInt8]) {
+        guard !options.isEmpty else { return }
+        out.append(",\"options\":[")
+        var isFirst = true
+        for (name, option) in CategoryOptions.known where options.contains(option) {
+            if !isFirst { out.append(",") }
+            isFirst = false
+            JSONText.append(name, to: &out)
+        }
+        out.append("]")
+    }
+
+    /// Appends what is told of one that is gone.
+    static func append(gone name: String, app: String?, to out: inout [UInt8]) {
+        out.append("{\"name\":")
+        JSONText.append(name, to: &out)
+        append(app: app, to: &out)
+        out.append(",\"deleted\":true}")
+    }
+
+    private static func append(app: String?, to out: inout [UInt8]) {
+        guard let app else { return }
+        out.append(",\"app\":")
+        JSONText.append(app, to: &out)
+    }
+
+    /// Reads a document of at most 64 KiB. It may repeat name, app and revision, as what was answered
+    /// does; the revision is passed over, since conditions have fields of their own.
     static func parse(
         _ bytes: RawSpan, name: String, app: String?
     ) throws(ProtocolError) -> Category {
         let object = try JSONObject(parsing: bytes, "the category")
-        try object.check(["name", "app", "actions"])
+        try object.check(["name", "app", "revision", "actions", "options"])
+        _ = try object.number("revision", in: 0...Int64.max, .badDocument)
         if let said = try object.text("name"), !said.utf8.elementsEqual(name.utf8) {
             throw ProtocolError(
                 .immutableMember,
@@ -36,7 +66,29 @@ enum CategoryDocument {
         guard let actions = try object.actions() else {
             throw ProtocolError(.badDocument, "the category lacks the member actions")
         }
-        return Category(name: name, actions: actions, app: app)
+        return Category(name: name, actions: actions, options: try options(object), app: app)
+    }
+
+    private static func options(_ object: JSONObject) throws(ProtocolError) -> CategoryOptions {
+        guard let value = object["options"] else { return [] }
+        guard case .array(let elements) = value else {
+            throw .wrongType("options", "an array", value)
+        }
+        var options: CategoryOptions = []
+        for element in elements {
+            guard case .string(let text) = element else {
+                throw .wrongType("an option", "a string", element)
+            }
+            let found = CategoryOptions.known.first { $0.name.utf8.elementsEqual(text.utf8) }
+            guard let found else {
+                let known = CategoryOptions.known.map(\.name).joined(separator: ", ")
+                throw ProtocolError(
+                    .badOptions,
+                    "the option \(text.utf8.span.bytes.excerpt()) is not known; there are \(known)")
+            }
+            options.insert(found.option)
+        }
+        return options
     }
 }
 

@@ -1,10 +1,10 @@
 import BlobProtocol
 import BlobStore
 
-/// What became of a notification, as an event's data and within a page of changes.
+/// What became of a notification, or of a category, as an event's data and within a page of changes.
 enum ChangeDocument {
     /// Appends `{"cursor","kind","id","revision"}`, and `"device"` and `"notification"` where there
-    /// are any.
+    /// are any; of a category `{"cursor","kind","revision","category"}`.
     static func append(
         _ change: FeedChange, owner: String, store: StoreID, to out: inout [UInt8]
     ) {
@@ -12,9 +12,13 @@ enum ChangeDocument {
         change.cursor.append(owner: owner.utf8.span.bytes, store: store, to: &out)
         out.append("\",\"kind\":\"")
         out.append(text: change.kind.name)
-        out.append("\",\"id\":")
-        JSONText.append(change.id, to: &out)
-        out.append(",\"revision\":")
+        if change.kind != .category {
+            out.append("\",\"id\":")
+            JSONText.append(change.id, to: &out)
+            out.append(",\"revision\":")
+        } else {
+            out.append("\",\"revision\":")
+        }
         Decimal.append(change.revision, to: &out)
         if let device = change.device {
             out.append(",\"device\":")
@@ -23,6 +27,14 @@ enum ChangeDocument {
         if let record = change.record {
             out.append(",\"notification\":")
             RecordDocument.append(record, to: &out)
+        }
+        if change.kind == .category {
+            out.append(",\"category\":")
+            if let category = change.category {
+                CategoryDocument.append(category, to: &out)
+            } else {
+                CategoryDocument.append(gone: change.id, app: change.app, to: &out)
+            }
         }
         out.append("}")
     }

@@ -85,7 +85,9 @@ enum RecordDocument {
         RFC3339.append(response.at.milliseconds, to: &out)
         out.append("\",\"revision\":")
         Decimal.append(response.revision, to: &out)
-        out.append(response.staysOnScreen ? ",\"dismissed\":false}" : ",\"dismissed\":true}")
+        out.append(response.staysOnScreen ? ",\"dismissed\":false" : ",\"dismissed\":true")
+        append("extension", response.contentExtension?.name, to: &out)
+        out.append("}")
     }
 
     private static func append(_ name: StaticString, _ value: String?, to out: inout [UInt8]) {

@@ -37,7 +37,10 @@ struct BodyReader: Sendable {
             return .apply(
                 .respond(try ResponseDocument.parse(text, id: id, device: plan.device)))
         case .category(let name, let app):
-            return .apply(.setCategory(try CategoryDocument.parse(text, name: name, app: app)))
+            return .apply(
+                .setCategory(
+                    try CategoryDocument.parse(text, name: name, app: app),
+                    condition: plan.condition))
         case .multipart, .batch, .heldBlob:
             throw ProtocolError(.internalError, "the body is no document")
         }

@@ -31,9 +31,7 @@ extension RequestHandler {
             if isDigestAssigned { answer.location = "/v1/blobs/\(held.blob.digest)" }
             return answer
         case (.categorySet, .categorySet(let category, let created)):
-            document.removeAll(keepingCapacity: true)
-            CategoryDocument.append(category, to: &document)
-            return ResourceAnswer(status: created ? 201 : 200)
+            return compose(category, status: created ? 201 : 200)
         case (.groupPatched, .long(let change)):
             composeNumbers(("matched", change.matched), ("changed", change.changed))
             return ResourceAnswer(status: 200)
@@ -54,6 +52,14 @@ extension RequestHandler {
         document.removeAll(keepingCapacity: true)
         RecordDocument.append(record, to: &document)
         return ResourceAnswer(status: status, revision: record.revision)
+    }
+
+    /// A category as the answer.
+    func compose(_ category: Category, status: UInt16) -> ResourceAnswer {
+        document.removeAll(keepingCapacity: true)
+        CategoryDocument.append(category, to: &document)
+        return ResourceAnswer(
+            status: status, revision: category.revision > 0 ? category.revision : nil)
     }
 
     private func composeNumbers(_ numbers: (name: String, value: Int)...) {

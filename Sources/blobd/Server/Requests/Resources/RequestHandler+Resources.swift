@@ -44,9 +44,8 @@ extension RequestHandler {
                 try snapshot.category(name, app: app)
             }
             guard let found else { throw .notFound("category") }
-            document.removeAll(keepingCapacity: true)
-            CategoryDocument.append(found, to: &document)
-            return .answer(ResourceAnswer(status: 200))
+            try asked { () throws(StoreError) in try request.condition.check(category: found) }
+            return .answer(compose(found, status: 200))
         case .ownerNotifications(let owner):
             try requireSettled(unless: isUnsettled(owner), in: snapshot)
             return .answer(try composeHistory(of: owner, request, in: snapshot))
@@ -66,40 +65,6 @@ extension RequestHandler {
         store.unsettled.mayContain(owner: owner.utf8.span.bytes)
     }
 
-    private func composeEnvelope(
-        _ id: String, _ request: ResourceRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ResourceAnswer {
-        let query = try ResourceQuery(request.query, "platform", "style")
-        guard let name = try query.text("platform", .badPlatform) else {
-            throw ProtocolError(.badPlatform, "no platform is given; there are apns, fcm, wns")
-        }
-        guard let platform = PushPlatform(rawValue: name) else {
-            throw ProtocolError(
-                .badPlatform,
-                "the platform is \(name.utf8.span.bytes.excerpt()); there are apns, fcm, wns")
-        }
-        var style = PushStyle.silent
-        if let name = try query.text("style", .badQuery) {
-            guard let known = PushStyle(rawValue: name) else {
-                throw ProtocolError(
-                    .badQuery,
-                    "the style is \(name.utf8.span.bytes.excerpt()); there are silent, alert")
-            }
-            style = known
-        }
-        let record = try record(id.utf8.span.bytes, in: snapshot)
-        let envelope: Envelope
-        do throws(EnvelopeError) {
-            envelope = try Envelope.render(record, for: platform, style: style)
-        } catch {
-            throw ProtocolError(error)
-        }
-        document = envelope.bytes
-        return ResourceAnswer(
-            status: 200,
-            mediaType: envelope.mediaType == "text/xml" ? "text/xml" : "application/json")
-    }
-
     // MARK: - Removing
 
     private func remove(_ request: ResourceRequest) throws(ProtocolError) -> ResourceStep {
@@ -110,8 +75,9 @@ extension RequestHandler {
             return .change(.apply(.remove(removal)), .removed("notification"))
         case .category(let name):
             let app = try ResourceQuery(request.query, "app").app()
-            try Self.checkNoCondition(request)
-            return .change(.apply(.removeCategory(name: name, app: app)), .removed("category"))
+            let change = Change.removeCategory(
+                name: name, app: app, condition: request.condition)
+            return .change(.apply(change), .removed("category"))
         case .owner(let owner):
             _ = try ResourceQuery(request.query)
             try Self.checkNoCondition(request)
@@ -188,7 +154,6 @@ extension RequestHandler {
             return try documentPlan(.response(id: id), request)
         case (.category(let name), .put):
             let app = try ResourceQuery(request.query, "app").app()
-            try Self.checkNoCondition(request)
             return try documentPlan(.category(name: name, app: app), request)
         case (.ownerNotifications(let owner), .patch):
             let (group, app) = try Self.group(request)

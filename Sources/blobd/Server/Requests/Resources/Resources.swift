@@ -32,7 +32,7 @@ struct ResourceRequest: Sendable {
     var coding = Coding.identity
     /// Who asks, checked.
     var device: String?
-    /// What must hold of the notification that is there.
+    /// What must hold of the notification or the category that is there.
     var condition = Condition.none
     /// Whether a stream of events is asked for.
     var acceptsEvents = false
@@ -45,7 +45,7 @@ struct ResourceAnswer: Sendable {
     /// 204 has no body.
     var status: UInt16
     var mediaType: StaticString = "application/json"
-    /// The notification's, for an entity tag.
+    /// The notification's or the category's, for an entity tag.
     var revision: UInt64?
     /// A path.
     var location: String?

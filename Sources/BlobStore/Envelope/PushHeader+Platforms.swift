@@ -1,0 +1,49 @@
+extension PushHeader {
+    /// Bytes of an `apns-collapse-id`.
+    private static let collapseIDByteCountMax = 64
+
+    /// The fields that go with a push.
+    static func all(
+        _ platform: PushPlatform, _ record: Record, _ style: PushStyle, _ time: PushTime
+    ) -> [PushHeader] {
+        switch platform {
+        case .apns: apns(record, style, time)
+        case .fcm: [PushHeader("Content-Type", "application/json; charset=utf-8")]
+        case .wns: wns(record, style, time)
+        }
+    }
+
+    /// APNs' fields: also those that FCM hands on to it. A push in the background has priority 5:
+    /// APNs refuses 10 for it.
+    static func apns(
+        _ record: Record, _ style: PushStyle, _ time: PushTime
+    ) -> [PushHeader] {
+        let isUrgent = style == .alert && record.details.priority == .high
+        var headers = [
+            PushHeader("apns-push-type", style == .alert ? "alert" : "background"),
+            PushHeader("apns-priority", isUrgent ? "10" : "5"),
+            PushHeader("apns-expiration", String(time.end)),
+        ]
+        if isCollapseID(record.id) { headers.append(PushHeader("apns-collapse-id", record.id)) }
+        return headers
+    }
+
+    /// A push of the same notification takes the place of an earlier one, where its id can be said:
+    /// in 64 bytes of what a field's value may have.
+    private static func isCollapseID(_ id: String) -> Bool {
+        id.utf8.count <= collapseIDByteCountMax && id.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// WNS's fields. Its priorities are 1 (high) to 4 (very low).
+    private static func wns(
+        _ record: Record, _ style: PushStyle, _ time: PushTime
+    ) -> [PushHeader] {
+        let isToast = style == .alert
+        return [
+            PushHeader("Content-Type", isToast ? "text/xml" : "application/octet-stream"),
+            PushHeader("X-WNS-Type", isToast ? "wns/toast" : "wns/raw"),
+            PushHeader("X-WNS-PRIORITY", record.details.priority == .high ? "1" : "3"),
+            PushHeader("X-WNS-TTL", String(time.seconds)),
+        ]
+    }
+}

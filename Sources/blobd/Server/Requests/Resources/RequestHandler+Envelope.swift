@@ -1,0 +1,76 @@
+import BlobProtocol
+import BlobStore
+
+extension RequestHandler {
+    /// The push to send for a notification: itself, or with what goes with it.
+    func composeEnvelope(
+        _ id: String, _ request: ResourceRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ResourceAnswer {
+        let query = try ResourceQuery(request.query, "platform", "style", "format")
+        guard let name = try query.text("platform", .badPlatform) else {
+            throw ProtocolError(.badPlatform, "no platform is given; there are apns, fcm, wns")
+        }
+        guard let platform = PushPlatform(rawValue: name) else {
+            throw ProtocolError(
+                .badPlatform,
+                "the platform is \(name.utf8.span.bytes.excerpt()); there are apns, fcm, wns")
+        }
+        var style = PushStyle.silent
+        if let name = try query.text("style", .badQuery) {
+            guard let known = PushStyle(rawValue: name) else {
+                throw ProtocolError(
+                    .badQuery,
+                    "the style is \(name.utf8.span.bytes.excerpt()); there are silent, alert")
+            }
+            style = known
+        }
+        let isWhole = try Self.isWhole(query)
+        let record = try record(id.utf8.span.bytes, in: snapshot)
+        let envelope: Envelope
+        do throws(EnvelopeError) {
+            envelope = try Envelope.render(record, for: platform, style: style, asOf: now)
+        } catch {
+            throw ProtocolError(error)
+        }
+        guard !isWhole else {
+            document.removeAll(keepingCapacity: true)
+            EnvelopeDocument.append(envelope, to: &document)
+            return ResourceAnswer(status: 200)
+        }
+        document = envelope.bytes
+        return ResourceAnswer(
+            status: 200,
+            mediaType: envelope.mediaType == "text/xml" ? "text/xml" : "application/json")
+    }
+
+    /// Whether the request's fields are asked for as well: `format=json`, and not `format=body`.
+    private static func isWhole(_ query: ResourceQuery) throws(ProtocolError) -> Bool {
+        guard let format = query["format"] else { return false }
+        if format.span.bytes.equals("json") { return true }
+        guard format.span.bytes.equals("body") else {
+            throw ProtocolError(
+                .badQuery, "the format is \(format.span.bytes.excerpt()); there are body, json")
+        }
+        return false
+    }
+}
+
+/// A push with what goes with it: `{"media_type","headers":{…},"body"}`.
+enum EnvelopeDocument {
+    /// Appends the document. The body is a text, since it must be sent as it is: written anew it
+    /// might be over its provider's limit.
+    static func append(_ envelope: Envelope, to out: inout [UInt8]) {
+        out.append("{\"media_type\":")
+        JSONText.append(envelope.mediaType, to: &out)
+        out.append(",\"headers\":{")
+        for (index, header) in envelope.headers.enumerated() {
+            if index > 0 { out.append(",") }
+            JSONText.append(header.name, to: &out)
+            out.append(":")
+            JSONText.append(header.value, to: &out)
+        }
+        out.append("},\"body\":")
+        JSONText.append(String(decoding: envelope.bytes, as: UTF8.self), to: &out)
+        out.append("}")
+    }
+}
