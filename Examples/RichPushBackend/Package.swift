@@ -14,6 +14,7 @@ let package = Package(
             name: "RichPushBackend",
             dependencies: [
                 .product(name: "BlobClient", package: "blobd"),
+                .product(name: "BlobProtocol", package: "blobd"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ])

@@ -1,77 +1,164 @@
 import BlobClient
+import BlobProtocol
 import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// Publishes pictures, and gives them to the devices that were told of them.
+/// The calls of the classic rich push tutorial, and two more for devices that belong together. Whoever
+/// calls is a user, and reads and changes that user's notifications alone.
 struct Backend {
-    /// The largest picture, in bytes.
-    private static let pictureByteCountMax = 16 << 20
+    /// The most bytes of a document that a device sends.
+    private static let documentByteCountMax = 64 << 10
 
     private let socketPath: String
     private let client: BlobdClient
+    private let picture: [UInt8]
+    private let registrations = Registrations()
 
-    init(socketPath: String) {
+    /// - Parameter picture: the PNG of the tutorial's notification.
+    init(socketPath: String, picture: [UInt8]) {
         self.socketPath = socketPath
+        self.picture = picture
         client = BlobdClient(socketPath: socketPath)
     }
 
-    /// What devices call asks for user and password; publishing is for the house.
-    func router(credentials: String) -> Router<BasicRequestContext> {
-        let router = Router()
-        router.post("/api/notifications", use: publish)
+    /// - Parameter credentials: `user:password`, one for each user.
+    func router(credentials: [String]) -> Router<UserContext> {
+        let router = Router(context: UserContext.self)
         router.group("/api")
             .add(middleware: BasicAuthentication(credentials: credentials))
+            .post("/register", use: register)
+            .put("/register/:id", use: updateRegistration)
+            .delete("/register/:id", use: removeRegistration)
+            .post("/notifications", use: notify)
             .get("/notifications/:id", use: fetch)
+            .head("/notifications/:id", use: fetch)
             .post("/notifications/:id/dismiss", use: dismiss)
             .get("/users/:owner/changes", use: changes)
         return router
     }
 
-    /// Stores a picture with what it says, and prints the silent push that wakes the devices.
-    @Sendable private func publish(
-        _ request: Request, _ context: BasicRequestContext
-    ) async throws -> EditedResponse<Published> {
-        let query = request.uri.queryParameters
-        let picture = try await request.body.collect(upTo: Self.pictureByteCountMax)
-        var upload = NotificationUpload(
-            owner: query["owner"].map(String.init), message: query["message"].map(String.init))
-        upload.richType = query["type"].map(String.init)
-        upload.parts = [
-            .init(
-                mediaType: request.headers[.contentType], .bytes(Array(buffer: picture)))
-        ]
-        let notification = try await carryOut { () throws(ClientError) in
-            try await client.publish(upload).notification
-        }
-        if let push = try await client.envelope(notification.id, .apns) {
-            // Not `print`, which keeps lines back when nobody watches.
-            FileHandle.standardOutput.write(Data("push: ".utf8) + push.bytes + [0x0A])
-        }
-        return EditedResponse(
-            status: .created,
-            response: Published(
-                id: notification.id, message: notification.message,
-                richType: notification.richType))
+    // MARK: - Devices
+
+    /// `POST /api/register?handle=…`: a registration id, as a JSON string. Windows sends no handle.
+    @Sendable private func register(
+        _ request: Request, _ context: UserContext
+    ) async throws -> Response {
+        let handle = request.uri.queryParameters["handle"].map(String.init)
+        let id = await registrations.makeID(for: context.user, handle: handle)
+        return Response(
+            status: .ok, headers: [.contentType: "application/json; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: "\"\(id)\"")))
     }
 
-    /// The picture of a notification.
-    @Sendable private func fetch(
-        _ request: Request, _ context: BasicRequestContext
+    /// `PUT /api/register/{id}`: what the device is. 410 tells it to ask for another id.
+    @Sendable private func updateRegistration(
+        _ request: Request, _ context: UserContext
     ) async throws -> Response {
         let id = try context.parameters.require("id")
-        let payload = try await carryOut { () throws(ClientError) in try await client.get(id) }
+        let said: DeviceRegistration = try await document(request)
+        guard let service = said.service, !said.handle.isEmpty else {
+            throw HTTPError(.badRequest, message: "there is no push service \(said.platform)")
+        }
+        guard await registrations.update(id, of: context.user, said, service) else {
+            throw HTTPError(.gone)
+        }
+        return Response(status: .ok)
+    }
+
+    @Sendable private func removeRegistration(
+        _ request: Request, _ context: UserContext
+    ) async throws -> Response {
+        let id = try context.parameters.require("id")
+        guard await registrations.remove(id, of: context.user) else { throw HTTPError(.notFound) }
+        return Response(status: .ok)
+    }
+
+    // MARK: - Notifications
+
+    /// `POST /api/notifications` without a body: the tutorial's picture, with a silent push to all
+    /// devices of the user who asks. With `pns` and `to_tag` the text in the body, a JSON string, goes
+    /// to another user's devices of one push service, as an alert.
+    @Sendable private func notify(
+        _ request: Request, _ context: UserContext
+    ) async throws -> Response {
+        let query = request.uri.queryParameters
+        guard let name = query["pns"] else {
+            var upload = NotificationUpload(
+                owner: context.user, message: "Check this image out!")
+            upload.richType = "img"
+            upload.parts = [.init(mediaType: "image/png", .bytes(picture))]
+            try await publish(upload, to: context.user, on: nil, .silent)
+            return Response(status: .ok)
+        }
+        guard let service = DeviceRegistration.service(String(name)),
+            let recipient = query["to_tag"].map(String.init), !recipient.isEmpty
+        else { throw HTTPError(.badRequest, message: "pns is apns, gcm or wns, to_tag a user") }
+        let message: String = try await document(request)
+        let upload = NotificationUpload(
+            owner: recipient, message: "From \(context.user): \(message)")
+        try await publish(upload, to: recipient, on: service, .alert)
+        return Response(status: .ok)
+    }
+
+    /// Stores a notification, and pushes it to a user's devices and to nobody else's.
+    private func publish(
+        _ upload: NotificationUpload, to user: String, on service: EnvelopePlatform?,
+        _ style: EnvelopeStyle
+    ) async throws {
+        let id = try await carryOut { () throws(ClientError) in
+            try await client.publish(upload).notification.id
+        }
+        for device in await registrations.devices(of: user, on: service) {
+            let envelope = try await carryOut { () throws(ClientError) in
+                try await client.envelope(id, device.platform, style: style)
+            }
+            if let envelope { try Pushes.send(envelope, to: device) }
+        }
+    }
+
+    /// `GET` and `HEAD /api/notifications/{id}`: the picture of one of the user's notifications, or a
+    /// range of it. Another user's is as if there were none.
+    @Sendable private func fetch(
+        _ request: Request, _ context: UserContext
+    ) async throws -> Response {
+        let id = try context.parameters.require("id")
+        let record = try await own(id, context)
+        guard let whole = record.parts.first(where: { $0.name == "payload" }) else {
+            throw HTTPError(.notFound)
+        }
+        var headers: HTTPFields = [
+            .contentType: whole.mediaType, .eTag: "\"\(whole.digest)\"", .acceptRanges: "bytes",
+            .cacheControl: "private",
+        ]
+        var wanted: WireRange?
+        switch ByteRange(request.headers[.range], of: UInt64(whole.byteCount)) {
+        case .whole: headers[.contentLength] = "\(whole.byteCount)"
+        case .part(let first, let count):
+            wanted = WireRange(first: first, count: count)
+            headers[.contentLength] = "\(count)"
+            headers[.contentRange] = "bytes \(first)-\(first + count - 1)/\(whole.byteCount)"
+        case .unsatisfiable:
+            throw HTTPError(
+                .rangeNotSatisfiable, headers: [.contentRange: "bytes */\(whole.byteCount)"])
+        }
+        let status: HTTPResponse.Status = wanted == nil ? .ok : .partialContent
+        guard request.method != .head else { return Response(status: status, headers: headers) }
+        let payload = try await carryOut { () throws(ClientError) in
+            try await client.get(id, range: wanted)
+        }
         guard let payload else { throw HTTPError(.notFound) }
         return Response(
-            status: .ok, headers: [.contentType: payload.info.mediaType],
+            status: status, headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: payload.bytes)))
     }
 
     /// The user has put it away, on the device that `Device` names.
     @Sendable private func dismiss(
-        _ request: Request, _ context: BasicRequestContext
+        _ request: Request, _ context: UserContext
     ) async throws -> HTTPResponse.Status {
         let id = try context.parameters.require("id")
+        _ = try await own(id, context)
         let device = HTTPField.Name("Device").flatMap { request.headers[$0] }
         let receipt = try await carryOut { () throws(ClientError) in
             try await client.respond(to: id, ResponseRequest(action: "dismiss"), device: device)
@@ -80,11 +167,21 @@ struct Backend {
         return .noContent
     }
 
-    /// What became of a user's notifications since a cursor, waiting for it if asked to.
+    /// A notification of the user's. Another user's is not found.
+    private func own(_ id: String, _ context: UserContext) async throws -> NotificationRecord {
+        let record = try await carryOut { () throws(ClientError) in try await client.stat(id) }
+        guard let record, let owner = record.owner,
+            owner.utf8.elementsEqual(context.user.utf8)
+        else { throw HTTPError(.notFound) }
+        return record
+    }
+
+    /// What became of the user's notifications since a cursor, waiting for it if asked to.
     @Sendable private func changes(
-        _ request: Request, _ context: BasicRequestContext
+        _ request: Request, _ context: UserContext
     ) async throws -> Changes {
         let owner = try context.parameters.require("owner")
+        guard owner.utf8.elementsEqual(context.user.utf8) else { throw HTTPError(.forbidden) }
         let query = request.uri.queryParameters
         let since = query["since"].map(String.init) ?? "0"
         let wait = query.get("wait", as: Int.self) ?? 0
@@ -99,6 +196,16 @@ struct Backend {
                     id: change.id, kind: change.kind.rawValue, device: change.device,
                     state: change.notification?.actionState?.rawValue)
             }, next: page.next)
+    }
+
+    /// A JSON document, whatever the request calls it.
+    private func document<Document: Decodable>(_ request: Request) async throws -> Document {
+        let bytes = try await request.body.collect(upTo: Self.documentByteCountMax)
+        do {
+            return try JSONDecoder().decode(Document.self, from: Data(buffer: bytes))
+        } catch {
+            throw HTTPError(.badRequest, message: "\(error)")
+        }
     }
 
     /// What blobd refuses is refused here, in its words.
@@ -116,11 +223,6 @@ struct Backend {
             }
         }
     }
-}
-
-struct Published: ResponseEncodable {
-    var id: String
-    var message, richType: String?
 }
 
 struct Change: Encodable {
