@@ -34,6 +34,7 @@ enum PublicNames {
     typealias ConditionName = Condition
     typealias DataPagesName = DataPages
     typealias DigestName = Digest
+    typealias DocumentWriterName = DocumentWriter
     typealias DraftPartName = DraftPart
     typealias EntityTagSetName = EntityTagSet
     typealias EnvelopeName = Envelope
