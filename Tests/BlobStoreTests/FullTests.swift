@@ -89,6 +89,51 @@ import Testing
         #expect(again.isDone)
     }
 
+    @Test("A group goes from a full store as a whole, and its owner hears of each or begins anew")
+    func group() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open { $0.mapByteCountMax = 8 << 20 }
+        let start = try store.changes(of: "anna", from: .latest).next
+        var count = 0
+        while true {
+            let changes = (count..<count + 64).map { number in
+                var draft = NotificationDraft(
+                    id: "\(number)", expiry: .at(noon.adding(seconds: 3_600)))
+                draft.owner = "anna"
+                draft.message = String(repeating: "m", count: 1_000)
+                draft.details.group = "g"
+                return Change.publishNotification(draft)
+            }
+            let outcomes = try store.apply(changes, asOf: noon)
+            count += outcomes.count { $0.isDone }
+            if let error = outcomes.lazy.compactMap({ $0.error }).first {
+                #expect(error.isFull)
+                break
+            }
+            try #require(count < 100_000)
+        }
+        let change = try store.deleteGroup("g", of: "anna", asOf: noon)
+        #expect(change.changed == count)
+        let counters = try store.counters()
+        #expect(counters.notifications == 0)
+        let report = try store.verify()
+        #expect(report.problems == [])
+        do throws(StoreError) {
+            var told = 0
+            var next = start
+            var hasMore = true
+            while hasMore {
+                let page = try store.changes(of: "anna", from: .after(next), limit: 1_000)
+                told += page.changes.count
+                next = page.next
+                hasMore = page.hasMore
+            }
+            #expect(told == count)
+        } catch {
+            guard case .resync = error else { throw error }
+        }
+    }
+
     private func fillAndEmpty(
         _ store: BlobStore, _ byteCount: Int, hasOwners: Bool
     ) throws {

@@ -27,7 +27,7 @@ public struct RecordFilter: Sendable, Hashable {
 
     /// Whether that is one of those.
     public func matches(_ record: Record) -> Bool {
-        guard isOfApp(record.app) else { return false }
+        if app != nil, !isOfApp(record.app) { return false }
         guard isRead != nil || actionState != nil || group != nil else { return true }
         let details = record.details
         return (isRead ?? details.isRead) == details.isRead
