@@ -56,6 +56,15 @@ public final class BlobStore: Sendable {
         /// Notifications that one step of it looks at.
         var upgradeStepCountMax = StoreLimits.upgradeStepCountMax
 
+        /// How long the pages of a store are that is made: a power of two from 512 to 32,768. nil: as
+        /// the machine has them.
+        package var pageByteCount: Int?
+        /// Called while the store is locked and not mapped yet, with its folder; what it throws is
+        /// why the store is not opened.
+        package var beforeMapping: (@Sendable (String) throws(StoreError) -> Void)?
+        /// Where a verification notes how far it is.
+        package var walkPlace: WalkPlace?
+
         /// The defaults.
         public init() {}
 

@@ -7,10 +7,14 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
@@ -173,6 +177,84 @@ int64_t clinux_raise_descriptor_limit(void) {
 int clinux_open_folder(const char *path) { return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC); }
 
 void clinux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+// Deaths. The handler calls only what a signal handler may (signal-safety(7)).
+
+static const int deadly[] = {SIGBUS, SIGSEGV, SIGABRT, SIGILL, SIGTRAP, SIGFPE};
+enum { DEADLY_COUNT = sizeof deadly / sizeof deadly[0] };
+static struct sigaction before[DEADLY_COUNT];
+static int death_folder = -1;
+static char death_name[64];
+
+static void note_death(int signal, siginfo_t *info, void *context) {
+    (void)context;
+    int file = openat(death_folder, death_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+    if (file >= 0) {
+        char text[] = "signal 00\n";
+        text[7] = (char)('0' + signal / 10);
+        text[8] = (char)('0' + signal % 10);
+        ssize_t written = write(file, text, sizeof text - 1);
+        (void)written;
+        close(file);
+    }
+    for (int i = 0; i < DEADLY_COUNT; i++) {
+        if (deadly[i] == signal) sigaction(signal, &before[i], NULL);
+    }
+    // What an instruction has caused it causes again when this returns; what was sent is sent again.
+    if (info->si_code <= 0) syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
+}
+
+void clinux_note_deaths(int folder, const char *name) {
+    death_folder = folder;
+    strncpy(death_name, name, sizeof death_name - 1);
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = note_death;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < DEADLY_COUNT; i++) sigaction(deadly[i], &action, &before[i]);
+}
+
+void clinux_die_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKILL); }
+
+int clinux_pipe(int *input, int *output) {
+    int ends[2];
+    int code = pipe2(ends, O_CLOEXEC);
+    if (code != 0) return code;
+    *input = ends[0];
+    *output = ends[1];
+    return 0;
+}
+
+int clinux_shared_memory(size_t byte_count) {
+    int memory = memfd_create("blobd", MFD_CLOEXEC);
+    if (memory < 0) return memory;
+    if (ftruncate(memory, (off_t)byte_count) == 0) return memory;
+    close(memory);
+    return -1;
+}
+
+pid_t clinux_start_self(char *const arguments[], int output, int memory) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    pid_t pid = -1;
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, 1);
+    posix_spawn_file_actions_adddup2(&actions, memory, CLINUX_STARTED_MEMORY);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    int code = posix_spawn(
+        &pid, "/proc/self/exe", &actions, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (code == 0) return pid;
+    errno = code;
+    return -1;
+}
 
 static int64_t nanoseconds(clockid_t clock) {
     struct timespec now;

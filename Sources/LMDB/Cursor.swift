@@ -6,6 +6,11 @@ internal import CLMDB
 /// one is open.
 @safe package struct Cursor: ~Copyable, ~Escapable {
     private let handle: OpaquePointer
+    private let bounds: MapBounds
+    /// Whether its transaction changes pages, which are in memory then.
+    private let isChanging: Bool
+    /// The table that it walks.
+    package let table: Table
     private var currentKey = unsafe MDB_val()
     private var currentValue = unsafe MDB_val()
 
@@ -15,6 +20,9 @@ internal import CLMDB
         _ transaction: borrowing ReadTransaction, in table: Table
     ) throws(LMDBError) {
         unsafe handle = try Self.open(transaction.handle, table)
+        bounds = transaction.bounds
+        isChanging = false
+        self.table = table
     }
 
     /// Opens a cursor that stands nowhere yet.
@@ -23,6 +31,9 @@ internal import CLMDB
         _ transaction: borrowing WriteTransaction, in table: Table
     ) throws(LMDBError) {
         unsafe handle = try Self.open(transaction.handle, table)
+        bounds = transaction.bounds
+        isChanging = true
+        self.table = table
     }
 
     private static func open(
@@ -87,13 +98,14 @@ internal import CLMDB
         return try unsafe arrive(code, key: found, value: value)
     }
 
-    /// The key the cursor stands at; empty before the first move and behind the end.
+    /// The key the cursor stands at; empty before the first move, behind the end, and where the
+    /// page says a key that it cannot have.
     package var key: RawSpan {
         @_lifetime(borrow self)
         get { unsafe _overrideLifetime(MappedValue.span(of: currentKey), borrowing: self) }
     }
 
-    /// The value the cursor stands at, straight from the map.
+    /// The value the cursor stands at, straight from the map; empty where the key is.
     package var value: RawSpan {
         @_lifetime(borrow self)
         get { unsafe _overrideLifetime(MappedValue.span(of: currentValue), borrowing: self) }
@@ -117,8 +129,16 @@ internal import CLMDB
             return false
         }
         try LMDBError.check(code, "mdb_cursor_get")
-        unsafe currentKey = key
-        unsafe currentValue = value
+        // It stands there all the same, and can be moved on: what is not lent is empty.
+        let hasKey = unsafe holds(key, .key)
+        let hasValue = unsafe hasKey && holds(value, table.valueKind)
+        unsafe currentKey = hasKey ? key : MDB_val()
+        unsafe currentValue = hasValue ? value : MDB_val()
+        guard hasValue else { throw .outOfBounds("mdb_cursor_get") }
         return true
+    }
+
+    private func holds(_ value: MDB_val, _ kind: MapBounds.Kind) -> Bool {
+        unsafe isChanging ? bounds.holdInChange(value, kind) : bounds.hold(value)
     }
 }

@@ -16,8 +16,19 @@ internal import Synchronization
     /// The read transactions of this environment.
     package let readers: ReaderPool
 
-    /// The size of a page in bytes.
+    /// The size of a page in bytes, which the file says (`ms_psize`). liblmdb makes a file with the
+    /// pages of the system, up to 32 KiB, and takes any other as it is.
     package let pageByteCount: Int
+
+    /// How many times longer a page is than the shortest that machines have, 4,096 bytes: what is
+    /// known of changes in such pages is that much more in these.
+    package var pageScale: Int { max(1, pageByteCount / 4_096) }
+
+    /// Where `data.mdb` is mapped; nil when that cannot be told.
+    package let mappedFile: MappedFile?
+
+    /// Which addresses have a page of the file behind them.
+    var bounds: MapBounds { owner.bounds }
 
     /// True when it was opened with `MDB_RDONLY`.
     package let isReadOnly: Bool
@@ -57,14 +68,9 @@ internal import Synchronization
         readers = ReaderPool(
             owner, capacity: configuration.readerCountMax,
             remembersLookups: !configuration.isReadOnly)
-        var raw = MDB_stat()
-        _ = unsafe mdb_env_stat(owner.pointer, &raw)
-        pageByteCount = Int(raw.ms_psize)
+        pageByteCount = owner.pageByteCount
+        mappedFile = owner.mappedFile
     }
-
-    /// Where `data.mdb` is mapped; nil when that cannot be told. Look once: it reads
-    /// `/proc/self/maps`.
-    package func mappedFile() -> MappedFile? { MappedFile(self) }
 
     /// Whether this process has an environment open in `directory`. Its `lock.mdb` must not be
     /// touched then.
@@ -162,6 +168,9 @@ internal import Synchronization
 @safe final class EnvironmentHandle: @unchecked Sendable {
     // Sendable: an MDB_env may be used from every thread, and the pointer never changes.
     let pointer: OpaquePointer
+    let pageByteCount: Int
+    let mappedFile: MappedFile?
+    let bounds: MapBounds
     private let identity: FileIdentity
 
     /// The folders this process has open.
@@ -180,10 +189,16 @@ internal import Synchronization
             throw error
         }
         self.identity = identity
+        var raw = MDB_stat()
+        _ = unsafe mdb_env_stat(pointer, &raw)
+        pageByteCount = Int(raw.ms_psize)
+        mappedFile = unsafe MappedFile(pointer, pageByteCount: pageByteCount)
+        bounds = unsafe MapBounds(pointer, file: mappedFile, pageByteCount: pageByteCount)
     }
 
     deinit {
         unsafe mdb_env_close(pointer)
+        unsafe bounds.free()
         _ = Self.opened.withLock { $0.remove(identity) }
     }
 

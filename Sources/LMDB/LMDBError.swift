@@ -18,6 +18,13 @@ package struct LMDBError: Error, Equatable, CustomStringConvertible {
 
     package static func == (left: LMDBError, right: LMDBError) -> Bool { left.code == right.code }
 
+    /// What a page says of a value cannot be: it would not be inside of the file, or not inside of
+    /// the pages it has. No code of liblmdb's, which begin at -30,799.
+    static func outOfBounds(_ call: StaticString) -> LMDBError {
+        LMDBError(code: outOfBoundsCode, call: call)
+    }
+    private static let outOfBoundsCode: Int32 = -30_001
+
     /// The map has no room for another page (`MDB_MAP_FULL`): the store has reached the size it may
     /// have.
     package var isMapFull: Bool { code == MDB_MAP_FULL }
@@ -36,15 +43,21 @@ package struct LMDBError: Error, Equatable, CustomStringConvertible {
     /// process must open it anew.
     package var isFatal: Bool { code == MDB_PANIC }
 
-    /// Pages do not make sense (`MDB_CORRUPTED`, `MDB_PAGE_NOTFOUND`, `MDB_INVALID`).
+    /// Pages do not make sense (`MDB_CORRUPTED`, `MDB_PAGE_NOTFOUND`, `MDB_INVALID`,
+    /// `MDB_CURSOR_FULL`, which says that pages go round in a circle), or a value's place does not.
     package var isCorruption: Bool {
         code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND || code == MDB_INVALID
+            || code == MDB_CURSOR_FULL || isOutOfBounds
     }
+
+    /// A value's place or size does not make sense. A cursor that says so can be moved on.
+    package var isOutOfBounds: Bool { code == Self.outOfBoundsCode }
 
     /// The code as `errno`, or nil where it is one of LMDB's own.
     package var systemError: Int32? { code > 0 ? code : nil }
 
     package var description: String {
+        if isOutOfBounds { return "\(call): the entry is not within its pages" }
         let words = unsafe mdb_strerror(code).map { unsafe String(cString: $0) } ?? "unknown"
         return "\(call): \(words) (\(code))"
     }

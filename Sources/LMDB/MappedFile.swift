@@ -11,11 +11,16 @@ internal import Glibc
     /// The descriptor of `data.mdb`, which is the environment's.
     package let descriptor: Int32
 
+    /// The address of the first byte.
+    var startAddress: UInt { unsafe UInt(bitPattern: start) }
+
     /// Finds the map of an environment.
     ///
     /// - Returns: nil where there is no `/proc`, or what is mapped does not agree with the file.
-    init?(_ environment: borrowing Environment) {
-        descriptor = environment.dataDescriptor
+    init?(_ environment: OpaquePointer, pageByteCount: Int) {
+        var data: Int32 = -1
+        _ = unsafe mdb_env_get_fd(environment, &data)
+        descriptor = data
         guard let path = Self.path(of: descriptor), let found = unsafe Self.find(path) else {
             return nil
         }
@@ -23,7 +28,7 @@ internal import Glibc
         // Both meta pages: LMDB's magic number stands in them, and the environment is no longer
         // than an instant old, so nobody changes what is compared here.
         for page in 0..<2 {
-            let offset = page * environment.pageByteCount
+            let offset = page * pageByteCount
             guard unsafe Self.agrees(start + offset, descriptor, at: offset) else { return nil }
         }
     }

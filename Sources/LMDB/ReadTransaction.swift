@@ -39,11 +39,14 @@ internal import Synchronization
         get { unsafe slot.pointee.mark.load(ordering: .relaxed) }
     }
 
-    /// What earlier views of the same commit have found.
-    var cache: LookupCache? {
+    /// Where its transaction, its cache and its bounds are.
+    fileprivate var place: UnsafeMutablePointer<ReaderSlot> {
         @inline(__always)
-        get { unsafe slot.pointee.cache }
+        get { unsafe slot }
     }
+
+    /// What it may lend.
+    var bounds: MapBounds { unsafe slot.pointee.bounds }
 
     /// This transaction, lent.
     package var view: ReadView {
@@ -99,21 +102,26 @@ extension TableStatistics {
 /// A read transaction, lent: a plain value that can be copied and stored in other borrowed values,
 /// and ends with the transaction.
 @safe package struct ReadView: ~Escapable {
-    private let handle: OpaquePointer
-    /// Nil in processes that only read.
-    private let cache: LookupCache?
+    private let slot: UnsafeMutablePointer<ReaderSlot>
 
     @inline(__always)
     @_lifetime(borrow transaction)
     package init(_ transaction: borrowing ReadTransaction) {
-        unsafe handle = transaction.handle
-        cache = transaction.cache
+        unsafe slot = transaction.place
+    }
+
+    /// What earlier views of the same commit have found; nil in processes that only read.
+    private var cache: LookupCache? {
+        @inline(__always)
+        get { unsafe slot.pointee.cache }
     }
 
     /// The value of `key`, straight from the map, or nil. One B-tree lookup (`mdb_get`), no copy.
     ///
     /// - Returns: bytes that are good as long as the transaction that is lent, aligned to 2 bytes
     ///   only.
+    /// - Throws: also ``LMDBError/isCorruption`` for a value that is not inside of the file's pages
+    ///   in use. What is remembered was compared when it was found.
     @inline(__always)
     @_lifetime(copy self)
     package func value(forKey key: RawSpan, in table: Table) throws(LMDBError) -> RawSpan? {
@@ -134,9 +142,11 @@ extension TableStatistics {
     @inline(__always)
     private func lookUp(_ key: RawSpan, in table: Table) throws(LMDBError) -> MDB_val? {
         var found = unsafe MDB_val()
+        let handle = unsafe slot.pointee.transaction
         let code = unsafe key.withMDBValue { unsafe mdb_get(handle, table.handle, &$0, &found) }
         if code == MDB_NOTFOUND { return nil }
         try LMDBError.check(code, "mdb_get")
+        guard unsafe slot.pointee.bounds.hold(found) else { throw .outOfBounds("mdb_get") }
         return unsafe found
     }
 }

@@ -18,7 +18,7 @@ package final class ReaderPool: Sendable {
     init(_ environment: EnvironmentHandle, capacity: Int, remembersLookups: Bool) {
         self.environment = environment
         slots = unsafe ReaderSlots(
-            environment: environment.pointer, capacity: capacity,
+            environment: environment.pointer, bounds: environment.bounds, capacity: capacity,
             remembersLookups: remembersLookups)
     }
 

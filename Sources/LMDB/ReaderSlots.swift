@@ -32,12 +32,14 @@ internal import Synchronization
     /// Threads are told apart by eight bits: two that fall together only change slots more often.
     private static let hintBits = 8
 
-    init(environment: OpaquePointer, capacity: Int, remembersLookups: Bool) {
+    init(
+        environment: OpaquePointer, bounds: MapBounds, capacity: Int, remembersLookups: Bool
+    ) {
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: capacity * MemoryLayout<ReaderSlot>.stride,
             alignment: ReaderSlot.cacheLineByteCount)
         unsafe slots = memory.bindMemory(to: ReaderSlot.self, capacity: capacity)
-        for slot in 0..<capacity { unsafe (slots + slot).initialize(to: ReaderSlot()) }
+        for slot in 0..<capacity { unsafe (slots + slot).initialize(to: ReaderSlot(bounds)) }
         unsafe hints = .allocate(capacity: 1 << Self.hintBits)
         for hint in 0..<1 << Self.hintBits { unsafe (hints + hint).initialize(to: Atomic(0)) }
         unsafe rest = .allocate(capacity: 1)
@@ -174,7 +176,11 @@ internal import Synchronization
     var transaction: OpaquePointer?
     /// What its views have found; nil until it is first used, and in processes that only read.
     var cache: LookupCache?
-    private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
+    /// What its views may lend.
+    let bounds: MapBounds
+    private let padding: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+
+    init(_ bounds: MapBounds) { self.bounds = bounds }
 
     /// No view is open.
     static let idle = UInt64.max

@@ -11,6 +11,13 @@ package struct Table: Sendable, Equatable {
     /// ``RedoBuffer`` calls it.
     package internal(set) var number: UInt8 = 0
 
+    /// Whether nothing in it is ever replaced: its long values then have exactly the pages that they
+    /// need.
+    package var isWrittenOnce = false
+
+    /// How its values are looked at.
+    var valueKind: MapBounds.Kind { isWrittenOnce ? .valueWrittenOnce : .value }
+
     package static func == (left: Table, right: Table) -> Bool { left.handle == right.handle }
 }
 

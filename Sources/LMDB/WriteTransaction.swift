@@ -57,8 +57,23 @@ internal import CLMDB
         let code = unsafe key.withMDBValue { unsafe mdb_cursor_get(cursor, &$0, &found, MDB_SET) }
         if code == MDB_NOTFOUND { return nil }
         try LMDBError.check(code, "mdb_cursor_get")
+        try unsafe check(found, in: table)
         // The page keeps these bytes until this transaction changes or ends.
         return unsafe _overrideLifetime(MappedValue.span(of: found), borrowing: self)
+    }
+
+    /// The same, once it is clear that all entries of the page that it is in fill that page as they
+    /// should: liblmdb moves them by the lengths that they say when one of them is replaced.
+    @_lifetime(borrow self)
+    package borrowing func valueOnSoundPage(
+        forKey key: RawSpan, in table: Table
+    ) throws(LMDBError) -> RawSpan? {
+        guard let value = try value(forKey: key, in: table) else { return nil }
+        let isSound = unsafe value.withUnsafeBytes { bytes in
+            unsafe bounds.isOnSoundLeaf(bytes.baseAddress)
+        }
+        guard isSound else { throw .outOfBounds("mdb_cursor_get") }
+        return value
     }
 
     /// Stores `value` under `key`, replacing what is there (`mdb_cursor_put`). One copy, into the page.
@@ -122,16 +137,26 @@ internal import CLMDB
     @discardableResult
     package mutating func delete(_ key: RawSpan, in table: Table) throws(LMDBError) -> Bool {
         let cursor = try unsafe cursors.cursor(in: table, of: handle)
-        let code = unsafe key.withMDBValue { key in
-            var found = unsafe MDB_val()
-            let code = unsafe mdb_cursor_get(cursor, &key, &found, MDB_SET)
-            return code == MDB_SUCCESS ? unsafe mdb_cursor_del(cursor, 0) : code
-        }
+        var found = unsafe MDB_val()
+        let code = unsafe key.withMDBValue { unsafe mdb_cursor_get(cursor, &$0, &found, MDB_SET) }
         if code == MDB_NOTFOUND { return false }
-        try LMDBError.check(code, "mdb_cursor_del")
+        try LMDBError.check(code, "mdb_cursor_get")
+        // liblmdb frees as many pages as the first of them says.
+        try unsafe check(found, in: table)
+        try LMDBError.check(unsafe mdb_cursor_del(cursor, 0), "mdb_cursor_del")
         isDirty = true
         redo.noteDelete(key, in: table)
         return true
+    }
+
+    /// What the transaction may believe.
+    var bounds: MapBounds { environment.bounds }
+
+    /// Throws unless a value is where a page can have it.
+    private func check(_ value: MDB_val, in table: Table) throws(LMDBError) {
+        guard unsafe bounds.holdInChange(value, table.valueKind) else {
+            throw .outOfBounds("mdb_cursor_get")
+        }
     }
 
     /// The pages that some tables have now, and those of the main table and of the free list, which

@@ -42,6 +42,7 @@ struct Blobd: ParsableCommand {
             PingCommand.self,
             VerifyCommand.self,
             BenchCommand.self,
+            WalkCommand.self,
         ])
 
     /// Parses the arguments, runs the command and ends the process with the contract's exit codes,

@@ -19,13 +19,14 @@ import Testing
     }
 
     private func run(
-        _ folder: TemporaryFolder, from start: BootTime, _ body: (BlobStore) throws -> Void
+        _ folder: TemporaryFolder, from start: BootTime, leaving problems: [String] = [],
+        _ body: (BlobStore) throws -> Void
     ) throws {
         let store = try folder.open()
         try store.beginLending(at: start, graceMilliseconds: Self.grace)
         try body(store)
         let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(report.problems == problems)
     }
 
     /// Frees what may be freed so many seconds after the boot, and expects it to be so many blobs.
@@ -130,7 +131,8 @@ import Testing
     @Test("A log of starts that is damaged makes everything wait, and is written anew")
     func damaged() throws {
         let folder = TemporaryFolder()
-        try run(folder, from: Self.at(1_000)) { store in
+        let problem = #"table meta, key "starts": corrupt: the log of starts"#
+        try run(folder, from: Self.at(1_000), leaving: [problem]) { store in
             try store.put("old", Self.bytes(1))
             try store.delete("old", asOf: noon)
             let name = Array(StartLog.name.utf8)

@@ -101,7 +101,7 @@ import Testing
         var generator = SeededGenerator(seed: seed)
         for index in 0..<400 {
             var record = Self.record
-            record.revision = .random(in: 1 ... .max, using: &generator)
+            record.revision = .random(in: 1...StoreLimits.counterMax, using: &generator)
             record.details = Self.details(&generator, revision: record.revision)
             let bytes = RecordEncoder.bytes(record)
             let read = try Self.read(bytes, id: "43")

@@ -167,19 +167,26 @@ import Testing
                 Part(
                     name: isDefault ? "payload" : text(0...50) + "\(index)",
                     mediaType: text(3...255),
-                    blob: BlobReference(
-                        digest: Digest(bytes: generator.bytes(32).span.bytes)!,
-                        number: generator.next(),
-                        byteCount: Int.random(in: 0...1 << 36, using: &generator),
-                        storedByteCount: Int.random(in: 0...1 << 36, using: &generator),
-                        coding: Bool.random(using: &generator) ? .gzip : .identity)))
+                    blob: blob(&generator)))
         }
+        let latest = StoreLimits.expiryMillisecondsMax
         return Record(
             id: text(1...255), owner: Bool.random(using: &generator) ? text(0...255) : nil,
             message: Bool.random(using: &generator) ? text(0...4_096) : nil,
             richType: Bool.random(using: &generator) ? text(0...255) : nil,
-            createdAt: Timestamp(milliseconds: .random(in: 0 ... .max, using: &generator)),
-            expiresAt: Timestamp(milliseconds: .random(in: 0 ... .max, using: &generator)),
-            revision: generator.next(), parts: RecordEncoder.sorted(parts))
+            createdAt: Timestamp(milliseconds: .random(in: 0...latest, using: &generator)),
+            expiresAt: Timestamp(milliseconds: .random(in: 0...latest, using: &generator)),
+            revision: .random(in: 0...StoreLimits.counterMax, using: &generator),
+            parts: RecordEncoder.sorted(parts))
+    }
+
+    private static func blob(_ generator: inout SeededGenerator) -> BlobReference {
+        let byteCount = Int.random(in: 0...1 << 36, using: &generator)
+        let isCoded = Bool.random(using: &generator)
+        return BlobReference(
+            digest: Digest(bytes: generator.bytes(32).span.bytes)!, number: generator.next(),
+            byteCount: byteCount,
+            storedByteCount: isCoded ? Int.random(in: 0...1 << 36, using: &generator) : byteCount,
+            coding: isCoded ? .gzip : .identity)
     }
 }

@@ -87,6 +87,11 @@ struct TortureTests {
         try torture("cuts")
     }
 
+    @Test(.disabled(if: hasSanitizer, "the sanitizer ends what the daemon survives"))
+    func flippedBits() throws {
+        try torture("flips")
+    }
+
     /// Where the disk is told nothing, or LMDB's meta page is not written through, images must be
     /// wrong.
     @Test(

@@ -34,8 +34,13 @@ struct BlobEntry: Equatable {
         let hold = value.integer(at: 40, as: UInt64.self) >> Self.holdShift
         if hold > 0 { heldUntil = Timestamp(milliseconds: Int64(hold)) }
         guard byteCount <= StoreLimits.payloadByteCountMax,
-            storedByteCount <= StoreLimits.payloadByteCountMax
+            storedByteCount <= StoreLimits.payloadByteCountMax,
+            coding != .identity || byteCount == storedByteCount
         else { throw .corrupt("the byte counts of \(digest)") }
+        // Both are added to.
+        guard number <= StoreLimits.counterMax, referenceCount <= StoreLimits.counterMax else {
+            throw .corrupt("the numbers of \(digest)")
+        }
     }
 
     init(

@@ -13,7 +13,9 @@ enum CategoryEntry {
     /// Reads and checks a value.
     static func category(_ value: RawSpan, key: RawSpan) throws(StoreError) -> Category {
         let damaged = StoreError.corrupt("the entry of a category")
+        // Lengths first: a checksum of gigabytes would take seconds.
         guard key.byteCount > 1, value.byteCount >= headerByteCount,
+            value.byteCount <= StoreLimits.categoryEntryByteCountMax,
             value.integer(at: 0, as: UInt32.self) == checksum(key: key, value: value)
         else { throw damaged }
         let layout = value.byte(at: layoutOffset)

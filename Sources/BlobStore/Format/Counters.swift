@@ -37,6 +37,7 @@ struct Counters: Equatable {
     init(_ value: RawSpan) throws(StoreError) {
         let isVersion1 = value.byteCount == Self.version1FieldCount * 8 + 8
         let checked = 8 * (isVersion1 ? Self.version1FieldCount : Self.fieldCount)
+        // The length first: it says how much the checksum is computed of.
         guard value.byteCount == checked + 8,
             value.integer(at: checked, as: UInt32.self)
                 == Checksum(value.extracting(first: checked)).value
@@ -52,11 +53,18 @@ struct Counters: Equatable {
         nextBlobNumber = value.integer(at: 64)
         nextNotificationNumber = value.integer(at: 72)
         revision = value.integer(at: 80)
-        guard !isVersion1 else { return }
-        tombstones = value.integer(at: 88)
-        heldBlobs = value.integer(at: 96)
-        categories = value.integer(at: 104)
-        horizon = value.integer(at: 112)
+        if !isVersion1 {
+            tombstones = value.integer(at: 88)
+            heldBlobs = value.integer(at: 96)
+            categories = value.integer(at: 104)
+            horizon = value.integer(at: 112)
+        }
+        // All of them are added to, and none is ever as high.
+        for offset in stride(from: 0, to: checked, by: 8) {
+            guard value.integer(at: offset, as: UInt64.self) <= StoreLimits.counterMax else {
+                throw .corrupt("the counters")
+            }
+        }
     }
 
     /// The value's 128 bytes, as words in the order of their bytes.

@@ -9,6 +9,8 @@ struct FormatRecord: Equatable {
 
     static let name = "format"
     static let byteCount = 48
+    /// With what later versions append.
+    private static let byteCountMax = 4_096
     private static let checkedByteCount = 40
     private static let magic = Array("blobdfmt".utf8)
 
@@ -30,7 +32,7 @@ struct FormatRecord: Equatable {
     /// Reads it; nil when it is not a format record or a damaged one. Later versions may append to
     /// it.
     init?(_ value: RawSpan) {
-        guard value.byteCount >= Self.byteCount,
+        guard value.byteCount >= Self.byteCount, value.byteCount <= Self.byteCountMax,
             value.extracting(first: 8).isEqual(to: Self.magic.span.bytes),
             value.integer(at: Self.checkedByteCount, as: UInt32.self)
                 == Checksum(value.extracting(first: Self.checkedByteCount)).value

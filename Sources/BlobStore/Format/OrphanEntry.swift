@@ -31,7 +31,8 @@ struct OrphanEntry: Equatable {
             value.integer(at: Self.checkedByteCount, as: UInt32.self)
                 == Self.checksum(number, value.extracting(first: Self.checkedByteCount)),
             let state = State(rawValue: value.byte(at: 48)),
-            value.integer(at: 40, as: UInt64.self) <= StoreLimits.payloadByteCountMax
+            value.integer(at: 40, as: UInt64.self) <= StoreLimits.payloadByteCountMax,
+            number <= StoreLimits.counterMax
         else { throw .corrupt("the orphan entry of blob \(number)") }
         digest = Digest(value, at: 0)
         transaction = value.integer(at: 32)

@@ -88,6 +88,10 @@ struct RecordView: ~Escapable {
 
     /// A copy of everything.
     func record(id: String) throws(StoreError) -> Record {
+        let times = 0...StoreLimits.expiryMillisecondsMax
+        guard partCount <= StoreLimits.partCountMax, revision <= StoreLimits.counterMax,
+            times.contains(createdAt.milliseconds), times.contains(expiresAt.milliseconds)
+        else { throw .corrupt("the header of notification \(id)") }
         var record = Record(
             id: id, createdAt: createdAt, expiresAt: expiresAt, revision: revision, parts: [])
         for index in 0..<partCount {
@@ -203,7 +207,9 @@ struct PartView: ~Escapable {
         let storedByteCount = entry.integer(at: 48, as: UInt64.self)
         guard let coding = Coding(rawValue: entry.byte(at: 56)),
             byteCount <= StoreLimits.payloadByteCountMax,
-            storedByteCount <= StoreLimits.payloadByteCountMax
+            storedByteCount <= StoreLimits.payloadByteCountMax,
+            // Whoever reads bytes as they were given looks for them by their places as stored.
+            coding != .identity || byteCount == storedByteCount
         else { throw .corrupt("a part's byte counts") }
         return BlobReference(
             digest: Digest(entry, at: 0), number: entry.integer(at: 32),

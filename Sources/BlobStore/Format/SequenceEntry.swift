@@ -32,6 +32,8 @@ struct SequenceEntry: Equatable {
 
     static let headerByteCount = 8
     private static let checksumOffset = 4
+    /// With the longest id and device that their counts can say, and an end.
+    private static let byteCountMax = headerByteCount + 2 * 255 + 8
 
     /// The place of a notification that is there.
     init(_ places: Places, id: String) {
@@ -60,7 +62,9 @@ struct SequenceEntry: Equatable {
     /// Reads and checks a value.
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
         let damaged = StoreError.corrupt("an entry of an owner's feed")
+        // Lengths first: a checksum of gigabytes would take seconds.
         guard value.byteCount >= Self.headerByteCount,
+            value.byteCount <= Self.byteCountMax,
             value.integer(at: Self.checksumOffset, as: UInt32.self)
                 == Self.checksum(key: key, value: value),
             let kind = Kind(rawValue: value.byte(at: 1))

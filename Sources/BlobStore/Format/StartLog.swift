@@ -33,7 +33,10 @@ struct StartLog: Equatable {
 
     init(_ value: RawSpan) throws(StoreError) {
         let overhead = Self.headerByteCount + 8
-        guard value.byteCount >= overhead else { throw .corrupt("the log of starts") }
+        // Lengths first: a checksum of gigabytes would take seconds.
+        guard value.byteCount >= overhead,
+            value.byteCount <= overhead + Self.countMax * Self.startByteCount
+        else { throw .corrupt("the log of starts") }
         let checked = value.byteCount - 8
         guard (value.byteCount - overhead) % Self.startByteCount == 0,
             value.integer(at: checked, as: UInt32.self)

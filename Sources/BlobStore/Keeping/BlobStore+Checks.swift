@@ -33,7 +33,7 @@ extension BlobStore {
     ///   a sync has failed.
     public func checkWritable() throws(StoreError) {
         try checkSyncs()
-        try space.prepare(growth: Change.bookkeepingByteCount)
+        try space.prepare(growth: Change.bookkeepingByteCount * environment.pageScale)
         let refused = space.refused
         guard refused.isAny else { return }
         guard space.hasRoom(incoming: refused.incomingByteCount) else { throw .full }

@@ -14,6 +14,8 @@ final class SpaceReserve: Sendable {
     private let tables: Tables
     let byteCountMax: Int
     private let payloadByteCountMax: Int
+    /// What is kept back: so many pages, however long they are.
+    let reserveByteCount: Int
     let state = Mutex(State())
 
     struct State {
@@ -48,6 +50,7 @@ final class SpaceReserve: Sendable {
         self.tables = tables
         byteCountMax = options.mapByteCountMax
         payloadByteCountMax = options.payloadByteCountMax
+        reserveByteCount = StoreLimits.reserveByteCount * environment.pageScale
     }
 
     /// Where a change finds its room.
@@ -65,7 +68,7 @@ final class SpaceReserve: Sendable {
     @discardableResult
     func prepare(growth: Int) throws(StoreError) -> Room {
         let used = environment.usedByteCount
-        let needed = used + growth + StoreLimits.reserveByteCount
+        let needed = used + growth + reserveByteCount
         guard needed <= byteCountMax else {
             try requireFreePages(growth)
             return .inFreePages
@@ -133,7 +136,7 @@ final class SpaceReserve: Sendable {
             let growth = max(state.growthMax, state.growthMaxBefore)
             state.growthMaxBefore = state.growthMax
             state.growthMax = 0
-            let kept = used + growth + StoreLimits.reserveByteCount
+            let kept = used + growth + reserveByteCount
             // Not for a little, so that the file does not go up and down with every change.
             guard fileByteCount > kept + Self.step(used) else { return }
             if ftruncate(environment.dataDescriptor, off_t(kept)) == 0 {
@@ -145,7 +148,7 @@ final class SpaceReserve: Sendable {
     /// Without room to grow, a change may still fit into pages that are free in the file: twice
     /// what it needs, since a chunk wants neighbouring ones.
     private func requireFreePages(_ growth: Int) throws(StoreError) {
-        guard try environment.freeByteCount(tables) >= 2 * growth + StoreLimits.reserveByteCount
+        guard try environment.freeByteCount(tables) >= 2 * growth + reserveByteCount
         else {
             throw .full
         }
@@ -160,7 +163,7 @@ final class SpaceReserve: Sendable {
             FileSizeLimit.byteCount - min(FileSizeLimit.byteCount, fileByteCount))
         let end = min(byteCountMax, fileByteCount + available)
         let free = (try? environment.freeByteCount(tables)) ?? 0
-        return end - environment.usedByteCount + free >= StoreLimits.reserveByteCount / 2
+        return end - environment.usedByteCount + free >= reserveByteCount / 2
     }
 
     /// LMDB may number pages at the end that it never writes; the file is made to cover them, so
@@ -179,9 +182,9 @@ final class SpaceReserve: Sendable {
     /// `byteCount` bytes may have failed for that alone.
     func isExhausted(byteCount: Int) -> Bool {
         let rest = FileSizeLimit.byteCount - min(FileSizeLimit.byteCount, environment.usedByteCount)
-        if rest < byteCount + StoreLimits.reserveByteCount { return true }
+        if rest < byteCount + reserveByteCount { return true }
         guard let disk = Disk(environment.dataDescriptor) else { return false }
-        return disk.availableByteCount < byteCount + StoreLimits.reserveByteCount
+        return disk.availableByteCount < byteCount + reserveByteCount
     }
 
     /// The size of `data.mdb`.

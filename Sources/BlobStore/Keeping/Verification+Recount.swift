@@ -122,28 +122,78 @@ extension Snapshot {
         }
     }
 
-    /// Calls `body` at each entry of a table, in key order. What it throws goes into the report,
-    /// and the walk goes on.
+    /// Calls `body` at each entry of a table, in key order. What it throws goes into the report with
+    /// the table and the key, and the walk goes on; so does an entry that is not inside of its pages.
     borrowing func walk(
         _ table: Table, _ report: inout VerifyReport,
         _ body: (borrowing Cursor, inout VerifyReport) throws(StoreError) -> Void
     ) throws(StoreError) {
         var cursor = try transaction.cursor(in: table)
-        var isThere = try cursor.first()
-        while isThere {
+        var movesLeft = try entryCount(of: table) + 1
+        var isBegun = false
+        while true {
+            guard movesLeft > 0 else {
+                report.add("table \(table.name) has more entries than it says")
+                return
+            }
+            movesLeft -= 1
+            let wasBegun = isBegun
+            isBegun = true
+            do throws(LMDBError) {
+                guard try wasBegun ? cursor.moveToNext() : cursor.moveToFirst() else { return }
+            } catch {
+                report.add(StoreError(error, at: cursor.key, in: table.name).description)
+                guard error.isOutOfBounds else { return }
+                continue
+            }
+            store.options.walkPlace?.note(table.name, cursor.key)
             do throws(StoreError) {
                 try body(cursor, &report)
             } catch {
-                report.add(error.description)
+                let key = KeyText.text(cursor.key)
+                report.add("table \(table.name), key \(key): \(error.description)")
             }
-            isThere = try cursor.next()
+        }
+    }
+
+    private borrowing func entryCount(of table: Table) throws(StoreError) -> Int {
+        do throws(LMDBError) {
+            return try transaction.statistics(of: table).entryCount
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Everything that `meta` has, in the words of who reads it. A later version's entries are left
+    /// alone.
+    borrowing func checkMeta(_ report: inout VerifyReport) throws(StoreError) {
+        try walk(store.tables.meta, &report) { (cursor, _) throws(StoreError) in
+            let value = cursor.value
+            switch cursor.key.string {
+            case FormatRecord.name:
+                guard FormatRecord(value) != nil else { throw .corrupt("the format record") }
+            case Counters.name: _ = try Counters(value)
+            case StartLog.name: _ = try StartLog(value)
+            case LogID.name:
+                guard LogID(value) != nil else { throw .corrupt("the log's id") }
+            case UpgradeMark.name: _ = try UpgradeMark(value)
+            default: break
+            }
         }
     }
 
     borrowing func compareCounters(
         _ recount: Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
-        let said = try counters()
+        let said: Counters
+        do throws(StoreError) {
+            said = try counters()
+        } catch {
+            guard case .corrupt = error else { throw error }
+            // The walk over `meta` has said so, unless they are not there.
+            if report.isClean { report.add(error.description) }
+            return
+        }
         let counted = recount.counters
         let pairs: [(String, UInt64, UInt64)] = [
             ("notifications", said.notifications, counted.notifications),

@@ -1,3 +1,5 @@
+internal import LMDB
+
 /// How far a verification is.
 public struct VerifyProgress: Sendable, Hashable {
     /// Blobs whose bytes were read.
@@ -32,18 +34,35 @@ public struct VerifyReport: Sendable, Hashable {
     /// How many things are wrong.
     public var problemCount = 0
 
+    /// How many of them are of the pages themselves: what is on them, or below, cannot be trusted.
+    public var pageProblemCount = 0
+
+    /// A report on nothing.
+    public init() {}
+
     /// Whether everything agrees.
     public var isClean: Bool { problemCount == 0 }
 
-    mutating func add(_ problem: String) {
+    /// Adds a problem, in words.
+    package mutating func add(_ problem: String) {
         problemCount += 1
         if problems.count < Self.problemsDescribedMax { problems.append(problem) }
+    }
+
+    /// Adds what is wrong with the pages.
+    package mutating func add(pages report: VerifyReport) {
+        for problem in report.problems { add(problem) }
+        problemCount += report.problemCount - report.problems.count
+        pageProblemCount += report.problemCount
     }
 }
 
 extension BlobStore {
-    /// Recounts everything and reads every byte: records, references, the index, counters, and each
-    /// blob's chunks against their checksums and its digest.
+    /// Walks all pages, recounts everything and reads every byte: records, references, the index,
+    /// counters, what else `meta` has, and each blob's chunks against their checksums and its digest.
+    ///
+    /// Where pages are damaged nothing more is looked at: liblmdb does not check what they say, and a
+    /// walk over their entries may be the end of the process. `blobd verify` does that in another.
     ///
     /// The counting sees one snapshot. Blobs are read in a snapshot each, so that a verification
     /// beside a daemon does not make the file grow; one that is deleted meanwhile is left out.
@@ -55,23 +74,58 @@ extension BlobStore {
     public func verify(
         progress: (VerifyProgress) -> Void = { _ in }
     ) throws(StoreError) -> VerifyReport {
+        try verify(.bytes, goesOnBehindDamage: false, progress: progress)
+    }
+
+    /// How far a verification goes.
+    package enum VerifyDepth: Sendable {
+        /// All entries of all tables.
+        case entries
+        /// The bytes of all blobs, too.
+        case bytes
+    }
+
+    /// The same, also of less.
+    ///
+    /// - Parameters:
+    ///   - goesOnBehindDamage: whether entries are looked at where pages are damaged, which may end
+    ///     the process.
+    ///   - found: called with what was found so far, after each table and each blob.
+    package func verify(
+        _ depth: VerifyDepth, goesOnBehindDamage: Bool, found: (VerifyReport) -> Void = { _ in },
+        progress: (VerifyProgress) -> Void = { _ in }
+    ) throws(StoreError) -> VerifyReport {
         var report = VerifyReport()
+        report.add(pages: try checkPages())
+        found(report)
+        guard report.isClean || goesOnBehindDamage else { return report }
         let blobs = try withSnapshot { (snapshot) throws(StoreError) in
             var recount = Recount()
+            try snapshot.checkMeta(&report)
+            found(report)
             try snapshot.recountNotifications(&recount, &report)
+            found(report)
             try snapshot.recountIndex(&recount, &report)
+            found(report)
             try snapshot.recountBlobs(&recount, &report)
+            found(report)
             try snapshot.recountOrphans(&recount, &report)
+            found(report)
             try snapshot.recountChunks(&recount, &report)
+            found(report)
             try snapshot.compareCounters(recount, &report)
             return recount.storedBlobs
         }
+        guard depth == .bytes else { return report }
         try checkLog(&report)
         var state = VerifyProgress()
         state.blobCount = blobs.count
         state.byteCount = blobs.reduce(0) { $0 + $1.storedByteCount }
         for blob in blobs {
+            let digest = blob.digest.rawWords
+            options.walkPlace?.note(tables.blobs.name, digest.span.bytes)
             try check(blob, &report)
+            found(report)
             state.blobs += 1
             state.bytes += blob.storedByteCount
             progress(state)

@@ -13,6 +13,8 @@ struct OpenGrowth {
     private var addedByteCount = 0
     /// By which a batch that is not done yet may make them longer.
     private var expectedByteCount = 0
+    /// How many times longer the pages are than those that all this is reckoned in.
+    private var pageScale = 1
     /// Bytes of the pages that changes may copy.
     var tableByteCount = 0
 
@@ -22,7 +24,8 @@ struct OpenGrowth {
 
     /// Adds a batch that is to be done.
     mutating func add(_ batch: BatchPlan) {
-        let added = batch.range.count * Change.addedByteCount
+        pageScale = batch.pageScale
+        let added = batch.range.count * Change.addedByteCount * pageScale
         touchedByteCount += batch.bookkeepingGrowth - added
         expectedByteCount += added
         chunkByteCount += batch.sharedChunkGrowth
@@ -38,6 +41,6 @@ struct OpenGrowth {
     /// Bytes that all of it may add.
     var total: Int {
         chunkByteCount + addedByteCount + expectedByteCount
-            + min(touchedByteCount, tableByteCount) + Self.commitByteCount
+            + min(touchedByteCount, tableByteCount) + Self.commitByteCount * pageScale
     }
 }

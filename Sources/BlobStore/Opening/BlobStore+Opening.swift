@@ -36,6 +36,7 @@ extension BlobStore {
             try Creation.createStore(in: directory, options: options, asOf: currentTime())
         }
         _ = try DataFile(data, directory: directory)
+        if let beforeMapping = options.beforeMapping { try beforeMapping(directory) }
         try LockFile.allocate(
             "\(directory)/\(DataFile.lockName)", readerCountMax: options.readerCountMax)
         let (store, format) = try open(directory, options, isReadOnly: false, lock: lock)

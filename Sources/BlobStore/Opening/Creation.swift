@@ -23,6 +23,10 @@ enum Creation {
             removeLeftovers(in: directory)
             throw error
         }
+        if let pageByteCount = options.pageByteCount {
+            guard PageFile.makeEmpty("\(staging)/\(DataFile.name)", pageByteCount: pageByteCount)
+            else { throw .system("write \(staging)/\(DataFile.name)") }
+        }
         do throws(LMDBError) {
             try writeFormat(in: staging, options: options, asOf: now)
         } catch {

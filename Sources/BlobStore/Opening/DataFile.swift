@@ -43,10 +43,25 @@ struct DataFile {
         guard let two = Meta(second.span.bytes), two.pageByteCount == one.pageByteCount else {
             throw refuse("has a damaged second meta page; it was left as it is")
         }
+        // Commits write them in turn, and pages are never given back; so a flipped bit shows. Of a
+        // file without a commit both are the same.
+        let isNew = one.transaction == 0 && two.transaction == 0
+        guard
+            isNew
+                || one.transaction % 2 == 0 && two.transaction % 2 == 1
+                    && (one.transaction &+ 1 == two.transaction
+                        || two.transaction &+ 1 == one.transaction)
+        else {
+            throw refuse(
+                "has meta pages of the commits \(one.transaction) and \(two.transaction), which do not follow each other; it was left as it is"
+            )
+        }
         let newest = one.transaction > two.transaction ? one : two
         let (pages, overflow) = newest.lastPage.addingReportingOverflow(1)
         let (used, overflowed) = pages.multipliedReportingOverflow(by: newest.pageByteCount)
-        guard !overflow, !overflowed, newest.lastPage >= 1 else {
+        guard !overflow, !overflowed, newest.lastPage >= 1,
+            newest.lastPage >= max(one.lastPage, two.lastPage)
+        else {
             throw refuse("has a damaged meta page; it was left as it is")
         }
         guard status.st_size >= used else {

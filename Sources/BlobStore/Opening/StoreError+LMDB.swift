@@ -20,6 +20,35 @@ extension StoreError {
     }
 }
 
+extension StoreError {
+    /// The same, with the entry it happened at where pages do not make sense.
+    @inline(never)
+    init(_ error: LMDBError, at key: RawSpan, in table: StaticString) {
+        guard error.isCorruption else {
+            self.init(error)
+            return
+        }
+        self = .corrupt("table \(table), key \(KeyText.text(key)): \(error.description)")
+    }
+}
+
+/// A key in words for a person.
+enum KeyText {
+    private static let byteCountMax = 80
+
+    /// A text in quotes where it is one, else its bytes in hexadecimal; what is long is cut.
+    static func text(_ key: RawSpan) -> String {
+        let shown = key.extracting(first: min(key.byteCount, byteCountMax)).array
+        let rest = key.byteCount > shown.count ? "… (\(key.byteCount) bytes)" : ""
+        guard !shown.isEmpty else { return "unreadable" }
+        if shown.allSatisfy({ (0x20...0x7E).contains($0) }) {
+            return "\"\(String(decoding: shown, as: UTF8.self))\"" + rest
+        }
+        let digits = Array("0123456789abcdef")
+        return String(shown.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }) + rest
+    }
+}
+
 extension ReadView {
     @inline(__always)
     @_lifetime(copy self)
@@ -27,7 +56,7 @@ extension ReadView {
         do throws(LMDBError) {
             return try value(forKey: key, in: table)
         } catch {
-            throw StoreError(error)
+            throw StoreError(error, at: key, in: table.name)
         }
     }
 }
@@ -38,7 +67,7 @@ extension WriteTransaction {
         do throws(LMDBError) {
             return try value(forKey: key, in: table)
         } catch {
-            throw StoreError(error)
+            throw StoreError(error, at: key, in: table.name)
         }
     }
 
@@ -46,7 +75,7 @@ extension WriteTransaction {
         do throws(LMDBError) {
             try put(value, forKey: key, in: table)
         } catch {
-            throw StoreError(error)
+            throw StoreError(error, at: key, in: table.name)
         }
     }
 
@@ -57,7 +86,7 @@ extension WriteTransaction {
         do throws(LMDBError) {
             return try insert(value, forKey: key, in: table)
         } catch {
-            throw StoreError(error)
+            throw StoreError(error, at: key, in: table.name)
         }
     }
 
@@ -67,7 +96,7 @@ extension WriteTransaction {
         do throws(LMDBError) {
             try put(first, second, forKey: key.bytes, in: table)
         } catch {
-            throw StoreError(error)
+            throw StoreError(error, at: key.bytes, in: table.name)
         }
     }
 
@@ -77,7 +106,7 @@ extension WriteTransaction {
         do throws(LMDBError) {
             return try delete(key, in: table)
         } catch {
-            throw StoreError(error)
+            throw StoreError(error, at: key, in: table.name)
         }
     }
 }
@@ -86,25 +115,25 @@ extension Cursor {
     /// - Returns: false when the table is empty.
     @_lifetime(self: copy self)
     mutating func first() throws(StoreError) -> Bool {
-        do throws(LMDBError) { return try moveToFirst() } catch { throw StoreError(error) }
+        do throws(LMDBError) { return try moveToFirst() } catch { throw failure(error) }
     }
 
     /// - Returns: false at the end.
     @_lifetime(self: copy self)
     mutating func next() throws(StoreError) -> Bool {
-        do throws(LMDBError) { return try moveToNext() } catch { throw StoreError(error) }
+        do throws(LMDBError) { return try moveToNext() } catch { throw failure(error) }
     }
 
     /// - Returns: false when the table is empty.
     @_lifetime(self: copy self)
     mutating func last() throws(StoreError) -> Bool {
-        do throws(LMDBError) { return try moveToLast() } catch { throw StoreError(error) }
+        do throws(LMDBError) { return try moveToLast() } catch { throw failure(error) }
     }
 
     /// - Returns: false before the first entry.
     @_lifetime(self: copy self)
     mutating func previous() throws(StoreError) -> Bool {
-        do throws(LMDBError) { return try moveToPrevious() } catch { throw StoreError(error) }
+        do throws(LMDBError) { return try moveToPrevious() } catch { throw failure(error) }
     }
 
     /// - Returns: false when there is nothing at or behind `key`.
@@ -113,8 +142,13 @@ extension Cursor {
         do throws(LMDBError) {
             return try move(toKeyAtOrAfter: key)
         } catch {
-            throw StoreError(error)
+            throw failure(error)
         }
+    }
+
+    /// What went wrong where it stands now.
+    private borrowing func failure(_ error: LMDBError) -> StoreError {
+        StoreError(error, at: key, in: table.name)
     }
 }
 

@@ -34,13 +34,17 @@ struct Tables: Sendable {
     }
 
     private init(_ tables: [Table]) {
+        var tables = tables
+        // A blob's number, and so its chunks' keys, are never used again.
+        tables[2].isWrittenOnce = true
         notifications = tables[0]
         blobs = tables[1]
         chunks = tables[2]
         index = tables[3]
         orphans = tables[4]
         meta = tables[5]
-        allButChunks = tables.filter { $0 != tables[2] }
+        let chunks = tables[2]
+        allButChunks = tables.filter { $0 != chunks }
     }
 
     /// Those whose pages changes copy; to the end of the chunks' they only add.

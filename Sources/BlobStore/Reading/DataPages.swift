@@ -8,17 +8,24 @@ internal import LMDB
 public struct DataPages: Sendable {
     private let file: MappedFile
 
-    init(_ file: MappedFile) { self.file = file }
+    init(_ file: MappedFile, pageByteCount: Int) {
+        self.file = file
+        stretchByteCountMin = max(Self.byteCountMin, pageByteCount)
+    }
 
     /// The descriptor of `data.mdb`. It belongs to the store; use it while the store is there, and
     /// only to send from.
     public var descriptor: Int32 { file.descriptor }
 
-    /// How many bytes a stretch must have at least, so that a lease keeps its pages.
+    /// How many bytes a stretch of this store must have at least, so that a lease keeps its pages.
     ///
     /// A short chunk shares its page with other entries, and is copied with them when one of them
     /// changes; the page is then used again, lease or not. LMDB gives a value pages of its own when
-    /// it is longer than about half a page; this is a whole one, to be sure.
+    /// it is longer than about half a page; this is a whole one, to be sure. The file says how long
+    /// a page is: 4,096 bytes, or up to 32,768 where it was made on a machine with longer ones.
+    public let stretchByteCountMin: Int
+
+    /// The same for the shortest pages: nothing shorter is sent from any store's file.
     public static let byteCountMin = 4_096
 
     /// Where in the file a stretch begins.
@@ -30,9 +37,8 @@ public struct DataPages: Sendable {
 
 extension BlobStore {
     /// Where borrowed bytes lie in `data.mdb`; nil when that cannot be told, as without `/proc`.
-    /// Ask once: it reads `/proc/self/maps`.
     public func dataPages() -> DataPages? {
-        guard let file = environment.mappedFile() else { return nil }
-        return DataPages(file)
+        guard let file = environment.mappedFile else { return nil }
+        return DataPages(file, pageByteCount: environment.pageByteCount)
     }
 }

@@ -155,6 +155,11 @@ public enum StoreLimits {
     /// How long a process that reads waits for another one to commit what it has acknowledged, in
     /// milliseconds.
     public static let settlingMillisecondsMax = 5_000
+    /// The highest number that is believed where numbers are counted up, so that none overflows.
+    static let counterMax: UInt64 = 1 << 62
+    /// Bytes of an entry of a category.
+    static let categoryEntryByteCountMax =
+        8 + actionCountMax * (4 + actionIdentifierByteCountMax + actionTitleByteCountMax)
     /// Room in `data.mdb` kept back for deletes and expiry when the disk is full.
     static let reserveByteCount = 1 << 20
 }

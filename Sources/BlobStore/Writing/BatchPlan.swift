@@ -13,10 +13,25 @@ struct BatchPlan {
     /// Stored bytes of their payloads.
     var byteCount = 0
 
+    /// How long the pages are of the store that it is for.
+    let pageByteCount: Int
     /// What is left of the page that the last chunk's entry is in.
     private var pageRest = 0
 
-    init(from start: Int) { range = start..<start }
+    init(from start: Int, pageByteCount: Int) {
+        range = start..<start
+        self.pageByteCount = pageByteCount
+    }
+
+    /// How many times longer they are than those that changes are reckoned in.
+    var pageScale: Int { max(1, pageByteCount / Change.reckonedPageByteCount) }
+
+    /// Adds what a change may take beside chunks.
+    mutating func addBookkeeping(of change: Change) {
+        let cost = change.bookkeepingCost
+        putCount += cost.puts
+        bookkeepingGrowth += cost.bytes * pageScale
+    }
 
     /// The bytes by which they may make the file grow.
     var growth: Int { bookkeepingGrowth + chunkGrowth }
@@ -28,27 +43,25 @@ struct BatchPlan {
     mutating func addChunks(of payload: PreparedPayload) {
         let chunkCount = payload.chunkCount
         putCount += chunkCount
-        let alone = payload.chunkCost
+        let alone = payload.chunkCost(pageByteCount: pageByteCount)
+        let pageRoom = pageByteCount - Self.pageHeaderByteCount
         chunkGrowth += alone
         var entry = payload.storedByteCount + Self.entryOverhead
-        if chunkCount > 1 || entry > Self.entryByteCountMax {
+        if chunkCount > 1 || entry > pageRoom / 2 {
             // Long ones have pages of their own, and entries that say where.
             sharedChunkGrowth += alone
             entry = chunkCount * (Self.entryOverhead + 8)
         }
         if entry > pageRest {
-            let pages = (entry + Self.pageRoom - 1) / Self.pageRoom
-            sharedChunkGrowth += pages * Self.pageByteCount
-            pageRest = pages * Self.pageRoom
+            let pages = (entry + pageRoom - 1) / pageRoom
+            sharedChunkGrowth += pages * pageByteCount
+            pageRest = pages * pageRoom
         }
         pageRest -= entry
     }
 
-    private static let pageByteCount = 4_096
-    /// A page without LMDB's header.
-    private static let pageRoom = pageByteCount - 16
-    /// The longest entry that is in a page with others: two must fit.
-    private static let entryByteCountMax = pageRoom / 2
+    /// LMDB's header of a page. Of the entries in what is left, two of the longest must fit.
+    private static let pageHeaderByteCount = 16
     /// What a short chunk takes in its page beside its bytes: LMDB's pointer and head of a node, the
     /// key, the checksum, and the byte that makes it even.
     private static let entryOverhead =

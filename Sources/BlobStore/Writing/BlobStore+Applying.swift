@@ -98,20 +98,18 @@ extension BlobStore {
     private func batch(
         of changes: [Change], from start: Int, countMax: Int = .max
     ) -> BatchPlan {
-        var batch = BatchPlan(from: start)
+        var batch = BatchPlan(from: start, pageByteCount: environment.pageByteCount)
         var digests: Set<Digest> = []
         var index = start
         // Through the span, which copies no change to look at it.
         let span = changes.span
         while index < span.count, index - start < countMax, !span[index].isStaged {
             var next = batch
-            let bookkeeping = span[index].bookkeepingCost
-            next.putCount += bookkeeping.puts
-            next.bookkeepingGrowth += bookkeeping.bytes
+            next.addBookkeeping(of: span[index])
             span[index].forEachPayload { payload in
                 next.byteCount += payload.storedByteCount
                 // Short ones are not worth a lookup.
-                if payload.chunkCost <= Change.bookkeepingByteCount
+                if payload.storedByteCount <= Change.bookkeepingByteCount
                     || (digests.insert(payload.digest).inserted && !isStored(payload.digest))
                 {
                     next.addChunks(of: payload)

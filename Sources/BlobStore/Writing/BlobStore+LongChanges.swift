@@ -1,3 +1,5 @@
+internal import LMDB
+
 extension BlobStore {
     /// Does one step of a long change, in one transaction; returns once it is on disk. A step that
     /// finds nothing to do writes and syncs nothing.
@@ -74,7 +76,7 @@ extension BlobStore {
                 upTo: IndexKeys.group(owner, group, .max), countMax: countMax
             ).count
         }
-        return count * Change.patch(patch).bookkeepingCost.bytes
+        return count * Change.patch(patch).bookkeepingCost.bytes * environment.pageScale
     }
 
     private func finish(

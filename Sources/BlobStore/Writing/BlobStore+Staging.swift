@@ -1,3 +1,5 @@
+internal import LMDB
+
 extension BlobStore {
     /// Does a change with large blobs: their chunks are written ahead, in several transactions under
     /// numbers that nothing refers to yet, and the last one makes them what the change says. What a
@@ -12,9 +14,10 @@ extension BlobStore {
                 staged[payload.digest] = try stage(payload, asOf: now)
             }
             // What is not written ahead comes with the change itself.
-            var growth = change.bookkeepingCost.bytes
+            var growth = change.bookkeepingCost.bytes * environment.pageScale
             change.forEachPayload { payload in
-                if !stored.contains(payload.digest) { growth += payload.chunkCost }
+                guard !stored.contains(payload.digest) else { return }
+                growth += payload.chunkCost(pageByteCount: environment.pageByteCount)
             }
             return try inTransaction(growth: growth, asOf: now, isPublishing: true) {
                 (transaction) throws(StoreError) in
@@ -55,7 +58,9 @@ extension BlobStore {
         var number: UInt64 = 0
         var index = 0
         while index < payload.chunkCount {
-            let growth = StoreLimits.stagedBatchByteCount + Change.bookkeepingByteCount
+            let growth =
+                StoreLimits.stagedBatchByteCount
+                + Change.bookkeepingByteCount * environment.pageScale
             try inTransaction(growth: growth, asOf: now, isPublishing: true) {
                 (transaction) throws(StoreError) in
                 if index == 0 {

@@ -3,6 +3,8 @@ internal import BlobJSON
 // What changes cost a transaction, about: how many share one is decided before it begins.
 
 extension Change {
+    /// In pages of this length; where a store's are longer, all of it is as much more.
+    static let reckonedPageByteCount = 4_096
     /// Pages of records, entries and branches that a change may copy, beside its chunks.
     static let bookkeepingByteCount = 32 << 10
     /// How many of these bytes are not copies of pages that are there.
@@ -101,6 +103,5 @@ extension Change {
 
 extension PreparedPayload {
     /// Bytes of pages that its chunks take, about: each fills its last one in part.
-    var chunkCost: Int { storedByteCount + chunkCount * Self.pageByteCount }
-    private static let pageByteCount = 4_096
+    func chunkCost(pageByteCount: Int) -> Int { storedByteCount + chunkCount * pageByteCount }
 }

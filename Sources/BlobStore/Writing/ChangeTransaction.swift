@@ -47,10 +47,15 @@ struct ChangeTransaction: ~Copyable {
         _ transaction: borrowing WriteTransaction, _ tables: Tables
     ) throws(StoreError) -> Counters {
         let name = Array(Counters.name.utf8)
-        guard let value = try transaction.get(name.span.bytes, in: tables.meta) else {
-            throw .corrupt("the counters are missing")
+        let found: RawSpan?
+        do throws(LMDBError) {
+            // What else is in `meta` is on the same page, and is replaced without being read.
+            found = try transaction.valueOnSoundPage(forKey: name.span.bytes, in: tables.meta)
+        } catch {
+            throw StoreError(error, at: name.span.bytes, in: tables.meta.name)
         }
-        return try Counters(value)
+        guard let found else { throw .corrupt("the counters are missing") }
+        return try Counters(found)
     }
 
     /// Whether anything was changed.

@@ -84,6 +84,23 @@ int clinux_open_folder(const char *path);
 /// Names the calling thread, with at most 15 bytes.
 void clinux_name_thread(const char *name);
 
+/// From now on a death by SIGBUS, SIGSEGV, SIGABRT, SIGILL, SIGTRAP or SIGFPE leaves a file of that
+/// name in that folder, with the signal's number; then the process dies as it would have. The name
+/// has at most 63 bytes.
+void clinux_note_deaths(int folder, const char *name);
+/// Lets this process be killed when the one that started it has ended.
+void clinux_die_with_parent(void);
+/// A pipe (pipe2(2)): the end to read from, and the one to write to.
+int clinux_pipe(int *input, int *output);
+/// Memory of so many bytes, zeros, that children can share by its descriptor; -1 where there is
+/// none.
+int clinux_shared_memory(size_t byte_count);
+/// The number under which a child finds the memory it was given.
+enum { CLINUX_STARTED_MEMORY = 3 };
+/// Starts this very program with other arguments (posix_spawn(3)), its output going to `output`, with
+/// `memory` as CLINUX_STARTED_MEMORY and no signals blocked. Returns its process id, or -1.
+pid_t clinux_start_self(char *const arguments[], int output, int memory);
+
 // Clocks: clock_gettime(2), in nanoseconds.
 
 /// Gives free memory back to the system (malloc_trim).

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BlobStore
+import Glibc
 
 /// `blobd verify`: checks a store, beside a daemon or alone.
 struct VerifyCommand: ParsableCommand {
@@ -8,11 +9,12 @@ struct VerifyCommand: ParsableCommand {
         abstract: "Check a store: recount everything, read every byte.",
         discussion: """
             Opens the store for reading only, also while a daemon serves from it, and changes nothing. \
-            Compares every chunk with its checksum, every payload with its SHA-256, and every count \
-            and reference with what is there. Says how many acknowledged changes are only in the log \
-            (changes.log), which the next commit or start takes over, and reports a log that is \
-            missing, cut short or another store's. Exit code 0: all is well; 1: the store is \
-            damaged.
+            Walks the pages of every table, and compares every chunk with its checksum, every \
+            payload with its SHA-256, and every count and reference with what is there. Another \
+            process does it, so that a page that cannot be read is a problem among others. Says how \
+            many acknowledged changes are only in the log (changes.log), which the next commit or \
+            start takes over, and reports a log that is missing, cut short or another store's. \
+            Exit code 0: all is well; 1: the store is damaged.
 
               blobd verify --data ./data
               blobd verify --data ./data --json | jq .problems
@@ -26,19 +28,7 @@ struct VerifyCommand: ParsableCommand {
 
     func run() throws {
         let start = ContinuousClock.now
-        let store = try LocalStore.open(data, ignoringLog: true)
-        var bar = ProgressBar("verifying")
-        defer { bar.finish() }
-        let report: VerifyReport
-        do {
-            report = try store.verify { progress in
-                bar.update(UInt64(max(0, progress.bytes)), of: UInt64(max(0, progress.byteCount)))
-            }
-        } catch {
-            bar.finish()
-            throw CommandFailure(.refused, "\(data) cannot be verified: \(error)")
-        }
-        bar.finish()
+        let report = try walk()
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         try StandardOutput.write(
             json
@@ -49,6 +39,30 @@ struct VerifyCommand: ParsableCommand {
             throw CommandFailure(
                 .refused, "\(data) is damaged: \(Self.problems(report))")
         }
+    }
+
+    /// What is wrong. The walk is done by another process, because a damaged page may end who
+    /// reads it by a signal: that is one of the problems then.
+    private func walk() throws(CommandFailure) -> VerifyReport {
+        var status = stat()
+        guard stat(data, &status) == 0 else {
+            throw CommandFailure(.badUsage, "\(data): \(errorText(errno))")
+        }
+        var bar = ProgressBar("verifying")
+        defer { bar.finish() }
+        var walk: StoreWalk
+        do {
+            walk = try StoreWalk.run(data, .bytes) { bar.update($0, of: $1) }
+            if case .died = walk.ending, walk.report.pageProblemCount == 0 {
+                // Which page it was, where that can be told without liblmdb.
+                let pages = try BlobStore.whileLocked(data) { try StoreWalk.run(data, .pages) }
+                if let pages { walk.report.add(pages: pages.report) }
+            }
+        } catch {
+            throw CommandFailure(.refused, "\(data) cannot be verified: \(error)")
+        }
+        if case .failed(let why) = walk.ending { throw CommandFailure(.refused, why) }
+        return walk.report
     }
 
     private static func problems(_ report: VerifyReport) -> String {

@@ -98,6 +98,9 @@ enum Daemon {
         }
         let upgrade = UpgradeLog(log)
         storeOptions.onUpgrade = { upgrade.note($0) }
+        storeOptions.beforeMapping = { (directory) throws(StoreError) in
+            try DeathMark.check(directory, log)
+        }
         return try BlobStore.open(at: options.dataPath, options: storeOptions)
     }
 }

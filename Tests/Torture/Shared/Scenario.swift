@@ -112,6 +112,15 @@ struct Workbench {
         folder = try Workbench.makeFolder(template)
     }
 
+    /// A part of another one's folder, for one of several daemons at the same time.
+    init(folder: String, blobd: String) {
+        seed = 0
+        generator = SeededGenerator(seed: 0)
+        isKept = true
+        self.blobd = blobd
+        self.folder = folder
+    }
+
     /// Where the daemon keeps its store.
     var data: String { folder + "/data" }
     /// Where it listens.

@@ -13,6 +13,8 @@ final class ResponseSender {
     /// Where payloads are linked from; nil when none are.
     private let pages: DataPages?
     private let slots: DrainSlots
+    /// From how many bytes on a stretch has pages that it shares with nothing.
+    private let stretchByteCountMin: Int
     private let pieces: UnsafeMutableBufferPointer<clinux_piece>
     /// How many of ``pieces`` are listed, and their bytes.
     private var pieceCount = 0
@@ -27,6 +29,7 @@ final class ResponseSender {
         self.counters = counters
         self.pages = pages
         self.slots = slots
+        stretchByteCountMin = pages?.stretchByteCountMin ?? .max
         troubles = TroubleLog(log)
         pieces = .allocate(capacity: Self.pieceCountMax)
     }
@@ -150,7 +153,7 @@ final class ResponseSender {
             while mapped < answer.mappedEnd {
                 let bytes = batch.mapped[mapped]
                 mapped += 1
-                if links, answer.isLinked, bytes.count >= DataPages.byteCountMin {
+                if links, answer.isLinked, bytes.count >= stretchByteCountMin {
                     guard sendListed(to: connection), link(bytes, to: connection) else { return }
                 } else {
                     list(bytes)
@@ -262,7 +265,7 @@ final class ResponseSender {
             }
             let bytes = stored.extracting(first: min(stored.byteCount, stream.end - position))
             position += bytes.byteCount
-            if stream.isLinked, bytes.byteCount >= DataPages.byteCountMin {
+            if stream.isLinked, bytes.byteCount >= stretchByteCountMin {
                 if pieceCount > 0 { break }
                 _ = bytes.withUnsafeBytes { link($0, to: connection) }
                 return connection.sentByteCount - before

@@ -80,7 +80,9 @@ final class Worker {
     /// Serves until told to stop and nothing is under way any more.
     func run() {
         var input = InputBuffer()
-        var batch = AnswerBatch(linkedByteCountMin: environment.linkedByteCountMin)
+        var batch = AnswerBatch(
+            linkedByteCountMin: environment.linkedByteCountMin,
+            stretchByteCountMin: environment.pages?.stretchByteCountMin ?? DataPages.byteCountMin)
         while true {
             let count = wait()
             now = .now

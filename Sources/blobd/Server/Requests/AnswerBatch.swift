@@ -106,12 +106,17 @@ struct AnswerBatch: ~Copyable {
 
     /// From how many bytes on a body is linked and not copied.
     let linkedByteCountMin: Int
+    /// From how many bytes on a stretch of such a body is linked (``DataPages``).
+    private let stretchByteCountMin: Int
 
     /// An empty batch.
     ///
-    /// - Parameter linkedByteCountMin: from how many bytes on a body is linked and not copied.
-    init(linkedByteCountMin: Int) {
+    /// - Parameters:
+    ///   - linkedByteCountMin: from how many bytes on a body is linked and not copied.
+    ///   - stretchByteCountMin: from how many bytes on a stretch of it is.
+    init(linkedByteCountMin: Int, stretchByteCountMin: Int = DataPages.byteCountMin) {
         self.linkedByteCountMin = linkedByteCountMin
+        self.stretchByteCountMin = stretchByteCountMin
     }
 
     /// How many answers a batch may have, those of several connections together.
@@ -221,7 +226,7 @@ struct AnswerBatch: ~Copyable {
         let before = answers.last
         let headByteCount = heads.count - (before?.headEnd ?? 0) + rest
         let first = mapped[before?.mappedEnd ?? 0].count
-        let copied = first < DataPages.byteCountMin ? first : 0
+        let copied = first < stretchByteCountMin ? first : 0
         return -(headByteCount + copied) & 63
     }
 

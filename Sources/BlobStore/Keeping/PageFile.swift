@@ -1,0 +1,160 @@
+internal import Glibc
+
+/// `data.mdb`, read page by page without liblmdb and without the map (`pread`): whatever the pages
+/// say, reading them is no signal.
+///
+/// Offsets are those of `MDB_page`, `MDB_meta` and `MDB_db` of LMDB 0.9 on 64-bit machines.
+struct PageFile {
+    let descriptor: Int32
+    let pageByteCount: Int
+
+    static let pageHeaderByteCount = 16
+    static let metaByteCount = 152
+    private static let magic: UInt32 = 0xBEEF_C0DE
+    private static let version: UInt32 = 1
+
+    /// The kinds of a page (`mp_flags`).
+    enum Kind: UInt16 {
+        case branch = 1
+        case leaf = 2
+        case overflow = 4
+        case meta = 8
+    }
+
+    /// A tree of pages (`MDB_db`).
+    struct Tree: Equatable {
+        let flags: UInt16
+        let depth: Int
+        let branchCount: UInt64
+        let leafCount: UInt64
+        let overflowCount: UInt64
+        let entryCount: UInt64
+        let root: UInt64
+
+        static let byteCount = 48
+        /// Of a tree without pages.
+        static let noRoot = UInt64.max
+
+        /// - Parameter bytes: has ``byteCount`` bytes.
+        init(_ bytes: RawSpan) {
+            flags = bytes.integer(at: 4)
+            depth = Int(bytes.integer(at: 6, as: UInt16.self))
+            branchCount = bytes.integer(at: 8)
+            leafCount = bytes.integer(at: 16)
+            overflowCount = bytes.integer(at: 24)
+            entryCount = bytes.integer(at: 32)
+            root = bytes.integer(at: 40)
+        }
+    }
+
+    /// A meta page: where everything is as of one commit.
+    struct Meta {
+        let pageByteCount: Int
+        let freeList: Tree
+        let main: Tree
+        let lastPage: UInt64
+        let transaction: UInt64
+
+        init?(_ bytes: RawSpan, page: UInt64) {
+            guard bytes.byteCount == PageFile.metaByteCount,
+                bytes.integer(at: 0, as: UInt64.self) == page,
+                bytes.integer(at: 10, as: UInt16.self) == Kind.meta.rawValue,
+                bytes.integer(at: 16, as: UInt32.self) == PageFile.magic,
+                bytes.integer(at: 20, as: UInt32.self) == PageFile.version
+            else { return nil }
+            pageByteCount = Int(bytes.integer(at: 40, as: UInt32.self))
+            guard pageByteCount >= 512, pageByteCount <= 65_536,
+                pageByteCount & (pageByteCount - 1) == 0
+            else { return nil }
+            freeList = Tree(bytes.extracting(40..<88))
+            main = Tree(bytes.extracting(88..<136))
+            lastPage = bytes.integer(at: 136)
+            transaction = bytes.integer(at: 144)
+            // A file has fewer bytes than a signed word can count.
+            guard lastPage >= 1, lastPage < UInt64(Int.max / pageByteCount) else { return nil }
+        }
+
+        /// Bytes up to and with the last page in use.
+        var usedByteCount: Int { (Int(lastPage) + 1) * pageByteCount }
+    }
+
+    /// Finds out how long the pages are.
+    ///
+    /// - Returns: nil when it does not begin as an LMDB file does.
+    init?(_ descriptor: Int32) {
+        var head = [UInt8](repeating: 0, count: Self.metaByteCount)
+        guard Self.read(descriptor, at: 0, into: &head),
+            let meta = Meta(head.span.bytes, page: 0)
+        else { return nil }
+        self.descriptor = descriptor
+        pageByteCount = meta.pageByteCount
+    }
+
+    /// Both meta pages as they are now; nil for one that is none.
+    func metas() -> [Meta?] {
+        (0..<2).map { page in
+            var bytes = [UInt8](repeating: 0, count: Self.metaByteCount)
+            guard Self.read(descriptor, at: page * pageByteCount, into: &bytes) else { return nil }
+            let meta = Meta(bytes.span.bytes, page: UInt64(page))
+            return meta?.pageByteCount == pageByteCount ? meta : nil
+        }
+    }
+
+    /// Makes a file without tables, as liblmdb makes one on a machine with pages of that length.
+    ///
+    /// - Returns: false when it cannot be written; errno says why.
+    static func makeEmpty(_ path: String, pageByteCount: Int) -> Bool {
+        var bytes: [UInt8] = []
+        for page in 0..<2 as Range<UInt64> {
+            bytes.appendLittleEndian(page)
+            bytes.appendLittleEndian(UInt16(0))
+            bytes.appendLittleEndian(Kind.meta.rawValue)
+            bytes.appendLittleEndian(UInt32(0))
+            bytes.appendLittleEndian(magic)
+            bytes.appendLittleEndian(version)
+            // Address and size of the map: as whoever opens it says.
+            bytes += [UInt8](repeating: 0, count: 16)
+            // The free list has numbers as keys, and its tree says how long pages are.
+            for (pad, flags) in [(UInt32(pageByteCount), UInt16(8)), (0, 0)] {
+                bytes.appendLittleEndian(pad)
+                bytes.appendLittleEndian(flags)
+                bytes += [UInt8](repeating: 0, count: 2 + 4 * 8)
+                bytes.appendLittleEndian(Tree.noRoot)
+            }
+            // The last page, and the transaction.
+            bytes.appendLittleEndian(UInt64(1))
+            bytes.appendLittleEndian(UInt64(0))
+            bytes += [UInt8](
+                repeating: 0, count: (Int(page) + 1) * pageByteCount - bytes.count)
+        }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o660)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return pwrite(descriptor, bytes, bytes.count, 0) == bytes.count
+    }
+
+    /// Fills `bytes` from the start of a page on.
+    ///
+    /// - Returns: false where the file has not as many.
+    func read(page: UInt64, into bytes: inout [UInt8]) -> Bool {
+        guard page < UInt64(Int.max / pageByteCount) else { return false }
+        return Self.read(descriptor, at: Int(page) * pageByteCount, into: &bytes)
+    }
+
+    private static func read(
+        _ descriptor: Int32, at offset: Int, into bytes: inout [UInt8]
+    ) -> Bool {
+        let wanted = bytes.count
+        return bytes.withUnsafeMutableBytes { bytes in
+            var filled = 0
+            while filled < wanted {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[filled...])
+                let count = pread(descriptor, rest.baseAddress, rest.count, off_t(offset + filled))
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                filled += count
+            }
+            return true
+        }
+    }
+}

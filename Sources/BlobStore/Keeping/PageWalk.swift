@@ -1,0 +1,407 @@
+internal import Glibc
+
+/// A walk over the pages of all trees of `data.mdb`, and over the free list: that each page is what
+/// its number and its parent say, that its entries are inside of it and in order, and that no page
+/// has two uses.
+///
+/// It reads each page of a tree once and remembers a bit a page. The bytes of long values are not
+/// read, only the header of their first page: checksums are of their bytes.
+struct PageWalk: ~Copyable {
+    private let file: PageFile
+    private let meta: PageFile.Meta
+    /// Told the number of each page before it is read.
+    private let willRead: (UInt64) -> Void
+    /// Pages that have a use.
+    private var used: PageSet
+    private var report = VerifyReport()
+
+    private static let depthMax = 32
+    /// The flags of the free list's tree (`MDB_INTEGERKEY`).
+    private static let numberKeys: UInt16 = 8
+
+    /// Walks all pages as of one commit.
+    ///
+    /// - Parameters:
+    ///   - meta: the meta page of that commit. Its pages must not be used again meanwhile: the store
+    ///     is locked, or a snapshot of it is open.
+    ///   - willRead: called with the number of each page before it is read.
+    /// - Returns: what is wrong.
+    static func report(
+        on file: PageFile, asOf meta: PageFile.Meta,
+        willRead: @escaping (UInt64) -> Void = { _ in }
+    ) -> VerifyReport {
+        var status = stat()
+        guard fstat(file.descriptor, &status) == 0, meta.usedByteCount <= Int(status.st_size) else {
+            var report = VerifyReport()
+            report.add(
+                "a meta page says that page \(meta.lastPage) is the last; the file is shorter")
+            return report
+        }
+        var walk = PageWalk(file, meta, willRead)
+        walk.walkAll()
+        return walk.report
+    }
+
+    private init(
+        _ file: PageFile, _ meta: PageFile.Meta, _ willRead: @escaping (UInt64) -> Void
+    ) {
+        self.file = file
+        self.meta = meta
+        self.willRead = willRead
+        used = PageSet(count: Int(meta.lastPage) + 1)
+    }
+
+    private mutating func walkAll() {
+        _ = used.insert(0)
+        _ = used.insert(1)
+        var free: [(transaction: UInt64, page: UInt64)] = []
+        var list = Walked("the free list", meta.freeList, hasNumberKeys: true)
+        walk(&list) { (walk, page, entry) in
+            free += walk.freePages(walk.value(of: entry, on: page), entry.key, page)
+        }
+        var tables: [Walked] = []
+        var main = Walked("the main table", meta.main)
+        walk(&main) { (walk, page, entry) in
+            let name = entry.key.string
+            guard entry.isTable, entry.value.byteCount == PageFile.Tree.byteCount else {
+                walk.report.add("page \(page): entry \(name) of the main table is no table")
+                return
+            }
+            tables.append(Walked("table \(name)", PageFile.Tree(entry.value)))
+        }
+        for index in tables.indices {
+            let name = tables[index].name
+            walk(&tables[index]) { (walk, page, entry) in
+                if entry.isTable {
+                    walk.report.add("page \(page): an entry of \(name) is a table")
+                }
+            }
+        }
+        // Last, so that the page that is in a tree is not the one that is named.
+        for (transaction, page) in free where !used.insert(page) {
+            report.add(
+                "page \(page): is free since transaction \(transaction), and in use or free twice")
+        }
+    }
+
+    // MARK: The free list
+
+    /// The bytes of an entry's value; empty when they cannot be read.
+    private func value(of entry: PageEntry, on page: UInt64) -> [UInt8] {
+        guard let long = entry.firstPage else { return entry.value.array }
+        var bytes = [UInt8](
+            repeating: 0, count: PageFile.pageHeaderByteCount + entry.valueByteCount)
+        return file.read(page: long, into: &bytes)
+            ? Array(bytes[PageFile.pageHeaderByteCount...]) : []
+    }
+
+    /// The pages that an entry of the free list names (`MDB_IDL`): how many, then their numbers,
+    /// the highest first.
+    private mutating func freePages(
+        _ value: [UInt8], _ key: RawSpan, _ page: UInt64
+    ) -> [(UInt64, UInt64)] {
+        let bytes = value.span.bytes
+        guard key.byteCount == 8, bytes.byteCount >= 8,
+            bytes.integer(at: 0, as: UInt64.self) <= UInt64(bytes.byteCount / 8 - 1)
+        else {
+            report.add("page \(page): an entry of the free list is no list of pages")
+            return []
+        }
+        let transaction: UInt64 = key.integer(at: 0)
+        if transaction > meta.transaction {
+            report.add(
+                "page \(page): transaction \(transaction) of the free list is not done yet")
+        }
+        var pages: [(UInt64, UInt64)] = []
+        var before = UInt64.max
+        for index in 0..<Int(bytes.integer(at: 0, as: UInt64.self)) {
+            let free: UInt64 = bytes.integer(at: 8 + 8 * index)
+            guard free >= 2, free <= meta.lastPage, free < before else {
+                report.add("page \(page): the free list has page \(free)")
+                return pages
+            }
+            before = free
+            pages.append((transaction, free))
+        }
+        return pages
+    }
+
+    // MARK: Trees
+
+    /// A tree, and what was found of it so far.
+    private struct Walked {
+        let name: String
+        let tree: PageFile.Tree
+        let hasNumberKeys: Bool
+        var branchCount: UInt64 = 0
+        var leafCount: UInt64 = 0
+        var overflowCount: UInt64 = 0
+        var entryCount: UInt64 = 0
+        /// What comes now must have a key behind this one, or this one.
+        var floor: [UInt8] = []
+        var mayBeFloor = true
+
+        init(_ name: String, _ tree: PageFile.Tree, hasNumberKeys: Bool = false) {
+            self.name = name
+            self.tree = tree
+            self.hasNumberKeys = hasNumberKeys
+        }
+    }
+
+    private typealias Body = (inout PageWalk, UInt64, borrowing PageEntry) -> Void
+
+    private mutating func walk(_ walked: inout Walked, _ body: Body) {
+        let tree = walked.tree
+        guard (tree.root == PageFile.Tree.noRoot) == (tree.depth == 0),
+            tree.depth <= Self.depthMax,
+            tree.flags == (walked.hasNumberKeys ? Self.numberKeys : 0)
+        else {
+            report.add("the root of \(walked.name) makes no sense")
+            return
+        }
+        let before = report.problemCount
+        if tree.depth > 0 { visit(tree.root, level: 1, &walked, body) }
+        // What is below a damaged page is not counted.
+        guard report.problemCount == before else { return }
+        let pairs = [
+            ("branch pages", tree.branchCount, walked.branchCount),
+            ("leaf pages", tree.leafCount, walked.leafCount),
+            ("pages of long values", tree.overflowCount, walked.overflowCount),
+            ("entries", tree.entryCount, walked.entryCount),
+        ]
+        for (what, said, counted) in pairs where said != counted {
+            report.add("\(walked.name) says that it has \(said) \(what); counted: \(counted)")
+        }
+    }
+
+    private mutating func visit(
+        _ page: UInt64, level: Int, _ walked: inout Walked, _ body: Body
+    ) {
+        guard page >= 2, page <= meta.lastPage else {
+            report.add("\(walked.name) refers to page \(page); the last one is \(meta.lastPage)")
+            return
+        }
+        guard used.insert(page) else {
+            report.add("page \(page): is in \(walked.name), and in use elsewhere")
+            return
+        }
+        willRead(page)
+        var bytes = [UInt8](repeating: 0, count: file.pageByteCount)
+        guard file.read(page: page, into: &bytes) else {
+            report.add("page \(page): of \(walked.name) cannot be read")
+            return
+        }
+        let isLeaf = level == walked.tree.depth
+        let entries: [Range<Int>]
+        do throws(StoreError) {
+            entries = try PageEntry.places(
+                on: bytes.span.bytes, page: page, isLeaf ? .leaf : .branch)
+        } catch {
+            report.add("page \(page): of \(walked.name): \(error)")
+            return
+        }
+        if isLeaf { walked.leafCount += 1 } else { walked.branchCount += 1 }
+        for (index, place) in entries.enumerated() {
+            let entry = PageEntry(bytes.span.bytes.extracting(place), isLeaf: isLeaf)
+            // Nobody looks at the key of a branch's first child.
+            if isLeaf || index > 0 {
+                guard isInOrder(entry.key, walked) else {
+                    report.add("page \(page): the keys of \(walked.name) are not in order")
+                    return
+                }
+                walked.floor = entry.key.array
+                walked.mayBeFloor = !isLeaf
+            }
+            if isLeaf {
+                walked.entryCount += 1
+                guard visitLongValue(of: entry, on: page, &walked) else { continue }
+                body(&self, page, entry)
+            } else {
+                visit(entry.child, level: level + 1, &walked, body)
+            }
+        }
+    }
+
+    private func isInOrder(_ key: RawSpan, _ walked: borrowing Walked) -> Bool {
+        let floor = walked.floor.span.bytes
+        if floor.isEmpty { return true }
+        guard !walked.hasNumberKeys || (key.byteCount == 8 && floor.byteCount == 8) else {
+            return false
+        }
+        let order =
+            walked.hasNumberKeys
+            ? key.integer(at: 0, as: UInt64.self).order(to: floor.integer(at: 0))
+            : key.order(to: floor)
+        return order > 0 || (order == 0 && walked.mayBeFloor)
+    }
+
+    /// Notes the pages that a value has of its own, if it has.
+    ///
+    /// - Returns: false when they make no sense.
+    private mutating func visitLongValue(
+        of entry: borrowing PageEntry, on page: UInt64, _ walked: inout Walked
+    ) -> Bool {
+        guard let first = entry.firstPage else { return true }
+        let wanted =
+            (PageFile.pageHeaderByteCount + entry.valueByteCount + file.pageByteCount - 1)
+            / file.pageByteCount
+        var header = [UInt8](repeating: 0, count: PageFile.pageHeaderByteCount)
+        willRead(first)
+        guard first >= 2, first <= meta.lastPage, file.read(page: first, into: &header) else {
+            report.add("page \(page): a long value of \(walked.name) is at page \(first)")
+            return false
+        }
+        let bytes = header.span.bytes
+        let count = UInt64(bytes.integer(at: 12, as: UInt32.self))
+        guard bytes.integer(at: 0, as: UInt64.self) == first,
+            bytes.integer(at: 10, as: UInt16.self) == PageFile.Kind.overflow.rawValue,
+            count >= UInt64(wanted), count <= meta.lastPage - first + 1
+        else {
+            report.add(
+                "page \(first): does not have the \(wanted) pages of a value of \(walked.name)")
+            return false
+        }
+        for number in first..<first + count where !used.insert(number) {
+            report.add("page \(number): is of a value of \(walked.name), and in use elsewhere")
+            return false
+        }
+        walked.overflowCount += count
+        return true
+    }
+}
+
+/// An entry of a page, in place (`MDB_node`).
+struct PageEntry: ~Escapable {
+    private let bytes: RawSpan
+    private let isLeaf: Bool
+
+    private static let headerByteCount = 8
+    private static let keyByteCountMax = 511
+    private static let hasOwnPages: UInt16 = 1
+    private static let isTable: UInt16 = 2
+
+    /// - Parameter bytes: one of ``places(on:page:_:)``.
+    @_lifetime(copy bytes)
+    init(_ bytes: RawSpan, isLeaf: Bool) {
+        self.bytes = bytes
+        self.isLeaf = isLeaf
+    }
+
+    private var flags: UInt16 { bytes.integer(at: 4) }
+    private var keyByteCount: Int { Int(bytes.integer(at: 6, as: UInt16.self)) }
+
+    /// Whether its value is another table's root.
+    var isTable: Bool { flags & Self.isTable != 0 }
+
+    /// How long its value is.
+    var valueByteCount: Int { Int(bytes.integer(at: 0, as: UInt32.self)) }
+
+    var key: RawSpan {
+        @_lifetime(copy self)
+        get {
+            bytes.extracting(Self.headerByteCount..<Self.headerByteCount + keyByteCount)
+        }
+    }
+
+    /// Its value; empty where that has pages of its own.
+    var value: RawSpan {
+        @_lifetime(copy self)
+        get {
+            guard firstPage == nil else { return bytes.extracting(0..<0) }
+            let start = Self.headerByteCount + keyByteCount
+            return bytes.extracting(start..<start + valueByteCount)
+        }
+    }
+
+    /// The first of the pages that its value has of its own; nil where it is in the leaf.
+    var firstPage: UInt64? {
+        guard isLeaf, flags & Self.hasOwnPages != 0 else { return nil }
+        return bytes.integer(at: Self.headerByteCount + keyByteCount)
+    }
+
+    /// Of a branch: the child.
+    var child: UInt64 {
+        UInt64(bytes.integer(at: 0, as: UInt32.self)) | UInt64(flags) << 32
+    }
+
+    /// Where the entries of a page are, in the order of their keys.
+    ///
+    /// liblmdb puts each in front of the one that was put before it and closes every gap, so they
+    /// fill the page's end: a length that is wrong makes them too many bytes, or too few.
+    ///
+    /// - Throws: ``StoreError/corrupt(_:)``, in words that follow the page's number.
+    static func places(
+        on bytes: RawSpan, page: UInt64, _ kind: PageFile.Kind
+    ) throws(StoreError) -> [Range<Int>] {
+        let header = PageFile.pageHeaderByteCount
+        guard bytes.integer(at: 0, as: UInt64.self) == page,
+            bytes.integer(at: 10, as: UInt16.self) == kind.rawValue
+        else { throw .corrupt("it is no \(kind) page, or has another number") }
+        let lower = Int(bytes.integer(at: 12, as: UInt16.self))
+        let upper = Int(bytes.integer(at: 14, as: UInt16.self))
+        guard lower >= header, lower % 2 == 0, lower <= upper, upper <= bytes.byteCount else {
+            throw .corrupt("it has no room for its entries")
+        }
+        var places: [Range<Int>] = []
+        var byteCount = 0
+        for offset in stride(from: header, to: lower, by: 2) {
+            let start = Int(bytes.integer(at: offset, as: UInt16.self))
+            guard start >= upper, start % 2 == 0, start <= bytes.byteCount - headerByteCount,
+                let count = Self.byteCount(bytes.extracting(start..<bytes.byteCount), kind)
+            else { throw .corrupt("its entry \(places.count) makes no sense") }
+            places.append(start..<start + count)
+            byteCount += count + count % 2
+        }
+        guard byteCount == bytes.byteCount - upper else {
+            throw .corrupt(
+                "its entries have \(byteCount) bytes instead of \(bytes.byteCount - upper)")
+        }
+        return places
+    }
+
+    /// The bytes of the entry that `bytes` begins with; nil when they are not there.
+    private static func byteCount(_ bytes: RawSpan, _ kind: PageFile.Kind) -> Int? {
+        let entry = PageEntry(bytes, isLeaf: kind == .leaf)
+        var count = headerByteCount + entry.keyByteCount
+        guard entry.keyByteCount <= keyByteCountMax else { return nil }
+        if kind == .leaf {
+            guard entry.keyByteCount > 0,
+                entry.flags == 0 || entry.flags == hasOwnPages
+                    || entry.flags == isTable
+            else { return nil }
+            count += entry.flags == hasOwnPages ? 8 : entry.valueByteCount
+        }
+        return count <= bytes.byteCount ? count : nil
+    }
+}
+
+/// Which pages of a file were seen: a bit for each.
+private struct PageSet {
+    private var words: [UInt64]
+
+    init(count: Int) { words = [UInt64](repeating: 0, count: (count + 63) / 64) }
+
+    /// - Returns: false when it is there already.
+    mutating func insert(_ page: UInt64) -> Bool {
+        let index = Int(page / 64)
+        let bit: UInt64 = 1 << (page % 64)
+        defer { words[index] |= bit }
+        return words[index] & bit == 0
+    }
+}
+
+extension UInt64 {
+    /// Less than, equal to or greater than 0, as it is to `other`.
+    fileprivate func order(to other: UInt64) -> Int { self < other ? -1 : self > other ? 1 : 0 }
+}
+
+extension RawSpan {
+    /// The same for bytes, as `memcmp` has it; of two that begin alike the shorter one is first.
+    fileprivate func order(to other: RawSpan) -> Int {
+        for offset in 0..<Swift.min(byteCount, other.byteCount) {
+            let (left, right) = (byte(at: offset), other.byte(at: offset))
+            if left != right { return left < right ? -1 : 1 }
+        }
+        return byteCount < other.byteCount ? -1 : byteCount > other.byteCount ? 1 : 0
+    }
+}

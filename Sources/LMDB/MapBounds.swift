@@ -1,0 +1,223 @@
+internal import CLMDB
+internal import Glibc
+internal import Synchronization
+
+/// Which addresses have a page of `data.mdb` behind them.
+///
+/// liblmdb takes a value's size from the page and believes it. One flipped bit there makes a value
+/// of 4 GiB, and reading behind the end of the file is a signal (SIGBUS). So what it lends is
+/// compared with these bounds before it becomes a span.
+///
+/// The bound is the end of the last page in use (`me_last_pgno`), and never more than the size of
+/// the file. It only grows: a commit uses more pages and none ever less, and room at the end of the
+/// file is given back (`ftruncate`) only behind it. So the last known bound is always safe, a
+/// value inside it costs a comparison, and one outside asks again: a commit of this process or
+/// another may have made the file longer.
+@safe struct MapBounds: @unchecked Sendable {
+    // Sendable: the pointer never changes, and what changes behind it is atomic.
+    private let state: UnsafeMutablePointer<State>
+
+    @safe private struct State: ~Copyable {
+        let environment: OpaquePointer
+        let start: UInt
+        let mapByteCount: UInt
+        let pageByteCount: Int
+        /// From ``start`` on, how many bytes are known to be pages in use.
+        let known: Atomic<UInt>
+    }
+
+    /// - Parameter file: nil where the map cannot be found, as without `/proc`: nothing is refused
+    ///   then.
+    init(_ environment: OpaquePointer, file: MappedFile?, pageByteCount: Int) {
+        unsafe state = .allocate(capacity: 1)
+        var info = unsafe MDB_envinfo()
+        _ = unsafe mdb_env_info(environment, &info)
+        let mapByteCount = unsafe file == nil ? UInt.max : UInt(info.me_mapsize)
+        unsafe state.initialize(
+            to: State(
+                environment: environment, start: file?.startAddress ?? 0,
+                mapByteCount: mapByteCount, pageByteCount: pageByteCount,
+                known: Atomic(file == nil ? .max : 0)))
+    }
+
+    /// Frees the memory, when the environment is closed.
+    @unsafe func free() {
+        unsafe state.deinitialize(count: 1)
+        unsafe state.deallocate()
+    }
+
+    /// Whether all of `value` is inside of pages in use. For what read transactions lend.
+    @inline(__always)
+    func hold(_ value: MDB_val) -> Bool {
+        let offset = unsafe UInt(bitPattern: value.mv_data) &- state.pointee.start
+        let known = unsafe state.pointee.known.load(ordering: .relaxed)
+        // A size that comes from a page has 32 bits.
+        let byteCount = unsafe UInt(bitPattern: value.mv_size)
+        if offset <= known, byteCount <= known &- offset { return true }
+        return holdNow(offset, byteCount)
+    }
+
+    /// The same, after a look at what the file has now.
+    @inline(never)
+    private func holdNow(_ offset: UInt, _ byteCount: UInt) -> Bool {
+        var info = unsafe MDB_envinfo()
+        guard unsafe mdb_env_info(state.pointee.environment, &info) == MDB_SUCCESS else {
+            return false
+        }
+        let (pages, overflow) = unsafe UInt(info.me_last_pgno).addingReportingOverflow(1)
+        let (used, overflowed) = unsafe pages.multipliedReportingOverflow(
+            by: UInt(state.pointee.pageByteCount))
+        guard !overflow, !overflowed else { return false }
+        let bound = unsafe min(used, fileByteCount, state.pointee.mapByteCount)
+        unsafe state.pointee.known.max(bound, ordering: .relaxed)
+        return offset <= bound && byteCount <= bound - offset
+    }
+
+    /// The size of `data.mdb`; 0 where that cannot be told.
+    private var fileByteCount: UInt {
+        var descriptor: Int32 = -1
+        var status = stat()
+        guard unsafe mdb_env_get_fd(state.pointee.environment, &descriptor) == MDB_SUCCESS,
+            unsafe fstat(descriptor, &status) == 0
+        else { return 0 }
+        return UInt(clamping: status.st_size)
+    }
+
+    /// Whether a value that a write transaction has found is what its page can have. A page that
+    /// the transaction has changed is in memory of liblmdb; others are in the map.
+    ///
+    /// It looks closer than ``hold(_:)``: a change that believes a damaged page frees pages that
+    /// are in use, and what is stored later is damaged with them.
+    ///
+    func holdInChange(_ value: MDB_val, _ kind: Kind) -> Bool {
+        let page = unsafe state.pointee.pageByteCount
+        let address = unsafe UInt(bitPattern: value.mv_data)
+        let byteCount = unsafe value.mv_size
+        // An empty one may stand at the end of its page, where the next begins.
+        guard byteCount > 0, let start = unsafe value.mv_data else { return byteCount == 0 }
+        // Without the map nothing is known of addresses.
+        guard unsafe state.pointee.mapByteCount != .max else { return true }
+        let offset = unsafe address &- state.pointee.start
+        guard unsafe offset < state.pointee.mapByteCount else {
+            // In memory. Whatever is longer than a page begins behind a header that says how many
+            // pages it has; what stands before any value is in its page.
+            if byteCount <= page - PageLayout.headerByteCount { return true }
+            return unsafe PageHeader(UnsafeRawPointer(start) - PageLayout.headerByteCount)
+                .isOverflow(
+                    of: byteCount, kind, pageByteCount: page)
+        }
+        guard unsafe hold(value) || holdInFile(offset, UInt(bitPattern: byteCount)) else {
+            return false
+        }
+        let inPage = Int(offset % UInt(page))
+        let number = UInt64(offset / UInt(page))
+        let header = unsafe PageHeader(UnsafeRawPointer(start) - inPage)
+        guard header.number == number else { return false }
+        // Behind the header of a leaf stands no value but the places of its nodes.
+        guard inPage == PageLayout.headerByteCount else {
+            return header.isLeaf && inPage > PageLayout.headerByteCount
+                && byteCount <= page - inPage
+        }
+        return header.isOverflow(of: byteCount, kind, pageByteCount: page)
+    }
+
+    /// What is looked at.
+    enum Kind {
+        /// A key, which is always in a leaf.
+        case key
+        /// A value that may have been put in place of a longer one in the same transaction, which
+        /// leaves it all of that one's pages: as many as 64 KiB take.
+        case value
+        /// A value in a table in which nothing is replaced.
+        case valueWrittenOnce
+
+        /// How many pages more than it needs it may have.
+        var excessMax: Int? {
+            switch self {
+            case .key: nil
+            case .value: 17
+            case .valueWrittenOnce: 0
+            }
+        }
+    }
+
+    /// Whether the entries of the leaf in which `value` is fill the end of it, one behind the other,
+    /// as liblmdb puts them. True for what is not in the map: it was looked at when it was.
+    ///
+    /// - Parameter value: of an entry that was found, not empty.
+    func isOnSoundLeaf(_ value: UnsafeRawPointer?) -> Bool {
+        guard let value = unsafe value, unsafe state.pointee.mapByteCount != .max else {
+            return true
+        }
+        let page = unsafe state.pointee.pageByteCount
+        let offset = unsafe UInt(bitPattern: value) &- state.pointee.start
+        guard unsafe offset < state.pointee.mapByteCount else { return true }
+        let start = unsafe value - Int(offset % UInt(page))
+        let header = unsafe PageHeader(start)
+        // A long value has pages of its own.
+        if !header.isLeaf { return true }
+        let lower = unsafe Int(start.loadUnaligned(fromByteOffset: 12, as: UInt16.self))
+        let upper = unsafe Int(start.loadUnaligned(fromByteOffset: 14, as: UInt16.self))
+        guard lower >= PageLayout.headerByteCount, lower <= upper, upper <= page else {
+            return false
+        }
+        var byteCount = 0
+        for place in stride(from: PageLayout.headerByteCount, to: lower, by: 2) {
+            let entry = unsafe Int(start.loadUnaligned(fromByteOffset: place, as: UInt16.self))
+            guard entry >= upper, entry <= page - PageLayout.entryHeaderByteCount else {
+                return false
+            }
+            // Lengths of value and key, and whether the value has pages of its own.
+            let value = unsafe start.loadUnaligned(fromByteOffset: entry, as: UInt32.self)
+            let flags = unsafe start.loadUnaligned(fromByteOffset: entry + 4, as: UInt16.self)
+            let key = unsafe start.loadUnaligned(fromByteOffset: entry + 6, as: UInt16.self)
+            let count =
+                PageLayout.entryHeaderByteCount + Int(key) + (flags & 1 == 0 ? Int(value) : 8)
+            guard count <= page - entry else { return false }
+            byteCount += (count + 1) & ~1
+        }
+        return byteCount == page - upper
+    }
+
+    /// A transaction may have written pages behind the last one in use, ahead of its commit.
+    private func holdInFile(_ offset: UInt, _ byteCount: UInt) -> Bool {
+        let bound = unsafe min(fileByteCount, state.pointee.mapByteCount)
+        return offset <= bound && byteCount <= bound - offset
+    }
+}
+
+/// LMDB's pages on 64-bit machines (`MDB_page`, `MDB_node`).
+package enum PageLayout {
+    /// In front of what a page has.
+    package static let headerByteCount = 16
+    /// In front of an entry's key: the value's length, flags, and the key's length.
+    package static let entryHeaderByteCount = 8
+}
+
+/// The header of a page in memory.
+@safe private struct PageHeader {
+    let number: UInt64
+    private let flags: UInt16
+    private let pageCount: UInt32
+
+    /// The flags of a page in the file are those of its kind, and only in memory "dirty" is added.
+    private static let leaf: UInt16 = 0x02
+    private static let overflow: UInt16 = 0x04
+    private static let kinds: UInt16 = 0x0F
+
+    /// - Parameter page: where it begins; its header must be readable.
+    @unsafe init(_ page: UnsafeRawPointer) {
+        number = unsafe page.loadUnaligned(as: UInt64.self)
+        flags = unsafe page.loadUnaligned(fromByteOffset: 10, as: UInt16.self)
+        pageCount = unsafe page.loadUnaligned(fromByteOffset: 12, as: UInt32.self)
+    }
+
+    var isLeaf: Bool { flags & Self.kinds == Self.leaf }
+
+    /// Whether it is the first of the pages that so many bytes take.
+    func isOverflow(of byteCount: Int, _ kind: MapBounds.Kind, pageByteCount: Int) -> Bool {
+        let pages = (PageLayout.headerByteCount + byteCount + pageByteCount - 1) / pageByteCount
+        guard flags & Self.kinds == Self.overflow, let excess = kind.excessMax else { return false }
+        return (pages...pages + excess).contains(Int(pageCount))
+    }
+}

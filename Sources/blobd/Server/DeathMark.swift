@@ -1,0 +1,78 @@
+import BlobStore
+import CLinux
+import Glibc
+import Logging
+
+/// What is left behind by a daemon that dies of a fault: a file in the store's folder. The next start
+/// finds it and walks the store in a process of its own before it maps it, so that damage which ends
+/// one daemon does not end the next.
+///
+/// Only such a death leaves it: it is written by a handler of SIGBUS, SIGSEGV, SIGABRT and their like
+/// (an assertion of liblmdb is SIGABRT). Neither a power cut nor `kill -9` does, and a start without
+/// it walks nothing.
+enum DeathMark {
+    static let fileName = "blobd.died"
+
+    /// Looks for a mark, and lets this process leave one. Called once, while the store is locked and
+    /// not mapped.
+    ///
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` when there is a mark and the store is damaged:
+    ///   where, and what to do.
+    static func check(_ directory: String, _ log: Logger) throws(StoreError) {
+        let path = "\(directory)/\(fileName)"
+        if let signal = signal(of: path) {
+            let name = signalName(signal)
+            log.warning(
+                "The last run died of \(name). The pages of all tables are read before it is served"
+            )
+            try walk(directory, name, .pages)
+            try walk(directory, name, .entries)
+            log.notice("The pages of all tables are sound")
+            unlink(path)
+        }
+        // It stays open: it is for the end.
+        let folder = clinux_open_folder(directory)
+        if folder >= 0 { clinux_note_deaths(folder, fileName) }
+    }
+
+    /// Which signal the last run died of; nil when it left no mark.
+    private static func signal(of path: String) -> Int32? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var text = [UInt8](repeating: 0, count: 16)
+        let count = read(descriptor, &text, text.count)
+        let digits = text[..<max(0, count)].filter { (0x30...0x39).contains($0) }
+        // An empty one, on a full disk, is as good.
+        return Int32(String(decoding: digits, as: UTF8.self)) ?? 0
+    }
+
+    private static func walk(
+        _ directory: String, _ signal: String, _ depth: StoreWalk.Depth
+    ) throws(StoreError) {
+        func refuse(_ why: String) -> StoreError {
+            .cannotOpen(
+                path: directory,
+                reason:
+                    "the last run died of \(signal), and \(why). Nothing was changed. Restore the "
+                    + "folder from a backup; `blobd verify` names everything that is damaged")
+        }
+        let walk: StoreWalk
+        do throws(SystemError) {
+            walk = try StoreWalk.run(directory, depth)
+        } catch {
+            throw refuse("its pages cannot be read by another process: \(error)")
+        }
+        switch walk.ending {
+        case .died: throw refuse("reading it ends a process: \(walk.report.problems.last ?? "")")
+        case .failed(let why): throw refuse("it cannot be read: \(why)")
+        case .done: break
+        }
+        guard walk.report.pageProblemCount == 0 else {
+            let more = walk.report.pageProblemCount - 1
+            throw refuse(
+                "data.mdb is damaged: \(walk.report.problems.first ?? "")"
+                    + (more > 0 ? " (and \(more) more)" : ""))
+        }
+    }
+}

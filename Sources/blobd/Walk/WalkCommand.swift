@@ -1,0 +1,85 @@
+import ArgumentParser
+import BlobStore
+import CLinux
+import Glibc
+
+/// What ``StoreWalk`` starts: walks a store and says what it finds, in the lines of ``WalkLines``.
+/// It is nothing for people.
+struct WalkCommand: ParsableCommand {
+    static let name = "walk-store"
+    static let configuration = CommandConfiguration(
+        commandName: name, abstract: "Walk a store for another process.", shouldDisplay: false)
+
+    @Option var data: String
+    @Option var depth: String
+
+    func run() throws {
+        clinux_die_with_parent()
+        guard let depth = StoreWalk.Depth(rawValue: depth) else {
+            throw CommandFailure(.badUsage, "\(Self.name) is started by other commands")
+        }
+        let memory = mmap(
+            nil, WalkPlace.byteCount, PROT_READ | PROT_WRITE, MAP_SHARED,
+            Int32(CLINUX_STARTED_MEMORY), 0)
+        guard let memory, memory != MAP_FAILED else {
+            throw CommandFailure(.badUsage, "\(Self.name) is started by other commands")
+        }
+        do {
+            try walk(depth, WalkPlace(memory))
+        } catch let failure as CommandFailure {
+            try StandardOutput.write(WalkLines.failed(failure.message))
+        } catch {
+            try StandardOutput.write(WalkLines.failed("\(error)"))
+        }
+    }
+
+    private func walk(_ depth: StoreWalk.Depth, _ place: WalkPlace) throws {
+        guard depth != .pages else {
+            let report = try BlobStore.checkPages(at: data, place: place)
+            for problem in report.problems {
+                try StandardOutput.write(WalkLines.problem(problem, ofPages: true))
+            }
+            var all = VerifyReport()
+            all.add(pages: report)
+            return try StandardOutput.write(WalkLines.end(all))
+        }
+        var options = BlobStore.Options()
+        options.ignoresLog = true
+        options.walkPlace = place
+        let store = try BlobStore.openReadOnly(at: data, options: options)
+        var nextLine = ContinuousClock.now
+        var told = VerifyReport()
+        let report = try verify(
+            store, depth == .bytes ? .bytes : .entries, found: { Self.tell($0, &told) }
+        ) { progress in
+            guard ContinuousClock.now >= nextLine else { return }
+            nextLine = .now + .milliseconds(100)
+            try? StandardOutput.write(
+                WalkLines.bytes(max(0, progress.bytes), of: max(0, progress.byteCount)))
+        }
+        Self.tell(report, &told)
+        try StandardOutput.write(WalkLines.end(report))
+    }
+
+    private func verify(
+        _ store: BlobStore, _ depth: BlobStore.VerifyDepth, found: (VerifyReport) -> Void,
+        progress: (VerifyProgress) -> Void
+    ) throws(CommandFailure) -> VerifyReport {
+        do {
+            return try store.verify(
+                depth, goesOnBehindDamage: true, found: found, progress: progress)
+        } catch {
+            throw CommandFailure(.refused, "\(data) cannot be verified: \(error)")
+        }
+    }
+
+    /// Says what was found since the last time: those of the pages come first.
+    private static func tell(_ report: VerifyReport, _ told: inout VerifyReport) {
+        for index in told.problems.count..<report.problems.count {
+            let line = WalkLines.problem(
+                report.problems[index], ofPages: index < report.pageProblemCount)
+            try? StandardOutput.write(line)
+        }
+        told = report
+    }
+}

@@ -1,0 +1,128 @@
+import Glibc
+import Testing
+
+@testable import LMDB
+
+/// One flipped bit in the size of a value ended every process that read it: liblmdb believes sizes,
+/// and what is behind the end of the file is SIGBUS.
+@Suite struct DamagedSizeTests {
+    private static let value = [UInt8](repeating: 0x5A, count: 100)
+
+    /// Where the entry of `key` is in the file: its size is its first four bytes, or two and two.
+    private static func entry(_ key: String, in bytes: [UInt8]) -> [Int] {
+        let head = [UInt8(key.utf8.count), 0] + Array(key.utf8)
+        return bytes.indices.filter {
+            $0 >= 6 && $0 + head.count <= bytes.count
+                && bytes[$0..<$0 + head.count].elementsEqual(head)
+        }.map { $0 - 6 }
+    }
+
+    private static func flip(_ bit: Int, at offset: Int, in path: String) throws {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        var byte: UInt8 = 0
+        try #require(pread(descriptor, &byte, 1, off_t(offset + bit / 8)) == 1)
+        byte ^= 1 << UInt8(bit % 8)
+        try #require(pwrite(descriptor, &byte, 1, off_t(offset + bit / 8)) == 1)
+    }
+
+    private static func read(_ path: String) throws -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        let count = Glibc.read(descriptor, &bytes, bytes.count)
+        return Array(bytes.prefix(max(0, count)))
+    }
+
+    @Test("No bit of a size ends who looks the value up, walks by it, or changes it")
+    func sizes() throws {
+        let folder = TemporaryFolder()
+        do {
+            let environment = try folder.open()
+            let table = try environment.makeTable()
+            try environment.set("key-one", Self.value, in: table)
+            try environment.set("key-two", Self.value, in: table)
+        }
+        let path = folder.path + "/data.mdb"
+        let places = Self.entry("key-one", in: try Self.read(path))
+        #expect(!places.isEmpty)
+        for bit in 0..<32 {
+            for place in places { try Self.flip(bit, at: place, in: path) }
+            do {
+                let environment = try folder.open()
+                let table = try #require(try environment.openTables(["table"]).first)
+                // Inside of the file it is as long as it says, and whoever knows better refuses it.
+                if bit >= 20 {
+                    let error = #expect(throws: LMDBError.self) {
+                        _ = try environment.get("key-one", in: table)
+                    }
+                    #expect(error?.isCorruption == true, "bit \(bit)")
+                } else {
+                    _ = try? environment.get("key-one", in: table)
+                }
+                #expect(try environment.get("key-two", in: table) == Self.value)
+                try Self.walk(environment, table)
+                try Self.change(environment, table, isOutside: bit >= 12)
+            }
+            for place in places { try Self.flip(bit, at: place, in: path) }
+        }
+        let environment = try folder.open()
+        let table = try #require(try environment.openTables(["table"]).first)
+        #expect(try environment.get("key-one", in: table) == Self.value)
+    }
+
+    /// A cursor says what it cannot lend, and goes on behind it.
+    private static func walk(_ environment: Environment, _ table: Table) throws {
+        let transaction = try environment.readers.begin()
+        var cursor = try Cursor(transaction, in: table)
+        var found = 0
+        var isBegun = false
+        for _ in 0..<3 {
+            let wasBegun = isBegun
+            isBegun = true
+            do throws(LMDBError) {
+                guard try wasBegun ? cursor.moveToNext() : cursor.moveToFirst() else { break }
+                found += 1
+            } catch {
+                #expect(error.isOutOfBounds)
+                let (key, value) = (copied(cursor.key), copied(cursor.value))
+                #expect(value == [])
+                #expect(key == Array("key-one".utf8))
+                found += 1
+            }
+        }
+        #expect(found == 2)
+    }
+
+    /// Nothing is changed by who finds an entry that is not inside of its page.
+    private static func change(
+        _ environment: Environment, _ table: Table, isOutside: Bool
+    ) throws {
+        let key = Array("key-one".utf8)
+        var transaction = try environment.beginWrite()
+        guard isOutside else { return }
+        var refusal: LMDBError?
+        do throws(LMDBError) {
+            _ = try transaction.delete(key.span.bytes, in: table)
+        } catch {
+            refusal = error
+        }
+        let isDirty = transaction.isDirty
+        #expect(refusal?.isOutOfBounds == true)
+        #expect(!isDirty)
+    }
+
+    @Test("What commits add to the file is lent, in views that were open before and after")
+    func growth() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open()
+        let table = try environment.makeTable()
+        for round in 0..<40 {
+            let value = [UInt8](repeating: UInt8(round), count: 50_000)
+            try environment.set("key-\(round)", value, in: table)
+            #expect(try environment.get("key-\(round)", in: table) == value)
+        }
+    }
+}
