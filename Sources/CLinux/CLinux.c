@@ -212,7 +212,14 @@ void clinux_note_deaths(int folder, const char *name) {
     action.sa_sigaction = note_death;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
-    for (int i = 0; i < DEADLY_COUNT; i++) sigaction(deadly[i], &action, &before[i]);
+    // Whoever started this process may have had some of them blocked.
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (int i = 0; i < DEADLY_COUNT; i++) {
+        sigaction(deadly[i], &action, &before[i]);
+        sigaddset(&signals, deadly[i]);
+    }
+    pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 }
 
 void clinux_die_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKILL); }
