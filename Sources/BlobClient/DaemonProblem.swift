@@ -28,7 +28,7 @@ public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConverti
     public let history: String?
 
     private enum CodingKeys: String, CodingKey {
-        case status, code, title, detail, revision, digest, history
+        case status, code, title, detail, revision, digest, limit, history
         case expiredAt = "expired_at"
     }
 

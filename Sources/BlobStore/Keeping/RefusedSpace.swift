@@ -21,7 +21,7 @@ extension SpaceReserve {
     func noteRefused(growth: Int) {
         let diskByteCount = Disk(environment.dataDescriptor)?.byteCount ?? .max
         let most = min(byteCountMax, diskByteCount, FileSizeLimit.byteCount)
-        guard growth <= most - StoreLimits.reserveByteCount else { return }
+        guard growth <= most - reserveByteCount else { return }
         state.withLock { $0.refused.growth = max($0.refused.growth, growth) }
     }
 

@@ -105,7 +105,7 @@ extension Change {
         case .remove(let removal): try Rules.check(device: removal.device)
         case .respond(let response): try response.check()
         case .hold(let hold): try hold.check(asOf: now)
-        case .setCategory(let category): try category.check()
+        case .setCategory(let category, _): try category.check()
         case .delete, .removeCategory: break
         }
     }
@@ -115,10 +115,16 @@ extension LongChange {
     /// The same for a long change.
     package func check(asOf now: Timestamp) throws(StoreError) {
         switch kind {
-        case .patchGroup(let owner, let group, let patch):
+        case .patchGroup(let owner, let group, let app, let patch):
             try Rules.check(owner: owner)
             try Rules.check(group: group)
+            try Rules.check(app: app)
             try patch.check(asOf: now)
+        case .deleteGroup(let owner, let group, let app, let device):
+            try Rules.check(owner: owner)
+            try Rules.check(group: group)
+            try Rules.check(app: app)
+            try Rules.check(device: device)
         case .deleteOwner(let owner): try Rules.check(owner: owner)
         }
     }
