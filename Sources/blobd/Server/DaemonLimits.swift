@@ -115,9 +115,10 @@ struct DaemonLimits: Sendable {
     static let stalledMilliseconds = 1_000
     /// Larger buffers of a worker are given back after each use.
     static let keptBufferByteCountMax = 512 << 10
-    /// When so many bytes of answers fewer are held than before, free memory goes back to the
-    /// system.
-    static let trimmedByteCountMin = 4 << 20
+    /// When so many bytes of answers have been held and are not any more, free memory goes back to
+    /// the system, with this pause at the least.
+    static let trimmedByteCountMin = 1 << 20
+    static let trimPauseMilliseconds = 5_000
     /// When who was told 503 should try again (`Retry-After`).
     static let retryAfterSeconds: UInt64 = 1
     /// Inflating a byte takes a worker as long as sending so many.

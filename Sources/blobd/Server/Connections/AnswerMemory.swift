@@ -18,8 +18,11 @@ final class AnswerMemory {
     let byteCountMax: Int
     private let counters: WorkerCounters
     @exclusivity(unchecked) private(set) var byteCountHeld = 0
-    /// The most that was held since memory was last given back to the system.
+    /// The most that was held since memory was last given back to the system, how much came in all
+    /// since then, and when that was.
     private var peak = 0
+    private var added = 0
+    private var trimmedAt: Instant?
 
     init(byteCountMax: Int, workerCount: Int, counters: WorkerCounters) {
         self.byteCountMax = max(1, byteCountMax / max(1, workerCount))
@@ -43,16 +46,22 @@ final class AnswerMemory {
     func change(by difference: Int) {
         byteCountHeld += difference
         peak = max(peak, byteCountHeld)
+        added += max(0, difference)
         counters.answerMemory.add(difference)
     }
 
-    /// Whether so much was held and is not any more that memory should go back to the system.
-    /// Asked at each tick.
-    func takeShouldTrim() -> Bool {
-        guard peak - byteCountHeld >= DaemonLimits.trimmedByteCountMin,
-            byteCountHeld <= peak / 4
-        else { return false }
+    /// Whether so much was held and is not any more that memory should go back to the system; not
+    /// too often. Asked at each tick.
+    func takeShouldTrim(asOf now: Instant) -> Bool {
+        guard added >= DaemonLimits.trimmedByteCountMin, byteCountHeld <= peak / 4 else {
+            return false
+        }
+        if let trimmedAt, now.milliseconds(since: trimmedAt) < DaemonLimits.trimPauseMilliseconds {
+            return false
+        }
         peak = byteCountHeld
+        added = 0
+        trimmedAt = now
         return true
     }
 }

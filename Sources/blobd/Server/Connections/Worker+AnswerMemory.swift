@@ -29,8 +29,8 @@ extension Worker {
     func checkAnswerMemory() {
         if answerMemory.byteCountHeld > 0 { noteProgress() }
         if answerMemory.isShort { endStalledReaders() }
-        // Costs some milliseconds where much was held, and is asked for once after that.
-        if answerMemory.takeShouldTrim() { clinux_trim_memory() }
+        // Costs some milliseconds where much was held.
+        if answerMemory.takeShouldTrim(asOf: now) { clinux_trim_memory() }
     }
 
     private func noteProgress() {
