@@ -37,15 +37,17 @@ extension BlobStore {
         let refused = space.refused
         guard refused.isAny else { return }
         guard space.hasRoom(incoming: refused.incomingByteCount) else { throw .full }
-        if refused.growth > 0 { try tryGrowth(refused.growth) }
+        if refused.growth > 0 { try tryGrowth(refused) }
         space.forget(refused)
     }
 
     /// Puts so many bytes, or as many as one transaction of a large blob has, into a transaction that
     /// is not committed.
-    private func tryGrowth(_ growth: Int) throws(StoreError) {
+    private func tryGrowth(_ refused: Refused) throws(StoreError) {
+        let growth = refused.growth
         try whileWriting { () throws(StoreError) in
-            let room = try space.prepare(growth: growth)
+            // The bytes on their way in take room of the same disk meanwhile.
+            let room = try space.prepare(growth: growth + refused.incomingByteCount)
             do throws(StoreError) {
                 try putAndAbort(growth)
             } catch {

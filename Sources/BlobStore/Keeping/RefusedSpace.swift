@@ -18,11 +18,17 @@ extension SpaceReserve {
     var refused: Refused { state.withLock { $0.refused } }
 
     /// Notes a publish that was refused, unless it would not fit an empty store either.
-    func noteRefused(growth: Int) {
+    ///
+    /// - Parameter payloadByteCount: what it brings: where that is not kept in memory, it is on the
+    ///   same disk until the publish is done.
+    func noteRefused(growth: Int, payloadByteCount: Int) {
         let diskByteCount = Disk(environment.dataDescriptor)?.byteCount ?? .max
         let most = min(byteCountMax, diskByteCount, FileSizeLimit.byteCount)
         guard growth <= most - reserveByteCount else { return }
         state.withLock { $0.refused.growth = max($0.refused.growth, growth) }
+        if payloadByteCount > StoreLimits.payloadInMemoryByteCountMax {
+            noteRefused(incomingByteCount: payloadByteCount)
+        }
     }
 
     /// Notes a payload whose bytes could not be taken in.

@@ -163,7 +163,9 @@ extension BlobStore {
         } catch {
             if case .outcomeUnknown = error { throw error }
             if batch.range.count == 1 {
-                if case .full = error { space.noteRefused(growth: batch.growth) }
+                if case .full = error {
+                    space.noteRefused(growth: batch.growth, payloadByteCount: batch.byteCount)
+                }
                 return [.refused(error)]
             }
         }

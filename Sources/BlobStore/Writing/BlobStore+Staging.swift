@@ -27,8 +27,12 @@ extension BlobStore {
             if case .outcomeUnknown = error { throw error }
             if case .full = error {
                 var growth = change.bookkeepingCost.bytes
-                change.forEachPayload { growth += $0.chunkCost }
-                space.noteRefused(growth: growth)
+                var byteCount = 0
+                change.forEachPayload { payload in
+                    growth += payload.chunkCost
+                    byteCount += payload.storedByteCount
+                }
+                space.noteRefused(growth: growth, payloadByteCount: byteCount)
             }
             return .refused(error)
         }
