@@ -174,8 +174,8 @@ extension Snapshot {
                 guard FormatRecord(value) != nil else { throw .corrupt("the format record") }
             case Counters.name: _ = try Counters(value)
             case StartLog.name: _ = try StartLog(value)
-            case LogID.name:
-                guard LogID(value) != nil else { throw .corrupt("the log's id") }
+            case LogState.name:
+                guard LogState(value) != nil else { throw .corrupt("what is said of the log") }
             case UpgradeMark.name: _ = try UpgradeMark(value)
             default: break
             }

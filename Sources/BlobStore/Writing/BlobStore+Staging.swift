@@ -26,10 +26,10 @@ extension BlobStore {
         } catch {
             if case .outcomeUnknown = error { throw error }
             if case .full = error {
-                var growth = change.bookkeepingCost.bytes
+                var growth = change.bookkeepingCost.bytes * environment.pageScale
                 var byteCount = 0
                 change.forEachPayload { payload in
-                    growth += payload.chunkCost
+                    growth += payload.chunkCost(pageByteCount: environment.pageByteCount)
                     byteCount += payload.storedByteCount
                 }
                 space.noteRefused(growth: growth, payloadByteCount: byteCount)
