@@ -27,11 +27,13 @@ enum PublicNames {
     typealias BootIDName = BootID
     typealias BootTimeName = BootTime
     typealias CategoryName = Category
+    typealias CategoryOptionsName = CategoryOptions
     typealias CategoryPageName = CategoryPage
     typealias ChangeName = Change
     typealias ChangeFeedName = ChangeFeed
     typealias CodingName = Coding
     typealias ConditionName = Condition
+    typealias ContentExtensionAnswerName = ContentExtensionAnswer
     typealias DataPagesName = DataPages
     typealias DigestName = Digest
     typealias DocumentWriterName = DocumentWriter
@@ -65,16 +67,15 @@ enum PublicNames {
     typealias NotificationPriorityName = NotificationPriority
     typealias OutcomeName = Outcome
     typealias PartName = Part
+    typealias PartLimitName = PartLimit
     typealias PayloadName = Payload
     typealias PayloadLookupName = PayloadLookup
     typealias PayloadWriterName = PayloadWriter
     typealias PreparedPayloadName = PreparedPayload
     typealias PresentStateName = PresentState
     typealias PublicationName = Publication
-    typealias PushPlatformName = PushPlatform
     typealias PushHeaderName = PushHeader
-    typealias CategoryOptionsName = CategoryOptions
-    typealias ContentExtensionAnswerName = ContentExtensionAnswer
+    typealias PushPlatformName = PushPlatform
     typealias PushStyleName = PushStyle
     typealias RecordName = Record
     typealias RecordFilterName = RecordFilter
@@ -100,6 +101,7 @@ enum PublicNames {
     typealias ChunkedDecoderName = ChunkedDecoder
     typealias ConditionTagsName = ConditionTags
     typealias DecimalName = Decimal
+    typealias DeviceProfileName = DeviceProfile
     typealias DialectName = Dialect
     typealias DigestTextName = DigestText
     typealias EmptyHeadName = EmptyHead
@@ -160,6 +162,7 @@ enum PublicNames {
     typealias CallAnswerName = CallAnswer
     typealias CallConditionName = CallCondition
     typealias CallMethodName = CallMethod
+    typealias CategoryReceiptName = CategoryReceipt
     typealias ChangePageName = ChangePage
     typealias ChangeStreamName = ChangeStream
     typealias ClientErrorName = ClientError
@@ -183,7 +186,6 @@ enum PublicNames {
     typealias PayloadDigestName = PayloadDigest
     typealias PayloadInfoName = PayloadInfo
     typealias PublishReceiptName = PublishReceipt
-    typealias CategoryReceiptName = CategoryReceipt
     typealias PutReceiptName = PutReceipt
     typealias PutRequestName = PutRequest
     typealias RenderedEnvelopeName = RenderedEnvelope
