@@ -10,6 +10,12 @@ extension BlobStore {
     package static func checkPages(
         at directory: String, place: WalkPlace? = nil
     ) throws(StoreError) -> VerifyReport {
+        try checkPages(at: directory, .all, place: place)
+    }
+
+    private static func checkPages(
+        at directory: String, _ extent: PageWalk.Extent, place: WalkPlace? = nil
+    ) throws(StoreError) -> VerifyReport {
         let path = "\(directory)/\(DataFile.name)"
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -23,7 +29,23 @@ extension BlobStore {
         guard let newest = metas.max(by: { $0.transaction < $1.transaction }) else {
             throw .cannotOpen(path: directory, reason: "\(path) has damaged meta pages")
         }
-        return PageWalk.report(on: file, asOf: newest) { place?.note(page: $0) }
+        return PageWalk.report(on: file, asOf: newest, extent) { place?.note(page: $0) }
+    }
+
+    /// What is looked at before a store is opened for writing: whoever writes into trees that are
+    /// damaged takes pages that are in use, and spreads the damage.
+    ///
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` with the first page that is damaged.
+    static func checkBeforeWriting(_ directory: String) throws(StoreError) {
+        let report = try checkPages(
+            at: directory, .start(leafCountMax: StoreLimits.leafPagesReadAtStartMax))
+        guard let first = report.problems.first else { return }
+        let more = report.problemCount > 1 ? " (and \(report.problemCount - 1) more)" : ""
+        throw .cannotOpen(
+            path: directory,
+            reason:
+                "\(DataFile.name) is damaged: \(first)\(more). Nothing was changed. Restore the "
+                + "folder from a backup; `blobd verify` names everything that is damaged")
     }
 
     /// Calls `body` while nobody else can open the store for writing; nil when somebody has.

@@ -9,6 +9,7 @@ internal import Glibc
 struct PageWalk: ~Copyable {
     private let file: PageFile
     private let meta: PageFile.Meta
+    private let extent: Extent
     /// Told the number of each page before it is read.
     private let willRead: (UInt64) -> Void
     /// Pages that have a use.
@@ -19,7 +20,17 @@ struct PageWalk: ~Copyable {
     /// The flags of the free list's tree (`MDB_INTEGERKEY`).
     private static let numberKeys: UInt16 = 8
 
-    /// Walks all pages as of one commit.
+    /// How much of a store is walked.
+    enum Extent {
+        /// All of it.
+        case all
+        /// What may be walked at each start: the main table, the free list and the branches of all
+        /// tables, and their leaves where there are at most so many. Of long values nothing is read:
+        /// their entries say where they are.
+        case start(leafCountMax: UInt64)
+    }
+
+    /// Walks pages as of one commit.
     ///
     /// - Parameters:
     ///   - meta: the meta page of that commit. Its pages must not be used again meanwhile: the store
@@ -27,7 +38,7 @@ struct PageWalk: ~Copyable {
     ///   - willRead: called with the number of each page before it is read.
     /// - Returns: what is wrong.
     static func report(
-        on file: PageFile, asOf meta: PageFile.Meta,
+        on file: PageFile, asOf meta: PageFile.Meta, _ extent: Extent = .all,
         willRead: @escaping (UInt64) -> Void = { _ in }
     ) -> VerifyReport {
         var status = stat()
@@ -37,16 +48,18 @@ struct PageWalk: ~Copyable {
                 "a meta page says that page \(meta.lastPage) is the last; the file is shorter")
             return report
         }
-        var walk = PageWalk(file, meta, willRead)
+        var walk = PageWalk(file, meta, extent, willRead)
         walk.walkAll()
         return walk.report
     }
 
     private init(
-        _ file: PageFile, _ meta: PageFile.Meta, _ willRead: @escaping (UInt64) -> Void
+        _ file: PageFile, _ meta: PageFile.Meta, _ extent: Extent,
+        _ willRead: @escaping (UInt64) -> Void
     ) {
         self.file = file
         self.meta = meta
+        self.extent = extent
         self.willRead = willRead
         used = PageSet(count: Int(meta.lastPage) + 1)
     }
@@ -57,6 +70,9 @@ struct PageWalk: ~Copyable {
         var free: [(transaction: UInt64, page: UInt64)] = []
         var list = Walked("the free list", meta.freeList, hasNumberKeys: true)
         walk(&list) { (walk, page, entry) in
+            if entry.isTable {
+                walk.report.add("page \(page): an entry of the free list is a table")
+            }
             free += walk.freePages(walk.value(of: entry, on: page), entry.key, page)
         }
         var tables: [Walked] = []
@@ -68,6 +84,14 @@ struct PageWalk: ~Copyable {
                 return
             }
             tables.append(Walked("table \(name)", PageFile.Tree(entry.value)))
+        }
+        if case .start(let leafCountMax) = extent {
+            var leafCount: UInt64 = 0
+            for table in tables { leafCount &+= min(table.tree.leafCount, 1 << 48) }
+            for index in tables.indices {
+                tables[index].readsLeaves = leafCount <= leafCountMax
+                tables[index].readsLongValues = false
+            }
         }
         for index in tables.indices {
             let name = tables[index].name
@@ -133,6 +157,9 @@ struct PageWalk: ~Copyable {
         let name: String
         let tree: PageFile.Tree
         let hasNumberKeys: Bool
+        /// Whether its leaves are read, and the headers of the pages that long values have.
+        var readsLeaves = true
+        var readsLongValues = true
         var branchCount: UInt64 = 0
         var leafCount: UInt64 = 0
         var overflowCount: UInt64 = 0
@@ -163,12 +190,14 @@ struct PageWalk: ~Copyable {
         if tree.depth > 0 { visit(tree.root, level: 1, &walked, body) }
         // What is below a damaged page is not counted.
         guard report.problemCount == before else { return }
-        let pairs = [
+        var pairs = [
             ("branch pages", tree.branchCount, walked.branchCount),
             ("leaf pages", tree.leafCount, walked.leafCount),
-            ("pages of long values", tree.overflowCount, walked.overflowCount),
-            ("entries", tree.entryCount, walked.entryCount),
         ]
+        if walked.readsLeaves { pairs.append(("entries", tree.entryCount, walked.entryCount)) }
+        if walked.readsLongValues {
+            pairs.append(("pages of long values", tree.overflowCount, walked.overflowCount))
+        }
         for (what, said, counted) in pairs where said != counted {
             report.add("\(walked.name) says that it has \(said) \(what); counted: \(counted)")
         }
@@ -183,6 +212,10 @@ struct PageWalk: ~Copyable {
         }
         guard used.insert(page) else {
             report.add("page \(page): is in \(walked.name), and in use elsewhere")
+            return
+        }
+        if level == walked.tree.depth, !walked.readsLeaves {
+            walked.leafCount += 1
             return
         }
         willRead(page)
@@ -235,6 +268,17 @@ struct PageWalk: ~Copyable {
         return order > 0 || (order == 0 && walked.mayBeFloor)
     }
 
+    /// How many pages the long value has that begins there; nil when none does.
+    private func longValuePageCount(_ first: UInt64) -> UInt64? {
+        var header = [UInt8](repeating: 0, count: PageFile.pageHeaderByteCount)
+        guard file.read(page: first, into: &header) else { return nil }
+        let bytes = header.span.bytes
+        guard bytes.integer(at: 0, as: UInt64.self) == first,
+            bytes.integer(at: 10, as: UInt16.self) == PageFile.Kind.overflow.rawValue
+        else { return nil }
+        return UInt64(bytes.integer(at: 12, as: UInt32.self))
+    }
+
     /// Notes the pages that a value has of its own, if it has.
     ///
     /// - Returns: false when they make no sense.
@@ -245,21 +289,21 @@ struct PageWalk: ~Copyable {
         let wanted =
             (PageFile.pageHeaderByteCount + entry.valueByteCount + file.pageByteCount - 1)
             / file.pageByteCount
-        var header = [UInt8](repeating: 0, count: PageFile.pageHeaderByteCount)
-        willRead(first)
-        guard first >= 2, first <= meta.lastPage, file.read(page: first, into: &header) else {
+        var count = UInt64(wanted)
+        guard first >= 2, first <= meta.lastPage, count <= meta.lastPage - first + 1 else {
             report.add("page \(page): a long value of \(walked.name) is at page \(first)")
             return false
         }
-        let bytes = header.span.bytes
-        let count = UInt64(bytes.integer(at: 12, as: UInt32.self))
-        guard bytes.integer(at: 0, as: UInt64.self) == first,
-            bytes.integer(at: 10, as: UInt16.self) == PageFile.Kind.overflow.rawValue,
-            count >= UInt64(wanted), count <= meta.lastPage - first + 1
-        else {
-            report.add(
-                "page \(first): does not have the \(wanted) pages of a value of \(walked.name)")
-            return false
+        if walked.readsLongValues {
+            willRead(first)
+            guard let said = longValuePageCount(first), said >= count,
+                said <= meta.lastPage - first + 1
+            else {
+                report.add(
+                    "page \(first): does not have the \(wanted) pages of a value of \(walked.name)")
+                return false
+            }
+            count = said
         }
         for number in first..<first + count where !used.insert(number) {
             report.add("page \(number): is of a value of \(walked.name), and in use elsewhere")

@@ -37,6 +37,7 @@ extension BlobStore {
         }
         _ = try DataFile(data, directory: directory)
         if let beforeMapping = options.beforeMapping { try beforeMapping(directory) }
+        try checkBeforeWriting(directory)
         try LockFile.allocate(
             "\(directory)/\(DataFile.lockName)", readerCountMax: options.readerCountMax)
         let (store, format) = try open(directory, options, isReadOnly: false, lock: lock)

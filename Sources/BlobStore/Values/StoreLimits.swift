@@ -155,6 +155,9 @@ public enum StoreLimits {
     /// How long a process that reads waits for another one to commit what it has acknowledged, in
     /// milliseconds.
     public static let settlingMillisecondsMax = 5_000
+    /// Leaf pages that are read when a store is opened for writing; of one with more, only the
+    /// branches above them are: 64 MiB of pages of 4 KiB.
+    static let leafPagesReadAtStartMax: UInt64 = 16_384
     /// The highest number that is believed where numbers are counted up, so that none overflows.
     static let counterMax: UInt64 = 1 << 62
     /// Bytes of an entry of a category.
