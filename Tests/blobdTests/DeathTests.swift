@@ -160,10 +160,11 @@ struct DeathTests {
         let client = try daemon.connectBinary()
         client.send(try getFrame("q"))
         try daemon.waitUntil("leases") { $0 == 1 }
-        for round in 0..<12 {
+        for round in 0..<80 {
             for number in 0..<4 {
                 #expect(
-                    try daemon.put("other-\(number)", random.bytes(200_000 + round)).status < 300)
+                    try daemon.put("other-\(number)", random.bytes(20_000 + 97 * round)).status
+                        < 300)
                 #expect(try daemon.put("short-\(number)", random.bytes(1_500)).status < 300)
             }
         }
