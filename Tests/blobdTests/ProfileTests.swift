@@ -136,6 +136,48 @@ import Testing
         #expect(daemon.stop() == 0)
     }
 
+    /// The limit was compared with what was sent: bytes of just the limit that do not shrink were
+    /// refused, since their gzip coding is a little longer than they are.
+    @Test("Of a gzip coding, what is inside is compared with the limit")
+    func coded() throws {
+        let daemon = try DaemonProcess(["--profile", "ios"])
+        let client = try daemon.connect()
+        let binary = try daemon.connectBinary()
+        var random = SeededBytes(seed: 71)
+        let most = random.bytes(Self.audioMax)
+        let longer = try gzipped(most)
+        #expect(longer.count > Self.audioMax)
+        let more = [UInt8](repeating: 7, count: Self.audioMax + 1)
+        let shorter = try gzipped(more)
+        #expect(shorter.count < Self.audioMax)
+        let target = "/v1/notifications/a/payload"
+        let fields = ["Content-Type": "audio/wav", "Content-Encoding": "gzip"]
+        func putChunked(_ bytes: [UInt8]) throws -> HTTPAnswer {
+            client.send(
+                "PUT \(target) HTTP/1.1\r\nHost: b\r\nContent-Type: audio/wav\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n\(String(bytes.count, radix: 16))\r\n"
+            )
+            client.send(bytes)
+            client.send("\r\n0\r\n\r\n")
+            return try client.answer()
+        }
+        func putFramed(_ bytes: [UInt8]) throws -> FrameAnswer {
+            var draft = Put.Draft(id: "a", mediaType: "audio/wav")
+            draft.coding = .gzip
+            return try binary.exchange(try putFrame(draft, body: bytes))
+        }
+        #expect(try client.request("PUT", target, fields, body: longer).status == 201)
+        #expect(try putChunked(longer).status == 200)
+        #expect(try putFramed(longer).status == 200)
+        let whole = try client.request("PUT", target, fields, body: shorter)
+        expectTooLarge(whole, more.count, "audio/wav", limit: Self.audioMax)
+        expectTooLarge(
+            try putChunked(shorter), more.count, "audio/wav", limit: Self.audioMax)
+        let framed = try putFramed(shorter)
+        #expect(framed.status == 422 && framed.code == "attachment_too_large")
+        #expect(try client.request("GET", target).body == most)
+        #expect(daemon.stop() == 0)
+    }
+
     @Test("An unknown profile is refused, and those there are named")
     func unknown() throws {
         let daemon = try DaemonProcess()

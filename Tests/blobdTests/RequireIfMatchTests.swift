@@ -35,7 +35,7 @@ import Testing
         #expect(any.status == 200)
         // Everything else needs none: it replaces, or says what happened.
         let calls = [
-            ResourceCall(.put, target, #"{"owner":"ann","group":"g"}"#),
+            ResourceCall(.put, target, #"{"owner":"ann","group":"g","message":"Hi"}"#),
             ResourceCall(.patch, "/v1/users/ann/notifications?group=g", patch),
             ResourceCall(.post, "\(target)/responses", #"{"action":"default"}"#),
             ResourceCall(.delete, target),

@@ -131,6 +131,6 @@ final class GzipDecoder {
     }
 
     private static func refused(_ reason: String) -> StoreError {
-        .invalid(InvalidInput(field: .contentCoding, reason: "the gzip coding \(reason)"))
+        .invalid(InvalidInput(field: .contentCoding, reason: "gzip \(reason)"))
     }
 }

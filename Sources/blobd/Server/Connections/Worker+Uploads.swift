@@ -209,8 +209,11 @@ extension Worker {
         switch upload.purpose {
         case .payload(let draft):
             do throws(ProtocolError) {
-                // The length of a chunked body is known now.
-                try draft.check(byteCount: UInt64(upload.byteCount))
+                // The length of a chunked body is known now; that of what is inside a gzip coding,
+                // which is not judged here, when it is decoded.
+                if upload.coding == .identity {
+                    try draft.check(byteCount: UInt64(upload.byteCount))
+                }
             } catch {
                 return refuseWhole(upload, error, connection, &batch)
             }

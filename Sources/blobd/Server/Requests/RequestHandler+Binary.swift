@@ -267,7 +267,7 @@ extension RequestHandler {
             expiry: try expiry(
                 ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds),
             profile: request.profile ?? limits.profile)
-        try draft.check(byteCount: frame.bodyByteCount)
+        if request.coding == .identity { try draft.check(byteCount: frame.bodyByteCount) }
         return Upload(
             .payload(draft), framing: .counted(frame.bodyByteCount),
             coding: request.coding == .gzip ? .gzip : .identity,

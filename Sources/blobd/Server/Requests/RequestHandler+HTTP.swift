@@ -265,7 +265,10 @@ extension RequestHandler {
             app: text(query.app), title: text(query.title), message: text(query.message),
             richType: text(query.richType), expiry: expiry, condition: condition,
             profile: query.profile ?? limits.profile)
-        if let count = head.contentLength { try draft.check(byteCount: count) }
+        // Of a gzip coding the length is known when it is decoded; the store judges it then.
+        if coding == .identity, let count = head.contentLength {
+            try draft.check(byteCount: count)
+        }
         return .upload(
             Upload(
                 .payload(draft), framing: Self.framing(of: head), coding: coding,
