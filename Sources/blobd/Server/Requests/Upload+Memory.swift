@@ -45,7 +45,10 @@ extension Upload {
     /// The same for what the body needs once more when it is whole: what is in a file and shall be
     /// read, or may become short.
     func makeRoomToFinish() -> BodyMemory.Need? {
-        let more = content.finishingByteCount
+        // What is inside a gzip coding is kept in memory, too, while it is short.
+        let more =
+            coding == .identity
+            ? content.finishingByteCount : StoreLimits.payloadInMemoryByteCountMax
         guard more > 0, let reservation else { return nil }
         let need = content.heldByteCount + more
         // A batch may be long, and counts among the long ones also now.
