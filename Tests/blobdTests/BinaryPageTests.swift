@@ -164,7 +164,9 @@ import Testing
             #expect(answer.status == 200 && answer.frame.requestID == UInt32(number))
         }
         let http = try daemon.connect()
-        for _ in 0..<count { http.sendRequest("GET", "/v1/notifications/a/payload") }
+        // In one piece: sent one by one, answers that nobody reads fill the socket, and then both sides wait.
+        let request = httpRequest("GET", "/v1/notifications/a/payload")
+        http.send(Array(repeatElement(request, count: count).joined()))
         for _ in 0..<count { #expect(try http.answer().body == [1, 2, 3]) }
     }
 
