@@ -65,10 +65,18 @@ let package = Package(
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: borrowing),
+        .target(
+            name: "BlobServer",
+            dependencies: [
+                "BlobJSON", "BlobStore", "BlobProtocol", "CLinux",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: borrowing),
         .executableTarget(
             name: "blobd",
             dependencies: [
-                "BlobJSON", "BlobStore", "BlobProtocol", "BlobClient", "LoadGenerator", "CLinux",
+                "BlobJSON", "BlobStore", "BlobProtocol", "BlobClient", "BlobServer",
+                "LoadGenerator", "CLinux",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -115,8 +123,8 @@ let package = Package(
         .testTarget(
             name: "blobdTests",
             dependencies: [
-                "blobd", "BlobJSON", "BlobStore", "BlobClient", "BlobProtocol", "LoadGenerator",
-                "CLinux",
+                "blobd", "BlobJSON", "BlobStore", "BlobClient", "BlobProtocol", "BlobServer",
+                "LoadGenerator", "CLinux",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: borrowing),

@@ -2,6 +2,7 @@ import Foundation
 import LoadGenerator
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// `blobd bench` as a user runs it, against a daemon.

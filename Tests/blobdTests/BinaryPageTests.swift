@@ -1,6 +1,7 @@
 import BlobProtocol
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// What the page of the binary protocol says of cases that a client's author asks about.

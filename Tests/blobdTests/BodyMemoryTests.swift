@@ -1,5 +1,6 @@
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// The memory and the files for bodies, as their reservations see them. No sockets.

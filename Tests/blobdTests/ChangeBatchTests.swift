@@ -1,6 +1,7 @@
 import BlobStore
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// How what waits for the writer is cut into batches.

@@ -2,6 +2,7 @@ import BlobStore
 import CLinux
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// A worker's connections by their tokens.

@@ -1,6 +1,7 @@
 import BlobProtocol
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// What a client is given time for. Deadlines are set short, and the test waits for what follows

@@ -3,6 +3,7 @@ import BlobProtocol
 import Testing
 
 @testable import BlobStore
+@testable import BlobServer
 @testable import blobd
 
 /// The documents of both dialects, without a daemon.

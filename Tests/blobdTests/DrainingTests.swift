@@ -1,5 +1,6 @@
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// Connections that have ended while their peers have not read what they were sent without a copy.

@@ -2,6 +2,7 @@ import BlobClient
 import BlobProtocol
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// Payloads end by themselves.

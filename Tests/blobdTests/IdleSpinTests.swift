@@ -1,5 +1,6 @@
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// A worker looks for the next request before it sleeps, as long as that is worth while.

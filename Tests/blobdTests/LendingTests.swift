@@ -1,5 +1,6 @@
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// A daemon that ends may leave pages of its file with its peers.

@@ -3,6 +3,7 @@ import BlobProtocol
 import BlobStore
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// One script, over HTTP, over `call` and with the library: what comes of each step is the same, to

@@ -1,6 +1,7 @@
 import BlobStore
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// When what is in the log alone is committed.

@@ -1,6 +1,7 @@
 import BlobProtocol
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// Twelve clients that asked for long lists and did not read took 693 MB of the daemon's memory, and

@@ -2,6 +2,7 @@ import BlobProtocol
 import BlobStore
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// What a body reserves, from its first byte to its last. No sockets.

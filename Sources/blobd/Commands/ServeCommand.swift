@@ -1,5 +1,6 @@
 import ArgumentParser
 import BlobProtocol
+import BlobServer
 import BlobStore
 import Glibc
 import Logging

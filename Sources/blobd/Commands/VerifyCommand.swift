@@ -1,4 +1,5 @@
 import ArgumentParser
+import BlobServer
 import BlobStore
 import Glibc
 

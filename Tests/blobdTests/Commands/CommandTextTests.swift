@@ -1,6 +1,7 @@
 import BlobClient
 import Testing
 
+@testable import BlobServer
 @testable import blobd
 
 /// What the commands read from the command line, and what they write for people.

@@ -1,4 +1,4 @@
-import BlobStore
+package import BlobStore
 import Glibc
 
 /// What a walk's process says, line by line, and how that is read.
@@ -6,7 +6,7 @@ import Glibc
 ///     problem TEXT            page TEXT          one that is of the pages
 ///     bytes DONE TOTAL        failed TEXT
 ///     end NOTIFICATIONS PARTS BLOBS ORPHANS BYTES PROBLEMS PAGEPROBLEMS CHANGESINLOG
-struct WalkLines {
+package struct WalkLines {
     private(set) var report = VerifyReport()
     private(set) var isEnded = false
     private(set) var failure: String?
@@ -58,15 +58,15 @@ struct WalkLines {
 
     // MARK: Writing
 
-    static func problem(_ text: String, ofPages: Bool = false) -> String {
+    package static func problem(_ text: String, ofPages: Bool = false) -> String {
         "\(ofPages ? "page" : "problem") \(oneLine(text))\n"
     }
 
-    static func bytes(_ done: Int, of total: Int) -> String { "bytes \(done) \(total)\n" }
+    package static func bytes(_ done: Int, of total: Int) -> String { "bytes \(done) \(total)\n" }
 
-    static func failed(_ text: String) -> String { "failed \(oneLine(text))\n" }
+    package static func failed(_ text: String) -> String { "failed \(oneLine(text))\n" }
 
-    static func end(_ report: VerifyReport) -> String {
+    package static func end(_ report: VerifyReport) -> String {
         let numbers = [
             report.notifications, report.parts, report.blobs, report.orphans, report.bytesStored,
             report.problemCount, report.pageProblemCount, report.changesInLog,

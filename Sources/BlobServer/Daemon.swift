@@ -2,19 +2,19 @@ import BlobProtocol
 import BlobStore
 import CLinux
 import Glibc
-import Logging
+package import Logging
 import Synchronization
 
 /// The daemon: opens the store, starts the threads, accepts until it is told to stop, and ends in
 /// order.
-enum Daemon {
+package enum Daemon {
     /// Why a daemon could not start: words for the operator.
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
     }
 
     /// How a daemon ended.
-    enum End {
+    package enum End {
         /// It was told to stop, and everything it had answered is on disk.
         case stopped
         /// A sync has failed.
@@ -23,7 +23,7 @@ enum Daemon {
 
     /// Runs a daemon. Returns when it has stopped; `onReady` is called once, when clients can
     /// connect.
-    static func run(
+    package static func run(
         _ options: DaemonOptions, log: Logger, onReady: (String) -> Void
     ) throws(Failure) -> End {
         clinux_ignore_signals()
@@ -203,7 +203,7 @@ private struct RunningDaemon {
             } catch {
                 environment.log.critical("A worker cannot start: \(error)")
                 // Its connections would wait for ever.
-                exit(ExitStatus.refused.rawValue)
+                exit(1)
             }
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BlobServer
 import BlobStore
 import CLinux
 import Glibc
@@ -6,9 +7,9 @@ import Glibc
 /// What ``StoreWalk`` starts: walks a store and says what it finds, in the lines of ``WalkLines``.
 /// It is nothing for people.
 struct WalkCommand: ParsableCommand {
-    static let name = "walk-store"
     static let configuration = CommandConfiguration(
-        commandName: name, abstract: "Walk a store for another process.", shouldDisplay: false)
+        commandName: StoreWalk.commandName, abstract: "Walk a store for another process.",
+        shouldDisplay: false)
 
     @Option var data: String
     @Option var depth: String
@@ -16,13 +17,13 @@ struct WalkCommand: ParsableCommand {
     func run() throws {
         clinux_die_with_parent()
         guard let depth = StoreWalk.Depth(rawValue: depth) else {
-            throw CommandFailure(.badUsage, "\(Self.name) is started by other commands")
+            throw CommandFailure(.badUsage, "\(StoreWalk.commandName) is started by other commands")
         }
         let memory = mmap(
             nil, WalkPlace.byteCount, PROT_READ | PROT_WRITE, MAP_SHARED,
             Int32(CLINUX_STARTED_MEMORY), 0)
         guard let memory, memory != MAP_FAILED else {
-            throw CommandFailure(.badUsage, "\(Self.name) is started by other commands")
+            throw CommandFailure(.badUsage, "\(StoreWalk.commandName) is started by other commands")
         }
         do {
             try walk(depth, WalkPlace(memory))

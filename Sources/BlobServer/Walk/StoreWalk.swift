@@ -1,12 +1,12 @@
-import BlobStore
+package import BlobStore
 import CLinux
 import Glibc
 
 /// A walk over a store in a process of its own: liblmdb believes what pages say, and a damaged one
 /// may end whoever reads it by a signal. It ends the child, and here it is known how far that was.
-struct StoreWalk {
+package struct StoreWalk {
     /// How far a walk goes.
-    enum Depth: String {
+    package enum Depth: String {
         /// The pages alone, read without liblmdb. Nobody may write to the store meanwhile.
         case pages
         /// All entries, too.
@@ -15,8 +15,11 @@ struct StoreWalk {
         case bytes
     }
 
+    /// The command that walks, for this alone.
+    package static let commandName = "walk-store"
+
     /// How a walk ended.
-    enum Ending {
+    package enum Ending {
         /// To its end: everything it has found is in the report.
         case done
         /// A signal ended it, at a place that is in the report as well.
@@ -25,13 +28,13 @@ struct StoreWalk {
         case failed(String)
     }
 
-    var report: VerifyReport
-    var ending: Ending
+    package var report: VerifyReport
+    package var ending: Ending
 
     /// Walks the store in a folder.
     ///
     /// - Parameter progress: called with how many stored bytes were read, of how many.
-    static func run(
+    package static func run(
         _ directory: String, _ depth: Depth, progress: (UInt64, UInt64) -> Void = { _, _ in }
     ) throws(SystemError) -> StoreWalk {
         let shared = try OwnedDescriptor(
@@ -69,7 +72,7 @@ struct StoreWalk {
         _ memory: Int32
     ) throws(SystemError) -> pid_t {
         let words = [
-            "blobd", WalkCommand.name, "--data", directory, "--depth", depth.rawValue,
+            "blobd", Self.commandName, "--data", directory, "--depth", depth.rawValue,
         ]
         var arguments = words.map { strdup($0) }
         arguments.append(nil)

@@ -1,60 +1,62 @@
-import BlobProtocol
+package import BlobProtocol
 import BlobStore
 
 /// Every limit of the daemon that its operator can choose. What the protocol fixes is in
 /// `WireLimits`, what the store fixes in `StoreLimits`.
-struct DaemonLimits: Sendable {
+package struct DaemonLimits: Sendable {
+    package init() {}
+
     /// The longest payload, in bytes.
-    var payloadByteCountMax = 64 << 20
+    package var payloadByteCountMax = 64 << 20
     /// The longest gzip coding of a payload, in bytes.
-    var codedByteCountMax: Int { StoreLimits.codedByteCountMax(for: payloadByteCountMax) }
+    package var codedByteCountMax: Int { StoreLimits.codedByteCountMax(for: payloadByteCountMax) }
     /// How long a notification lives when its publisher does not say, in seconds.
-    var defaultTTLSeconds: Int64 = 30 * 86_400
+    package var defaultTTLSeconds: Int64 = 30 * 86_400
     /// The longest life a publisher may ask for, in seconds.
-    var ttlSecondsMax: Int64 = 30 * 86_400
+    package var ttlSecondsMax: Int64 = 30 * 86_400
     /// Open connections.
-    var connectionCountMax = 8_192
+    package var connectionCountMax = 8_192
     /// Memory for bodies on their way into the store, in bytes.
-    var bodyMemoryByteCountMax = 64 << 20
+    package var bodyMemoryByteCountMax = 64 << 20
     /// Memory for answers that their clients have not read, in bytes, of all workers together; see
     /// ``AnswerMemory``.
-    var answerMemoryByteCountMax = 64 << 20
+    package var answerMemoryByteCountMax = 64 << 20
     /// How long a request's head may take from its first byte on.
-    var headMilliseconds = 10_000
+    package var headMilliseconds = 10_000
     /// How long a connection may stay without a request.
-    var idleMilliseconds = 75_000
+    package var idleMilliseconds = 75_000
     /// The least rate at which bodies and answers move, in bytes per second, over
     /// ``rateWindowMilliseconds``.
-    var rateMin = 4_096
+    package var rateMin = 4_096
     /// How long a slow body or answer is watched before it is given up.
-    var rateWindowMilliseconds = 10_000
+    package var rateWindowMilliseconds = 10_000
     /// How long a stop waits for the answers under way.
-    var drainMilliseconds = 10_000
+    package var drainMilliseconds = 10_000
     /// How often the writer looks for what has expired.
-    var sweepMilliseconds = 1_000
+    package var sweepMilliseconds = 1_000
     /// Watchers at once: waits, event streams and watches.
-    var watcherCountMax = StoreLimits.watcherCountMaxDefault
+    package var watcherCountMax = StoreLimits.watcherCountMaxDefault
     /// Watchers of one owner at once.
-    var watcherCountPerOwnerMax = StoreLimits.watcherCountPerOwnerMaxDefault
+    package var watcherCountPerOwnerMax = StoreLimits.watcherCountPerOwnerMaxDefault
     /// Watchers of one peer's user at once; nil: three quarters of ``watcherCountMax``.
-    var watcherCountPerPeerMax: Int?
+    package var watcherCountPerPeerMax: Int?
     /// How long a deletion is remembered for devices that were away.
-    var tombstoneRetentionMilliseconds = StoreLimits.tombstoneRetentionMillisecondsDefault
+    package var tombstoneRetentionMilliseconds = StoreLimits.tombstoneRetentionMillisecondsDefault
     /// How long a stream of changes is quiet before it gives a sign of life.
-    var heartbeatMilliseconds = 25_000
+    package var heartbeatMilliseconds = 25_000
 
     /// Whose limits hold for the parts of all notifications; nil: nobody's.
-    var profile: DeviceProfile?
+    package var profile: DeviceProfile?
     /// Whether a notification is only patched under a condition (RFC 6585, section 3).
-    var requiresIfMatch = false
+    package var requiresIfMatch = false
 
     /// How long what an earlier run may have lent to its peers is not freed after its end; nil: as
     /// long as ``lendingGraceMilliseconds`` makes of the other limits.
-    var givenLendingGraceMilliseconds: Int?
+    package var givenLendingGraceMilliseconds: Int?
     /// The same. Where it is not given: as long as the slowest client that is allowed takes to read
     /// what its socket may hold, and a minute at least. After that its bytes may be another
     /// payload's.
-    var lendingGraceMilliseconds: Int {
+    package var lendingGraceMilliseconds: Int {
         if let given = givenLendingGraceMilliseconds { return given }
         let heldByteCount = 2 * Int(Self.widenedSendBufferByteCount)
         let reading = heldByteCount * 1_000 / max(rateMin, Self.lendingRateMin)
@@ -63,159 +65,159 @@ struct DaemonLimits: Sendable {
     /// Payloads of at least so many bytes leave by `sendfile`, straight from the page cache; what
     /// is shorter is cheaper to copy: linking took 1.1 to 1.6 times as long for 16 KiB as copying,
     /// and 0.9 of it for 32 KiB. 0: none do.
-    var linkedByteCountMin = 32 << 10
+    package var linkedByteCountMin = 32 << 10
 
     /// How long a worker that has just answered looks for the next request before it sleeps, in
     /// microseconds; 0: not at all. See ``IdleSpin``.
-    var spinMicroseconds = 50
+    package var spinMicroseconds = 50
 
     /// Whether short changes are acknowledged when they are in the log, and committed a little
     /// later; else each batch is committed before it is acknowledged.
-    var isLogging = true
+    package var isLogging = true
 
     // Fixed ones.
 
     /// The least grace for what an earlier run may have lent.
-    static let lendingGraceMillisecondsMin = Int(StoreLimits.lendingGraceMilliseconds)
+    package static let lendingGraceMillisecondsMin = Int(StoreLimits.lendingGraceMilliseconds)
     /// How slow clients are supposed to be, in bytes per second, where they may be as slow as they
     /// like.
-    static let lendingRateMin = 1_024
+    package static let lendingRateMin = 1_024
 
     /// How long what is in the log alone may get old while more of it comes, in microseconds. A
     /// commit takes about two milliseconds, for which who publishes then has to wait: so long that
     /// this is less than one publish in a hundred of a single publisher.
-    static let settlingMicrosecondsMax = 100_000
+    package static let settlingMicrosecondsMax = 100_000
     /// How long nothing may come before it is committed, in microseconds.
-    static let settlingPauseMicroseconds = 2_000
+    package static let settlingPauseMicroseconds = 2_000
     /// How long after the end of a commit those who read what is pending may cause the next one, in
     /// microseconds: who reads waits at most so long, and a commit. Without it a client that reads
     /// what others publish, in a loop, makes each batch a commit of its own.
-    static let earlyCommitMicrosecondsMin = 10_000
+    package static let earlyCommitMicrosecondsMin = 10_000
 
     /// What a socket may hold that its peer has not read, once payloads are linked into it, which
     /// take no memory, or so much is sent with one call that the usual 208 KiB would not take it.
     /// The kernel doubles it, for its own bookkeeping, and cuts it to twice `net.core.wmem_max`.
-    static let widenedSendBufferByteCount: Int32 = 512 << 10
+    package static let widenedSendBufferByteCount: Int32 = 512 << 10
     /// From how many copied bytes in one call on a socket is widened: what a client has asked for
     /// at once.
-    static let widenedFromByteCount = 128 << 10
+    package static let widenedFromByteCount = 128 << 10
     /// Leases a connection has for what its peer may not have read, before it asks the kernel how
     /// far the peer is.
-    static let inFlightLeaseCountMax = 16
+    package static let inFlightLeaseCountMax = 16
 
     /// How much more than its share of ``answerMemoryByteCountMax`` a worker may hold, in bytes:
     /// more than one answer has.
-    static let answerMemoryExcessMax = 2 << 20
+    package static let answerMemoryExcessMax = 2 << 20
     /// Bytes of records in one page while memory for answers is short: what a socket takes at once.
-    static let shortPageByteCountMax = 32 << 10
+    package static let shortPageByteCountMax = 32 << 10
     /// A connection that holds no more unread bytes than this is not ended for want of memory: heads
     /// of payloads.
-    static let answerByteCountFree = 4 << 10
+    package static let answerByteCountFree = 4 << 10
     /// How long a client may read nothing while memory for answers is short.
-    static let stalledMilliseconds = 1_000
+    package static let stalledMilliseconds = 1_000
     /// Larger buffers of a worker are given back after each use.
-    static let keptBufferByteCountMax = 512 << 10
+    package static let keptBufferByteCountMax = 512 << 10
     /// When so many bytes of answers have been held and are not any more, free memory goes back to
     /// the system, with this pause at the least.
-    static let trimmedByteCountMin = 1 << 20
-    static let trimPauseMilliseconds = 5_000
+    package static let trimmedByteCountMin = 1 << 20
+    package static let trimPauseMilliseconds = 5_000
     /// When who was told 503 should try again (`Retry-After`).
-    static let retryAfterSeconds: UInt64 = 1
+    package static let retryAfterSeconds: UInt64 = 1
     /// Inflating a byte takes a worker as long as sending so many.
-    static let inflatedByteCost = 4
+    package static let inflatedByteCost = 4
 
     /// Input that a worker reads at once, in bytes; more than the largest head of either dialect.
-    static let inputByteCountMax = 64 << 10
+    package static let inputByteCountMax = 64 << 10
     /// Connections whose requests are answered before any of them is sent its answers: enough to
     /// spare their clients wake-ups, and few enough for them to have work meanwhile.
-    static let gatheredConnectionCountMax = 16
+    package static let gatheredConnectionCountMax = 16
     /// Changes that a stream of events is sent before the other connections have their turn.
-    static let eventCountMax = 64
+    package static let eventCountMax = 64
     /// Answers that one connection gets before the others have their turn, in bytes.
-    static let turnByteCountMax = 1 << 20
+    package static let turnByteCountMax = 1 << 20
     /// A body that comes with a refused request is skipped up to this size, in bytes; else the
     /// connection is closed.
-    static let skippedBodyByteCountMax = 64 << 10
+    package static let skippedBodyByteCountMax = 64 << 10
     /// How long a closed connection's input is still thrown away, so that the peer can read the
     /// last answer.
-    static let lingerMilliseconds = 2_000
+    package static let lingerMilliseconds = 2_000
     /// Input thrown away meanwhile, in bytes.
-    static let lingerByteCountMax = 16 << 20
+    package static let lingerByteCountMax = 16 << 20
     /// The most one of the kernel's buffers in a socket holds, by which the progress of a reader is
     /// known: 36,544 bytes where they were copied (Linux 6.18), one chunk where they were linked.
-    static let kernelBufferByteCount = 65_536
+    package static let kernelBufferByteCount = 65_536
     /// Descriptors that are left unused, for spooled bodies and whatever libraries open.
-    static let descriptorReserve = 32
+    package static let descriptorReserve = 32
     /// How long nobody is accepted when descriptors or connections have run out.
-    static let acceptPauseMilliseconds = 100
+    package static let acceptPauseMilliseconds = 100
     /// The same while connections come to an end, so that a crowd that leaves does not hold up who
     /// comes after it.
-    static let acceptPauseShortMilliseconds = 5
+    package static let acceptPauseShortMilliseconds = 5
     /// Changes the writer takes into one batch.
-    static let changeBatchCountMax = 1_024
+    package static let changeBatchCountMax = 1_024
     /// Expired notifications one sweep removes.
-    static let sweepCountMax = 1_024
+    package static let sweepCountMax = 1_024
     /// Orphaned bytes that are freed in one transaction with changes.
-    static let freedWithChangesByteCountMax = 8 << 20
+    package static let freedWithChangesByteCountMax = 8 << 20
     /// Orphaned bytes one step frees.
-    static let freedByteCountMax = 32 << 20
+    package static let freedByteCountMax = 32 << 20
     /// How often readers that died without a word are looked for (`mdb_reader_check`).
-    static let readerCheckMilliseconds = 60_000
+    package static let readerCheckMilliseconds = 60_000
     /// How long the answer of a probe (`/readyz`, ping) is good for, in milliseconds: a probe tries
     /// what a publish needs at most so often. A publish that is refused for want of room ends it.
-    static let readinessMilliseconds = 1_000
+    package static let readinessMilliseconds = 1_000
     /// How often deadlines are checked.
-    static let tickMilliseconds = 250
+    package static let tickMilliseconds = 250
     /// Payloads up to this size are finished on the worker; longer ones, which may take long to
     /// compress, elsewhere. What is in memory and is not compressed at all is finished on the worker,
     /// too: it takes less than it does to wake another thread.
-    static let inlineFinishByteCountMax = 4 << 10
+    package static let inlineFinishByteCountMax = 4 << 10
 
     // Bodies on their way into the store; see `BodyMemory`.
 
     /// In how many shares their memory is cut: one is kept for bodies that are whole when they are
     /// looked at, one for those and the short ones; all have the rest.
-    static let bodyMemoryShares = 4
+    package static let bodyMemoryShares = 4
     /// Up to this size a body counts as a short one, in bytes.
-    static let shortBodyByteCountMax = 16 << 10
+    package static let shortBodyByteCountMax = 16 << 10
     /// The least memory a body reserves that is not known to need less, in bytes. It reserves twice
     /// as much each time, as its bytes come.
-    static let bodyPieceByteCountMin = 1 << 10
+    package static let bodyPieceByteCountMin = 1 << 10
     /// In how many parts the memory and the spool files are cut of which a peer has one at most
     /// while others wait for some.
-    static let bodyPeerParts = 2
+    package static let bodyPeerParts = 2
     /// Bodies that are spooled to files at once.
-    static let spoolCountMax = 512
+    package static let spoolCountMax = 512
     /// Bodies that wait for memory or a file at once; others are refused at once.
-    static let waitingBodyCountMax = 1_024
+    package static let waitingBodyCountMax = 1_024
     /// How long a short body waits for memory before it is refused.
-    static let shortBodyWaitMilliseconds = 500
+    package static let shortBodyWaitMilliseconds = 500
     /// How long a long one waits.
-    static let longBodyWaitMilliseconds = 5_000
+    package static let longBodyWaitMilliseconds = 5_000
     /// While others wait, a body that has moved less than ``bodyPaceByteCount`` for so long goes on
     /// in a file or is refused.
-    static let bodyStallMilliseconds = 250
+    package static let bodyStallMilliseconds = 250
     /// The same, in bytes: 64 KiB/s.
-    static let bodyPaceByteCount = 16 << 10
+    package static let bodyPaceByteCount = 16 << 10
     /// Bodies that one worker moves to files or refuses at once for want of memory: the others have
     /// their turn in between.
-    static let relievedBodyCountMax = 64
+    package static let relievedBodyCountMax = 64
     /// Input that is read at once while bodies wait for memory, in bytes: what comes with the head
     /// of one that has to wait, too, is kept meanwhile.
-    static let inputWhileShortByteCountMax = 16 << 10
+    package static let inputWhileShortByteCountMax = 16 << 10
     /// From how many bytes on memory that bodies had is given back to the system when they are done.
-    static let trimmedBodyMemoryByteCountMin = 8 << 20
+    package static let trimmedBodyMemoryByteCountMin = 8 << 20
 
     // Connections that have ended and whose peers may still read what was sent without a copy.
 
     /// How many connections there may be whose peers have not read what was sent without a copy: each
     /// may come to drain. Payloads are copied to those beyond.
-    static let drainingCountMax = 2_048
+    package static let drainingCountMax = 2_048
     /// The same where descriptors are few.
-    static let drainingCountMin = 256
+    package static let drainingCountMin = 256
     /// In how many parts these are cut of which a peer has one at most.
-    static let drainingPeerParts = 2
+    package static let drainingPeerParts = 2
 
     /// How long a blob is kept that nothing refers to, when its publisher does not say, in seconds.
-    static let holdSeconds = 3_600
+    package static let holdSeconds = 3_600
 }

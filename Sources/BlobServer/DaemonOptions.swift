@@ -1,0 +1,25 @@
+import BlobStore
+
+/// How a daemon is to run, checked.
+package struct DaemonOptions: Sendable {
+    package var dataPath: String
+    package var socketPath: String
+    /// The socket's permission bits.
+    package var socketMode: UInt32 = 0o660
+    /// The socket's group; nil: the daemon's own, and users are checked one by one.
+    package var socketGroup: UInt32?
+    package var allowedUserIDs: [UInt32] = []
+    package var workerCount = 1
+    package var mapByteCountMax = StoreLimits.mapByteCountDefault
+    /// Whether it starts without a log that is missing or damaged.
+    package var discardsLog = false
+    package var limits = DaemonLimits()
+
+    package init(dataPath: String, socketPath: String) {
+        self.dataPath = dataPath
+        self.socketPath = socketPath
+    }
+
+    /// How many workers there may be.
+    package static let workerCountMax = 64
+}
