@@ -15,14 +15,9 @@ final class Connection {
     let peer: Peer
     var token: ConnectionToken { address.token }
 
-    /// Told by the first byte; nil before that.
-    @exclusivity(unchecked) var dialect: Dialect?
+    @exclusivity(unchecked) var session = Session()
     /// What is to be done with the input.
     @exclusivity(unchecked) var phase = Phase.head
-    /// How far the end of an HTTP head has been looked for in ``rest``.
-    @exclusivity(unchecked) var headScanner = HeadScanner()
-    /// Whether the binary protocol's hello has been answered.
-    var isGreeted = false
     /// Input that was read and not used yet.
     @exclusivity(unchecked) var rest: [UInt8] = []
     /// Whether ``rest`` may begin with a whole request, which had to wait for the next turn.

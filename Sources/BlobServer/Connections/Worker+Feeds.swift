@@ -69,7 +69,7 @@ extension Worker {
         }
         do throws(StoreError) {
             let registration = try reader.register(
-                with: environment.store.feedWatch, for: connection)
+                with: environment.store.feedWatch, for: connection.address, connection.peer)
             reader.isDue = !registration.wait(behind: page.revision)
         } catch {
             throw handler.problem(error)
@@ -113,7 +113,7 @@ extension Worker {
             do throws(StoreError) {
                 // Before the first answer, so that it can still be refused.
                 _ = try reader.register(
-                    with: environment.store.feedWatch, for: connection)
+                    with: environment.store.feedWatch, for: connection.address, connection.peer)
             } catch {
                 throw handler.problem(error)
             }

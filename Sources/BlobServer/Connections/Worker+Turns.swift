@@ -145,7 +145,7 @@ extension Worker {
         let isShort = answerMemory.isShort
         while true {
             let used = handler.answerPlainGet(
-                input.bytes, of: connection, in: snapshot, into: &batch)
+                input.bytes, of: &connection.session, in: snapshot, into: &batch)
             guard used > 0 else { break }
             input.consume(used)
             handler.hasWaited = false
@@ -156,7 +156,8 @@ extension Worker {
         repeat {
             var consumed = 0
             step = handler.next(
-                input.bytes, of: connection, in: snapshot, into: &batch, consumed: &consumed)
+                input.bytes, of: &connection.session, in: snapshot, into: &batch,
+                consumed: &consumed)
             input.consume(consumed)
             // Only the first request has waited: the others may have come since.
             handler.hasWaited = false

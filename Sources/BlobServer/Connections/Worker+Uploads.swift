@@ -382,7 +382,7 @@ extension Worker {
         if case .body(let upload) = connection.phase {
             reply = upload.reply
             upload.abandon()
-        } else if connection.dialect == .binary {
+        } else if connection.session.dialect == .binary {
             // No whole header, so nothing to name in an answer.
             connection.isBroken = true
             return

@@ -111,7 +111,7 @@ final class RequestHandler {
     /// - Parameter consumed: is set to the bytes that were used: the head, and a body where it was
     ///   needed at once.
     func next(
-        _ bytes: RawSpan, of connection: Connection, in snapshot: borrowing Snapshot,
+        _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
         consumed = 0
@@ -122,10 +122,10 @@ final class RequestHandler {
         switch dialect {
         case .binary:
             return nextFrame(
-                bytes, of: connection, in: snapshot, into: &batch, consumed: &consumed)
+                bytes, of: &connection, in: snapshot, into: &batch, consumed: &consumed)
         case .http:
             return nextHTTP(
-                bytes, of: connection, in: snapshot, into: &batch, consumed: &consumed)
+                bytes, of: &connection, in: snapshot, into: &batch, consumed: &consumed)
         case .unknown:
             consumed = bytes.byteCount
             counters.requests.add()

@@ -7,7 +7,7 @@ import BlobStore
 extension RequestHandler {
     /// Answers the HTTP request at the start of `bytes`.
     func nextHTTP(
-        _ bytes: RawSpan, of connection: Connection, in snapshot: borrowing Snapshot,
+        _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
         let line = connection.headScanner.isFresh ? FetchLine(bytes) : nil

@@ -27,13 +27,12 @@ final class FeedReader {
     ///
     /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
     func register(
-        with watch: FeedWatch, for connection: Connection
+        with watch: FeedWatch, for address: ConnectionAddress, _ peer: Peer
     ) throws(StoreError) -> FeedRegistration {
         if let registration { return registration }
-        let address = connection.address
         // On the thread that commits: all it does is to leave a word.
         let registration = try watch.register(
-            Array(query.owner.utf8), peer: connection.peer.userID
+            Array(query.owner.utf8), peer: peer.userID
         ) { address.post(.feedChanged) }
         self.registration = registration
         return registration

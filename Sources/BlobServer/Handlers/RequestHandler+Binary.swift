@@ -12,7 +12,7 @@ extension RequestHandler {
     ///   was done.
     @inline(__always)
     func answerPlainGet(
-        _ bytes: RawSpan, of connection: Connection, in snapshot: borrowing Snapshot,
+        _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch
     ) -> Int {
         guard connection.isGreeted, let get = PlainGet(bytes) else { return 0 }
@@ -39,7 +39,7 @@ extension RequestHandler {
 
     /// Answers the frame at the start of `bytes`.
     func nextFrame(
-        _ bytes: RawSpan, of connection: Connection, in snapshot: borrowing Snapshot,
+        _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
         let frame: RequestFrame
@@ -83,7 +83,7 @@ extension RequestHandler {
             }
             return try perform(
                 operation, frame, head, body: bytes.extracting(droppingFirst: headEnd),
-                of: connection, in: snapshot, into: &batch, consumed: &consumed)
+                of: &connection, in: snapshot, into: &batch, consumed: &consumed)
         } catch {
             if let delay {
                 consumed = 0
@@ -117,7 +117,8 @@ extension RequestHandler {
 
     private func perform(
         _ operation: Opcode, _ frame: RequestFrame, _ head: RawSpan, body: RawSpan,
-        of connection: Connection, in snapshot: borrowing Snapshot, into batch: inout AnswerBatch,
+        of connection: inout Session, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch,
         consumed: inout Int
     ) throws(ProtocolError) -> Step {
         switch operation {

@@ -1,0 +1,11 @@
+import BlobProtocol
+
+/// What a connection's earlier bytes have settled for its later ones.
+struct Session {
+    /// Told by the first byte; nil before that.
+    var dialect: Dialect?
+    /// Whether the binary protocol's hello has been answered.
+    var isGreeted = false
+    /// How far the end of an HTTP head has been looked for, in input that is not a whole head yet.
+    var headScanner = HeadScanner()
+}
