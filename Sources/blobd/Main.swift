@@ -1,6 +1,5 @@
 import ArgumentParser
 import BlobServer
-import BlobClient
 import Glibc
 
 /// The root command. Its subcommands are in `Commands/`.

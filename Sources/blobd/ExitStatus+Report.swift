@@ -1,25 +1,7 @@
 import ArgumentParser
 import BlobClient
 
-/// The exit codes of every command.
-enum ExitStatus: Int32 {
-    case done = 0
-    /// The daemon refused, or its answer could not be used.
-    case refused = 1
-    case badUsage = 2
-    case notFound = 3
-    case noDaemon = 4
-
-    /// The code that says what `error` is about.
-    init(_ error: ClientError) {
-        switch error {
-        case .notFound, .expired: self = .notFound
-        case .noDaemon: self = .noDaemon
-        case .invalid, .badSocketPath: self = .badUsage
-        default: self = .refused
-        }
-    }
-
+extension ExitStatus {
     /// Writes what went wrong to standard error (and help that was asked for to standard output),
     /// and returns the exit code that goes with it.
     static func report(_ error: any Error) -> Int32 {
@@ -54,16 +36,5 @@ enum ExitStatus: Int32 {
         }
         if !text.isEmpty { StandardError.write(text + "\n") }
         return code == .validationFailure ? badUsage.rawValue : code.rawValue
-    }
-}
-
-/// A failure of a command that is not the daemon's answer.
-struct CommandFailure: Error {
-    var status: ExitStatus
-    var message: String
-
-    init(_ status: ExitStatus, _ message: String) {
-        self.status = status
-        self.message = message
     }
 }

@@ -1,0 +1,32 @@
+import BlobClient
+
+/// The exit codes of every command.
+enum ExitStatus: Int32 {
+    case done = 0
+    /// The daemon refused, or its answer could not be used.
+    case refused = 1
+    case badUsage = 2
+    case notFound = 3
+    case noDaemon = 4
+
+    /// The code that says what `error` is about.
+    init(_ error: ClientError) {
+        switch error {
+        case .notFound, .expired: self = .notFound
+        case .noDaemon: self = .noDaemon
+        case .invalid, .badSocketPath: self = .badUsage
+        default: self = .refused
+        }
+    }
+}
+
+/// A failure of a command that is not the daemon's answer.
+struct CommandFailure: Error {
+    var status: ExitStatus
+    var message: String
+
+    init(_ status: ExitStatus, _ message: String) {
+        self.status = status
+        self.message = message
+    }
+}
