@@ -16,20 +16,10 @@ final class Connection {
     var token: ConnectionToken { address.token }
 
     @exclusivity(unchecked) var session = Session()
-    /// What is to be done with the input.
-    @exclusivity(unchecked) var phase = Phase.head
+    /// What it is in the middle of.
+    @exclusivity(unchecked) var state = ConnectionState()
     /// Input that was read and not used yet.
     @exclusivity(unchecked) var rest: [UInt8] = []
-    /// Whether ``rest`` may begin with a whole request, which had to wait for the next turn.
-    var hasUnreadRequests = false
-    /// The peer sends no more.
-    var hasInputEnded = false
-    /// There may be input in the socket: the poller said so, and no read has found the end of it.
-    var mayRead = false
-    /// Behind what is in the socket is the end, so that a read must find that, too.
-    var isEndNear = false
-    /// The peer has closed both directions, and nobody reads what it is sent.
-    var isHungUp = false
 
     /// What the socket has not taken yet.
     @exclusivity(unchecked) var output = OutputQueue()
@@ -47,12 +37,6 @@ final class Connection {
     var lacksDrainSlot = false
     /// Whether its socket was made to hold more (`DaemonLimits.widenedSendBufferByteCount`).
     var isWidened = false
-    /// The socket took no more when it was last written to.
-    var isBlocked = false
-    /// No further request is answered: close when the output is sent.
-    var isEnding = false
-    /// Nothing can be sent or read any more: drop it.
-    var isBroken = false
 
     /// What the poller waits for.
     var interest = Poller.Interest.input
@@ -64,32 +48,6 @@ final class Connection {
     var sentByteCount = 0
     /// Input thrown away while lingering, in bytes.
     var lingeredByteCount = 0
-
-    /// What a connection is busy with.
-    enum Phase {
-        /// A request's head is expected.
-        case head
-        /// A body is being received.
-        case body(Upload)
-        /// A body may be received once there is memory.
-        case awaitingMemory(Upload)
-        /// The writer has a change of this connection.
-        case awaitingChange(PendingReply)
-        /// The writer commits what it has acknowledged, so that a request can be answered.
-        case awaitingCommit
-        /// An owner's changes are waited for, or the end of the time for them.
-        case awaitingFeed(FeedReader)
-        /// An owner's changes are sent as they come.
-        case streaming(FeedReader)
-        /// A body is thrown away, so many more bytes of it.
-        case skipping(UInt64)
-        /// Everything is sent and said to be the last; input is thrown away until the peer hangs
-        /// up.
-        case lingering
-        /// It is over and shut down, but the peer may still read pages that were linked into its
-        /// queue: the socket tells when it has, so it is kept open until then.
-        case draining
-    }
 
     init(
         _ socket: consuming Socket, address: ConnectionAddress, peer: Peer, store: BlobStore,
@@ -103,47 +61,9 @@ final class Connection {
         lastProgress = (0, now)
     }
 
-    /// Whether something was asked that is not answered yet, or answered and not sent.
-    var isBusy: Bool {
-        if !output.isEmpty { return true }
-        switch phase {
-        case .head: return hasUnreadRequests
-        case .lingering, .draining: return false
-        case .body, .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
-            .skipping:
-            return true
-        }
-    }
-
-    /// Whether input may be read.
-    var takesInput: Bool {
-        switch phase {
-        case .head, .body, .skipping, .lingering: !hasInputEnded
-        case .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
-            .draining:
-            false
-        }
-    }
-
-    /// Where it is in a feed, if that is what it is busy with.
-    var feedReader: FeedReader? {
-        switch phase {
-        case .awaitingFeed(let reader), .streaming(let reader): reader
-        default: nil
-        }
-    }
-
-    /// What the client is being waited for, if anything.
+    /// What the client is being waited for.
     var awaited: Deadline.Kind {
-        if !output.isEmpty { return .answer }
-        switch phase {
-        case .head: return rest.isEmpty ? .idle : .head
-        case .body, .skipping: return .body
-        case .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
-            .draining:
-            return .ours
-        case .lingering: return .linger
-        }
+        state.awaited(output: output.state, hasPartialHead: !rest.isEmpty)
     }
 
     /// Keeps a blob's pages, which were just linked into the socket, until the peer has read them.

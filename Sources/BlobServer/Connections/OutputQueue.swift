@@ -13,7 +13,14 @@ struct OutputQueue {
 
     private var pieces: [Piece] = []
 
+    /// The socket took no more when it was last written to.
+    var isBlocked = false
+
     var isEmpty: Bool { pieces.isEmpty }
+
+    var state: ConnectionState.Output {
+        pieces.isEmpty ? .empty : isBlocked ? .blocked : .queued
+    }
 
     /// Bytes that are held in memory for it; a blob's own are not.
     var byteCountInMemory: Int {

@@ -51,7 +51,7 @@ final class ResponseSender {
         guard !section.isEmpty else { return }
         let before = connection.sentByteCount
         let links = section.isLinked && mayLink(to: connection)
-        if connection.output.isEmpty, !connection.isBroken {
+        if connection.output.isEmpty, !connection.state.isBroken {
             // The pieces point into the batch's heads, which this call borrows, and into the map,
             // which `snapshot` keeps.
             batch.heads.withUnsafeBytes {
@@ -82,7 +82,7 @@ final class ResponseSender {
     func sendPlain(
         _ batch: borrowing AnswerBatch, to connection: Connection, budget: inout Int
     ) {
-        guard !batch.isEmpty, !connection.isBroken else { return }
+        guard !batch.isEmpty, !connection.state.isBroken else { return }
         var sent = 0
         if connection.output.isEmpty {
             sent = note(connection.socket.send(batch.heads.span.bytes), connection)
@@ -95,9 +95,9 @@ final class ResponseSender {
     func sendQueued(
         to connection: Connection, in snapshot: borrowing Snapshot, budget: inout Int
     ) {
-        connection.isBlocked = false
-        while let piece = connection.output.first, budget > 0, !connection.isBlocked,
-            !connection.isBroken
+        connection.output.isBlocked = false
+        while let piece = connection.output.first, budget > 0, !connection.output.isBlocked,
+            !connection.state.isBroken
         {
             switch piece {
             case .bytes(let bytes, let sent):
@@ -131,7 +131,7 @@ final class ResponseSender {
                 }
             }
         }
-        if connection.isBroken { connection.abandonOutput() }
+        if connection.state.isBroken { connection.abandonOutput() }
     }
 
     // MARK: - Batches
@@ -238,7 +238,7 @@ final class ResponseSender {
                     connection.keepUntilRead(range.blob)
                 }
             case .inflated(let blob, let from, let upTo):
-                guard !connection.isBroken else { break }
+                guard !connection.state.isBroken else { break }
                 connection.output.append(
                     BlobStream(inflating: blob, from: from, upTo: upTo, in: snapshot))
             }
@@ -290,7 +290,7 @@ final class ResponseSender {
     private func abort(_ connection: Connection, _ error: StoreError) {
         troubles.note(error)
         counters.count(ProtocolError(error).code)
-        connection.isBroken = true
+        connection.state.fail()
     }
 
     /// Takes note of what a call did.
@@ -304,13 +304,13 @@ final class ResponseSender {
         case .moved(let count):
             connection.sentByteCount += count
             counters.bytesSent.add(count)
-            if count < wanted { connection.isBlocked = true }
+            if count < wanted { connection.output.isBlocked = true }
             return count
         case .blocked:
-            connection.isBlocked = true
+            connection.output.isBlocked = true
             return 0
         case .ended:
-            connection.isBroken = true
+            connection.state.fail()
             return 0
         }
     }

@@ -60,6 +60,6 @@ extension Worker {
 
     private func endForMemory(_ connection: Connection) {
         counters.unreadEnds.add()
-        connection.isBroken = true
+        connection.state.fail()
     }
 }

@@ -12,7 +12,7 @@ extension Worker {
                 connection.releaseRead()
                 connection.inFlight.shrink()
             }
-            if case .draining = connection.phase {
+            if case .draining = connection.state.phase {
                 if connection.inFlight.isEmpty { forget(connection) }
                 continue
             }
@@ -20,14 +20,16 @@ extension Worker {
                 connection.hasDrainSlot = false
                 environment.drainSlots.giveBack(for: connection.peer)
             }
-            switch connection.phase {
+            switch connection.state.phase {
             case .body(let upload): upload.notePace(asOf: now)
             case .awaitingMemory(let upload) where now >= upload.waitEnd:
                 refuseWaiting(connection, &batch)
                 continue
             default: break
             }
-            if let reader = connection.feedReader, now >= reader.end, connection.output.isEmpty {
+            if let reader = connection.state.feedReader, now >= reader.end,
+                connection.output.isEmpty
+            {
                 continueFeed(connection, &batch)
                 settle(connection)
                 continue
@@ -49,9 +51,9 @@ extension Worker {
             refuseLate(connection, &batch)
         case .answer:
             counters.timeouts.add()
-            connection.isBroken = true
+            connection.state.fail()
         case .idle, .linger, .ours:
-            connection.isBroken = true
+            connection.state.fail()
         }
     }
 
@@ -62,13 +64,13 @@ extension Worker {
         handler.isStopping = true
         stopsAt = now.after(milliseconds: milliseconds)
         for connection in connections.all {
-            if case .draining = connection.phase {
+            if case .draining = connection.state.phase {
                 forget(connection)
                 continue
             }
             // What was asked before the stop is still answered.
-            if connection.takesInput {
-                connection.mayRead = true
+            if connection.state.takesInput {
+                connection.state.readOnceMore()
                 takeTurn(connection, &input, &batch)
             } else {
                 // Nothing more will come: a wait is answered with what there is, a stream ended.

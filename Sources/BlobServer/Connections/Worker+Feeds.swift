@@ -17,9 +17,9 @@ extension Worker {
     ) -> Bool {
         let reader = FeedReader(
             query, form, end: now.after(milliseconds: query.waitSeconds * 1_000))
-        connection.phase = .awaitingFeed(reader)
+        connection.state.enter(.awaitingFeed(reader))
         lookAgain(reader, connection, &batch)
-        if case .head = connection.phase { return !connection.isEnding }
+        if case .head = connection.state.phase { return !connection.state.isEnding }
         return false
     }
 
@@ -49,13 +49,13 @@ extension Worker {
         _ fill: (inout AnswerBatch) -> Void
     ) {
         reader.registration = nil
-        connection.phase = .head
+        connection.state.enter(.head)
         if case .http(let form) = reader.form, !form.keepAlive || isStopping {
-            connection.isEnding = true
+            connection.state.endAfterOutput()
         }
         answer(connection, &batch, fill)
         // What was sent behind the request had to wait, too.
-        connection.hasUnreadRequests = !connection.rest.isEmpty && !connection.isEnding
+        connection.state.hasUnusedInput = !connection.rest.isEmpty && !connection.state.isEnding
     }
 
     /// Registers behind a page that was looked at; what there may be already is looked at in the
@@ -89,9 +89,9 @@ extension Worker {
         if case .http = form { query.limit = DaemonLimits.eventCountMax }
         // The first answer comes at once, even if it is empty.
         let reader = FeedReader(query, form, end: now)
-        connection.phase = .streaming(reader)
+        connection.state.enter(.streaming(reader))
         continueStream(reader, connection, &batch)
-        if case .head = connection.phase { return !connection.isEnding }
+        if case .head = connection.state.phase { return !connection.state.isEnding }
         return false
     }
 
@@ -100,7 +100,7 @@ extension Worker {
     func continueStream(
         _ reader: FeedReader, _ connection: Connection, _ batch: inout AnswerBatch
     ) {
-        guard connection.output.isEmpty, !connection.isBroken else { return }
+        guard connection.output.isEmpty, !connection.state.isBroken else { return }
         reader.isDue = false
         do throws(ProtocolError) {
             guard !isStopping else { throw .stopping }
@@ -135,8 +135,8 @@ extension Worker {
         _ batch: inout AnswerBatch
     ) {
         reader.registration = nil
-        connection.phase = .head
-        connection.isEnding = true
+        connection.state.enter(.head)
+        connection.state.endAfterOutput()
         answer(connection, &batch) { handler.endStream(reader, error, into: &$0) }
     }
 
@@ -144,7 +144,7 @@ extension Worker {
 
     /// An owner's feed has changed, or a reader's time is over.
     func continueFeed(_ connection: Connection, _ batch: inout AnswerBatch) {
-        switch connection.phase {
+        switch connection.state.phase {
         case .awaitingFeed(let reader): lookAgain(reader, connection, &batch)
         case .streaming(let reader):
             // When its output has left.

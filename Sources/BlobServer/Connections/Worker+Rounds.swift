@@ -120,16 +120,13 @@ extension Worker {
     ///
     /// - Returns: whether the connection has its turn now.
     private func note(_ event: Poller.Event, of connection: Connection) -> Bool {
-        // Nothing is read from it now, and nobody is there to read what it is sent: its end would
-        // be reported for ever.
-        if event.isHangUp, !connection.interest.contains(.input) {
-            connection.isBroken = true
+        connection.state.polled(
+            isReadable: event.isReadable, isEnd: event.isEnd, isHangUp: event.isHangUp,
+            isWatchingInput: connection.interest.contains(.input))
+        guard !connection.state.isBroken else {
             settle(connection)
             return false
         }
-        if event.isReadable || event.isHangUp { connection.mayRead = true }
-        if event.isEnd || event.isHangUp { connection.isEndNear = true }
-        if event.isHangUp { connection.isHungUp = true }
         return !connection.isInLine
     }
 
@@ -141,12 +138,13 @@ extension Worker {
         _ connection: Connection, in snapshot: borrowing Snapshot, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch
     ) -> Bool {
-        guard case .head = connection.phase, connection.mayRead, connection.output.isEmpty,
-            connection.rest.isEmpty, !connection.isEnding, !connection.isBroken,
-            !connection.hasInputEnded
+        guard case .head = connection.state.phase, connection.state.input.mayRead,
+            connection.output.isEmpty,
+            connection.rest.isEmpty, !connection.state.isEnding, !connection.state.isBroken,
+            !connection.state.hasInputEnded
         else { return false }
         read(connection, &input)
-        guard !input.isEmpty else { return !connection.hasInputEnded }
+        guard !input.isEmpty else { return !connection.state.hasInputEnded }
         batch.beginSection()
         let step = fill(&batch, from: &input, of: connection, in: snapshot)
         if gathered.isEmpty, batch.section.isEmpty, step.isOfWriter {
@@ -169,11 +167,11 @@ extension Worker {
         _ batch: inout AnswerBatch
     ) {
         if follow(step, connection, &batch), connection.output.isEmpty,
-            case .body(let upload) = connection.phase
+            case .body(let upload) = connection.state.phase
         {
             _ = receive(upload, connection, &input, &batch)
         }
-        if !input.isEmpty { connection.hasUnreadRequests = true }
+        if !input.isEmpty { connection.state.hasUnusedInput = true }
         keepRest(of: &input, for: connection)
         batch.reset()
         settle(connection)
@@ -201,7 +199,7 @@ extension Worker {
                 case .look: RequestHandler.Step.answered
                 case .step(let number): gatheredSteps[number]
                 }
-            if !connection.isBroken, follow(step, connection, &batch) {
+            if !connection.state.isBroken, follow(step, connection, &batch) {
                 takeTurn(connection, &input, &batch)
             }
             settle(connection)

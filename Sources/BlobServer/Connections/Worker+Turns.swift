@@ -12,12 +12,14 @@ extension Worker {
         var budget = DaemonLimits.turnByteCountMax
         if !connection.output.isEmpty {
             sendQueued(connection, &budget)
-            if !connection.output.isEmpty || connection.isBroken { return }
+            if !connection.output.isEmpty || connection.state.isBroken { return }
         }
         input.load(connection.rest)
         connection.rest = []
-        connection.hasUnreadRequests = false
-        if connection.mayRead, !input.isFull, connection.takesInput { read(connection, &input) }
+        connection.state.hasUnusedInput = false
+        if connection.state.input.mayRead, !input.isFull, connection.state.takesInput {
+            read(connection, &input)
+        }
         process(connection, &input, &batch, &budget)
         keepRest(of: &input, for: connection)
     }
@@ -25,7 +27,7 @@ extension Worker {
     /// Keeps what is left of the input for the connection's next turn, and makes room for another's.
     func keepRest(of input: inout InputBuffer, for connection: Connection) {
         guard !input.isEmpty else { return }
-        if !connection.isBroken { connection.rest = input.rest() }
+        if !connection.state.isBroken { connection.rest = input.rest() }
         input.consume(input.byteCount)
     }
 
@@ -41,7 +43,7 @@ extension Worker {
     func noteSnapshotFailure(_ connection: Connection, _ error: StoreError) {
         // The handler logs it.
         counters.count(handler.problem(error).code)
-        connection.isBroken = true
+        connection.state.fail()
     }
 
     func read(_ connection: Connection, _ input: inout InputBuffer) {
@@ -49,12 +51,9 @@ extension Worker {
         case .moved(let count):
             connection.receivedByteCount += count
             counters.bytesReceived.add(count)
-            // Fewer bytes than there was room for are all there are.
-            connection.mayRead = input.isFilled || connection.isEndNear
-        case .blocked: connection.mayRead = false
-        case .ended:
-            connection.mayRead = false
-            connection.hasInputEnded = true
+            connection.state.received(.moved(isFilled: input.isFilled))
+        case .blocked: connection.state.received(.blocked)
+        case .ended: connection.state.received(.ended)
         }
     }
 
@@ -63,13 +62,14 @@ extension Worker {
         _ connection: Connection, _ input: inout InputBuffer, _ batch: inout AnswerBatch,
         _ budget: inout Int
     ) {
-        while !connection.isBroken {
-            switch connection.phase {
+        while !connection.state.isBroken {
+            switch connection.state.phase {
             case .head:
-                guard !connection.isEnding, connection.output.isEmpty, budget > 0 else {
+                guard !connection.state.isEnding, connection.output.isEmpty, budget > 0 else {
                     // Also when there is only the end of the input to be noticed.
-                    connection.hasUnreadRequests =
-                        (!input.isEmpty || connection.hasInputEnded) && !connection.isEnding
+                    connection.state.hasUnusedInput =
+                        (!input.isEmpty || connection.state.hasInputEnded)
+                        && !connection.state.isEnding
                     return
                 }
                 guard answerRequests(connection, &input, &batch, &budget) else {
@@ -84,27 +84,27 @@ extension Worker {
                 let count = min(missing, UInt64(input.byteCount))
                 input.consume(Int(count))
                 if count < missing {
-                    connection.phase = .skipping(missing - count)
+                    connection.state.enter(.skipping(missing - count))
                     return noteEnd(connection, input, &batch)
                 }
-                connection.phase = .head
+                connection.state.enter(.head)
             case .lingering:
                 connection.lingeredByteCount += input.byteCount
                 input.consume(input.byteCount)
-                if connection.hasInputEnded
+                if connection.state.hasInputEnded
                     || connection.lingeredByteCount > DaemonLimits.lingerByteCountMax
                 {
-                    connection.isBroken = true
+                    connection.state.fail()
                 }
                 return
             case .awaitingFeed(let reader):
                 guard reader.isDue else { return }
                 lookAgain(reader, connection, &batch)
-                if case .awaitingFeed = connection.phase { return }
+                if case .awaitingFeed = connection.state.phase { return }
             case .streaming(let reader):
                 if reader.isDue { continueStream(reader, connection, &batch) }
                 return
-            case .awaitingMemory, .awaitingChange, .awaitingCommit, .draining:
+            case .awaitingMemory, .awaitingChange, .awaitingCommit, .draining, .closed:
                 return
             }
         }
@@ -126,7 +126,7 @@ extension Worker {
                 step = fill(&batch, from: &input, of: connection, in: snapshot)
                 send(batch.section, of: batch, to: connection, in: snapshot, &budget)
             } while step.isAnswered && connection.output.isEmpty && budget > 0
-                && !connection.isBroken
+                && !connection.state.isBroken
         } catch {
             noteSnapshotFailure(connection, error)
             return false
@@ -173,7 +173,7 @@ extension Worker {
         guard !answers.isEmpty else { return }
         connection.deadline.restart(now: now)
         sender.send(answers, of: batch, to: connection, in: snapshot, budget: &budget)
-        if !connection.output.isEmpty, !connection.isBlocked, !connection.isBroken {
+        if !connection.output.isEmpty, !connection.output.isBlocked, !connection.state.isBroken {
             sender.sendQueued(to: connection, in: snapshot, budget: &budget)
         }
     }
@@ -189,17 +189,17 @@ extension Worker {
         case .needsInput: return false
         case .answered: return true
         case .answeredThenSkip(let count):
-            connection.phase = .skipping(count)
+            connection.state.enter(.skipping(count))
             return true
         case .answeredThenClose:
-            connection.isEnding = true
+            connection.state.endAfterOutput()
             return false
         case .again(.stale): return true
         case .again(.unsettled):
             awaitCommit(connection)
             return false
         case .change(let operation, let reply):
-            connection.phase = .awaitingChange(reply)
+            connection.state.enter(.awaitingChange(reply))
             environment.writer.submit(
                 PendingChange(
                     operation: operation, connection: connection.address, reservation: nil))
@@ -215,7 +215,7 @@ extension Worker {
 
     /// Has the writer commit what it has acknowledged; the connection goes on then.
     private func awaitCommit(_ connection: Connection) {
-        connection.phase = .awaitingCommit
+        connection.state.enter(.awaitingCommit)
         environment.writer.submit(
             PendingChange(operation: .settle, connection: connection.address, reservation: nil))
     }
@@ -224,14 +224,14 @@ extension Worker {
     private func noteEnd(
         _ connection: Connection, _ input: borrowing InputBuffer, _ batch: inout AnswerBatch
     ) {
-        guard connection.hasInputEnded, !connection.isEnding else { return }
-        switch connection.phase {
+        guard connection.state.hasInputEnded, !connection.state.isEnding else { return }
+        switch connection.state.phase {
         case .head where !input.isEmpty, .body:
             refuseUnfinished(connection, &batch)
         case .head, .skipping:
-            connection.isEnding = true
+            connection.state.endAfterOutput()
         case .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
-            .lingering, .draining:
+            .lingering, .draining, .closed:
             break
         }
     }

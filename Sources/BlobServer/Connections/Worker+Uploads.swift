@@ -13,7 +13,7 @@ extension Worker {
         let reservation = BodyReservation(
             of: environment.bodyMemory, connection.peer, for: connection.address)
         upload.begin(environment.store, reservation, asOf: now)
-        connection.phase = .body(upload)
+        connection.state.enter(.body(upload))
         // A client that asks first is not told to send what there is no room for.
         return !upload.expectsContinue || invite(upload, connection, &batch)
     }
@@ -36,7 +36,7 @@ extension Worker {
         HTTPResponseHead.interimContinue.withUTF8Buffer {
             connection.output.append(Array($0)[...])
         }
-        connection.isBlocked = false
+        connection.output.isBlocked = false
         return true
     }
 
@@ -44,8 +44,8 @@ extension Worker {
     func continueBody(
         _ connection: Connection, _ input: inout InputBuffer, _ batch: inout AnswerBatch
     ) {
-        guard case .awaitingMemory(let upload) = connection.phase else { return }
-        connection.phase = .body(upload)
+        guard case .awaitingMemory(let upload) = connection.state.phase else { return }
+        connection.state.enter(.body(upload))
         if upload.expectsContinue, !upload.hasContinued, !invite(upload, connection, &batch) {
             return
         }
@@ -65,7 +65,7 @@ extension Worker {
                 case .granted, nil: continue
                 case .waiting:
                     upload.waitEnd = now.after(milliseconds: upload.waitMilliseconds)
-                    connection.phase = .awaitingMemory(upload)
+                    connection.state.enter(.awaitingMemory(upload))
                     return false
                 case .refused: throw .wire(.noBodyMemory(environment.bodyMemory.limits))
                 }
@@ -109,13 +109,13 @@ extension Worker {
     }
 
     private func isAwaitingMemory(_ connection: Connection) -> Bool {
-        if case .awaitingMemory = connection.phase { return true }
+        if case .awaitingMemory = connection.state.phase { return true }
         return false
     }
 
     /// A body has waited for as long as it may.
     func refuseWaiting(_ connection: Connection, _ batch: inout AnswerBatch) {
-        guard case .awaitingMemory(let upload) = connection.phase,
+        guard case .awaitingMemory(let upload) = connection.state.phase,
             // Else it has just been granted what it waits for, and hears of that next.
             upload.reservation?.cancel() ?? true
         else { return }
@@ -130,8 +130,8 @@ extension Worker {
         var stalled: [(connection: Connection, upload: Upload)] = []
         for connection in connections.all {
             // What it has sent and nobody has read yet is not its fault.
-            guard case .body(let upload) = connection.phase, upload.isStalled(asOf: now),
-                !connection.mayRead, !connection.isInLine
+            guard case .body(let upload) = connection.state.phase, upload.isStalled(asOf: now),
+                !connection.state.input.mayRead, !connection.isInLine
             else { continue }
             stalled.append((connection, upload))
         }
@@ -176,7 +176,7 @@ extension Worker {
     /// Behind a refusal that did not come with the connection's turn.
     private func endRefusal(_ connection: Connection) {
         // What was read of the body, and requests behind it.
-        connection.hasUnreadRequests = !connection.rest.isEmpty && !connection.isEnding
+        connection.state.hasUnusedInput = !connection.rest.isEmpty && !connection.state.isEnding
         settle(connection)
     }
 
@@ -194,7 +194,7 @@ extension Worker {
         if upload.isComplete { return refuseWhole(upload, error, connection, &batch) }
         upload.abandon()
         if case .binary = upload.reply.form, let missing = upload.missingByteCount {
-            connection.phase = .skipping(missing)
+            connection.state.enter(.skipping(missing))
             answer(connection, &batch) { handler.refuse(upload.reply, error, into: &$0) }
         } else {
             close(connection, upload.reply, error, &batch)
@@ -205,7 +205,7 @@ extension Worker {
     private func finish(
         _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch
     ) {
-        connection.phase = .awaitingChange(upload.reply)
+        connection.state.enter(.awaitingChange(upload.reply))
         switch upload.purpose {
         case .payload(let draft):
             do throws(ProtocolError) {
@@ -288,9 +288,9 @@ extension Worker {
         _ batch: inout AnswerBatch
     ) {
         upload.abandon()
-        connection.phase = .head
+        connection.state.enter(.head)
         if case .http(let form) = upload.reply.form, !form.keepAlive || isStopping {
-            connection.isEnding = true
+            connection.state.endAfterOutput()
         }
         answer(connection, &batch) { handler.refuse(upload.reply, error, into: &$0) }
     }
@@ -300,16 +300,16 @@ extension Worker {
         _ connection: Connection, _ result: ChangeResult, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch
     ) {
-        if case .awaitingCommit = connection.phase {
+        if case .awaitingCommit = connection.state.phase {
             return goOn(connection, result, &input, &batch)
         }
-        guard case .awaitingChange(let reply) = connection.phase else { return }
-        connection.phase = .head
+        guard case .awaitingChange(let reply) = connection.state.phase else { return }
+        connection.state.enter(.head)
         if case .http(let form) = reply.form, !form.keepAlive || isStopping {
-            connection.isEnding = true
+            connection.state.endAfterOutput()
         }
         answer(connection, &batch) { handler.answer(reply, with: result, into: &$0) }
-        if !connection.isBroken, connection.output.isEmpty, !connection.isEnding {
+        if !connection.state.isBroken, connection.output.isEmpty, !connection.state.isEnding {
             takeTurn(connection, &input, &batch)
         }
     }
@@ -321,11 +321,11 @@ extension Worker {
     ) {
         guard case .settled = result else {
             // The daemon stops; what it would say may be older than what it has said.
-            connection.isBroken = true
+            connection.state.fail()
             return
         }
         handler.hasWaited = true
-        connection.phase = .head
+        connection.state.enter(.head)
         takeTurn(connection, &input, &batch)
         handler.hasWaited = false
     }
@@ -352,8 +352,8 @@ extension Worker {
             form.keepAlive = false
             reply = PendingReply(request: reply.request, form: .http(form))
         }
-        connection.phase = .head
-        connection.isEnding = true
+        connection.state.enter(.head)
+        connection.state.endAfterOutput()
         answer(connection, &batch) { handler.refuse(reply, error, into: &$0) }
     }
 
@@ -365,7 +365,7 @@ extension Worker {
 
     /// The peer sends no more, in the middle of a request.
     func refuseUnfinished(_ connection: Connection, _ batch: inout AnswerBatch) {
-        if case .body = connection.phase {
+        if case .body = connection.state.phase {
             refuse(
                 connection, ProtocolError(.bodyMismatch, "the body is shorter than was said"),
                 &batch)
@@ -379,12 +379,12 @@ extension Worker {
     ) {
         let form = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)
         var reply = PendingReply(request: .delete, form: .http(form))
-        if case .body(let upload) = connection.phase {
+        if case .body(let upload) = connection.state.phase {
             reply = upload.reply
             upload.abandon()
         } else if connection.session.dialect == .binary {
             // No whole header, so nothing to name in an answer.
-            connection.isBroken = true
+            connection.state.fail()
             return
         }
         close(connection, reply, error, &batch)

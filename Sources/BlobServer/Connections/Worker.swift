@@ -142,37 +142,28 @@ final class Worker {
 
     /// Decides what a connection waits for after a turn, or ends it.
     func settle(_ connection: Connection) {
-        if case .draining = connection.phase { return }
         if connection.heldByteCount > 0 || !connection.output.isEmpty { account(connection) }
-        if connection.isEnding, connection.output.isEmpty, !connection.isBroken {
-            linger(connection)
-        }
-        // Nobody is left to be told.
-        if connection.isHungUp, connection.feedReader != nil { connection.isBroken = true }
-        if connection.isBroken { return drop(connection) }
-        if isStopping, !connection.isBusy { return drop(connection) }
-
-        var interest: Poller.Interest = []
-        var hasMore = false
-        if !connection.output.isEmpty {
-            if connection.isBlocked { interest = .output } else { hasMore = true }
-        } else {
-            switch connection.phase {
-            case .head, .body, .skipping, .lingering:
-                if connection.hasUnreadRequests { hasMore = true }
-                if connection.mayRead, !connection.hasInputEnded { hasMore = true }
-                if !connection.hasInputEnded { interest = .input }
-            case .awaitingChange, .awaitingCommit:
-                // Nothing is read meanwhile. But an edge is noted (`mayRead`), so there is no need to
-                // tell the poller twice for each publish.
-                if !connection.hasInputEnded { interest = .input }
-            case .awaitingFeed(let reader), .streaming(let reader):
-                if reader.isDue { hasMore = true }
-                if !connection.hasInputEnded { interest = .input }
-            case .awaitingMemory, .draining: break
+        switch connection.state.endTimeSlice(
+            output: connection.output.state, isStopping: isStopping)
+        {
+        case .none: break
+        case .drop: drop(connection)
+        case .wait(let interest, let isDue, let endsSending):
+            if endsSending {
+                // Closing a socket with unread input would take the last answer away from the peer: what it
+                // still sends is read and thrown away for a moment.
+                connection.socket.endSending()
+                connection.rest = []
             }
+            wait(interest, isDue: isDue, connection)
         }
-        if hasMore, !connection.isInLine {
+    }
+
+    /// Has a connection wait for its next time slice.
+    private func wait(
+        _ interest: Poller.Interest, isDue: Bool, _ connection: Connection
+    ) {
+        if isDue, !connection.isInLine {
             connection.isInLine = true
             line.append(connection.token)
         }
@@ -246,14 +237,14 @@ final class Worker {
     /// Ends both directions and keeps the socket, which tells when everything has been read. The
     /// peer's own end empties the queue too.
     private func drain(_ connection: Connection) {
-        if case .draining = connection.phase { return }
+        if case .draining = connection.state.phase { return }
         abandonRequest(connection)
         connection.socket.end()
         // A socket that is shut down is reported for ever.
         poller.remove(connection.socket.number)
         connection.interest = []
         connection.rest = []
-        connection.phase = .draining
+        connection.state.enter(.draining)
         // Its place is another's from now on.
         counters.countConnection(-1)
         counters.countDraining(1)
@@ -262,21 +253,21 @@ final class Worker {
     /// Forgets a connection; its socket is closed when the turn ends, and no other reference is left.
     func forget(_ connection: Connection) {
         guard connections.remove(connection) else { return }
-        if case .draining = connection.phase {
+        if case .draining = connection.state.phase {
             counters.countDraining(-1)
         } else {
             counters.countConnection(-1)
         }
         abandonRequest(connection)
         releaseHeld(connection)
-        connection.phase = .lingering
+        connection.state.enter(.closed)
         guard connection.hasDrainSlot else { return }
         connection.hasDrainSlot = false
         environment.drainSlots.giveBack(for: connection.peer)
     }
 
     private func abandonRequest(_ connection: Connection) {
-        switch connection.phase {
+        switch connection.state.phase {
         case .awaitingMemory(let upload):
             upload.reservation?.cancel()
             upload.abandon()
@@ -284,18 +275,5 @@ final class Worker {
         case .awaitingFeed(let reader), .streaming(let reader): reader.registration = nil
         default: break
         }
-    }
-
-    /// The last answer is sent. What the peer still sends is read and thrown away for a moment,
-    /// because closing a socket with unread input would take the answer away from it.
-    private func linger(_ connection: Connection) {
-        guard case .lingering = connection.phase else {
-            connection.socket.endSending()
-            connection.phase = .lingering
-            connection.rest = []
-            if connection.hasInputEnded || isStopping { connection.isBroken = true }
-            return
-        }
-        if connection.hasInputEnded { connection.isBroken = true }
     }
 }
