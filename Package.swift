@@ -110,7 +110,6 @@ let package = Package(
                 "BlobJSON", "BlobStore", "FeedModel", "LMDB", "store-torture",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            exclude: ["Fixtures"],
             swiftSettings: borrowing),
         .testTarget(
             name: "BlobProtocolTests", dependencies: ["BlobProtocol"], swiftSettings: borrowing),

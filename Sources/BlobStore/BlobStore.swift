@@ -50,12 +50,6 @@ public final class BlobStore: Sendable {
         /// thread.
         public var onLogNotice: (@Sendable (LogNotice) -> Void)?
 
-        /// Called while a store of an older format is brought to this one, before it is handed out:
-        /// once before the first step, and after each. On the opening thread.
-        public var onUpgrade: (@Sendable (UpgradeProgress) -> Void)?
-        /// Notifications that one step of it looks at.
-        var upgradeStepCountMax = StoreLimits.upgradeStepCountMax
-
         /// How long the pages of a store are that is made: a power of two from 512 to 32,768. nil: as
         /// the machine has them.
         package var pageByteCount: Int?
@@ -99,10 +93,6 @@ public final class BlobStore: Sendable {
     /// Who waits for which owner's changes.
     public let feedWatch: FeedWatch
 
-    /// Whether the index has what owners have: not in a store of an older format that was opened for
-    /// reading only.
-    let hasFeeds: Bool
-
     let environment: Environment
     /// The environment's read transactions: here as a plain value, so that a snapshot counts no
     /// reference on its way to them.
@@ -138,13 +128,12 @@ public final class BlobStore: Sendable {
     private let directoryLock: DirectoryLock?
 
     init(
-        _ environment: Environment, tables: Tables, format: FormatRecord, hasFeeds: Bool,
-        directory: String, options: Options, lock: DirectoryLock?, unsettled: UnsettledKeys
+        _ environment: Environment, tables: Tables, format: FormatRecord, directory: String,
+        options: Options, lock: DirectoryLock?, unsettled: UnsettledKeys
     ) {
         self.environment = environment
         readers = environment.readers.slots
         self.tables = tables
-        self.hasFeeds = hasFeeds
         self.directory = directory
         self.options = options
         id = format.storeID

@@ -12,9 +12,9 @@ import Testing
 
     static let format = hex(
         """
-        62 6c 6f 62 64 66 6d 74 04 00 00 00 04 00 00 00
+        62 6c 6f 62 64 66 6d 74 01 00 00 00 00 00 00 00
         ef cd ab 89 67 45 23 01 10 32 54 76 98 ba dc fe
-        00 50 5c 18 a3 01 00 00 13 9f 75 ed 00 00 00 00
+        00 50 5c 18 a3 01 00 00 e7 74 f2 6b 00 00 00 00
         """)
 
     static let counters = hex(
@@ -27,17 +27,6 @@ import Testing
         0b 00 00 00 00 00 00 00 0c 00 00 00 00 00 00 00
         0d 00 00 00 00 00 00 00 0e 00 00 00 00 00 00 00
         0f 00 00 00 00 00 00 00 99 77 c8 6c 00 00 00 00
-        """)
-
-    /// As version 1 had them.
-    static let countersOfVersion1 = hex(
-        """
-        01 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00
-        03 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00
-        05 00 00 00 00 00 00 00 06 00 00 00 00 00 00 00
-        07 00 00 00 00 00 00 00 08 00 00 00 00 00 00 00
-        09 00 00 00 00 00 00 00 0a 00 00 00 00 00 00 00
-        0b 00 00 00 00 00 00 00 b7 60 5e e9 00 00 00 00
         """)
 
     static let blobEntry = hex(
@@ -140,8 +129,6 @@ import Testing
         value.nextBlobNumber = 9
         value.nextNotificationNumber = 10
         value.revision = 11
-        let old = try Counters(Self.countersOfVersion1.span.bytes)
-        #expect(old == value)
         value.tombstones = 12
         value.heldBlobs = 13
         value.categories = 14
@@ -290,9 +277,8 @@ import Testing
         #expect(Counters.name == "counters")
         #expect(DataFile.name == "data.mdb")
         #expect(DirectoryLock.fileName == "blobd.lock")
-        #expect(FormatRecord.version == 4)
-        #expect(FormatRecord.readableFrom == 4)
-        #expect(UpgradeMark.name == "upgrade")
+        #expect(FormatRecord.version == 1)
+        #expect(Counters().nextBlobNumber == 1)
         #expect(StoreLimits.chunkByteCountMax == 65_472)
         #expect(Coding.identity.rawValue == 0)
         #expect(Coding.gzip.rawValue == 1)

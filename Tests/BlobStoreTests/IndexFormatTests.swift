@@ -71,16 +71,9 @@ import Testing
         """)
     static let category = hex(
         """
-        1a ef a7 b1 11 00 01 00 0e 00 00 00 00 00 00 00
+        5d 7d e3 1e 11 00 00 00 0e 00 00 00 00 00 00 00
         00 05 05 00 72 65 70 6c 79 52 65 70 6c 79 06 06
         06 00 72 65 6d 6f 76 65 52 65 6d 6f 76 65
-        """)
-    /// As categories were written before they had options and a revision.
-    static let earlyCategory = hex(
-        """
-        41 0b a7 14 00 00 00 00 00 05 05 00 72 65 70 6c
-        79 52 65 70 6c 79 06 06 06 00 72 65 6d 6f 76 65
-        52 65 6d 6f 76 65
         """)
     static let lineKey = hex("01 61 6e 6e 61 00 01 00 00 00 00 00 00 00 0e")
     static let line = hex(
@@ -321,10 +314,6 @@ import Testing
         Self.expectCovered(Self.categoryKey, Self.category) { key, value in
             _ = try CategoryEntry.category(value.span.bytes, key: key.span.bytes)
         }
-        let early = try CategoryEntry.category(
-            Self.earlyCategory.span.bytes, key: Self.categoryKey.span.bytes)
-        #expect(early.actions == value.actions)
-        #expect(early.options == [] && early.revision == 0)
         var unknown = value
         unknown.options = CategoryOptions(rawValue: 32)
         let unknownBytes = CategoryEntry.bytes(unknown, key: Self.categoryKey)
@@ -346,7 +335,7 @@ import Testing
             """)
         let bytes = hex(
             """
-            42 16 8b b0 11 00 01 00 0e 00 00 00 00 00 00 00
+            05 84 cf 1f 11 00 00 00 0e 00 00 00 00 00 00 00
             00 05 05 00 72 65 70 6c 79 52 65 70 6c 79 06 06
             06 00 72 65 6d 6f 76 65 52 65 6d 6f 76 65
             """)
@@ -367,23 +356,6 @@ import Testing
                 _ = try CategoryEntry.category(bytes.span.bytes, key: key.span.bytes)
             }
         }
-    }
-
-    @Test("How far an upgrade is")
-    func upgradeMark() throws {
-        let bytes = hex(
-            """
-            34 32 88 b0 24 32
-            """)
-        let mark = UpgradeMark(lastID: Array("42".utf8))
-        #expect(mark.bytes == bytes)
-        let read = try UpgradeMark(bytes.span.bytes)
-        #expect(read == mark)
-        let first = try UpgradeMark(UpgradeMark().bytes.span.bytes)
-        #expect(first == UpgradeMark())
-        Self.expectCovered([], bytes) { _, value in _ = try UpgradeMark(value.span.bytes) }
-        let long = UpgradeMark(lastID: [UInt8](repeating: 65, count: 256)).bytes
-        #expect(throws: StoreError.self) { _ = try UpgradeMark(long.span.bytes) }
     }
 
     /// Every bit of `key`, and of `value` but for its `unread` last bytes, is refused when it is the

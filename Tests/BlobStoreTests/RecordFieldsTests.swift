@@ -74,9 +74,8 @@ import Testing
         }
     }
 
-    /// A store of version 1 has no such fields, and what does not use them must stay what it was.
-    @Test("A record that says nothing new has the bytes it always had")
-    func unchanged() throws {
+    @Test("Details that say nothing have no bytes")
+    func empty() throws {
         var record = GoldenBytesTests.recordValue
         record.details = NotificationDetails()
         #expect(RecordEncoder.bytes(record) == GoldenBytesTests.record)

@@ -11,8 +11,6 @@ import Glibc
 //     store-torture hold DIR                 opens for writing and waits for the end of its input
 //     store-torture open DIR [UID]           opens for writing, as user UID when given, and says
 //                                            what came of it
-//     store-torture upgrade DIR COUNT        opens for writing, and dies when an upgrade has said so
-//                                            often that it goes on
 //     store-torture read DIR ID [UID]        opens for reading, as user UID when given, and prints
 //     a payload's length
 
@@ -38,7 +36,6 @@ struct StoreTorture {
         case ("hold", 1): OneShot.hold(rest[0])
         case ("open", 1): OneShot.open(rest[0], user: nil)
         case ("open", 2): OneShot.open(rest[0], user: UInt32(number(rest[1])))
-        case ("upgrade", 2): OneShot.upgrade(rest[0], count: Int(number(rest[1])))
         case ("read", 2): OneShot.read(rest[0], id: rest[1], user: nil)
         case ("read", 3): OneShot.read(rest[0], id: rest[1], user: UInt32(number(rest[2])))
         case ("log", 2): Logged.run(rest[0], count: Int(number(rest[1])))
@@ -51,7 +48,7 @@ struct StoreTorture {
 
     static func usage() -> Never {
         let words = Array(
-            "usage: store-torture run|publish|hold|open|upgrade|read|log|abandon|beside|clear DIR …\n"
+            "usage: store-torture run|publish|hold|open|read|log|abandon|beside|clear DIR …\n"
                 .utf8)
         _ = write(2, words, words.count)
         exit(2)

@@ -1,6 +1,5 @@
 import BlobStore
 import Glibc
-import Synchronization
 
 enum OneShot {
     static func open(_ directory: String, user: UInt32?) {
@@ -21,26 +20,6 @@ enum OneShot {
             var byte: UInt8 = 0
             while Glibc.read(0, &byte, 1) > 0 {}
             withExtendedLifetime(store) {}
-        } catch {
-            StoreTorture.say("error \(error)")
-            exit(1)
-        }
-    }
-
-    /// Opens for writing, and kills itself at the call `count`, from 0, of those that say how far an
-    /// upgrade is.
-    static func upgrade(_ directory: String, count: Int) {
-        let calls = Atomic(0)
-        var options = BlobStore.Options()
-        options.mapByteCountMax = 1 << 30
-        options.onUpgrade = { progress in
-            StoreTorture.say("\(progress.version) \(progress.notifications) \(progress.isDone)")
-            let call = calls.add(1, ordering: .relaxed).oldValue
-            if call == count { _ = kill(getpid(), SIGKILL) }
-        }
-        do throws(StoreError) {
-            _ = try BlobStore.open(at: directory, options: options)
-            StoreTorture.say("opened")
         } catch {
             StoreTorture.say("error \(error)")
             exit(1)

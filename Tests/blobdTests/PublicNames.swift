@@ -90,7 +90,6 @@ enum PublicNames {
     typealias StoreLimitsName = StoreLimits
     typealias SweepResultName = SweepResult
     typealias TimestampName = Timestamp
-    typealias UpgradeProgressName = UpgradeProgress
     typealias VerifyProgressName = VerifyProgress
     typealias VerifyReportName = VerifyReport
     typealias WatcherLimitName = WatcherLimit

@@ -3,7 +3,6 @@ import BlobStore
 import CLinux
 import Glibc
 package import Logging
-import Synchronization
 
 /// The daemon: opens the store, starts the threads, accepts until it is told to stop, and ends in
 /// order.
@@ -96,29 +95,10 @@ package enum Daemon {
             case .lastRecordDropped, .discarded: log.warning("\(notice)")
             }
         }
-        let upgrade = UpgradeLog(log)
-        storeOptions.onUpgrade = { upgrade.note($0) }
         storeOptions.beforeMapping = { (directory) throws(StoreError) in
             try DeathMark.check(directory, log)
         }
         return try BlobStore.open(at: options.dataPath, options: storeOptions)
-    }
-}
-
-/// Says when a store of an older format is brought to the present one, which may take a while.
-private final class UpgradeLog: Sendable {
-    private let log: Logger
-    private let hasBegun = Atomic(false)
-
-    init(_ log: Logger) { self.log = log }
-
-    func note(_ progress: UpgradeProgress) {
-        if !hasBegun.exchange(true, ordering: .relaxed) {
-            log.notice("Upgrading the store from format version \(progress.version)")
-        }
-        if progress.isDone {
-            log.notice("Upgraded: \(progress.notifications) notifications")
-        }
     }
 }
 

@@ -10,7 +10,6 @@ extension Snapshot {
     public borrowing func category(
         _ name: String, app: String? = nil
     ) throws(StoreError) -> Category? {
-        try requireFeeds()
         guard Category.mayBeStored(name, app: app) else { return nil }
         let key = IndexKeys.category(name, app: app)
         guard let value = try transaction.view.get(key.span.bytes, in: store.tables.index) else {
@@ -42,7 +41,6 @@ extension Snapshot {
     public borrowing func categories(
         after place: RawSpan, byteCountMax: Int = StoreLimits.pageByteCountMax
     ) throws(StoreError) -> CategoryPage {
-        try requireFeeds()
         var page = CategoryPage(categories: [], next: nil)
         // Names have no slash.
         let nameEnd = place.firstIndex(of: 0x2F) ?? place.byteCount

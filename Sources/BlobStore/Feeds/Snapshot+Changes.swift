@@ -26,7 +26,6 @@ extension Snapshot {
         byteCountMax: Int = StoreLimits.pageByteCountMax,
         matching filter: RecordFilter = RecordFilter()
     ) throws(StoreError) -> FeedPage {
-        try requireFeeds()
         let counters = try counters()
         let place = try place(of: owner, from: start, counters)
         var page = FeedPage(
@@ -125,15 +124,6 @@ extension Snapshot {
         guard owner.byteCount <= StoreLimits.ownerByteCountMax else { return false }
         for offset in 0..<owner.byteCount where owner.byte(at: offset) == 0 { return false }
         return true
-    }
-
-    /// Refuses what a store of an older format that was opened for reading cannot answer.
-    borrowing func requireFeeds() throws(StoreError) {
-        guard store.hasFeeds else {
-            throw .cannotOpen(
-                path: store.directory,
-                reason: "format version 1 keeps no feeds; open it once for writing")
-        }
     }
 }
 

@@ -1,14 +1,10 @@
 /// A category. The value of a key ``IndexKeys/category(_:app:)``.
 enum CategoryEntry {
-    private static let headerByteCount = 8
+    private static let headerByteCount = 16
     /// The checksum covers the key, and what stands behind it.
     private static let checkedFrom = 4
     private static let optionsOffset = 4
-    private static let layoutOffset = 6
-    /// The layout with a revision behind the header. In layout 0, which is read and never written,
-    /// the actions stand there.
-    private static let layoutWithRevision: UInt8 = 1
-    private static let revisionByteCount = 8
+    private static let revisionOffset = 8
 
     /// Reads and checks a value.
     static func category(_ value: RawSpan, key: RawSpan) throws(StoreError) -> Category {
@@ -18,17 +14,13 @@ enum CategoryEntry {
             value.byteCount <= StoreLimits.categoryEntryByteCountMax,
             value.integer(at: 0, as: UInt32.self) == checksum(key: key, value: value)
         else { throw damaged }
-        let layout = value.byte(at: layoutOffset)
         let options = CategoryOptions(rawValue: value.integer(at: optionsOffset))
-        let actionsOffset =
-            headerByteCount + (layout == layoutWithRevision ? revisionByteCount : 0)
-        guard layout <= layoutWithRevision, value.byteCount >= actionsOffset,
-            options.isSubset(of: .all),
-            let actions = ActionList.actions(value.extracting(actionsOffset..<value.byteCount))
+        guard options.isSubset(of: .all),
+            let actions = ActionList.actions(value.extracting(headerByteCount..<value.byteCount))
         else { throw damaged }
         let (name, app) = try nameAndApp(key)
         var category = Category(name: name, actions: actions, options: options, app: app)
-        if layout == layoutWithRevision { category.revision = value.integer(at: headerByteCount) }
+        category.revision = value.integer(at: revisionOffset)
         return category
     }
 
@@ -46,8 +38,7 @@ enum CategoryEntry {
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(UInt32(0))
         bytes.appendLittleEndian(category.options.rawValue)
-        bytes.append(layoutWithRevision)
-        bytes.append(0)
+        bytes.appendLittleEndian(UInt16(0))
         bytes.appendLittleEndian(category.revision)
         ActionList.append(category.actions, to: &bytes)
         let checksum = checksum(key: key.span.bytes, value: bytes.span.bytes)

@@ -13,7 +13,7 @@ struct Counters: Equatable {
     var orphanBlobs: UInt64 = 0
     /// As stored.
     var orphanBytes: UInt64 = 0
-    var nextBlobNumber = ChunkLayout.firstShortFirstNumber
+    var nextBlobNumber: UInt64 = 1
     var nextNotificationNumber: UInt64 = 0
     /// The last change's number.
     var revision: UInt64 = 0
@@ -29,16 +29,12 @@ struct Counters: Equatable {
     static let name = "counters"
     private static let fieldCount = 15
     static let byteCount = fieldCount * 8 + 8
-    /// In format version 1 there was nothing behind the revision.
-    private static let version1FieldCount = 11
 
     init() {}
 
     init(_ value: RawSpan) throws(StoreError) {
-        let isVersion1 = value.byteCount == Self.version1FieldCount * 8 + 8
-        let checked = 8 * (isVersion1 ? Self.version1FieldCount : Self.fieldCount)
-        // The length first: it says how much the checksum is computed of.
-        guard value.byteCount == checked + 8,
+        let checked = Self.fieldCount * 8
+        guard value.byteCount == Self.byteCount,
             value.integer(at: checked, as: UInt32.self)
                 == Checksum(value.extracting(first: checked)).value
         else { throw .corrupt("the counters") }
@@ -53,12 +49,10 @@ struct Counters: Equatable {
         nextBlobNumber = value.integer(at: 64)
         nextNotificationNumber = value.integer(at: 72)
         revision = value.integer(at: 80)
-        if !isVersion1 {
-            tombstones = value.integer(at: 88)
-            heldBlobs = value.integer(at: 96)
-            categories = value.integer(at: 104)
-            horizon = value.integer(at: 112)
-        }
+        tombstones = value.integer(at: 88)
+        heldBlobs = value.integer(at: 96)
+        categories = value.integer(at: 104)
+        horizon = value.integer(at: 112)
         // All of them are added to, and none is ever as high.
         for offset in stride(from: 0, to: checked, by: 8) {
             guard value.integer(at: offset, as: UInt64.self) <= StoreLimits.counterMax else {

@@ -1,11 +1,8 @@
 /// The value `format` of the table `meta`: whose store it is and which version of `docs/FORMAT.md`
 /// it follows.
 struct FormatRecord: Equatable {
-    /// The version this program writes.
-    static let version: UInt32 = 4
-    /// The oldest version whose programs can read what this one writes. An older one knows of no
-    /// log: it would miss what was acknowledged, and throw it away by its next commit.
-    static let readableFrom: UInt32 = 4
+    /// The only version this program opens.
+    static let version: UInt32 = 1
 
     static let name = "format"
     static let byteCount = 48
@@ -14,23 +11,19 @@ struct FormatRecord: Equatable {
     private static let checkedByteCount = 40
     private static let magic = Array("blobdfmt".utf8)
 
-    /// The version it was written in. A program of an older version must not write to it: it would
-    /// leave out what the newer one keeps beside.
+    /// The version it was written in.
     var version: UInt32
-    /// The oldest version whose programs can read it.
-    var readableFrom: UInt32
     var storeID: StoreID
     var createdAt: Timestamp
 
     init(storeID: StoreID, createdAt: Timestamp) {
         version = Self.version
-        readableFrom = Self.readableFrom
         self.storeID = storeID
         self.createdAt = createdAt
     }
 
     /// Reads it; nil when it is not a format record or a damaged one. Later versions may append to
-    /// it.
+    /// it, and are still named.
     init?(_ value: RawSpan) {
         guard value.byteCount >= Self.byteCount, value.byteCount <= Self.byteCountMax,
             value.extracting(first: 8).isEqual(to: Self.magic.span.bytes),
@@ -38,7 +31,6 @@ struct FormatRecord: Equatable {
                 == Checksum(value.extracting(first: Self.checkedByteCount)).value
         else { return nil }
         version = value.integer(at: 8)
-        readableFrom = value.integer(at: 12)
         storeID = StoreID(high: value.integer(at: 16), low: value.integer(at: 24))
         createdAt = Timestamp(milliseconds: value.integer(at: 32))
     }
@@ -46,7 +38,7 @@ struct FormatRecord: Equatable {
     var bytes: [UInt8] {
         var bytes = Self.magic
         bytes.appendLittleEndian(version)
-        bytes.appendLittleEndian(readableFrom)
+        bytes.appendLittleEndian(UInt32(0))
         bytes.appendLittleEndian(storeID.high)
         bytes.appendLittleEndian(storeID.low)
         bytes.appendLittleEndian(createdAt.milliseconds)

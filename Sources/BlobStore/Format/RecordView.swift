@@ -126,11 +126,7 @@ struct RecordView: ~Escapable {
                     throw .corrupt("field \(tag) of notification \(id)")
                 }
                 details = found
-            case nil:
-                // A later version's field. One that must be understood has the high bit.
-                guard tag & RecordField.mandatory == 0 else {
-                    throw .corrupt("field \(tag) of notification \(id) is not known")
-                }
+            case nil: throw .corrupt("field \(tag) of notification \(id) is not known")
             }
             offset += count
         }
@@ -158,8 +154,6 @@ enum RecordField: UInt16 {
     case app = 13
 
     static let headerByteCount = 8
-    /// Readers that do not know a tag with this bit must refuse the record.
-    static let mandatory: UInt16 = 0x8000
 }
 
 /// One part's entry in a record, read in place.

@@ -244,7 +244,7 @@ extension ChangeTransaction {
     mutating func removeChunks(
         of number: UInt64, storedByteCount: Int
     ) throws(StoreError) -> Int {
-        let count = ChunkLayout(ofBlob: number).count(of: storedByteCount)
+        let count = ChunkLayout.count(of: storedByteCount)
         for index in 0..<count {
             let key = Keys.chunk(number, index)
             try transaction.remove(key.bytes, in: tables.chunks)
@@ -262,7 +262,6 @@ extension ChangeTransaction {
         guard try cursor.seek(start.bytes), cursor.key.byteCount == ChunkKey.byteCount,
             UInt64(bigEndian: cursor.key.word(at: 0)) == number
         else { return nil }
-        let layout = ChunkLayout(ofBlob: number)
-        return (cursor.key.array, layout.byteCount(ofValue: cursor.value.byteCount))
+        return (cursor.key.array, ChunkLayout.byteCount(ofValue: cursor.value.byteCount))
     }
 }

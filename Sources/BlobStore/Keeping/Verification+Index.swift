@@ -8,7 +8,7 @@ extension Snapshot {
     borrowing func checkPlaces(
         of record: Record, _ report: inout VerifyReport
     ) throws(StoreError) {
-        guard store.hasFeeds, let owner = record.owner else { return }
+        guard let owner = record.owner else { return }
         if record.sequence > record.revision {
             report.add("notification \(record.id) came to its owner after its last change")
         }

@@ -111,7 +111,7 @@ extension Snapshot {
             if recount.numbers[number] == nil {
                 report.add("a chunk of blob \(number) belongs to nothing")
             }
-            found[number, default: 0] += ChunkLayout(ofBlob: number).byteCount(
+            found[number, default: 0] += ChunkLayout.byteCount(
                 ofValue: cursor.value.byteCount)
         }
         for (number, byteCount) in recount.numbers where !recount.partlyFreed.contains(number) {
@@ -164,8 +164,7 @@ extension Snapshot {
         }
     }
 
-    /// Everything that `meta` has, in the words of who reads it. A later version's entries are left
-    /// alone.
+    /// Everything that `meta` has, in the words of who reads it.
     borrowing func checkMeta(_ report: inout VerifyReport) throws(StoreError) {
         try walk(store.tables.meta, &report) { (cursor, _) throws(StoreError) in
             let value = cursor.value
@@ -176,8 +175,7 @@ extension Snapshot {
             case StartLog.name: _ = try StartLog(value)
             case LogState.name:
                 guard LogState(value) != nil else { throw .corrupt("what is said of the log") }
-            case UpgradeMark.name: _ = try UpgradeMark(value)
-            default: break
+            case let name: throw .corrupt("an entry \"\(name)\", which is not known,")
             }
         }
     }

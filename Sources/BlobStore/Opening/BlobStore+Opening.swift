@@ -7,11 +7,9 @@ extension BlobStore {
     /// there (in `directory`'s parent, which must be).
     ///
     /// The folder is locked before anything else; a second process is refused. A store that is
-    /// damaged, of a newer format, or not one at all is refused untouched. Reader slots of dead
-    /// processes are freed. A store of an older format is brought to this one first, which takes
-    /// about a second for 100,000 notifications; see ``Options/onUpgrade``. What is in the log alone
-    /// is committed; one that is missing, cut short or another's is refused where changes were
-    /// pending in it (``Options/discardsLog``).
+    /// damaged, of another format version, or not one at all is refused untouched. Reader slots of
+    /// dead processes are freed. What is in the log alone is committed; one that is missing, cut
+    /// short or another's is refused where changes were pending in it (``Options/discardsLog``).
     ///
     /// - Throws: ``StoreError/cannotOpen(path:reason:)``, or ``StoreError/full`` when the disk has
     ///   no room for what opening needs.
@@ -40,12 +38,11 @@ extension BlobStore {
         try checkBeforeWriting(directory)
         try LockFile.allocate(
             "\(directory)/\(DataFile.lockName)", readerCountMax: options.readerCountMax)
-        let (store, format) = try open(directory, options, isReadOnly: false, lock: lock)
+        let store = try open(directory, options, isReadOnly: false, lock: lock)
         _ = try store.checkReaders()
         try store.recoverLog()
         // Only now: who reads beside waits for what an earlier writer acknowledged.
         store.unsettled.clear()
-        if let format { try Upgrade(store, format).run(asOf: currentTime()) }
         return store
     }
 
@@ -53,7 +50,6 @@ extension BlobStore {
     ///
     /// LMDB's readers write themselves into `lock.mdb`. On a read-only mount it would leave that
     /// out without a word, and snapshots would change under the reader, so such a store is refused.
-    /// One of an older format is read as it is: it has no feeds, histories or categories.
     ///
     /// - Throws: ``StoreError/cannotOpen(path:reason:)``, also when this process has the store open
     ///   already.
@@ -84,7 +80,7 @@ extension BlobStore {
                 reason: "\(lockPath) cannot be written (\(systemMessage(errno))); readers need to")
         }
         _ = try DataFile(data, directory: directory)
-        let store = try open(directory, options, isReadOnly: true, lock: nil).store
+        let store = try open(directory, options, isReadOnly: true, lock: nil)
         if !options.ignoresLog {
             try store.refuseLostLog()
             try store.checkLog()
@@ -118,10 +114,9 @@ extension BlobStore {
         }
     }
 
-    /// - Returns: the store, and the format it has when that is in need of an upgrade.
     private static func open(
         _ directory: String, _ options: Options, isReadOnly: Bool, lock: DirectoryLock?
-    ) throws(StoreError) -> (store: BlobStore, outdated: FormatRecord?) {
+    ) throws(StoreError) -> BlobStore {
         let environment: Environment
         do throws(LMDBError) {
             environment = try Environment(
@@ -136,23 +131,18 @@ extension BlobStore {
                 ? "this process has it open already" : error.description
             throw .cannotOpen(path: directory, reason: reason)
         }
-        // The format first: a later version may have other tables.
+        // The format first: another version may have other tables.
         let format = try format(of: environment, directory)
         let tables: Tables
-        let lacksPlaces: Bool
         do throws(LMDBError) {
             tables = try Tables(opening: environment)
-            lacksPlaces = try Upgrade.lacksPlaces(format, environment, tables)
         } catch {
             throw .cannotOpen(
                 path: directory, reason: "\(DataFile.name) lacks a table: \(error.description)")
         }
-        let store = BlobStore(
-            environment, tables: tables, format: format, hasFeeds: !isReadOnly || !lacksPlaces,
-            directory: directory, options: options, lock: lock,
-            unsettled: try UnsettledKeys(directory, isWriter: !isReadOnly))
-        let isOutdated = lacksPlaces || format.version < FormatRecord.version
-        return (store, isOutdated ? format : nil)
+        return BlobStore(
+            environment, tables: tables, format: format, directory: directory, options: options,
+            lock: lock, unsettled: try UnsettledKeys(directory, isWriter: !isReadOnly))
     }
 
     /// The format record, once it is clear that this program can work with what follows it.
@@ -179,14 +169,9 @@ extension BlobStore {
             throw refuse(error.description)
         }
         guard let format = found else { throw refuse("has no format record, or a damaged one") }
-        guard format.readableFrom <= FormatRecord.version else {
+        guard format.version == FormatRecord.version else {
             throw refuse(
-                "has format version \(format.version); this program reads up to \(FormatRecord.version)"
-            )
-        }
-        guard environment.isReadOnly || format.version <= FormatRecord.version else {
-            throw refuse(
-                "has format version \(format.version); this program writes \(FormatRecord.version) and can open it for reading only"
+                "has format version \(format.version), and this program opens version \(FormatRecord.version) only; use the program that made it, or begin with an empty folder"
             )
         }
         return format

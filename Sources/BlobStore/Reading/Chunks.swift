@@ -59,7 +59,7 @@ struct ChunkReader: ~Escapable {
         let key = Keys.chunk(blob.number, index)
         let table = store._withUnsafeGuaranteedRef { $0.tables.chunks }
         guard let value = try view.get(key.bytes, in: table),
-            value.byteCount == blob.layout.prefixByteCount(before: byteCount) + byteCount
+            value.byteCount == ChunkLayout.prefixByteCount(before: byteCount) + byteCount
         else {
             throw .corrupt("chunk \(index) of \(blob.digest) is missing or has another length")
         }

@@ -61,19 +61,17 @@ public struct BlobReference: Sendable, Hashable {
     public var coding: Coding
 
     /// How many chunks the stored bytes are cut into; 0 for an empty blob.
-    public var chunkCount: Int { layout.count(of: storedByteCount) }
-
-    /// How they are cut.
-    @inline(__always)
-    var layout: ChunkLayout { ChunkLayout(ofBlob: number) }
+    public var chunkCount: Int { ChunkLayout.count(of: storedByteCount) }
 
     /// How many stored bytes chunk `index` has.
     @inline(__always)
-    func chunkByteCount(at index: Int) -> Int { layout.byteCount(at: index, of: storedByteCount) }
+    func chunkByteCount(at index: Int) -> Int {
+        ChunkLayout.byteCount(at: index, of: storedByteCount)
+    }
 
     /// Which chunk stored byte `offset` lies in, and where in it.
     @inline(__always)
     func chunkPlace(of offset: Int) -> (index: Int, start: Int) {
-        layout.place(of: offset, in: storedByteCount)
+        ChunkLayout.place(of: offset, in: storedByteCount)
     }
 }

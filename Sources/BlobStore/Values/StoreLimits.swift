@@ -64,8 +64,6 @@ public enum StoreLimits {
     public static let longChangeStepCountMax = 256
     /// How long a tombstone is kept, unless the store is opened with another time, in milliseconds.
     public static let tombstoneRetentionMillisecondsDefault: Int64 = 30 * 86_400_000
-    /// Notifications that one step of an upgrade looks at.
-    static let upgradeStepCountMax = 1_024
     /// Watchers at once, unless the store is opened with another limit.
     public static let watcherCountMaxDefault = 4_096
     /// Watchers of one owner at once, unless the store is opened with another limit.

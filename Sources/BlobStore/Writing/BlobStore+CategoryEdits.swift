@@ -40,8 +40,7 @@ extension BlobStore {
 
     /// Whether there is a committed edit that is not told to all yet. One seek.
     func hasCategoryEdit() throws(StoreError) -> Bool {
-        guard hasFeeds else { return false }
-        return try withSnapshot { (snapshot) throws(StoreError) in
+        try withSnapshot { (snapshot) throws(StoreError) in
             var cursor = try snapshot.transaction.cursor(in: tables.index)
             return try cursor.firstCategoryEdit() != nil
         }

@@ -138,7 +138,7 @@ extension ChangeTransaction {
                     byteCount: bytes.byteCount)
             var prefix = InlineArray<12, UInt32>(repeating: 0)
             prefix[0] = checksum.littleEndian
-            let prefixByteCount = ChunkLayout.shortFirst.prefixByteCount(before: bytes.byteCount)
+            let prefixByteCount = ChunkLayout.prefixByteCount(before: bytes.byteCount)
             try transaction.set(
                 key,
                 to: prefix.span.bytes.extracting(first: prefixByteCount), bytes, in: table)

@@ -165,7 +165,7 @@ public final class PreparedPayload: Sendable {
     }
 
     /// How many chunks the stored bytes are cut into; 0 for an empty payload.
-    var chunkCount: Int { ChunkLayout.shortFirst.count(of: storedByteCount) }
+    var chunkCount: Int { ChunkLayout.count(of: storedByteCount) }
 
     static func checksums(of content: StoredContent) throws(StoreError) -> [Checksum] {
         content.byteCount <= readAgainByteCountMax ? [] : try content.chunkChecksums()

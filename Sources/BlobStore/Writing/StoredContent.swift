@@ -87,12 +87,11 @@ enum StoredContent: Sendable {
         from first: Int = 0, count: Int = .max,
         _ body: (Int, RawSpan) throws(StoreError) -> Void
     ) throws(StoreError) {
-        let layout = ChunkLayout.shortFirst
         var buffer: [UInt8] = []
-        var start = layout.start(of: first, in: byteCount)
+        var start = ChunkLayout.start(of: first, in: byteCount)
         var index = first
         while start < byteCount, index - first < count {
-            let length = layout.byteCount(at: index, of: byteCount)
+            let length = ChunkLayout.byteCount(at: index, of: byteCount)
             switch self {
             case .memory(let bytes):
                 try body(index, bytes.span.bytes.extracting(start..<start + length))
