@@ -156,9 +156,9 @@ import Testing
     }
 
     @Test("A size in `meta` that cannot be is refused by the table and the key")
-    func startLog() throws {
+    func lendingMark() throws {
         let made = try Made()
-        let name = Array(StartLog.name.utf8)
+        let name = Array(LendingMark.name.utf8)
         let head: [UInt8] = [0, 0, UInt8(name.count), 0] + name
         let place = try #require(made.bytes.lastRange(of: head)?.lowerBound)
         for place in made.bytes.indices
@@ -172,7 +172,8 @@ import Testing
         #expect(error.description.contains("of table meta"), "\(error)")
         let store = try BlobStore.openReadOnly(at: made.folder.path)
         let report = try store.verify(.entries, goesOnBehindDamage: true)
-        #expect(report.problems.contains { $0.contains(#"table meta, key "starts""#) }, "\(report)")
+        #expect(
+            report.problems.contains { $0.contains(#"table meta, key "lending""#) }, "\(report)")
     }
 
     /// A bit in the free list gave a page of a picture away. What was published next was written

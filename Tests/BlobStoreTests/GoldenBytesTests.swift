@@ -54,12 +54,11 @@ import Testing
         00 00 00 00 cd 88 dc 68
         """)
 
-    static let startLog = hex(
+    static let lendingMark = hex(
         """
         0b 7d 6d 0c 7b 9f 4c 1e 9d 2a 5d 3f 0f 2f 6a 01
-        02 00 00 00 00 00 00 00 29 00 00 00 00 00 00 00
-        00 00 00 00 00 00 00 00 61 00 00 00 00 00 00 00
-        80 ee 36 00 00 00 00 00 90 45 ae 42 00 00 00 00
+        29 00 00 00 00 00 00 00 61 00 00 00 00 00 00 00
+        80 ee 36 00 00 00 00 00 f6 b5 fb 75 00 00 00 00
         """)
 
     static let record = hex(
@@ -206,26 +205,22 @@ import Testing
         }
     }
 
-    @Test("The log of starts")
-    func startLogRecord() throws {
+    @Test("The mark of lent pages")
+    func lendingMarkRecord() throws {
         let bootID = try #require(BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a01"))
-        let log = StartLog(
-            bootID: bootID,
-            starts: [
-                StartLog.Start(transaction: 41, moment: 0),
-                StartLog.Start(transaction: 97, moment: 3_600_000),
-            ])
-        #expect(log.bytes == Self.startLog)
-        let read = try StartLog(Self.startLog.span.bytes)
-        #expect(read == log)
-        for bit in 0..<60 * 8 {
+        let mark = LendingMark(
+            bootID: bootID, returnedTransaction: 41, transaction: 97, moment: 3_600_000)
+        #expect(mark.bytes == Self.lendingMark)
+        let read = try LendingMark(Self.lendingMark.span.bytes)
+        #expect(read == mark)
+        for bit in 0..<44 * 8 {
             #expect(throws: StoreError.self, "bit \(bit)") {
-                _ = try StartLog(Self.startLog.flipping(bit: bit).span.bytes)
+                _ = try LendingMark(Self.lendingMark.flipping(bit: bit).span.bytes)
             }
         }
-        for count in 0..<Self.startLog.count {
+        for count in 0..<Self.lendingMark.count {
             #expect(throws: StoreError.self, "\(count) bytes") {
-                _ = try StartLog(Array(Self.startLog.prefix(count)).span.bytes)
+                _ = try LendingMark(Array(Self.lendingMark.prefix(count)).span.bytes)
             }
         }
         #expect(BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a0") == nil)

@@ -8,14 +8,17 @@ internal import Synchronization
 /// the runs before it lent is not known; so whatever they could have lent stays as it is until
 /// their peers have had a while to read.
 struct PageLending {
-    private let log: StartLog
+    private let mark: LendingMark
     private let graceMilliseconds: Int64
+    /// When this run began, in milliseconds of the boot clock.
+    private let start: Int64
     /// Blobs from this number on are this run's: no earlier one lent them.
     private let firstOwnNumber: UInt64
 
-    init(log: StartLog, graceMilliseconds: Int64, firstOwnNumber: UInt64) {
-        self.log = log
+    init(mark: LendingMark, graceMilliseconds: Int64, start: Int64, firstOwnNumber: UInt64) {
+        self.mark = mark
         self.graceMilliseconds = graceMilliseconds
+        self.start = start
         self.firstOwnNumber = firstOwnNumber
     }
 
@@ -27,18 +30,9 @@ struct PageLending {
         if entry.state == .staged || graceMilliseconds <= 0 { return true }
         // Too short for any stretch of it to be lent.
         if entry.storedByteCount < DataPages.byteCountMin { return true }
-        let end: StartLog.Start?
-        if let earlier = log.end(of: entry.transaction) {
-            end = earlier
-        } else if number >= firstOwnNumber {
-            return true
-        } else {
-            end = log.starts.last
-        }
-        guard let end, end.moment > 0 else { return true }
-        guard let now = bootMilliseconds else { return false }
-        let (waited, overflow) = now.subtractingReportingOverflow(end.moment)
-        return !overflow && waited >= graceMilliseconds
+        if entry.transaction <= mark.returnedTransaction || number >= firstOwnNumber { return true }
+        let moment = entry.transaction <= mark.transaction ? mark.moment : start
+        return LendingMark.isOver(graceMilliseconds, after: moment, at: bootMilliseconds)
     }
 }
 
@@ -52,9 +46,8 @@ extension BlobStore {
     /// until `graceMilliseconds` after the run has ended. Call it once, before anything is lent;
     /// without it, nothing is held back.
     ///
-    /// The start is written to the store, for the runs to come: one commit. A run that starts again
-    /// and again does not keep space from being freed, because what an earlier run left behind
-    /// waits for that run's end only, and not for the later ones.
+    /// The start is written to the store, for the runs to come: one commit, or none where an earlier
+    /// start's grace is not over (``LendingMark``).
     ///
     /// - Parameters:
     ///   - now: the present, by the machine's boot clock. After a boot no peer is left, and nothing
@@ -69,47 +62,60 @@ extension BlobStore {
     ) throws(StoreError) {
         precondition(!isReadOnly, "the store was opened for reading only")
         try whileWriting { () throws(StoreError) in
-            let (log, firstOwnNumber) = try withSnapshot { (snapshot) throws(StoreError) in
+            let (old, last, nextBlobNumber) = try withSnapshot { (snapshot) throws(StoreError) in
                 (
-                    try snapshot.starts(with: now, graceMilliseconds: graceMilliseconds),
+                    try snapshot.lendingMark(), snapshot.transaction.id,
                     try snapshot.counters().nextBlobNumber
                 )
             }
+            let moment = now.milliseconds
+            var mark = LendingMark(
+                bootID: now.bootID, returnedTransaction: last, transaction: last, moment: moment)
+            // Who is the first of its boot to lend finds nothing lent.
+            var firstOwnNumber: UInt64 = 0
+            switch old {
+            case .none: break
+            case .damaged:
+                // Who lent what is not known, so all of it counts as lent until now.
+                mark.returnedTransaction = 0
+                firstOwnNumber = nextBlobNumber
+            case .mark(let old) where old.bootID == now.bootID:
+                mark = old.followed(by: last, at: moment, graceMilliseconds: graceMilliseconds)
+                firstOwnNumber = nextBlobNumber
+            case .mark: break
+            }
             lending.withLock {
                 $0 = PageLending(
-                    log: log, graceMilliseconds: graceMilliseconds, firstOwnNumber: firstOwnNumber)
+                    mark: mark, graceMilliseconds: graceMilliseconds, start: moment,
+                    firstOwnNumber: firstOwnNumber)
             }
-            try inTransaction(
-                growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
-            ) { (transaction) throws(StoreError) in
-                try transaction.setMeta(StartLog.name, to: log.bytes)
+            if old != .mark(mark) {
+                try inTransaction(
+                    growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
+                ) { (transaction) throws(StoreError) in
+                    try transaction.setMeta(LendingMark.name, to: mark.bytes)
+                }
             }
             hasBegunLending.store(true, ordering: .releasing)
         }
     }
 }
 
+/// What a store says of what earlier runs lent.
+private enum StoredLendingMark: Equatable {
+    /// No run lent anything.
+    case none
+    case mark(LendingMark)
+    case damaged
+}
+
 extension Snapshot {
-    /// The log of starts, with a new one that comes after all that this snapshot has.
-    fileprivate borrowing func starts(
-        with now: BootTime, graceMilliseconds: Int64
-    ) throws(StoreError) -> StartLog {
-        let name = Array(StartLog.name.utf8)
-        var start = StartLog.Start(transaction: transaction.id, moment: max(1, now.milliseconds))
+    fileprivate borrowing func lendingMark() throws(StoreError) -> StoredLendingMark {
+        let name = Array(LendingMark.name.utf8)
         guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
-            // No run before this one lent anything.
-            start.moment = 0
-            return StartLog(bootID: now.bootID, starts: [start])
+            return .none
         }
-        guard var log = try? StartLog(value) else {
-            // Who lent what is not known, so all of it counts as lent until now.
-            return StartLog(bootID: now.bootID, starts: [start])
-        }
-        guard log.bootID == now.bootID else {
-            start.moment = 0
-            return StartLog(bootID: now.bootID, starts: [start])
-        }
-        log.add(start, graceMilliseconds: graceMilliseconds)
-        return log
+        guard let mark = try? LendingMark(value) else { return .damaged }
+        return .mark(mark)
     }
 }

@@ -172,7 +172,7 @@ extension Snapshot {
             case FormatRecord.name:
                 guard FormatRecord(value) != nil else { throw .corrupt("the format record") }
             case Counters.name: _ = try Counters(value)
-            case StartLog.name: _ = try StartLog(value)
+            case LendingMark.name: _ = try LendingMark(value)
             case LogState.name:
                 guard LogState(value) != nil else { throw .corrupt("what is said of the log") }
             case let name: throw .corrupt("an entry \"\(name)\", which is not known,")

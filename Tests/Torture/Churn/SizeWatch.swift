@@ -9,9 +9,9 @@ struct SizeWatch {
     /// Bytes that are not counted as growth: what is kept back for deletes, and one step of
     /// allocation.
     static let allowance = 2 << 20
-    /// How long what a daemon of an earlier run may have sent is not freed, in milliseconds, and as
-    /// much again as a look may be late.
-    private static let keptMilliseconds = 60_000 + 5_000
+    /// How long what a daemon of an earlier run may have sent is not freed when daemons start again
+    /// and again, in milliseconds: two graces. And as much again as a look may be late.
+    private static let keptMilliseconds = 2 * 60_000 + 5_000
 
     private let path: String
     /// From when on sizes count, in milliseconds.

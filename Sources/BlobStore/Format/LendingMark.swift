@@ -1,0 +1,74 @@
+/// The value `lending` of the table `meta`: until when pages of `data.mdb` that earlier runs lent
+/// may still be with their peers.
+///
+/// A run that has ended left its pages in its peers' sockets, and nobody knows which ones, or when
+/// it ended. But each start is a moment by which the runs before it had ended. One start is enough
+/// to go by; the next one takes its place once its grace is over. So a daemon that restarts again
+/// and again frees what it released within two graces, and what earlier runs lent is never
+/// overwritten too early.
+struct LendingMark: Equatable {
+    /// Which boot the moment is of. Runs of an earlier boot have no peers left.
+    var bootID: BootID
+    /// Orphans of transactions up to this one are with nobody.
+    var returnedTransaction: UInt64
+    /// Orphans of transactions up to this one are with nobody once the grace after ``moment`` is
+    /// over. It is the last transaction before a start.
+    var transaction: UInt64
+    /// When that start was, in milliseconds of the boot clock.
+    var moment: Int64
+
+    static let name = "lending"
+    static let byteCount = 48
+    private static let checkedByteCount = 40
+
+    init(bootID: BootID, returnedTransaction: UInt64, transaction: UInt64, moment: Int64) {
+        self.bootID = bootID
+        self.returnedTransaction = returnedTransaction
+        self.transaction = transaction
+        self.moment = moment
+    }
+
+    /// Reads and checks a value.
+    init(_ value: RawSpan) throws(StoreError) {
+        guard value.byteCount == Self.byteCount,
+            value.integer(at: Self.checkedByteCount, as: UInt32.self)
+                == Checksum(value.extracting(first: Self.checkedByteCount)).value
+        else { throw .corrupt("the mark of lent pages") }
+        bootID = BootID(high: value.integer(at: 0), low: value.integer(at: 8))
+        returnedTransaction = value.integer(at: 16)
+        transaction = value.integer(at: 24)
+        moment = value.integer(at: 32)
+    }
+
+    /// The value's 48 bytes.
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(bootID.high)
+        bytes.appendLittleEndian(bootID.low)
+        bytes.appendLittleEndian(returnedTransaction)
+        bytes.appendLittleEndian(transaction)
+        bytes.appendLittleEndian(moment)
+        bytes.appendLittleEndian(Checksum(bytes.span.bytes).value)
+        bytes.appendLittleEndian(UInt32(0))
+        return bytes
+    }
+
+    /// The mark after a start of the same boot that comes behind the transaction `last`.
+    func followed(by last: UInt64, at now: Int64, graceMilliseconds: Int64) -> LendingMark {
+        var mark = self
+        // A moment that has not come yet makes no sense: it counts as now.
+        mark.moment = min(moment, now)
+        guard Self.isOver(graceMilliseconds, after: mark.moment, at: now) else { return mark }
+        mark.returnedTransaction = transaction
+        mark.transaction = last
+        mark.moment = now
+        return mark
+    }
+
+    /// Whether so many milliseconds have passed. No clock, and no sum that is too large, says yes.
+    static func isOver(_ milliseconds: Int64, after moment: Int64, at now: Int64?) -> Bool {
+        guard let now else { return false }
+        let (waited, overflow) = now.subtractingReportingOverflow(moment)
+        return !overflow && waited >= milliseconds
+    }
+}
