@@ -36,8 +36,8 @@ public final class BlobStore: Sendable {
         /// that say which peer they are count.
         public var watcherCountPerPeerMax: Int?
 
-        /// For a store that is opened for reading: whether it is read as `data.mdb` has it, without
-        /// what a daemon has acknowledged and has in its log alone. Else who reads waits a moment for
+        /// For a store that is opened for reading: whether it is opened as `data.mdb` has it, without
+        /// what a daemon has acknowledged and has in its log alone. Else opening waits a moment for
         /// that, and a store whose daemon died with something in the log is refused.
         public var ignoresLog = false
 

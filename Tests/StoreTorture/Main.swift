@@ -19,9 +19,7 @@ import Glibc
 //     store-torture abandon DIR COUNT        COUNT batches into the log, and waits for the end of its
 //     input without settling them
 //     store-torture beside DIR               opens for reading and answers the lines of its input:
-//     get ID, record ID, revision, owner NAME
-//     store-torture clear DIR                batches into the log, and dies by SIGSEGV in the middle of
-//     clearing what says that they are pending
+//     get ID
 
 @main
 struct StoreTorture {
@@ -41,14 +39,13 @@ struct StoreTorture {
         case ("log", 2): Logged.run(rest[0], count: Int(number(rest[1])))
         case ("abandon", 2): Logged.abandon(rest[0], count: Int(number(rest[1])))
         case ("beside", 1): Logged.readBeside(rest[0])
-        case ("clear", 1): Logged.dieWhileClearing(rest[0])
         default: usage()
         }
     }
 
     static func usage() -> Never {
         let words = Array(
-            "usage: store-torture run|publish|hold|open|read|log|abandon|beside|clear DIR …\n"
+            "usage: store-torture run|publish|hold|open|read|log|abandon|beside DIR …\n"
                 .utf8)
         _ = write(2, words, words.count)
         exit(2)

@@ -19,8 +19,6 @@ extension ProtocolError {
                 .outcomeUnknown,
                 "whether the change is on disk is not known; the daemon stops. Look, or do it again"
             )
-        case .unsettled:
-            self.init(.unavailable, "a change is being committed; try again")
         case .readersFull:
             self.init(.unavailable, "too many readers are at work; try again")
         case .categoryPreconditionFailed(let revision):

@@ -2,46 +2,11 @@ internal import Glibc
 internal import LMDB
 internal import Synchronization
 
-// A snapshot has all that was acknowledged before it was opened. In a process that reads beside a
-// daemon that takes a moment's waiting where the daemon has acknowledged something that is in its
-// log alone. In the daemon itself nobody waits: it asks `unsettled`, and lets its writer settle.
+// Who opens a store for reading has all that was acknowledged before: where a daemon has something
+// in its log alone, opening waits for its commit, once. In the daemon itself nobody waits: it asks
+// `unsettled`, and lets its writer settle.
 
 extension BlobStore {
-    /// Waits, in a process that only reads, until what may concern a notification is committed.
-    @inline(__always)
-    @usableFromInline
-    func awaitSettled(_ id: String) throws(StoreError) {
-        guard !unsettled.isEmpty else { return }
-        try awaitSettled(id: id)
-    }
-
-    /// The same for everything.
-    @inline(__always)
-    @usableFromInline
-    func awaitSettled() throws(StoreError) {
-        guard !unsettled.isEmpty else { return }
-        try awaitSettled(id: nil)
-    }
-
-    @inline(never)
-    private func awaitSettled(id: String?) throws(StoreError) {
-        guard isReadOnly, !options.ignoresLog else { return }
-        let before = unsettled.settleCount
-        if let id, !unsettled.mayContain(id.utf8.span.bytes) { return }
-        unsettled.hurry()
-        for look in 1...StoreLimits.settlingMillisecondsMax * Self.looksPerMillisecond {
-            if unsettled.isEmpty || unsettled.settleCount != before { return }
-            // Nobody may be there who clears the marks: after a power cut they are what they were at
-            // some time before.
-            if look % Self.looksPerLookAtLog == 0, try !hasUncommittedLog() { return }
-            usleep(UInt32(1_000 / Self.looksPerMillisecond))
-        }
-        throw .unsettled
-    }
-
-    private static let looksPerMillisecond = 5
-    private static let looksPerLookAtLog = 500
-
     /// Whether the log has what `data.mdb` has not. All that was acknowledged before this is called
     /// is in one of them: the first record of a transaction takes the place of that of the last one,
     /// which is committed by then.

@@ -2,35 +2,38 @@ internal import Glibc
 internal import Synchronization
 
 /// Which notifications, blobs and owners have changes that were acknowledged and are not in
-/// `data.mdb` yet: the file `changes.pending`, mapped by the process that writes and by those that
-/// read beside it.
+/// `data.mdb` yet.
 ///
-/// It is a Bloom filter. Whoever reads asks first; where the answer is "perhaps" they wait
-/// until the writer has committed, and where it is "no", a snapshot that is opened afterwards has
-/// all that was acknowledged before. Nothing of the file needs to survive anything: it is cleared
-/// when the store is opened for writing, once all that the log has is committed.
+/// It is a Bloom filter in the memory of the process that writes. Whoever reads there asks first;
+/// where the answer is "perhaps" they wait until the writer has committed, and where it is "no", a
+/// snapshot that is opened afterwards has all that was acknowledged before.
+///
+/// Other processes have a few counts, in the file `changes.pending`: those that open the store for
+/// reading wait once, for a commit, and who opens it for writing learns how many batches must be in
+/// the log. Nothing of the file needs to survive a power cut: it is cleared when the store is opened
+/// for writing, once all that the log has is committed.
 ///
 ///     word 0     how many batches are not settled; 0: nothing is
 ///     word 1     how often somebody has asked the writer to hurry
 ///     word 2     how often all was settled
 ///     word 3     the transaction of those batches, and in the last 16 bits how many there are
 ///     word 4     how many changes are in them
-///     word 8…    the filter
 @safe package struct UnsettledKeys: @unchecked Sendable {
-    // Sendable: the pointer never changes, and what it points to is atomic.
+    // Sendable: the pointers never change, and what they point to is atomic.
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
+    private let filter: UnsafeMutablePointer<Atomic<UInt64>>
     /// Whether the file may be written to.
     private let canAsk: Bool
 
     static let fileName = "changes.pending"
 
-    private static let filterStart = 8
-    private static let filterWordCount = 1_024
-    private static let byteCount = 12 << 10
+    private static let filterByteCount = 8 << 10
+    private static let byteCount = 4 << 10
 
     /// Maps the file of a store.
     ///
-    /// What an earlier writer left in it stays until ``clear()``: who reads waits for it meanwhile.
+    /// What an earlier writer left in it stays until ``clear()``: who opens the store for reading
+    /// waits for it meanwhile.
     ///
     /// - Parameter isWriter: whether it must be writable. Who reads where there is no such file, and
     ///   cannot make one, takes it that nothing ever is unsettled.
@@ -41,7 +44,8 @@ internal import Synchronization
         if descriptor < 0, !isWriter { descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
         guard descriptor >= 0 else {
             guard errno == ENOENT else { throw .system("open \(path)") }
-            words = try Self.map(-1, canAsk: true)
+            words = try Self.map(-1, Self.byteCount, canAsk: true)
+            filter = try Self.map(-1, Self.filterByteCount, canAsk: true)
             return
         }
         defer { close(descriptor) }
@@ -54,11 +58,12 @@ internal import Synchronization
         guard fstat(descriptor, &status) == 0, status.st_size >= Self.byteCount else {
             throw .io(operation: "read \(path), which is too short,", errno: EIO)
         }
-        words = try Self.map(descriptor, canAsk: canAsk)
+        words = try Self.map(descriptor, Self.byteCount, canAsk: canAsk)
+        filter = try Self.map(-1, Self.filterByteCount, canAsk: true)
     }
 
     private static func map(
-        _ descriptor: Int32, canAsk: Bool
+        _ descriptor: Int32, _ byteCount: Int, canAsk: Bool
     ) throws(StoreError) -> UnsafeMutablePointer<Atomic<UInt64>> {
         let flags = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED
         let protection = canAsk ? PROT_READ | PROT_WRITE : PROT_READ
@@ -70,7 +75,10 @@ internal import Synchronization
     }
 
     /// Unmaps it. Nothing of this may be used after it.
-    func unmap() { munmap(words, Self.byteCount) }
+    func unmap() {
+        munmap(words, Self.byteCount)
+        munmap(filter, Self.filterByteCount)
+    }
 
     /// Whether all that was acknowledged is in `data.mdb`.
     package var isEmpty: Bool {
@@ -80,7 +88,7 @@ internal import Synchronization
 
     /// Whether a notification may have changes that are not settled. Where not, a snapshot that is
     /// opened after this was asked has all of them that were acknowledged before. One load while
-    /// nothing is unsettled.
+    /// nothing is unsettled. Only in the process that writes.
     ///
     /// - Parameter id: as UTF-8.
     @inline(__always)
@@ -119,7 +127,7 @@ internal import Synchronization
     /// How often all was settled: where this has changed, all that was acknowledged before is.
     package var settleCount: UInt64 { words[2].load(ordering: .acquiring) }
 
-    /// Asks the writer, if it is another process, to settle soon.
+    /// Asks the writer, another process, to settle soon.
     func hurry() {
         if canAsk { words[1].wrappingAdd(1, ordering: .relaxed) }
     }
@@ -184,18 +192,16 @@ internal import Synchronization
         words[0].store(0, ordering: .releasing)
         words[3].store(0, ordering: .relaxed)
         words[2].wrappingAdd(1, ordering: .releasing)
-        for index in 0..<Self.filterWordCount {
-            words[Self.filterStart + index].store(0, ordering: .releasing)
-        }
+        for index in 0..<Self.filterByteCount / 8 { filter[index].store(0, ordering: .releasing) }
     }
 
     private func has(_ bit: Int) -> Bool {
         // Acquiring: who finds the bit cleared must find the commit that it was cleared for.
-        words[Self.filterStart + bit / 64].load(ordering: .acquiring) & 1 << UInt64(bit % 64) != 0
+        filter[bit / 64].load(ordering: .acquiring) & 1 << UInt64(bit % 64) != 0
     }
 
     private func set(_ bit: Int) {
-        words[Self.filterStart + bit / 64].bitwiseOr(1 << UInt64(bit % 64), ordering: .relaxed)
+        filter[bit / 64].bitwiseOr(1 << UInt64(bit % 64), ordering: .relaxed)
     }
 
     /// Two bits for a key, by multiplication and folding of its words.
@@ -212,7 +218,7 @@ internal import Synchronization
             offset += 1
         }
         hash = mixed(hash ^ last)
-        let bitCount = UInt64(filterWordCount * 64)
+        let bitCount = UInt64(filterByteCount * 8)
         return (Int(hash % bitCount), Int(hash >> 32 % bitCount))
     }
 

@@ -48,6 +48,9 @@ extension BlobStore {
 
     /// Opens the store in `directory` for reading, beside a daemon or alone.
     ///
+    /// It has all that a daemon acknowledged before. What is acknowledged later is seen when it is
+    /// committed, within 100 ms.
+    ///
     /// LMDB's readers write themselves into `lock.mdb`. On a read-only mount it would leave that
     /// out without a word, and snapshots would change under the reader, so such a store is refused.
     ///

@@ -3,9 +3,8 @@ internal import LMDB
 // The ways in. Each opens a snapshot of its own and ends it before it returns.
 
 extension BlobStore {
-    /// Calls `body` with the store as it stands now: with all that was acknowledged before, by
-    /// whichever process. Opening costs about a hundred nanoseconds and
-    /// no allocation.
+    /// Calls `body` with the store as it was last committed. Opening costs about a hundred
+    /// nanoseconds and no allocation.
     ///
     /// - Throws: what `body` throws; ``StoreError/readersFull`` when as many snapshots are open as
     ///   there may be.
@@ -15,7 +14,6 @@ extension BlobStore {
     ) throws(StoreError) -> Result {
         // The snapshot counts no reference to the store: this one holds until it has ended.
         defer { withExtendedLifetime(self) {} }
-        try awaitSettled()
         return try body(try makeUnkeptSnapshot())
     }
 
@@ -26,17 +24,13 @@ extension BlobStore {
         _ body: (borrowing Snapshot) throws -> Result
     ) throws -> Result {
         defer { withExtendedLifetime(self) {} }
-        try awaitSettled()
         return try body(try makeUnkeptSnapshot())
     }
 
     /// A snapshot that is ended by letting go of it. Prefer ``withSnapshot(_:)``.
     @available(*, noasync, message: "a snapshot must not be held across a suspension")
     @inline(__always)
-    public func makeSnapshot() throws(StoreError) -> Snapshot {
-        try awaitSettled()
-        return try Snapshot(self, isKept: true)
-    }
+    public func makeSnapshot() throws(StoreError) -> Snapshot { try Snapshot(self, isKept: true) }
 
     /// A snapshot that counts no reference: the caller keeps this store until it has ended.
     @usableFromInline
@@ -62,7 +56,6 @@ extension BlobStore {
     ) throws -> Result? {
         // The snapshot counts no reference to the store: this one holds until it has ended.
         defer { withExtendedLifetime(self) {} }
-        try awaitSettled(id)
         return try Self.read(try makeUnkeptSnapshot(), id, part, now, body)
     }
 
@@ -86,7 +79,6 @@ extension BlobStore {
     public func ownedPayload(
         for id: String, part: String = "payload", asOf now: Timestamp, range: Range<Int>? = nil
     ) throws(StoreError) -> [UInt8]? {
-        try awaitSettled(id)
         let snapshot = try Snapshot(self, isKept: true)
         switch try snapshot.payload(for: id, part: part, asOf: now) {
         case .found(let payload): return try payload.ownedBytes(in: range)
@@ -111,7 +103,6 @@ extension BlobStore {
     ///
     /// - Returns: nil when there is none, or it has expired at `now`.
     public func record(for id: String, asOf now: Timestamp) throws(StoreError) -> Record? {
-        try awaitSettled(id)
         let id = Array(id.utf8)
         let snapshot = try Snapshot(self, isKept: true)
         switch try snapshot.record(for: id.span.bytes, asOf: now) {

@@ -19,9 +19,6 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
     case io(operation: String, errno: Int32)
     /// As many snapshots are open as there may be.
     case readersFull
-    /// Changes that were acknowledged are not in `data.mdb` yet, and the writer has not committed
-    /// them in time: it has ended, or hangs. Start it again.
-    case unsettled
     /// What is there is not as the condition wants it; nothing was changed.
     case preconditionFailed(PresentState)
     /// The category is not as the condition wants it; nothing was changed. Its present revision; nil:
@@ -56,8 +53,6 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
         case .cannotOpen(let path, let reason): "cannot open the store at \(path): \(reason)"
         case .io(let operation, let number): "\(operation) failed: \(systemMessage(number))"
         case .readersFull: "as many snapshots are open as there may be"
-        case .unsettled:
-            "the store's writer has not committed what it acknowledged; start it again"
         case .preconditionFailed(let state): state.description
         case .categoryPreconditionFailed(let revision?):
             "the category has the revision \(revision)"
