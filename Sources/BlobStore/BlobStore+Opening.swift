@@ -35,12 +35,12 @@ extension BlobStore {
         }
         _ = try DataFile(data, directory: directory)
         if let beforeMapping = options.beforeMapping { try beforeMapping(directory) }
-        try checkBeforeWriting(directory)
+        try PageCheck.beforeWriting(directory)
         try LockFile.allocate(
             "\(directory)/\(DataFile.lockName)", readerCountMax: options.readerCountMax)
         let store = try open(directory, options, isReadOnly: false, lock: lock)
         _ = try store.checkReaders()
-        try store.recoverLog()
+        try store.pipeline.recoverLog()
         // Only now: who reads beside waits for what an earlier writer acknowledged.
         store.unsettled.clear()
         return store
@@ -85,8 +85,8 @@ extension BlobStore {
         _ = try DataFile(data, directory: directory)
         let store = try open(directory, options, isReadOnly: true, lock: nil)
         if !options.ignoresLog {
-            try store.refuseLostLog()
-            try store.checkLog()
+            try store.log.requireLog()
+            try store.log.requireCommitted()
         }
         return store
     }

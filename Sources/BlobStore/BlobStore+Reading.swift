@@ -30,11 +30,11 @@ extension BlobStore {
     /// A snapshot that is ended by letting go of it. Prefer ``withSnapshot(_:)``.
     @available(*, noasync, message: "a snapshot must not be held across a suspension")
     @inline(__always)
-    public func makeSnapshot() throws(StoreError) -> Snapshot { try Snapshot(self, isKept: true) }
+    public func makeSnapshot() throws(StoreError) -> Snapshot { try Snapshot(core, isKept: true) }
 
     /// A snapshot that counts no reference: the caller keeps this store until it has ended.
     @usableFromInline
-    func makeUnkeptSnapshot() throws(StoreError) -> Snapshot { try Snapshot(self, isKept: false) }
+    func makeUnkeptSnapshot() throws(StoreError) -> Snapshot { try Snapshot(core, isKept: false) }
 
     /// Calls `body` with a part of a notification, in place.
     ///
@@ -79,7 +79,7 @@ extension BlobStore {
     public func ownedPayload(
         for id: String, part: String = "payload", asOf now: Timestamp, range: Range<Int>? = nil
     ) throws(StoreError) -> [UInt8]? {
-        let snapshot = try Snapshot(self, isKept: true)
+        let snapshot = try Snapshot(core, isKept: true)
         switch try snapshot.payload(for: id, part: part, asOf: now) {
         case .found(let payload): return try payload.ownedBytes(in: range)
         case .expired, .missing: return nil
@@ -104,36 +104,21 @@ extension BlobStore {
     /// - Returns: nil when there is none, or it has expired at `now`.
     public func record(for id: String, asOf now: Timestamp) throws(StoreError) -> Record? {
         let id = Array(id.utf8)
-        let snapshot = try Snapshot(self, isKept: true)
+        let snapshot = try Snapshot(core, isKept: true)
         switch try snapshot.record(for: id.span.bytes, asOf: now) {
         case .found(let record): return record
         case .expired, .missing: return nil
         }
     }
+
+    /// Where borrowed bytes lie in `data.mdb`; nil when that cannot be told, as without `/proc`.
+    public func dataPages() -> DataPages? {
+        guard let file = core.environment.mappedFile else { return nil }
+        return DataPages(file, pageByteCount: core.environment.pageByteCount)
+    }
 }
 
-extension Payload {
-    /// A copy of the bytes as given, or of a range of them. The dearer way: one copy, and the
-    /// memory for it.
-    public func ownedBytes(in range: Range<Int>? = nil) throws(StoreError) -> [UInt8] {
-        let wanted = (range ?? 0..<byteCount).clamped(to: 0..<byteCount)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(wanted.count)
-        switch coding {
-        case .identity:
-            var offset = wanted.lowerBound
-            while offset < wanted.upperBound {
-                let (index, start) = blob.chunkPlace(of: offset)
-                let chunk = try storedChunk(index)
-                let count = min(chunk.byteCount - start, wanted.upperBound - offset)
-                chunk.extracting(start..<start + count).withUnsafeBytes {
-                    bytes.append(contentsOf: $0)
-                }
-                offset += count
-            }
-        case .gzip:
-            try appendInflated(wanted, to: &bytes)
-        }
-        return bytes
-    }
+extension LeaseQueue {
+    /// An empty queue.
+    public init(of store: BlobStore) { self.init(in: store.core.leases) }
 }

@@ -67,7 +67,7 @@ public struct PayloadWriter: ~Copyable, Sendable {
         do throws(StoreError) {
             try content.append(bytes, directory: store.directory)
         } catch {
-            if case .full = error { store.space.noteRefused(incomingByteCount: byteCount) }
+            if case .full = error { store.pipeline.space.noteRefused(incomingByteCount: byteCount) }
             throw error
         }
     }
@@ -101,36 +101,7 @@ public struct PayloadWriter: ~Copyable, Sendable {
     }
 }
 
-/// A payload that is ready to be published, any number of times: its digest, and its bytes as they
-/// will be stored, in memory or in an unlinked file.
-public final class PreparedPayload: Sendable {
-    /// The SHA-256 of the bytes as given.
-    public let digest: Digest
-    /// Bytes as given.
-    public let byteCount: Int
-    /// How they will be stored, unless the store has the blob already.
-    public let coding: Coding
-    /// The media type it was prepared for.
-    public let mediaType: String
-    /// Bytes as they will be stored.
-    public var storedByteCount: Int { content.byteCount }
-
-    let content: StoredContent
-    /// Of each chunk's bytes, without its key; empty where the writer computes them with the keys.
-    let checksums: [Checksum]
-
-    init(
-        digest: Digest, byteCount: Int, coding: Coding, mediaType: String, content: StoredContent,
-        checksums: [Checksum]
-    ) {
-        self.digest = digest
-        self.byteCount = byteCount
-        self.coding = coding
-        self.mediaType = mediaType
-        self.content = content
-        self.checksums = checksums
-    }
-
+extension PreparedPayload {
     /// Prepares bytes as given: compresses them where that helps.
     static func prepare(
         _ content: StoredContent, digest: Digest, mediaType: String, in store: BlobStore
@@ -138,7 +109,7 @@ public final class PreparedPayload: Sendable {
         var coding = Coding.identity
         var stored = content
         if Compression.isWorthTrying(mediaType, byteCount: content.byteCount),
-            try !store.contains(digest),
+            try !store.core.contains(digest),
             let smaller = try Compression.compress(stored, directory: store.directory)
         {
             stored = smaller
@@ -163,22 +134,6 @@ public final class PreparedPayload: Sendable {
             digest: inside.digest, byteCount: inside.byteCount, coding: .gzip,
             mediaType: mediaType, content: content, checksums: try checksums(of: content))
     }
-
-    /// How many chunks the stored bytes are cut into; 0 for an empty payload.
-    var chunkCount: Int { ChunkLayout.count(of: storedByteCount) }
-
-    static func checksums(of content: StoredContent) throws(StoreError) -> [Checksum] {
-        content.byteCount <= readAgainByteCountMax ? [] : try content.chunkChecksums()
-    }
-
-    /// Up to how many bytes reading them again takes less than putting two checksums together.
-    static let readAgainByteCountMax = 2_048
-}
-
-extension Digest {
-    init(_ digest: SHA256.Digest) {
-        self = digest.withUnsafeBytes { Digest(RawSpan(_unsafeBytes: $0), at: 0) }
-    }
 }
 
 extension BlobStore {
@@ -194,10 +149,6 @@ extension BlobStore {
         PayloadWriter(self, expecting: byteCount, coding: coding)
     }
 
-    /// Whether a blob of that digest is stored. One B-tree lookup.
-    func contains(_ digest: Digest) throws(StoreError) -> Bool {
-        try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.blobEntry(digest) != nil
-        }
-    }
+    /// A writer for a document.
+    public func makeDocumentWriter() -> DocumentWriter { DocumentWriter(directory: directory) }
 }

@@ -11,79 +11,6 @@ public struct FreeResult: Sendable, Hashable {
     public var more = false
 }
 
-extension BlobStore {
-    /// The second step of freeing: removes the chunks of blobs that nothing refers to, in one
-    /// bounded transaction with one sync.
-    ///
-    /// An orphan is left alone while a lease is held on it; while a snapshot of this process is open
-    /// that may still find it, since whoever has that snapshot may yet take a lease; and while peers
-    /// of an earlier run may be reading it (``beginLending(at:graceMilliseconds:)``). Snapshots of
-    /// other processes are safe by LMDB's own rule: pages they can see are not used again.
-    ///
-    /// - Parameters:
-    ///   - byteCountMax: stored bytes to free at the most, but at least one chunk, and a blob of a
-    ///     few chunks as a whole.
-    ///   - bootMilliseconds: the boot clock's present (`CLOCK_BOOTTIME`), for a process that lends;
-    ///     nil counts as the moment it began to.
-    /// - Returns: what was freed; nothing is written or synced when nothing can be.
-    /// - Throws: ``StoreError/corrupt(_:)``, ``StoreError/outcomeUnknown(_:)``.
-    public func freeOrphans(
-        byteCountMax: Int, bootMilliseconds: Int64? = nil
-    ) throws(StoreError) -> FreeResult {
-        let isThere = try withSnapshot { (snapshot) throws(StoreError) in
-            var cursor = try snapshot.transaction.cursor(in: tables.orphans)
-            return try cursor.first()
-        }
-        guard isThere else { return FreeResult() }
-        return try whileWriting { () throws(StoreError) in
-            let rule = freeingRule(bootMilliseconds: bootMilliseconds)
-            let first = freeing.withLock { $0.nextNumberAlone }
-            let found = try withSnapshot { (snapshot) throws(StoreError) in
-                var cursor = try snapshot.transaction.cursor(in: tables.orphans)
-                return try cursor.orphans(
-                    allowedBy: rule, from: first, byteCountMax: byteCountMax,
-                    lookingAt: StoreLimits.freedCountMax)
-            }
-            // Where many have to wait, each step looks at some of them.
-            let isCutShort = found.lookedAt >= StoreLimits.freedCountMax && !found.isAll
-            freeing.withLock { $0.nextNumberAlone = isCutShort ? found.nextNumber : 0 }
-            guard !found.ready.isEmpty else { return FreeResult() }
-            var result = try inTransaction(
-                growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
-            ) { (transaction) throws(StoreError) in
-                try transaction.free(found.ready, byteCountMax: byteCountMax)
-            }
-            if !found.isAll { result.more = true }
-            return result
-        }
-    }
-
-    /// What may be freed now. Only inside ``whileWriting(_:)``, and before the transaction that
-    /// frees.
-    func freeingRule(bootMilliseconds: Int64?) -> FreeingRule {
-        // First the views, then the leases: a lease is taken while the view it came from is still
-        // open.
-        let oldestViewed = environment.readers.oldestViewed
-        return FreeingRule(
-            oldestViewed: oldestViewed, leases: leases, lending: lending.withLock { $0 },
-            bootMilliseconds: bootMilliseconds)
-    }
-}
-
-/// Which orphans nobody can be reading.
-struct FreeingRule {
-    /// Orphans of later transactions have to wait.
-    var oldestViewed: UInt64
-    let leases: LeaseTable
-    let lending: PageLending?
-    let bootMilliseconds: Int64?
-
-    func allows(_ number: UInt64, _ entry: OrphanEntry) -> Bool {
-        entry.transaction <= oldestViewed && !leases.isHeld(number)
-            && lending?.isReturned(number, entry, bootMilliseconds: bootMilliseconds) != false
-    }
-}
-
 /// Where changes that free on the side go on looking, so that orphans that have to wait are not
 /// looked at again with every change.
 struct FreeingPlace {
@@ -193,7 +120,7 @@ extension ChangeTransaction {
             lookingAt: StoreLimits.freedWithChangesCountMax)
     }
 
-    fileprivate mutating func free(
+    mutating func free(
         _ orphans: [(UInt64, OrphanEntry)], byteCountMax: Int
     ) throws(StoreError) -> FreeResult {
         var result = FreeResult()

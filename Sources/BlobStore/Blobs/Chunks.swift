@@ -6,7 +6,7 @@ struct ChunkReader: ~Escapable {
     private let view: ReadView
     // Unretained: the snapshot that lends this view keeps the store alive, and counting references
     // here would cost more than the lookup's own bookkeeping.
-    private let store: Unmanaged<BlobStore>
+    private let store: Unmanaged<StoreCore>
 
     @inline(__always)
     @_lifetime(borrow snapshot)

@@ -46,8 +46,3 @@ public struct DocumentWriter: ~Copyable, Sendable {
         }
     }
 }
-
-extension BlobStore {
-    /// A writer for a document.
-    public func makeDocumentWriter() -> DocumentWriter { DocumentWriter(directory: directory) }
-}

@@ -101,3 +101,29 @@ public struct Payload: ~Escapable {
         }
     }
 }
+
+extension Payload {
+    /// A copy of the bytes as given, or of a range of them. The dearer way: one copy, and the
+    /// memory for it.
+    public func ownedBytes(in range: Range<Int>? = nil) throws(StoreError) -> [UInt8] {
+        let wanted = (range ?? 0..<byteCount).clamped(to: 0..<byteCount)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(wanted.count)
+        switch coding {
+        case .identity:
+            var offset = wanted.lowerBound
+            while offset < wanted.upperBound {
+                let (index, start) = blob.chunkPlace(of: offset)
+                let chunk = try storedChunk(index)
+                let count = min(chunk.byteCount - start, wanted.upperBound - offset)
+                chunk.extracting(start..<start + count).withUnsafeBytes {
+                    bytes.append(contentsOf: $0)
+                }
+                offset += count
+            }
+        case .gzip:
+            try appendInflated(wanted, to: &bytes)
+        }
+        return bytes
+    }
+}

@@ -86,3 +86,12 @@ extension Snapshot {
         }
     }
 }
+
+extension StoreCore {
+    /// Whether a blob of that digest is stored. One B-tree lookup.
+    func contains(_ digest: Digest) throws(StoreError) -> Bool {
+        try withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.blobEntry(digest) != nil
+        }
+    }
+}

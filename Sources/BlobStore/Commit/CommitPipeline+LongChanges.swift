@@ -1,16 +1,10 @@
 internal import LMDB
 
-extension BlobStore {
-    /// Does one step of a long change, in one transaction; returns once it is on disk. A step that
-    /// finds nothing to do writes and syncs nothing.
-    ///
-    /// - Returns: whether that was the last one.
-    /// - Throws: why it was refused, with what earlier steps did done: ``StoreError/invalid(_:)``,
-    ///   ``StoreError/unknownCategory(_:)``, ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
-    public func advance(
+extension CommitPipeline {
+    /// One step of a long change: ``BlobStore/advance(_:asOf:)``.
+    func advance(
         _ change: inout LongChange, asOf now: Timestamp
     ) throws(StoreError) -> Bool {
-        precondition(!isReadOnly, "the store was opened for reading only")
         let before = change
         let (after, isDone) = try whileWriting { () throws(StoreError) in
             try inShrinkingSteps(of: StoreLimits.longChangeStepCountMax) {
@@ -30,61 +24,17 @@ extension BlobStore {
         return isDone
     }
 
-    /// Applies one patch to all of an owner's notifications of a group, in as many transactions as
-    /// it takes (``advance(_:asOf:)``).
-    ///
-    /// - Returns: how many there are, and how many the patch changed.
-    @discardableResult
-    public func patchGroup(
-        _ group: String, of owner: String, app: String? = nil, _ patch: NotificationPatch,
-        asOf now: Timestamp
-    ) throws(StoreError) -> LongChange {
-        try finish(.patchGroup(owner: owner, group: group, app: app, patch), asOf: now)
-    }
-
-    /// Removes all of an owner's notifications of a group, in as many transactions as it takes
-    /// (``advance(_:asOf:)``). Each is told in the feed.
-    ///
-    /// - Returns: how many there were.
-    @discardableResult
-    public func deleteGroup(
-        _ group: String, of owner: String, app: String? = nil, device: String? = nil,
-        asOf now: Timestamp
-    ) throws(StoreError) -> LongChange {
-        try finish(
-            .deleteGroup(owner: owner, group: group, app: app, device: device), asOf: now)
-    }
-
-    /// Removes all of an owner's notifications, in as many transactions as it takes
-    /// (``advance(_:asOf:)``). Who follows the owner's feed must read the history anew.
-    ///
-    /// - Returns: how many there were.
-    @discardableResult
-    public func deleteOwner(
-        _ owner: String, asOf now: Timestamp
-    ) throws(StoreError) -> LongChange {
-        try finish(.deleteOwner(owner), asOf: now)
-    }
-
     /// Bytes that a step of at most `countMax` notifications may add to the file.
     private func growth(of change: LongChange, countMax: Int) throws(StoreError) -> Int {
         guard case .patchGroup(let owner, let group, _, let patch) = change.kind else { return 0 }
-        let count = try withSnapshot { (snapshot) throws(StoreError) in
-            var cursor = try snapshot.transaction.cursor(in: tables.index)
+        let count = try core.withSnapshot { (snapshot) throws(StoreError) in
+            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
             return try cursor.places(
                 from: IndexKeys.group(owner, group, change.position &+ 1),
                 upTo: IndexKeys.group(owner, group, .max), countMax: countMax
             ).count
         }
-        return count * Change.patch(patch).bookkeepingCost.bytes * environment.pageScale
-    }
-
-    private func finish(
-        _ change: LongChange, asOf now: Timestamp
-    ) throws(StoreError) -> LongChange {
-        var change = change
-        while try !advance(&change, asOf: now) {}
-        return change
+        return count * Change.patch(patch).bookkeepingCost.bytes * core.environment.pageScale
     }
 }
 

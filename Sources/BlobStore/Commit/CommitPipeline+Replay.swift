@@ -1,15 +1,41 @@
 internal import LMDB
 internal import Synchronization
 
-extension BlobStore {
-    /// Does again, and commits, what the log has and `data.mdb` has not, instead of a transaction in
+extension CommitPipeline {
+    /// Replays what the log has, in place of a transaction in which something failed.
+    func replay(insteadOf transaction: consuming ChangeTransaction) throws(StoreError) {
+        let owners = transaction.touchedOwners
+        // LMDB has one transaction at a time.
+        _ = consume transaction
+        try replay(notifying: owners)
+    }
+
+    func replay(notifying owners: [String]) throws(StoreError) {
+        guard open.isPending else {
+            open.growth = OpenGrowth()
+            return
+        }
+        do throws(StoreError) {
+            try replayLog()
+        } catch {
+            throw .outcomeUnknown(
+                "what was acknowledged is in \(WriteAheadLog.fileName) and was not committed: \(error)"
+            )
+        }
+        let counters = try core.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.counters()
+        }
+        feedWatch.notify(owners, at: counters.revision)
+    }
+
+    /// Replays, and commits, what the log has and `data.mdb` has not, instead of a transaction in
     /// which a later batch failed.
     ///
     /// - Throws: ``StoreError/corrupt(_:)`` when the log has not what was written to it;
     ///   ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
-    func redoLog() throws(StoreError) {
-        guard let log = settlement.log else { return }
-        let transaction = try beginRedo()
+    func replayLog() throws(StoreError) {
+        guard let log = open.log else { return }
+        let transaction = try beginReplay()
         let records = try log.records(of: transaction.id)
         guard records.count >= log.recordCount else {
             throw .corrupt(
@@ -17,35 +43,35 @@ extension BlobStore {
             )
         }
         guard !records.isEmpty else { return }
-        try redo(records, transaction, of: log.id, isInUse: true)
-        noteSettled()
+        try replay(records, transaction, of: log.id, isInUse: true)
+        noteAllCommitted()
     }
 
-    /// Does again what the log has when the store is opened, and commits that no log is in use.
+    /// Replays what the log has when the store is opened, and commits that no log is in use.
     ///
     /// - Throws: ``StoreError/cannotOpen(path:reason:)`` when the log is not what it has to be, and
     ///   ``Options/discardsLog`` does not say to go on without it; ``StoreError/full``;
     ///   ``StoreError/outcomeUnknown(_:)``.
     func recoverLog() throws(StoreError) {
-        let mark = unsettled.mark
+        let mark = pending.mark
         let last = try lastTransaction()
         do throws(StoreError) {
-            guard let state = try logStateNow().state, state.isInUse else { return }
-            let contents = try ChangeLog.contents(in: directory, state, behind: last, mark)
+            guard let state = try logReader.stateNow().state, state.isInUse else { return }
+            let contents = try WriteAheadLog.contents(in: core.directory, state, behind: last, mark)
             if contents.records.isEmpty {
                 // Where there is no room for it, the log stays in use, and as it is.
                 try ignoringFull { () throws(StoreError) in try noteLogEnded() }
             } else {
-                try redo(contents.records, try beginRedo(), of: state.id, isInUse: false)
-                options.onLogNotice?(.replayed(changes: contents.changeCount))
+                try replay(contents.records, try beginReplay(), of: state.id, isInUse: false)
+                core.options.onLogNotice?(.replayed(changes: contents.changeCount))
             }
-            if contents.isLastDropped { options.onLogNotice?(.lastRecordDropped) }
+            if contents.isLastDropped { core.options.onLogNotice?(.lastRecordDropped) }
         } catch {
             guard case .corrupt(let reason) = error else { throw error }
-            guard options.discardsLog else {
-                throw .cannotOpen(path: directory, reason: lostChanges(reason, last))
+            guard core.options.discardsLog else {
+                throw .cannotOpen(path: core.directory, reason: logReader.lostChanges(reason, last))
             }
-            options.onLogNotice?(.discarded(reason: reason))
+            core.options.onLogNotice?(.discarded(reason: reason))
             try ignoringFull { () throws(StoreError) in
                 _ = try setLogState(.random(), isInUse: false)
             }
@@ -53,7 +79,7 @@ extension BlobStore {
     }
 
     private func lastTransaction() throws(StoreError) -> UInt64 {
-        try Snapshot(self, isKept: true).transaction.id
+        try Snapshot(core, isKept: true).transaction.id
     }
 
     private func ignoringFull(_ body: () throws(StoreError) -> Void) throws(StoreError) {
@@ -64,28 +90,28 @@ extension BlobStore {
         }
     }
 
-    /// Does what records say, and commits it.
-    private func redo(
+    /// Replays records, and commits them.
+    private func replay(
         _ records: [[UInt8]], _ begun: consuming WriteTransaction, of id: LogID, isInUse: Bool
     ) throws(StoreError) {
         var transaction = begun
         let number = transaction.id
-        for record in records { try transaction.redo(record.span.bytes, tables) }
+        for record in records { try transaction.replay(record.span.bytes, core.tables) }
         let growth = records.reduce(0) { $0 + $1.count }
         do throws(LMDBError) {
             let state = LogState(id: id, isInUse: isInUse, firstTransaction: number)
-            try transaction.put(state, in: tables.meta)
+            try transaction.put(state, in: core.tables.meta)
             try transaction.commit()
         } catch {
             throw failure(of: error, growth: growth)
         }
-        lastCommit.store(number, ordering: .releasing)
+        core.lastCommit.store(number, ordering: .releasing)
         space.coverLastPage()
     }
 
-    private func beginRedo() throws(StoreError) -> WriteTransaction {
+    private func beginReplay() throws(StoreError) -> WriteTransaction {
         do throws(LMDBError) {
-            return try environment.beginWrite()
+            return try core.environment.beginWrite()
         } catch {
             throw StoreError(error)
         }
@@ -99,8 +125,8 @@ extension WriteTransaction {
         try put(value.span.bytes, forKey: LogState.name.utf8.span.bytes, in: meta)
     }
 
-    /// Does the puts and deletes of a record of the log.
-    fileprivate mutating func redo(_ record: RawSpan, _ tables: Tables) throws(StoreError) {
+    /// Replays the puts and deletes of a record of the log.
+    fileprivate mutating func replay(_ record: RawSpan, _ tables: Tables) throws(StoreError) {
         let all = tables.all
         var reader = RedoReader(record.extracting(droppingFirst: LogRecord.byteCount))
         while let operation = reader.next() {

@@ -1,6 +1,6 @@
 internal import LMDB
 
-extension BlobStore {
+extension CommitPipeline {
     /// Does a change with large blobs: their chunks are written ahead, in several transactions under
     /// numbers that nothing refers to yet, and the last one makes them what the change says. What a
     /// crash leaves of them are orphans.
@@ -10,14 +10,14 @@ extension BlobStore {
             var staged: [Digest: UInt64] = [:]
             var stored: Set<Digest> = []
             for payload in change.stagedPayloads where stored.insert(payload.digest).inserted {
-                guard try !contains(payload.digest) else { continue }
+                guard try !core.contains(payload.digest) else { continue }
                 staged[payload.digest] = try stage(payload, asOf: now)
             }
             // What is not written ahead comes with the change itself.
-            var growth = change.bookkeepingCost.bytes * environment.pageScale
+            var growth = change.bookkeepingCost.bytes * core.environment.pageScale
             change.forEachPayload { payload in
                 guard !stored.contains(payload.digest) else { return }
-                growth += payload.chunkCost(pageByteCount: environment.pageByteCount)
+                growth += payload.chunkCost(pageByteCount: core.environment.pageByteCount)
             }
             return try inTransaction(growth: growth, asOf: now, isPublishing: true) {
                 (transaction) throws(StoreError) in
@@ -26,10 +26,10 @@ extension BlobStore {
         } catch {
             if case .outcomeUnknown = error { throw error }
             if case .full = error {
-                var growth = change.bookkeepingCost.bytes * environment.pageScale
+                var growth = change.bookkeepingCost.bytes * core.environment.pageScale
                 var byteCount = 0
                 change.forEachPayload { payload in
-                    growth += payload.chunkCost(pageByteCount: environment.pageByteCount)
+                    growth += payload.chunkCost(pageByteCount: core.environment.pageByteCount)
                     byteCount += payload.storedByteCount
                 }
                 space.noteRefused(growth: growth, payloadByteCount: byteCount)
@@ -64,7 +64,7 @@ extension BlobStore {
         while index < payload.chunkCount {
             let growth =
                 StoreLimits.stagedBatchByteCount
-                + Change.bookkeepingByteCount * environment.pageScale
+                + Change.bookkeepingByteCount * core.environment.pageScale
             try inTransaction(growth: growth, asOf: now, isPublishing: true) {
                 (transaction) throws(StoreError) in
                 if index == 0 {

@@ -2,21 +2,22 @@ internal import Glibc
 internal import LMDB
 internal import Synchronization
 
-extension BlobStore {
+extension CommitPipeline {
     /// Runs `body` as the only writer of this process, unless a sync has failed before.
     ///
-    /// - Parameter settling: whether what is in the log is committed first. Where not, `body` works
-    ///   in the open transaction (``inOpenTransaction``).
+    /// - Parameter committing: whether what is in the log is committed first. Where not, `body` works
+    ///   in the open transaction.
     func whileWriting<Result>(
-        settling: Bool = true, _ body: () throws(StoreError) -> Result
+        committing: Bool = true, _ body: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
+        precondition(!core.environment.isReadOnly, "the store was opened for reading only")
         // A Mutex's closure gives up typed throws of more than one kind; what came of `body` is
         // carried out of it.
         var result: Swift.Result<Result, StoreError>?
         writing.withLock { _ in
             do throws(StoreError) {
                 try checkSyncs()
-                if settling { try settleOpen() }
+                if committing { try commitOpen() }
                 result = .success(try body())
             } catch {
                 if case .outcomeUnknown(let why) = error { syncFailure.withLock { $0 = why } }
@@ -32,7 +33,7 @@ extension BlobStore {
         if let why = syncFailure.withLock({ $0 }) { throw .outcomeUnknown(why) }
     }
 
-    /// Runs `body` in a transaction and commits it. Only inside ``whileWriting(_:)``.
+    /// Runs `body` in a transaction and commits it. Only inside ``whileWriting(committing:_:)``.
     ///
     /// - Parameters:
     ///   - growth: bytes it may add to the file.
@@ -45,7 +46,7 @@ extension BlobStore {
     ) throws(StoreError) -> Result {
         var remembersRemovals = true
         if isPublishing {
-            if try space.prepare(growth: growth) == .inFreePages { try ripenFreePages(asOf: now) }
+            if try space.prepare(growth: growth) == .inFreePages { try reclaimFreePages(asOf: now) }
         } else {
             // Deletes go on without room, too: on the reserve. Where there is some they get theirs
             // beforehand as well, so that the file covers its last page at the very moment of the
@@ -53,7 +54,7 @@ extension BlobStore {
             let room = try? space.prepare(growth: growth)
             remembersRemovals = room != nil || space.hasHalfOfReserve
         }
-        var transaction = try ChangeTransaction(self, asOf: now)
+        var transaction = try ChangeTransaction(core, asOf: now)
         transaction.remembersRemovals = remembersRemovals
         let result = try body(&transaction)
         // What changed nothing costs no sync: a delete of what is not there, a refused publish.
@@ -64,40 +65,32 @@ extension BlobStore {
         } catch {
             throw failure(of: error, growth: growth)
         }
-        note(commit)
+        finish(commit)
         return result
     }
 
-    /// What has to be known of a transaction once it is committed.
-    struct Commit {
-        let number: UInt64
-        let owners: [String]
-        let revision: UInt64
-
-        init(_ transaction: borrowing ChangeTransaction) {
-            number = transaction.transaction.id
-            owners = transaction.touchedOwners
-            revision = transaction.counters.revision
+    /// Does `body` with `count`, and with ever less while there is no room for as many at once: each
+    /// copies pages before any are given back.
+    func inShrinkingSteps<Result>(
+        of count: Int, _ body: (Int) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        var count = count
+        while true {
+            do throws(StoreError) {
+                return try body(count)
+            } catch {
+                guard case .full = error, count > 1 else { throw error }
+                count = max(1, count / 4)
+            }
         }
-    }
-
-    /// What is to be done after every commit.
-    func note(_ commit: Commit) {
-        lastCommit.store(commit.number, ordering: .releasing)
-        // Only then: who finds nothing unsettled finds the commit.
-        // The marks are other processes' to write, too: the log does not depend on them.
-        if settlement.isPending || !unsettled.isEmpty { noteSettled() }
-        space.coverLastPage()
-        // Not before: who is woken looks at once, and must find it.
-        if !commit.owners.isEmpty { feedWatch.notify(commit.owners, at: commit.revision) }
     }
 
     /// Commits nothing, so that the pages which the last commit freed can be used by the next.
     ///
     /// Without room at the end of the file a change lives on free pages alone. One that needs those
     /// of the last commit would fail, and as a failed one does not count, fail for ever.
-    func ripenFreePages(asOf now: Timestamp) throws(StoreError) {
-        let transaction = try ChangeTransaction(self, asOf: now)
+    func reclaimFreePages(asOf now: Timestamp) throws(StoreError) {
+        let transaction = try ChangeTransaction(core, asOf: now)
         do throws(LMDBError) {
             try transaction.commit()
         } catch {
@@ -118,5 +111,13 @@ extension BlobStore {
         case EIO where space.isExhausted(byteCount: growth): return .full
         default: return .outcomeUnknown(error.description)
         }
+    }
+
+    /// What may be freed now. Only inside ``whileWriting(committing:_:)``, and before the transaction
+    /// that frees.
+    func freeingRule(bootMilliseconds: Int64?) -> FreeingRule {
+        core.leases.freeingRule(
+            oldestViewed: core.environment.readers.oldestViewed,
+            bootMilliseconds: bootMilliseconds)
     }
 }

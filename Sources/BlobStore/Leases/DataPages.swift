@@ -34,11 +34,3 @@ public struct DataPages: Sendable {
     @inline(__always)
     public func offset(of bytes: UnsafeRawPointer) -> Int { file.offset(of: bytes) }
 }
-
-extension BlobStore {
-    /// Where borrowed bytes lie in `data.mdb`; nil when that cannot be told, as without `/proc`.
-    public func dataPages() -> DataPages? {
-        guard let file = environment.mappedFile else { return nil }
-        return DataPages(file, pageByteCount: environment.pageByteCount)
-    }
-}

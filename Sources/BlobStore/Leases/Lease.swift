@@ -21,10 +21,14 @@ public struct Lease: ~Copyable, Sendable {
     }
 }
 
-/// How many leases each blob has.
+/// What keeps blobs from being freed: how many leases each has, and what earlier runs may have lent.
 final class LeaseTable: Sendable {
     private let counts = Mutex(LeaseCounts())
     private let neverEnds = Atomic<Bool>(false)
+    /// What earlier runs may have lent; nil while this one lends nothing.
+    let lending = Mutex<PageLending?>(nil)
+    /// Whether this process may lend: its start is on disk.
+    let mayLend = Atomic(false)
 
     func take(_ number: UInt64) {
         counts.withLock { $0.add(number) }
@@ -49,18 +53,18 @@ final class LeaseTable: Sendable {
         #endif
     }
 
+    /// What may be freed now. Ask before the transaction that frees begins.
+    ///
+    /// - Parameter oldestViewed: the oldest commit that a snapshot of this process may be seeing. It
+    ///   is looked up before leases are: a lease is taken while the view it came from is still open.
+    func freeingRule(oldestViewed: UInt64, bootMilliseconds: Int64?) -> FreeingRule {
+        FreeingRule(
+            oldestViewed: oldestViewed, leases: self, lending: lending.withLock { $0 },
+            bootMilliseconds: bootMilliseconds)
+    }
+
     /// How many leases are held.
     var count: Int {
         counts.withLock { $0.total }
     }
-}
-
-extension BlobStore {
-    /// Lets no lease end any more, for as long as the store is open: to be called before whoever
-    /// has sent pages lets go of the sockets that tell when they have been read.
-    ///
-    /// A server that stops closes its connections while changes are still applied, and those free
-    /// and use again what nothing keeps. What is held in the end is freed by the next run, when it
-    /// may be.
-    public func keepLeases() { leases.keepAll() }
 }

@@ -13,10 +13,7 @@ public struct LeaseQueue: ~Copyable {
     /// Oldest first. It stays short, so taking from its front is cheap.
     private var entries: [Entry] = []
 
-    /// An empty queue.
-    public init(of store: BlobStore) {
-        table = store.leases
-    }
+    init(in table: LeaseTable) { self.table = table }
 
     deinit {
         for entry in entries { table.release(entry.number) }

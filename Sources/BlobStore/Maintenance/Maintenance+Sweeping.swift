@@ -18,25 +18,14 @@ public struct SweepResult: Sendable, Hashable {
     var count: Int { expired + forgotten + holdsEnded }
 }
 
-extension BlobStore {
-    /// Removes notifications whose time is over at `now`, oldest expiry first, in one transaction
-    /// and with one sync. Reads never return them, swept or not; this gives their space back, and
-    /// tells their owners. Ends what else ends by then: holds of blobs, and the memory of earlier
-    /// removals. Goes on, by one step, telling owners of a category's edit where that was interrupted.
-    ///
-    /// - Parameter limit: how many at the most; fewer where their parts would not fit the limits of
-    ///   a transaction, or the store is full and there is not the room to do many at once.
-    /// - Returns: how many were removed; nothing is written or synced when there are none. Damaged
-    ///   ones are stepped over, so that one bad record does not keep the others' space for ever.
-    /// - Throws: ``StoreError/corrupt(_:)`` when the tables themselves cannot be walked,
-    ///   ``StoreError/full`` when there is not even room to remove one,
-    ///   ``StoreError/outcomeUnknown(_:)``.
-    public func sweepExpired(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
+extension Maintenance {
+    /// See ``BlobStore/sweepExpired(asOf:limit:)``.
+    func sweepExpired(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
         var result = SweepResult()
         if try hasDueEntry(asOf: now) { result = try sweepDue(asOf: now, limit: limit) }
-        guard try hasCategoryEdit() else { return result }
+        guard try pipeline.hasCategoryEdit() else { return result }
         do throws(StoreError) {
-            if try tellCategoryEdits(asOf: now) { result.more = true }
+            if try pipeline.tellCategoryEdits(asOf: now) { result.more = true }
         } catch {
             // What is removed makes room for it.
             guard case .full = error else { throw error }
@@ -45,9 +34,9 @@ extension BlobStore {
     }
 
     private func sweepDue(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
-        try whileWriting { () throws(StoreError) in
-            try inShrinkingSteps(of: limit) { (limit) throws(StoreError) in
-                try inTransaction(
+        try pipeline.whileWriting { () throws(StoreError) in
+            try pipeline.inShrinkingSteps(of: limit) { (limit) throws(StoreError) in
+                try pipeline.inTransaction(
                     growth: 0, asOf: now, isPublishing: false
                 ) { (transaction) throws(StoreError) in
                     try transaction.sweep(limit: limit)
@@ -56,25 +45,9 @@ extension BlobStore {
         }
     }
 
-    /// Does `body` with `count`, and with ever less while there is no room for as many at once: each
-    /// copies pages before any are given back.
-    func inShrinkingSteps<Result>(
-        of count: Int, _ body: (Int) throws(StoreError) -> Result
-    ) throws(StoreError) -> Result {
-        var count = count
-        while true {
-            do throws(StoreError) {
-                return try body(count)
-            } catch {
-                guard case .full = error, count > 1 else { throw error }
-                count = max(1, count / 4)
-            }
-        }
-    }
-
     private func hasDueEntry(asOf now: Timestamp) throws(StoreError) -> Bool {
-        try withSnapshot { (snapshot) throws(StoreError) in
-            var cursor = try snapshot.transaction.cursor(in: tables.index)
+        try core.withSnapshot { (snapshot) throws(StoreError) in
+            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
             return try !cursor.dueEntries(asOf: now, limit: 1).isEmpty
         }
     }
@@ -164,16 +137,6 @@ extension ChangeTransaction {
             if case .corrupt = error { return nil }
             throw error
         }
-    }
-
-    /// Whether everything that a record refers to is there.
-    borrowing func isRemovable(_ record: Record) throws(StoreError) -> Bool {
-        for part in record.parts {
-            guard let blob = try blobEntry(part.digest), blob.number == part.blob.number,
-                blob.referenceCount > 0
-            else { return false }
-        }
-        return true
     }
 
     /// Whether what an entry names is there and whole. A notification is read once, when it is

@@ -1,20 +1,11 @@
 internal import Glibc
 internal import LMDB
 
-extension BlobStore {
-    /// Walks the pages of `data.mdb` in `directory` without opening the store: reads only, by
-    /// `pread`, so that no page can end the process. Nobody may write to the store meanwhile.
-    ///
-    /// - Returns: what is wrong with the structure; nothing is looked at beyond it.
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)``.
-    package static func checkPages(
-        at directory: String, place: WalkPlace? = nil
-    ) throws(StoreError) -> VerifyReport {
-        try checkPages(at: directory, .all, place: place)
-    }
-
-    private static func checkPages(
-        at directory: String, _ extent: PageWalk.Extent, place: WalkPlace? = nil
+/// Looks at the structure of `data.mdb` without opening the store.
+enum PageCheck {
+    /// Walks the pages of `data.mdb` in `directory`: see ``BlobStore/checkPages(at:place:)``.
+    static func check(
+        _ directory: String, _ extent: PageWalk.Extent, place: WalkPlace? = nil
     ) throws(StoreError) -> VerifyReport {
         let path = "\(directory)/\(DataFile.name)"
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
@@ -36,9 +27,9 @@ extension BlobStore {
     /// damaged takes pages that are in use, and spreads the damage.
     ///
     /// - Throws: ``StoreError/cannotOpen(path:reason:)`` with the first page that is damaged.
-    static func checkBeforeWriting(_ directory: String) throws(StoreError) {
-        let report = try checkPages(
-            at: directory, .start(leafCountMax: StoreLimits.leafPagesReadAtStartMax))
+    static func beforeWriting(_ directory: String) throws(StoreError) {
+        let report = try check(
+            directory, .start(leafCountMax: StoreLimits.leafPagesReadAtStartMax))
         guard let first = report.problems.first else { return }
         let more = report.problemCount > 1 ? " (and \(report.problemCount - 1) more)" : ""
         throw .cannotOpen(
@@ -47,41 +38,4 @@ extension BlobStore {
                 "\(DataFile.name) is damaged: \(first)\(more). Nothing was changed. Restore the "
                 + "folder from a backup; `blobd verify` names everything that is damaged")
     }
-
-    /// Calls `body` while nobody else can open the store for writing; nil when somebody has.
-    package static func whileLocked<Result>(
-        _ directory: String, _ body: () throws -> Result
-    ) rethrows -> Result? {
-        guard let lock = try? DirectoryLock(directory) else { return nil }
-        defer { withExtendedLifetime(lock) {} }
-        return try body()
-    }
-
-    /// The same for a store that is open, as of one snapshot, also while others write to it.
-    func checkPages() throws(StoreError) -> VerifyReport {
-        guard let file = PageFile(environment.dataDescriptor) else {
-            var report = VerifyReport()
-            report.add("page 0: is no meta page")
-            return report
-        }
-        // A meta page is written over two commits later; by then the snapshot is anew.
-        for _ in 0..<Self.snapshotTriesMax {
-            let report = try withSnapshot { (snapshot) throws(StoreError) -> VerifyReport? in
-                let transaction = snapshot.transaction.id
-                let metas = file.metas().compactMap { $0 }
-                guard let meta = metas.first(where: { $0.transaction == transaction }) else {
-                    return nil
-                }
-                return PageWalk.report(on: file, asOf: meta) { [options] page in
-                    options.walkPlace?.note(page: page)
-                }
-            }
-            if let report { return report }
-        }
-        var report = VerifyReport()
-        report.add("no meta page is of the last commit")
-        return report
-    }
-
-    private static let snapshotTriesMax = 100
 }

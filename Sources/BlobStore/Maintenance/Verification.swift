@@ -57,49 +57,33 @@ public struct VerifyReport: Sendable, Hashable {
     }
 }
 
-extension BlobStore {
-    /// Walks all pages, recounts everything and reads every byte: records, references, the index,
-    /// counters, what else `meta` has, and each blob's chunks against their checksums and its digest.
-    ///
-    /// Where pages are damaged nothing more is looked at: liblmdb does not check what they say, and a
-    /// walk over their entries may be the end of the process. `blobd verify` does that in another.
-    ///
-    /// The counting sees one snapshot. Blobs are read in a snapshot each, so that a verification
-    /// beside a daemon does not make the file grow; one that is deleted meanwhile is left out.
-    /// Reads the whole store, and keeps about 150 bytes a blob in memory.
-    ///
-    /// - Parameter progress: called after each blob.
-    /// - Returns: what was found; damage is in the report, not thrown.
-    /// - Throws: ``StoreError/readersFull``, or what keeps the tables from being walked at all.
-    public func verify(
-        progress: (VerifyProgress) -> Void = { _ in }
-    ) throws(StoreError) -> VerifyReport {
-        try verify(.bytes, goesOnBehindDamage: false, progress: progress)
+/// Looks at everything that a store has: ``BlobStore/verify(progress:)``.
+package struct Verifier {
+    let core: StoreCore
+    let log: LogReader
+
+    init(_ core: StoreCore, _ log: LogReader) {
+        self.core = core
+        self.log = log
     }
 
     /// How far a verification goes.
-    package enum VerifyDepth: Sendable {
+    package enum Depth: Sendable {
         /// All entries of all tables.
         case entries
         /// The bytes of all blobs, too.
         case bytes
     }
 
-    /// The same, also of less.
-    ///
-    /// - Parameters:
-    ///   - goesOnBehindDamage: whether entries are looked at where pages are damaged, which may end
-    ///     the process.
-    ///   - found: called with what was found so far, after each table and each blob.
-    package func verify(
-        _ depth: VerifyDepth, goesOnBehindDamage: Bool, found: (VerifyReport) -> Void = { _ in },
-        progress: (VerifyProgress) -> Void = { _ in }
+    func verify(
+        _ depth: Depth, goesOnBehindDamage: Bool, found: (VerifyReport) -> Void,
+        progress: (VerifyProgress) -> Void
     ) throws(StoreError) -> VerifyReport {
         var report = VerifyReport()
         report.add(pages: try checkPages())
         found(report)
         guard report.isClean || goesOnBehindDamage else { return report }
-        let blobs = try withSnapshot { (snapshot) throws(StoreError) in
+        let blobs = try core.withSnapshot { (snapshot) throws(StoreError) in
             var recount = Recount()
             try snapshot.checkMeta(&report)
             found(report)
@@ -123,7 +107,7 @@ extension BlobStore {
         state.byteCount = blobs.reduce(0) { $0 + $1.storedByteCount }
         for blob in blobs {
             let digest = blob.digest.rawWords
-            options.walkPlace?.note(tables.blobs.name, digest.span.bytes)
+            core.options.walkPlace?.note(core.tables.blobs.name, digest.span.bytes)
             try check(blob, &report)
             found(report)
             state.blobs += 1
@@ -136,7 +120,7 @@ extension BlobStore {
     /// Counts what is only in the log; one that is not what `data.mdb` says is a problem.
     private func checkLog(_ report: inout VerifyReport) throws(StoreError) {
         do throws(StoreError) {
-            report.changesInLog = try inspectLog().changeCount
+            report.changesInLog = try log.contents().changeCount
         } catch {
             guard case .corrupt(let reason) = error else { throw error }
             report.add(reason)
@@ -145,7 +129,7 @@ extension BlobStore {
 
     /// Reads all of a blob, unless it has gone meanwhile.
     private func check(_ blob: BlobReference, _ report: inout VerifyReport) throws(StoreError) {
-        let problem = try withSnapshot { (snapshot) throws(StoreError) -> String? in
+        let problem = try core.withSnapshot { (snapshot) throws(StoreError) -> String? in
             let entry: BlobEntry?
             do throws(StoreError) {
                 entry = try snapshot.blobEntry(blob.digest)
@@ -164,4 +148,32 @@ extension BlobStore {
         report.bytesStored += blob.storedByteCount
         if let problem { report.add(problem) }
     }
+
+    /// The structure of the pages, as of one snapshot, also while others write to it.
+    private func checkPages() throws(StoreError) -> VerifyReport {
+        guard let file = PageFile(core.environment.dataDescriptor) else {
+            var report = VerifyReport()
+            report.add("page 0: is no meta page")
+            return report
+        }
+        // A meta page is written over two commits later; by then the snapshot is anew.
+        for _ in 0..<Self.snapshotTriesMax {
+            let report = try core.withSnapshot { (snapshot) throws(StoreError) -> VerifyReport? in
+                let transaction = snapshot.transaction.id
+                let metas = file.metas().compactMap { $0 }
+                guard let meta = metas.first(where: { $0.transaction == transaction }) else {
+                    return nil
+                }
+                return PageWalk.report(on: file, asOf: meta) { page in
+                    core.options.walkPlace?.note(page: page)
+                }
+            }
+            if let report { return report }
+        }
+        var report = VerifyReport()
+        report.add("no meta page is of the last commit")
+        return report
+    }
+
+    private static let snapshotTriesMax = 100
 }

@@ -1,24 +1,5 @@
 internal import Synchronization
 
-/// A limit of watchers. The raw value is its name: the daemon's flag is the same with two dashes.
-public enum WatcherLimit: String, Sendable, Hashable {
-    /// Of all together.
-    case total = "max-watchers"
-    /// Of one owner.
-    case owner = "max-watchers-per-owner"
-    /// Of one peer.
-    case peer = "max-watchers-per-peer"
-
-    /// For a person.
-    var words: String {
-        switch self {
-        case .total: "the watcher limit"
-        case .owner: "the watcher limit of one owner"
-        case .peer: "the watcher limit of one peer"
-        }
-    }
-}
-
 /// Who waits for which owner's changes. Only commits of this process are heard.
 ///
 /// A waiter costs an entry in a dictionary: it holds no snapshot, no timer and no thread.
@@ -48,7 +29,7 @@ public final class FeedWatch: Sendable {
         var wakeCount = 0
     }
 
-    /// Taken inside `BlobStore.writing`, and never around a call of a waiter, whose own locks come
+    /// Taken inside `CommitPipeline.writing`, and never around a call of a waiter, whose own locks come
     /// after.
     private let state = Mutex(State())
 

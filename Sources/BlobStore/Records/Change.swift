@@ -129,3 +129,13 @@ extension LongChange {
         }
     }
 }
+
+extension Change {
+    /// Whether owners may have to be told of it (``BlobStore/tellCategoryEdits(asOf:)``).
+    package var isCategoryEdit: Bool {
+        switch self {
+        case .setCategory, .removeCategory: true
+        default: false
+        }
+    }
+}

@@ -11,7 +11,7 @@ enum Creation {
     static let stagingName = "store.new"
 
     static func createStore(
-        in directory: String, options: BlobStore.Options, asOf now: Timestamp
+        in directory: String, options: StoreOptions, asOf now: Timestamp
     ) throws(StoreError) {
         let staging = "\(directory)/\(stagingName)"
         removeLeftovers(in: directory)
@@ -44,7 +44,7 @@ enum Creation {
     }
 
     private static func writeFormat(
-        in directory: String, options: BlobStore.Options, asOf now: Timestamp
+        in directory: String, options: StoreOptions, asOf now: Timestamp
     ) throws(LMDBError) {
         let environment = try Environment(
             directory: directory,

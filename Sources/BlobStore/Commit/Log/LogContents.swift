@@ -12,29 +12,7 @@ struct LogContents {
     var isLastDropped = false
 }
 
-/// What opening a store found in its log (`changes.log`).
-public enum LogNotice: Sendable, Hashable, CustomStringConvertible {
-    /// Changes that were acknowledged and only in the log were committed.
-    case replayed(changes: Int)
-    /// The last record was not whole. It was being written when the process ended; or it was
-    /// acknowledged, and damaged later.
-    case lastRecordDropped
-    /// The log could not be used, and the store was opened without it (``BlobStore/Options/discardsLog``).
-    case discarded(reason: String)
-
-    /// What it means.
-    public var description: String {
-        switch self {
-        case .replayed(let changes):
-            "Committed what was only in \(ChangeLog.fileName): \(changes) changes"
-        case .lastRecordDropped:
-            "The last record of \(ChangeLog.fileName) was not whole and was dropped: a change that was being written, or an acknowledged one that was damaged later"
-        case .discarded(let reason): "Opened without \(ChangeLog.fileName): \(reason)"
-        }
-    }
-}
-
-extension ChangeLog {
+extension WriteAheadLog {
     /// Reads what the log of a store has behind the commit `last`.
     ///
     /// - Parameters:
@@ -45,7 +23,7 @@ extension ChangeLog {
         in directory: String, _ state: LogState, behind last: UInt64, _ mark: UnsettledKeys.Mark
     ) throws(StoreError) -> LogContents {
         guard state.isInUse else { return LogContents() }
-        guard let log = try ChangeLog(directory, of: state.id, .reading) else {
+        guard let log = try WriteAheadLog(directory, of: state.id, .reading) else {
             throw .corrupt("\(directory)/\(fileName) is missing")
         }
         guard try log.beginsAs(state, behind: last) else { return LogContents() }
@@ -110,53 +88,5 @@ extension ChangeLog {
         }
         return head.logID == id && head.transaction == transaction
             && head.index == UInt32(records.count)
-    }
-}
-
-extension BlobStore {
-    /// What the log has, for a process that reads beside a writer or alone.
-    ///
-    /// A writer may commit, and begin the log again, between two looks: what is wrong with the log
-    /// must be so three times, with no commit meanwhile.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)``, in the words of ``lostChanges(_:)``.
-    func inspectLog() throws(StoreError) -> LogContents {
-        var failures = 0
-        for _ in 0..<Self.looksAtBusyLog {
-            let mark = unsettled.mark
-            let (state, last) = try logStateNow()
-            guard let state else { return LogContents() }
-            do throws(StoreError) {
-                let contents = try ChangeLog.contents(in: directory, state, behind: last, mark)
-                if try logStateNow().last == last { return contents }
-            } catch {
-                guard case .corrupt(let reason) = error else { throw error }
-                if try logStateNow().last == last { failures += 1 }
-                if failures == Self.looksAtLostLog { throw .corrupt(lostChanges(reason, last)) }
-            }
-            usleep(1_000)
-        }
-        // A writer commits all the time, and so has a log.
-        return LogContents()
-    }
-
-    private static let looksAtBusyLog = 100
-    private static let looksAtLostLog = 3
-
-    /// What `data.mdb` says of the log, and its last transaction.
-    func logStateNow() throws(StoreError) -> (state: LogState?, last: UInt64) {
-        let snapshot = try Snapshot(self, isKept: true)
-        return (try snapshot.logState(), snapshot.transaction.id)
-    }
-
-    /// What is wrong with the log, and what it means.
-    func lostChanges(_ reason: String, _ last: UInt64) -> String {
-        let mark = unsettled.mark
-        let lost =
-            mark.transaction == last + 1
-            ? "up to \(mark.changeCount) acknowledged changes may be missing"
-            : "acknowledged changes may be missing, it is not known how many"
-        return
-            "\(reason): \(lost). Put the file back as it was; or go on without it, by blobd serve --discard-log (BlobStore.Options.discardsLog)"
     }
 }

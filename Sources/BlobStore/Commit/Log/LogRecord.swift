@@ -1,3 +1,5 @@
+internal import LMDB
+
 /// The head of a record of the log (`docs/FORMAT.md`): whose it is, and of which commit. Behind it
 /// come the operations of one batch of changes (`LMDB.RedoBuffer`), and zeros up to the next page.
 ///
@@ -98,5 +100,21 @@ struct LogRecord: Equatable {
         target.store(kind.rawValue, at: 60)
         let checksum = Checksum(target.bytes.extracting(Self.checkedFrom..<end))
         target.store(checksum.value, at: 12)
+    }
+}
+
+extension UnsettledKeys {
+    /// Takes note of the notifications and blobs that a record has changes of.
+    func insertKeys(of record: RawSpan, _ head: LogRecord, _ tables: Tables) {
+        let operations = record.extracting(
+            LogRecord.byteCount..<LogRecord.byteCount + head.operationByteCount)
+        var reader = RedoReader(operations)
+        while let operation = reader.next() {
+            switch operation.table {
+            case Int(tables.notifications.number): insert(operation.key, .notification)
+            case Int(tables.blobs.number): insert(operation.key, .blob)
+            default: break
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ internal import Glibc
 /// own blocks: nothing of the file system's is written with it. It has room for the records of one
 /// LMDB transaction, and begins again at its start with the next. So a record is never overwritten
 /// before the transaction that it belongs to is committed.
-final class ChangeLog {
+final class WriteAheadLog {
     static let fileName = "changes.log"
 
     private let descriptor: Int32

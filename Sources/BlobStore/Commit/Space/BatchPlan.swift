@@ -1,3 +1,5 @@
+internal import LMDB
+
 /// Changes that share a transaction, and what they may cost it.
 struct BatchPlan {
     /// Which they are.
@@ -21,6 +23,40 @@ struct BatchPlan {
     init(from start: Int, pageByteCount: Int) {
         range = start..<start
         self.pageByteCount = pageByteCount
+    }
+
+    /// The batch of `changes` that begins at `start`: up to the limits of a transaction, or to a change
+    /// that is written ahead. A blob that is stored, or comes twice, adds its bytes once or not at all.
+    init(of changes: [Change], from start: Int, countMax: Int = .max, _ core: StoreCore) {
+        self.init(from: start, pageByteCount: core.environment.pageByteCount)
+        var digests: Set<Digest> = []
+        var index = start
+        // Through the span, which copies no change to look at it.
+        let span = changes.span
+        while index < span.count, index - start < countMax, !span[index].isStaged {
+            var next = self
+            next.addBookkeeping(of: span[index])
+            span[index].forEachPayload { payload in
+                next.byteCount += payload.storedByteCount
+                // Short ones are not worth a lookup. Where too many snapshots are open for one, a blob
+                // counts as new.
+                if payload.storedByteCount <= Change.bookkeepingByteCount
+                    || (digests.insert(payload.digest).inserted
+                        && (try? core.contains(payload.digest)) != true)
+                {
+                    next.addChunks(of: payload)
+                }
+            }
+            if index > start,
+                next.putCount > StoreLimits.transactionPutCountMax
+                    || next.growth > StoreLimits.transactionByteCountMax
+            {
+                break
+            }
+            self = next
+            index += 1
+        }
+        range = start..<index
     }
 
     /// How many times longer they are than those that changes are reckoned in.

@@ -45,7 +45,7 @@ final class SpaceReserve: Sendable {
     /// The share of the disk that is left to payloads on their way in, at most one of the largest.
     private static let incomingShare = 8
 
-    init(_ environment: Environment, _ tables: Tables, _ options: BlobStore.Options) {
+    init(_ environment: Environment, _ tables: Tables, _ options: StoreOptions) {
         self.environment = environment
         self.tables = tables
         byteCountMax = options.mapByteCountMax
@@ -89,6 +89,24 @@ final class SpaceReserve: Sendable {
         if isThere { return .atEnd }
         try requireFreePages(growth)
         return .inFreePages
+    }
+
+    /// Whether the file has room at its end for so much, so that a commit cannot fail for want of
+    /// any.
+    func hasRoomAtEnd(_ growth: Int) -> Bool {
+        do throws(StoreError) {
+            return try prepare(growth: growth) == .atEnd
+        } catch {
+            return false
+        }
+    }
+
+    /// Bytes that what is in the log may add to the file. Room for them is had ahead, and counts as
+    /// the file's, so a small file has less.
+    var openGrowthMax: Int {
+        let share = environment.usedByteCount / StoreLimits.unsettledGrowthParts
+        let range = StoreLimits.unsettledGrowthRange
+        return min(max(share, range.lowerBound), range.upperBound)
     }
 
     /// Allocates up to `end`; nil when there is no room. Where the file system cannot allocate

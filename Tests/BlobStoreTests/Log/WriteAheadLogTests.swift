@@ -4,7 +4,7 @@ import Testing
 @testable import BlobStore
 
 /// The file `changes.log`: what is found in it after a crash, whatever that left.
-@Suite struct ChangeLogTests {
+@Suite struct WriteAheadLogTests {
     private static let logID = LogID(high: 7, low: 9)
 
     /// A record of so many pages, with bytes that say whose it is.
@@ -33,9 +33,9 @@ import Testing
     }
 
     private static func open(
-        _ folder: TemporaryFolder, _ use: ChangeLog.Use = .creating, id: LogID = logID
-    ) throws -> ChangeLog {
-        try #require(try ChangeLog(folder.path, of: id, use))
+        _ folder: TemporaryFolder, _ use: WriteAheadLog.Use = .creating, id: LogID = logID
+    ) throws -> WriteAheadLog {
+        try #require(try WriteAheadLog(folder.path, of: id, use))
     }
 
     private static func path(_ folder: TemporaryFolder) -> String { folder.path + "/changes.log" }
@@ -43,7 +43,7 @@ import Testing
     /// A log with records of some transactions, each from the start.
     private static func log(
         _ folder: TemporaryFolder, _ transactions: [(UInt64, pages: [Int])]
-    ) throws -> ChangeLog {
+    ) throws -> WriteAheadLog {
         let log = try open(folder)
         for (transaction, pages) in transactions {
             log.restart()
@@ -100,8 +100,8 @@ import Testing
     @Test("There may be no file, which is no error, and none is made by looking")
     func noFile() throws {
         let folder = TemporaryFolder()
-        for use in [ChangeLog.Use.reading, .writing] {
-            let isThere = try ChangeLog(folder.path, of: Self.logID, use) != nil
+        for use in [WriteAheadLog.Use.reading, .writing] {
+            let isThere = try WriteAheadLog(folder.path, of: Self.logID, use) != nil
             #expect(!isThere)
         }
         #expect(!Files.exists(Self.path(folder)))
@@ -283,8 +283,8 @@ import Testing
         let other = TemporaryFolder()
         defer { Files.remove(Self.path(folder)) }
         #expect(symlink(other.path + "/victim", Self.path(folder)) == 0)
-        for use in [ChangeLog.Use.reading, .writing, .creating] {
-            let error = try failure { _ = try ChangeLog(folder.path, of: Self.logID, use) }
+        for use in [WriteAheadLog.Use.reading, .writing, .creating] {
+            let error = try failure { _ = try WriteAheadLog(folder.path, of: Self.logID, use) }
             if case .io(_, let number) = error {
                 #expect(number == ELOOP)
             } else {
