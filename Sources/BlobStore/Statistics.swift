@@ -42,15 +42,15 @@ extension BlobStore {
     public func statistics() throws(StoreError) -> Statistics {
         // They are asked first: what is committed between the two questions is in the snapshot.
         let counters: Counters
-        if let pending = pendingCounters.withLock({ $0 }) {
+        if let pending = pipeline.pendingCounters.withLock({ $0 }) {
             counters = pending
         } else {
             counters = try withSnapshot { (snapshot) throws(StoreError) in
                 try snapshot.counters()
             }
         }
-        let fileByteCount = space.fileByteCount
-        let used = environment.usedByteCount
+        let fileByteCount = pipeline.space.fileByteCount
+        let used = core.environment.usedByteCount
         return Statistics(
             notifications: Int(clamping: counters.notifications),
             parts: Int(clamping: counters.parts), blobs: Int(clamping: counters.blobs),
@@ -60,19 +60,10 @@ extension BlobStore {
             orphanBytes: Int(clamping: counters.orphanBytes),
             tombstones: Int(clamping: counters.tombstones),
             heldBlobs: Int(clamping: counters.heldBlobs),
-            categories: Int(clamping: counters.categories), leases: leases.count,
+            categories: Int(clamping: counters.categories), leases: core.leases.count,
             fileByteCount: fileByteCount,
-            freeByteCount: try environment.freeByteCount(tables) + max(0, fileByteCount - used),
+            freeByteCount: try core.environment.freeByteCount(core.tables)
+                + max(0, fileByteCount - used),
             revision: counters.revision)
-    }
-}
-
-extension Snapshot {
-    borrowing func counters() throws(StoreError) -> Counters {
-        let name = Array(Counters.name.utf8)
-        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
-            throw .corrupt("the counters are missing")
-        }
-        return try Counters(value)
     }
 }

@@ -290,18 +290,18 @@ import Testing
         for id in ["a", "b"] {
             try store.publish(id, owner: id) { $0.details.category = "ask" }
         }
-        try store.whileWriting { () throws(StoreError) in
-            try store.inTransaction(
+        try store.pipeline.whileWriting { () throws(StoreError) in
+            try store.pipeline.inTransaction(
                 growth: 1 << 20, asOf: noon, isPublishing: true
             ) { (transaction) throws(StoreError) in
                 let key = IndexKeys.categoryEdit("broken")
                 try transaction.transaction.set(
-                    key.span.bytes, to: [1, 2, 3].span.bytes, in: store.tables.index)
+                    key.span.bytes, to: [1, 2, 3].span.bytes, in: store.core.tables.index)
                 let id = Array("a".utf8)
-                var damaged = Self.record(of: id, in: transaction, store.tables)
+                var damaged = Self.record(of: id, in: transaction, store.core.tables)
                 damaged = damaged.flipping(bit: 8 * damaged.count - 1)
                 try transaction.transaction.set(
-                    id.span.bytes, to: damaged.span.bytes, in: store.tables.notifications)
+                    id.span.bytes, to: damaged.span.bytes, in: store.core.tables.notifications)
             }
         }
         try set(store, "ask", [Self.yes])

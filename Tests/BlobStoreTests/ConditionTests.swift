@@ -142,12 +142,12 @@ import Testing
         let folder = TemporaryFolder()
         let store = try isLogging ? folder.openLogging() : folder.open()
         // What is no record fails whoever touches it.
-        try store.whileWriting { () throws(StoreError) in
-            try store.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
+        try store.pipeline.whileWriting { () throws(StoreError) in
+            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
                 (transaction) throws(StoreError) in
                 try transaction.transaction.set(
                     Array("bad".utf8).span.bytes, to: [UInt8]([1, 2, 3]).span.bytes,
-                    in: store.tables.notifications)
+                    in: store.core.tables.notifications)
                 transaction.counters.revision += 1
             }
         }

@@ -49,21 +49,21 @@ import Testing
             try store.publish(id, owner: "anna")
             _ = try store.apply(.delete(id: id))
         }
-        rubbish.append((IndexKeys.sequence("anna", 2), store.tables.index))
-        rubbish.append((IndexKeys.finder("anna", id: "b"), store.tables.index))
+        rubbish.append((IndexKeys.sequence("anna", 2), store.core.tables.index))
+        rubbish.append((IndexKeys.finder("anna", id: "b"), store.core.tables.index))
         for byte in [UInt8(1), 2] {
             let payload = try store.prepare([byte])
             _ = try store.apply(.hold(BlobHold(payload, until: noon.adding(seconds: 1))))
             var key: [UInt8] = []
             payload.digest.append(to: &key)
-            if byte == 1 { rubbish.append((key, store.tables.blobs)) }
+            if byte == 1 { rubbish.append((key, store.core.tables.blobs)) }
         }
         for owner in ["ben", "carl"] {
             try store.publish(owner, owner: owner)
             try store.deleteOwner(owner, asOf: noon)
         }
-        rubbish.append((IndexKeys.mark("ben"), store.tables.index))
-        var transaction = try store.environment.beginWrite()
+        rubbish.append((IndexKeys.mark("ben"), store.core.tables.index))
+        var transaction = try store.core.environment.beginWrite()
         for (key, table) in rubbish {
             try transaction.put([7, 7, 7].span.bytes, forKey: key.span.bytes, in: table)
         }
@@ -88,10 +88,11 @@ import Testing
         try store.put("b", Array("second".utf8))
         try store.delete("a", asOf: noon)
         try store.delete("b", asOf: noon)
-        var transaction = try store.environment.beginWrite()
+        var transaction = try store.core.environment.beginWrite()
         let key = Keys.orphan(first.parts[0].blob.number)
         let rubbish = [UInt8](repeating: 7, count: 10)
-        try transaction.put(rubbish.span.bytes, forKey: key.span.bytes, in: store.tables.orphans)
+        try transaction.put(
+            rubbish.span.bytes, forKey: key.span.bytes, in: store.core.tables.orphans)
         try transaction.commit()
         let freed = try store.freeOrphans(byteCountMax: 1 << 20)
         #expect(freed.blobs == 1)

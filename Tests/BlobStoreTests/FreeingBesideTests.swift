@@ -85,15 +85,15 @@ import Testing
         try store.beginLogging()
         defer { try? store.endLogging() }
         try publishAll(2)
-        #expect(store.settlement.isPending)
+        #expect(store.pipeline.open.isPending)
         // Until all of them were seen, each change looks at some.
         for index in 0..<4 {
             _ = try store.apply(
                 [.publish(try store.publication("more", [UInt8(index)]))], asOf: noon,
                 freeing: 8 << 20)
         }
-        #expect(store.settlement.isPending)
-        #expect(store.freeing.withLock { $0.waiting } > 0)
+        #expect(store.pipeline.open.isPending)
+        #expect(store.pipeline.freeing.withLock { $0.waiting } > 0)
         try store.settle()
         try expectOrphans(UInt64(count), store)
         _ = try store.apply(

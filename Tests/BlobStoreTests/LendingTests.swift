@@ -137,9 +137,9 @@ import Testing
             try store.delete("old", asOf: noon)
             let name = Array(LendingMark.name.utf8)
             let rubbish: [UInt8] = [1, 2, 3]
-            var transaction = try store.environment.beginWrite()
+            var transaction = try store.core.environment.beginWrite()
             try transaction.put(
-                rubbish.span.bytes, forKey: name.span.bytes, in: store.tables.meta)
+                rubbish.span.bytes, forKey: name.span.bytes, in: store.core.tables.meta)
             try transaction.commit()
         }
         try run(folder, from: Self.at(50_000)) { store in

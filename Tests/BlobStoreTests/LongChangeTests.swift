@@ -252,10 +252,10 @@ import Testing
         let folder = TemporaryFolder()
         let store = try folder.open()
         try fill(store, "anna", count: 5, group: "g")
-        var transaction = try store.environment.beginWrite()
+        var transaction = try store.core.environment.beginWrite()
         let key = Array("anna-1".utf8)
         try transaction.put(
-            [7, 7, 7].span.bytes, forKey: key.span.bytes, in: store.tables.notifications)
+            [7, 7, 7].span.bytes, forKey: key.span.bytes, in: store.core.tables.notifications)
         try transaction.commit()
         let patched = try store.patchGroup("g", of: "anna", Self.read, asOf: noon)
         #expect(patched.changed == 4)

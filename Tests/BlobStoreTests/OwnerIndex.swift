@@ -30,15 +30,15 @@ extension BlobStore {
     func addPlaces(
         _ places: SequenceEntry.Places, of owner: String, at revisions: ClosedRange<UInt64>
     ) throws {
-        try whileWriting { () throws(StoreError) in
-            try inTransaction(
+        try pipeline.whileWriting { () throws(StoreError) in
+            try pipeline.inTransaction(
                 growth: 0, asOf: noon, isPublishing: true
             ) { (transaction) throws(StoreError) in
                 for revision in revisions {
                     let key = IndexKeys.sequence(owner, revision)
                     let entry = SequenceEntry(places, id: "x").bytes(key: key)
                     try transaction.transaction.set(
-                        key.span.bytes, to: entry.span.bytes, in: tables.index)
+                        key.span.bytes, to: entry.span.bytes, in: core.tables.index)
                 }
                 transaction.counters.revision = revisions.upperBound
             }
@@ -48,7 +48,7 @@ extension BlobStore {
     func ownerIndex(_ owner: String) throws -> OwnerIndex {
         try withSnapshot { (snapshot) throws(StoreError) in
             var index = OwnerIndex()
-            var cursor = try snapshot.transaction.cursor(in: tables.index)
+            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
             var isThere = try cursor.seek([IndexKeys.ownersPrefix].span.bytes)
             while isThere, cursor.key.byte(at: 0) == IndexKeys.ownersPrefix {
                 switch try OwnerKey(cursor.key) {
@@ -70,7 +70,7 @@ extension BlobStore {
     func timeEntries() throws -> [TimeEntry] {
         try withSnapshot { (snapshot) throws(StoreError) in
             var entries: [TimeEntry] = []
-            var cursor = try snapshot.transaction.cursor(in: tables.index)
+            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
             var isThere = try cursor.first()
             while isThere, let entry = try TimeEntry(cursor.key) {
                 entries.append(entry)
@@ -89,7 +89,7 @@ extension BlobStore {
     func indexCount() throws -> Int {
         try withSnapshot { (snapshot) throws(StoreError) in
             var count = 0
-            var cursor = try snapshot.transaction.cursor(in: tables.index)
+            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
             var isThere = try cursor.first()
             while isThere {
                 count += 1

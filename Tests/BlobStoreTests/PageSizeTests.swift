@@ -14,7 +14,7 @@ import Testing
         var pictures: [[UInt8]] = []
         do {
             let store = try folder.open { $0.pageByteCount = pageByteCount }
-            #expect(store.environment.pageByteCount == pageByteCount)
+            #expect(store.core.environment.pageByteCount == pageByteCount)
             for index in 0..<60 {
                 pictures.append(generator.bytes(17 + index * index * 40))
                 try store.put("n\(index)", pictures[index])
@@ -26,7 +26,7 @@ import Testing
             #expect(report.problems == [])
         }
         let store = try folder.open()
-        #expect(store.environment.pageByteCount == pageByteCount)
+        #expect(store.core.environment.pageByteCount == pageByteCount)
         for index in 0..<50 {
             let bytes = try store.ownedPayload(for: "n\(index)", asOf: noon)
             #expect(bytes == pictures[index < 20 ? index + 1 : index])
@@ -59,13 +59,13 @@ import Testing
     func growth() throws {
         let folder = TemporaryFolder()
         let store = try folder.open { $0.pageByteCount = 32_768 }
-        let before = store.environment.usedByteCount
-        var batch = BatchPlan(from: 0, pageByteCount: store.environment.pageByteCount)
+        let before = store.core.environment.usedByteCount
+        var batch = BatchPlan(from: 0, pageByteCount: store.core.environment.pageByteCount)
         let publication = try store.publication("one", [UInt8](repeating: 1, count: 100))
         batch.addBookkeeping(of: .publish(publication))
         batch.addChunks(of: publication.payload)
         try store.publish(publication, asOf: noon)
-        #expect(store.environment.usedByteCount - before <= batch.growth)
+        #expect(store.core.environment.usedByteCount - before <= batch.growth)
         #expect(BatchPlan(from: 0, pageByteCount: 4_096).pageScale == 1)
         #expect(batch.pageScale == 8)
     }

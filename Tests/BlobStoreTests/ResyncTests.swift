@@ -62,8 +62,8 @@ import Testing
         let store = try Self.open(folder)
         for id in ["a", "b", "c"] { try store.publish(id, owner: "anna", seconds: 10_000) }
         let places = (0...4).map { FeedCursor(position: $0, base: 0) }
-        try store.whileWriting { () throws(StoreError) in
-            try store.inTransaction(growth: 0, asOf: noon, isPublishing: false) {
+        try store.pipeline.whileWriting { () throws(StoreError) in
+            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: false) {
                 (transaction) throws(StoreError) in
                 transaction.remembersRemovals = false
                 _ = try transaction.remove(Removal(id: "b"))

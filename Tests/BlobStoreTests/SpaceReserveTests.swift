@@ -12,13 +12,13 @@ import Testing
         let folder = TemporaryFolder()
         let store = try folder.open()
         let growth = 12 << 20
-        try store.space.prepare(growth: 2 * growth)
-        let grown = store.space.fileByteCount
+        try store.pipeline.space.prepare(growth: 2 * growth)
+        let grown = store.pipeline.space.fileByteCount
         // Room for what was asked for lately is kept.
-        for _ in 0..<3 { store.space.trim() }
-        #expect(store.space.fileByteCount < grown - growth)
-        try store.space.prepare(growth: growth)
-        let needed = store.environment.usedByteCount + growth + StoreLimits.reserveByteCount
-        #expect(store.space.fileByteCount >= needed)
+        for _ in 0..<3 { store.pipeline.space.trim() }
+        #expect(store.pipeline.space.fileByteCount < grown - growth)
+        try store.pipeline.space.prepare(growth: growth)
+        let needed = store.core.environment.usedByteCount + growth + StoreLimits.reserveByteCount
+        #expect(store.pipeline.space.fileByteCount >= needed)
     }
 }

@@ -64,7 +64,7 @@ import Testing
     private static func put(
         _ store: BlobStore, _ table: Table, _ key: [UInt8], _ value: [UInt8]?
     ) throws {
-        var transaction = try store.environment.beginWrite()
+        var transaction = try store.core.environment.beginWrite()
         if let value {
             try transaction.put(value.span.bytes, forKey: key.span.bytes, in: table)
         } else {
@@ -77,7 +77,7 @@ import Testing
     func index() throws {
         let folder = TemporaryFolder()
         let store = try Self.indexed(folder)
-        let table = store.tables.index
+        let table = store.core.tables.index
         let whole = try store.verify()
         #expect(whole.problems == [])
         let entries = try Self.entries(store, table)
@@ -115,7 +115,7 @@ import Testing
         let folder = TemporaryFolder()
         let store = try Self.indexed(folder)
         let record = try #require(try store.record(for: "d", asOf: noon))
-        let tables = store.tables
+        let tables = store.core.tables
         let counters = try store.withSnapshot { (snapshot) throws(StoreError) in
             try snapshot.counters()
         }

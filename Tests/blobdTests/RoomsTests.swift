@@ -9,7 +9,41 @@ import Testing
         ("BlobJSON", []),
         ("TextRules", []),
 
-        ("BlobStore", ["LMDB", "BlobJSON", "TextRules"]),
+        ("BlobStore/Values", ["BlobJSON", "TextRules"]),
+        ("BlobStore/Envelope", ["BlobJSON", "BlobStore/Values"]),
+        ("BlobStore/Format", ["BlobJSON", "BlobStore/Values"]),
+        ("BlobStore/Leases", ["LMDB", "BlobStore/Values", "BlobStore/Format"]),
+        ("BlobStore/Tables", ["LMDB", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases"]),
+        (
+            "BlobStore/Blobs",
+            [
+                "LMDB", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
+                "BlobStore/Tables",
+            ]
+        ),
+        ("BlobStore/Owners", ["LMDB", "BlobStore/Values", "BlobStore/Format", "BlobStore/Tables"]),
+        (
+            "BlobStore/Records",
+            [
+                "LMDB", "BlobJSON", "BlobStore/Values", "BlobStore/Format", "BlobStore/Tables",
+                "BlobStore/Blobs",
+            ]
+        ),
+        (
+            "BlobStore/Commit",
+            [
+                "LMDB", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
+                "BlobStore/Tables", "BlobStore/Blobs", "BlobStore/Owners", "BlobStore/Records",
+            ]
+        ),
+        (
+            "BlobStore/Maintenance",
+            [
+                "LMDB", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
+                "BlobStore/Tables", "BlobStore/Blobs", "BlobStore/Records", "BlobStore/Commit",
+            ]
+        ),
+        ("BlobStore", ["LMDB", "BlobStore"]),
 
         ("BlobProtocol", ["TextRules"]),
 

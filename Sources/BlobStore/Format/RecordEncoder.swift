@@ -1,8 +1,5 @@
 /// Writes what ``RecordView`` reads.
 enum RecordEncoder {
-    /// The part that is meant when none is named.
-    static let defaultPartName = "payload"
-
     /// The value for `record`. The default part comes first, the others by name. One allocation,
     /// more where there are details.
     static func bytes(_ record: Record) -> [UInt8] {
@@ -44,8 +41,8 @@ enum RecordEncoder {
     static func sorted(_ parts: [Part]) -> [Part] {
         guard parts.count > 1 else { return parts }
         return parts.sorted { left, right in
-            if left.name == defaultPartName { return right.name != defaultPartName }
-            if right.name == defaultPartName { return false }
+            if left.name == Part.defaultName { return right.name != Part.defaultName }
+            if right.name == Part.defaultName { return false }
             return left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
         }
     }
@@ -61,7 +58,7 @@ enum RecordEncoder {
         target.store(part.coding.rawValue, at: offset + 56)
         target.store(UInt8(part.name.utf8.count), at: offset + 57)
         target.store(UInt8(part.mediaType.utf8.count), at: offset + 58)
-        let isDefault = part.name == defaultPartName
+        let isDefault = part.name == Part.defaultName
         target.store(isDefault ? PartView.defaultMark : 0, at: offset + 59)
         target.store(UInt32(nameOffset), at: offset + 60)
     }

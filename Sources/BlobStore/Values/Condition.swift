@@ -65,7 +65,7 @@ extension Condition {
     ///   - part: the part that the condition is about; nil: it is about the notification.
     package func check(_ live: Record?, part: String? = nil) throws(StoreError) {
         if case .none = self { return }
-        let digest = live?.part(named: part ?? RecordEncoder.defaultPartName)?.digest
+        let digest = live?.part(named: part ?? Part.defaultName)?.digest
         let isThere = part == nil ? live != nil : digest != nil
         let state = PresentState(revision: live?.revision, digest: digest, part: part)
         guard holds(of: state, isThere: isThere) else { throw .preconditionFailed(state) }

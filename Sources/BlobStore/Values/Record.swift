@@ -27,6 +27,9 @@ public struct Record: Sendable, Hashable {
 
 /// One named payload of a notification.
 public struct Part: Sendable, Hashable {
+    /// The part that is meant when none is named.
+    static let defaultName = "payload"
+
     /// Its name; `payload` for the unnamed one.
     public var name: String
     /// Its media type, as the publisher gave it (RFC 9110, section 8.3).

@@ -40,10 +40,11 @@ extension BlobStore {
     func contents() throws -> StoreContents {
         var contents = StoreContents()
         do {
-            let transaction = try environment.readers.begin()
+            let transaction = try core.environment.readers.begin()
             let named = [
-                ("notifications", tables.notifications), ("blobs", tables.blobs),
-                ("chunks", tables.chunks), ("index", tables.index), ("orphans", tables.orphans),
+                ("notifications", core.tables.notifications), ("blobs", core.tables.blobs),
+                ("chunks", core.tables.chunks), ("index", core.tables.index),
+                ("orphans", core.tables.orphans),
             ]
             for (name, table) in named {
                 var entries: [[UInt8]] = []
@@ -51,7 +52,7 @@ extension BlobStore {
                 var isThere = try cursor.first()
                 while isThere {
                     entries.append(cursor.key.withUnsafeBytes { Array($0) })
-                    if table == tables.orphans {
+                    if table == core.tables.orphans {
                         let entry = try cursor.orphan().1
                         entries.append(Array("\(entry.digest) \(entry.state)".utf8))
                     } else {

@@ -14,12 +14,12 @@ import Testing
 
     /// Puts what is no record under an id, so that whatever touches that notification fails.
     private static func damage(_ id: String, in store: BlobStore) throws {
-        try store.whileWriting { () throws(StoreError) in
-            try store.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
+        try store.pipeline.whileWriting { () throws(StoreError) in
+            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
                 (transaction) throws(StoreError) in
                 try transaction.transaction.set(
                     Array(id.utf8).span.bytes, to: [UInt8]([1, 2, 3]).span.bytes,
-                    in: store.tables.notifications)
+                    in: store.core.tables.notifications)
                 // So that the transaction counts as one that changed something.
                 transaction.counters.revision += 1
             }
@@ -311,7 +311,7 @@ import Testing
     /// Writes zeros over the last record of the log.
     private static func eraseLastRecord(of store: BlobStore, in folder: TemporaryFolder) throws {
         let path = folder.path + "/changes.log"
-        let log = try #require(store.settlement.log)
+        let log = try #require(store.pipeline.open.log)
         #expect(log.recordCount == 2)
         let descriptor = open(path, O_WRONLY | O_CLOEXEC)
         defer { close(descriptor) }
@@ -353,7 +353,7 @@ import Testing
             for number in 0..<20 { try store.put("a\(number)", Self.bytes(number, 9_000)) }
             #expect(store.unsettledChanges.isPending)
             // The room that was allocated for the commit is taken away.
-            truncate(path + "/data.mdb", off_t(store.environment.usedByteCount))
+            truncate(path + "/data.mdb", off_t(store.core.environment.usedByteCount))
             try disk.fill(leaving: 0)
             #expect(throws: StoreError.self) { try store.settle() }
             disk.empty()

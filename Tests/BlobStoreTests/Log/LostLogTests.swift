@@ -255,8 +255,8 @@ import Testing
         let (folder, _) = try Self.killed(withMarks: true)
         do {
             let store = try folder.open()
-            try store.whileWriting { () throws(StoreError) in
-                try store.inTransaction(growth: 0, asOf: noon, isPublishing: false) {
+            try store.pipeline.whileWriting { () throws(StoreError) in
+                try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: false) {
                     (transaction) throws(StoreError) in
                     try transaction.setMeta(LogState.name, to: [1, 2, 3])
                 }

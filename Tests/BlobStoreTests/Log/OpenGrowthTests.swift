@@ -28,7 +28,7 @@ import Testing
         var commits = 0
         var grown = 0
         for _ in 0..<60 {
-            let used = store.environment.usedByteCount
+            let used = store.core.environment.usedByteCount
             for _ in 0...below(6) {
                 var changes: [Change] = []
                 for _ in 0...below(70) {
@@ -58,13 +58,13 @@ import Testing
                 #expect(outcomes.allSatisfy { $0.error == nil }, "seed \(seed)")
             }
             // What is not pending was committed with a batch, and not reckoned with ahead.
-            guard store.settlement.isPending else { continue }
-            let isWhole = store.environment.usedByteCount == used
-            let reckoned = store.settlement.growth.total
+            guard store.pipeline.open.isPending else { continue }
+            let isWhole = store.core.environment.usedByteCount == used
+            let reckoned = store.pipeline.open.growth.total
             try store.settle()
             guard isWhole else { continue }
             commits += 1
-            let growth = store.environment.usedByteCount - used
+            let growth = store.core.environment.usedByteCount - used
             grown += growth
             #expect(growth <= reckoned, "seed \(seed), commit \(commits)")
         }

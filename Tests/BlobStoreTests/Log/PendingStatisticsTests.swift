@@ -29,7 +29,7 @@ import Testing
         let settled = try store.statistics()
         #expect(settled.notifications == 4 && settled.revision == deleted.revision)
         #expect(settled.bytes == deleted.bytes && settled.blobs == deleted.blobs)
-        let pending = store.pendingCounters.withLock { $0 }
+        let pending = store.pipeline.pendingCounters.withLock { $0 }
         #expect(pending == nil)
     }
 

@@ -1,0 +1,210 @@
+internal import Glibc
+internal import LMDB
+internal import Synchronization
+
+extension BlobStore {
+    /// Opens the store in `directory` for reading and writing, creating both when they are not
+    /// there (in `directory`'s parent, which must be).
+    ///
+    /// The folder is locked before anything else; a second process is refused. A store that is
+    /// damaged, of another format version, or not one at all is refused untouched. Reader slots of
+    /// dead processes are freed. What is in the log alone is committed; one that is missing, cut
+    /// short or another's is refused where changes were pending in it (``Options/discardsLog``).
+    ///
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, or ``StoreError/full`` when the disk has
+    ///   no room for what opening needs.
+    public static func open(
+        at directory: String, options: Options = Options()
+    ) throws(StoreError) -> BlobStore {
+        try options.check(directory)
+        return try oneAtATime { () throws(StoreError) in
+            try makeDirectory(directory)
+            try refuseSecondOpening(directory)
+            return try openLocked(directory, options)
+        }
+    }
+
+    private static func openLocked(
+        _ directory: String, _ options: Options
+    ) throws(StoreError) -> BlobStore {
+        let lock = try DirectoryLock(directory)
+        Creation.removeLeftovers(in: directory)
+        let data = "\(directory)/\(DataFile.name)"
+        if !DataFile.exists(data) {
+            try Creation.createStore(in: directory, options: options, asOf: currentTime())
+        }
+        _ = try DataFile(data, directory: directory)
+        if let beforeMapping = options.beforeMapping { try beforeMapping(directory) }
+        try PageCheck.beforeWriting(directory)
+        try LockFile.allocate(
+            "\(directory)/\(DataFile.lockName)", readerCountMax: options.readerCountMax)
+        let store = try open(directory, options, isReadOnly: false, lock: lock)
+        _ = try store.checkReaders()
+        try store.pipeline.recoverLog()
+        // Only now: who reads beside waits for what an earlier writer acknowledged.
+        store.unsettled.clear()
+        return store
+    }
+
+    /// Opens the store in `directory` for reading, beside a daemon or alone.
+    ///
+    /// It has all that a daemon acknowledged before. What is acknowledged later is seen when it is
+    /// committed, within 100 ms.
+    ///
+    /// LMDB's readers write themselves into `lock.mdb`. On a read-only mount it would leave that
+    /// out without a word, and snapshots would change under the reader, so such a store is refused.
+    ///
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, also when this process has the store open
+    ///   already.
+    public static func openReadOnly(
+        at directory: String, options: Options = Options()
+    ) throws(StoreError) -> BlobStore {
+        try options.check(directory)
+        return try oneAtATime { () throws(StoreError) in
+            try refuseSecondOpening(directory)
+            return try openUnlocked(directory, options)
+        }
+    }
+
+    private static func openUnlocked(
+        _ directory: String, _ options: Options
+    ) throws(StoreError) -> BlobStore {
+        let data = "\(directory)/\(DataFile.name)"
+        guard DataFile.exists(data) else {
+            throw .cannotOpen(path: directory, reason: "there is no \(DataFile.name) in it")
+        }
+        let lockPath = "\(directory)/\(DataFile.lockName)"
+        if !DataFile.exists(lockPath) {
+            try LockFile.allocate(lockPath, readerCountMax: options.readerCountMax)
+        }
+        guard access(lockPath, R_OK | W_OK) == 0 else {
+            throw .cannotOpen(
+                path: directory,
+                reason: "\(lockPath) cannot be written (\(systemMessage(errno))); readers need to")
+        }
+        _ = try DataFile(data, directory: directory)
+        let store = try open(directory, options, isReadOnly: true, lock: nil)
+        if !options.ignoresLog {
+            try store.log.requireLog()
+            try store.log.requireCommitted()
+        }
+        return store
+    }
+
+    /// One store is opened at a time in a process, so that nobody opens the same one between the
+    /// look at it and the opening.
+    private static let opening = Mutex<Void>(())
+
+    private static func oneAtATime(
+        _ body: () throws(StoreError) -> BlobStore
+    ) throws(StoreError) -> BlobStore {
+        var result: Result<BlobStore, StoreError>?
+        opening.withLock { _ in
+            do throws(StoreError) { result = .success(try body()) } catch {
+                result = .failure(error)
+            }
+        }
+        guard let result else { preconditionFailure("the lock ran its body") }
+        return try result.get()
+    }
+
+    /// Before any of its files is touched: closing `lock.mdb` once more would drop the locks that
+    /// say that this process's readers live (POSIX record locks go with the first descriptor that
+    /// is closed), and another process would then take their slots away.
+    private static func refuseSecondOpening(_ directory: String) throws(StoreError) {
+        guard !Environment.isOpen(directory) else {
+            throw .cannotOpen(path: directory, reason: "this process has it open already")
+        }
+    }
+
+    private static func open(
+        _ directory: String, _ options: Options, isReadOnly: Bool, lock: DirectoryLock?
+    ) throws(StoreError) -> BlobStore {
+        let environment: Environment
+        do throws(LMDBError) {
+            environment = try Environment(
+                directory: directory,
+                Environment.Configuration(
+                    mapByteCount: options.mapByteCountMax,
+                    readerCountMax: options.readerCountMax, tableCountMax: Tables.countMax,
+                    isReadOnly: isReadOnly))
+        } catch {
+            let reason =
+                error.systemError == EBUSY
+                ? "this process has it open already" : error.description
+            throw .cannotOpen(path: directory, reason: reason)
+        }
+        // The format first: another version may have other tables.
+        let format = try format(of: environment, directory)
+        let tables: Tables
+        do throws(LMDBError) {
+            tables = try Tables(opening: environment)
+        } catch {
+            throw .cannotOpen(
+                path: directory, reason: "\(DataFile.name) lacks a table: \(error.description)")
+        }
+        return BlobStore(
+            environment, tables: tables, format: format, directory: directory, options: options,
+            lock: lock, unsettled: try UnsettledKeys(directory, isWriter: !isReadOnly))
+    }
+
+    /// The format record, once it is clear that this program can work with what follows it.
+    private static func format(
+        of environment: Environment, _ directory: String
+    ) throws(StoreError) -> FormatRecord {
+        func refuse(_ reason: String) -> StoreError {
+            .cannotOpen(path: directory, reason: "\(DataFile.name) \(reason)")
+        }
+        let meta: Table
+        do throws(LMDBError) {
+            meta = try Tables.openMeta(environment)
+        } catch {
+            guard error.isNotFound else { throw refuse(error.description) }
+            throw refuse("is another program's LMDB file: it has no table \"meta\"")
+        }
+        let found: FormatRecord?
+        do throws(LMDBError) {
+            let transaction = try environment.readers.begin()
+            let name = Array(FormatRecord.name.utf8)
+            let value = try transaction.view.value(forKey: name.span.bytes, in: meta)
+            if let value { found = FormatRecord(value) } else { found = nil }
+        } catch {
+            throw refuse(error.description)
+        }
+        guard let format = found else { throw refuse("has no format record, or a damaged one") }
+        guard format.version == FormatRecord.version else {
+            throw refuse(
+                "has format version \(format.version), and this program opens version \(FormatRecord.version) only; use the program that made it, or begin with an empty folder"
+            )
+        }
+        return format
+    }
+
+    private static func makeDirectory(_ path: String) throws(StoreError) {
+        if mkdir(path, 0o750) == 0 {
+            try Creation.syncDirectory(parent(of: path))
+            return
+        }
+        guard errno == EEXIST else {
+            throw .cannotOpen(path: path, reason: "mkdir: \(systemMessage(errno))")
+        }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw .cannotOpen(path: path, reason: "it is not a folder")
+        }
+    }
+
+    private static func parent(of path: String) -> String {
+        var parts = path.split(separator: "/", omittingEmptySubsequences: true)
+        if !parts.isEmpty { parts.removeLast() }
+        let joined = parts.joined(separator: "/")
+        return path.hasPrefix("/") ? "/" + joined : (joined.isEmpty ? "." : joined)
+    }
+
+    /// Only for the date a new store bears; nothing the store decides depends on it.
+    private static func currentTime() -> Timestamp {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Timestamp(milliseconds: Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000)
+    }
+}

@@ -1,0 +1,124 @@
+internal import LMDB
+
+// The ways in. Each opens a snapshot of its own and ends it before it returns.
+
+extension BlobStore {
+    /// Calls `body` with the store as it was last committed. Opening costs about a hundred
+    /// nanoseconds and no allocation.
+    ///
+    /// - Throws: what `body` throws; ``StoreError/readersFull`` when as many snapshots are open as
+    ///   there may be.
+    @inlinable
+    public func withSnapshot<Result>(
+        _ body: (borrowing Snapshot) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        // The snapshot counts no reference to the store: this one holds until it has ended.
+        defer { withExtendedLifetime(self) {} }
+        return try body(try makeUnkeptSnapshot())
+    }
+
+    /// The same for a `body` that throws errors of its own.
+    @_disfavoredOverload
+    @inlinable
+    public func withSnapshot<Result>(
+        _ body: (borrowing Snapshot) throws -> Result
+    ) throws -> Result {
+        defer { withExtendedLifetime(self) {} }
+        return try body(try makeUnkeptSnapshot())
+    }
+
+    /// A snapshot that is ended by letting go of it. Prefer ``withSnapshot(_:)``.
+    @available(*, noasync, message: "a snapshot must not be held across a suspension")
+    @inline(__always)
+    public func makeSnapshot() throws(StoreError) -> Snapshot { try Snapshot(core, isKept: true) }
+
+    /// A snapshot that counts no reference: the caller keeps this store until it has ended.
+    @usableFromInline
+    func makeUnkeptSnapshot() throws(StoreError) -> Snapshot { try Snapshot(core, isKept: false) }
+
+    /// Calls `body` with a part of a notification, in place.
+    ///
+    /// ```swift
+    /// let sent = try store.withPayload(for: id, asOf: now) { payload in
+    ///     try payload.forEachPiece { try socket.send($0) }
+    /// }
+    /// ```
+    ///
+    /// Two B-tree lookups for a payload of one chunk, one more for each further chunk; no copy. Do
+    /// one bounded thing in `body`: while it runs, no space that it can see is used again.
+    ///
+    /// - Returns: what `body` returned; nil when there is no such part, or it has expired at `now`.
+    /// - Throws: what `body` throws, and ``StoreError``.
+    @inlinable
+    public func withPayload<Result>(
+        for id: String, part: String = "payload", asOf now: Timestamp,
+        _ body: (Payload) throws -> Result
+    ) throws -> Result? {
+        // The snapshot counts no reference to the store: this one holds until it has ended.
+        defer { withExtendedLifetime(self) {} }
+        return try Self.read(try makeUnkeptSnapshot(), id, part, now, body)
+    }
+
+    // A function of its own, because a snapshot in a variable of an inlined one is given a box.
+    @inlinable
+    @inline(__always)
+    static func read<Result>(
+        _ snapshot: borrowing Snapshot, _ id: String, _ part: String, _ now: Timestamp,
+        _ body: (Payload) throws -> Result
+    ) throws -> Result? {
+        switch try snapshot.payload(for: id, part: part, asOf: now) {
+        case .found(let payload): return try body(payload)
+        case .expired, .missing: return nil
+        }
+    }
+
+    /// A copy of a part's bytes as given, or of a range of them.
+    ///
+    /// - Parameter range: which bytes, cut to those that are there; nil for all.
+    /// - Returns: nil when there is no such part, or it has expired at `now`.
+    public func ownedPayload(
+        for id: String, part: String = "payload", asOf now: Timestamp, range: Range<Int>? = nil
+    ) throws(StoreError) -> [UInt8]? {
+        let snapshot = try Snapshot(core, isKept: true)
+        switch try snapshot.payload(for: id, part: part, asOf: now) {
+        case .found(let payload): return try payload.ownedBytes(in: range)
+        case .expired, .missing: return nil
+        }
+    }
+
+    /// A copy of a blob's bytes as given.
+    ///
+    /// - Returns: nil when nothing refers to such a blob, or all that does has expired at `now`.
+    public func ownedPayload(
+        digest: Digest, asOf now: Timestamp, range: Range<Int>? = nil
+    ) throws(StoreError) -> [UInt8]? {
+        let snapshot = try makeSnapshot()
+        switch try snapshot.blob(digest, asOf: now) {
+        case .found(let payload): return try payload.ownedBytes(in: range)
+        case .expired, .missing: return nil
+        }
+    }
+
+    /// A copy of a notification's record. One B-tree lookup.
+    ///
+    /// - Returns: nil when there is none, or it has expired at `now`.
+    public func record(for id: String, asOf now: Timestamp) throws(StoreError) -> Record? {
+        let id = Array(id.utf8)
+        let snapshot = try Snapshot(core, isKept: true)
+        switch try snapshot.record(for: id.span.bytes, asOf: now) {
+        case .found(let record): return record
+        case .expired, .missing: return nil
+        }
+    }
+
+    /// Where borrowed bytes lie in `data.mdb`; nil when that cannot be told, as without `/proc`.
+    public func dataPages() -> DataPages? {
+        guard let file = core.environment.mappedFile else { return nil }
+        return DataPages(file, pageByteCount: core.environment.pageByteCount)
+    }
+}
+
+extension LeaseQueue {
+    /// An empty queue.
+    public init(of store: BlobStore) { self.init(in: store.core.leases) }
+}

@@ -1,0 +1,167 @@
+internal import Synchronization
+
+// Changes. All of them go through the commit pipeline.
+
+extension BlobStore {
+    /// Does `changes`, in order, and returns once they are on disk.
+    ///
+    /// As many as fit the limits of a transaction share one transaction and one sync, so give it
+    /// all that is waiting. Each change has its own outcome: one that is refused does not touch the
+    /// others.
+    ///
+    /// - Parameters:
+    ///   - freedByteCountMax: of what nothing refers to any more, as many stored bytes are freed
+    ///     beside the changes (``freeOrphans(byteCountMax:bootMilliseconds:)``) when there is enough
+    ///     of it to be worth while, without a sync of its own. 0: none.
+    ///   - bootMilliseconds: the boot clock's present, for freeing.
+    /// - Returns: an outcome for each change, in their order.
+    /// - Throws: ``StoreError/outcomeUnknown(_:)`` only: a sync failed, so what became of the
+    ///   changes is not known. Stop the process.
+    public func apply(
+        _ changes: [Change], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
+        bootMilliseconds: Int64? = nil
+    ) throws(StoreError) -> [Outcome] {
+        let outcomes = try apply(
+            changes, asOf: now, freeing: freedByteCountMax, bootMilliseconds: bootMilliseconds,
+            isSettling: false)
+        if hasCategoryEdits { try pipeline.tellAllCategoryEdits(asOf: now) }
+        return outcomes
+    }
+
+    /// The same, but for the owners who are to be told of a category's edit
+    /// (``tellCategoryEdits(asOf:)``).
+    ///
+    /// - Parameter isSettling: whether they are committed, with all that is in the log alone, even
+    ///   where the log would do (``beginLogging()``).
+    package func apply(
+        _ changes: [Change], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
+        bootMilliseconds: Int64? = nil, isSettling: Bool
+    ) throws(StoreError) -> [Outcome] {
+        let side = CommitPipeline.SideFreeing(
+            byteCountMax: freedByteCountMax, bootMilliseconds: bootMilliseconds)
+        return try pipeline.apply(changes, asOf: now, side, isCommitting: isSettling)
+    }
+
+    /// Publishes one part; returns once it is on disk.
+    ///
+    /// - Throws: why it was refused, or ``StoreError/outcomeUnknown(_:)``.
+    @discardableResult
+    public func publish(
+        _ publication: Publication, asOf now: Timestamp
+    ) throws(StoreError) -> Record {
+        switch try apply([.publish(publication)], asOf: now)[0] {
+        case .published(let record, _): return record
+        case .refused(let error): throw error
+        default: preconditionFailure("a publish is published or refused")
+        }
+    }
+
+    /// Deletes one notification; returns once that is on disk.
+    ///
+    /// - Returns: false when there was none, or it had expired.
+    @discardableResult
+    public func delete(_ id: String, asOf now: Timestamp) throws(StoreError) -> Bool {
+        switch try apply([.delete(id: id)], asOf: now)[0] {
+        case .deleted: return true
+        case .refused(let error): throw error
+        default: return false
+        }
+    }
+
+    /// Does one step of a long change, in one transaction; returns once it is on disk. A step that
+    /// finds nothing to do writes and syncs nothing.
+    ///
+    /// - Returns: whether that was the last one.
+    /// - Throws: why it was refused, with what earlier steps did done: ``StoreError/invalid(_:)``,
+    ///   ``StoreError/unknownCategory(_:)``, ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
+    public func advance(
+        _ change: inout LongChange, asOf now: Timestamp
+    ) throws(StoreError) -> Bool {
+        try pipeline.advance(&change, asOf: now)
+    }
+
+    /// Applies one patch to all of an owner's notifications of a group, in as many transactions as
+    /// it takes (``advance(_:asOf:)``).
+    ///
+    /// - Returns: how many there are, and how many the patch changed.
+    @discardableResult
+    public func patchGroup(
+        _ group: String, of owner: String, app: String? = nil, _ patch: NotificationPatch,
+        asOf now: Timestamp
+    ) throws(StoreError) -> LongChange {
+        try finish(.patchGroup(owner: owner, group: group, app: app, patch), asOf: now)
+    }
+
+    /// Removes all of an owner's notifications of a group, in as many transactions as it takes
+    /// (``advance(_:asOf:)``). Each is told in the feed.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func deleteGroup(
+        _ group: String, of owner: String, app: String? = nil, device: String? = nil,
+        asOf now: Timestamp
+    ) throws(StoreError) -> LongChange {
+        try finish(
+            .deleteGroup(owner: owner, group: group, app: app, device: device), asOf: now)
+    }
+
+    /// Removes all of an owner's notifications, in as many transactions as it takes
+    /// (``advance(_:asOf:)``). Who follows the owner's feed must read the history anew.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func deleteOwner(
+        _ owner: String, asOf now: Timestamp
+    ) throws(StoreError) -> LongChange {
+        try finish(.deleteOwner(owner), asOf: now)
+    }
+
+    private func finish(
+        _ change: LongChange, asOf now: Timestamp
+    ) throws(StoreError) -> LongChange {
+        var change = change
+        while try !advance(&change, asOf: now) {}
+        return change
+    }
+
+    /// Tells owners of a category's edit, in one step and one transaction: a line in the feed of each
+    /// who has a live notification of that category, once for each edit. A sweep goes on with what a
+    /// crash or a full disk left.
+    ///
+    /// - Returns: whether there is more to do. A step that finds nothing to do writes nothing.
+    /// - Throws: ``StoreError/full``, with what earlier steps did done;
+    ///   ``StoreError/outcomeUnknown(_:)``.
+    package func tellCategoryEdits(asOf now: Timestamp) throws(StoreError) -> Bool {
+        try pipeline.tellCategoryEdits(asOf: now)
+    }
+
+    /// Whether this process has edited a category, and owners are yet to be told of it. One load.
+    package var hasCategoryEdits: Bool { pipeline.categoryEdits.load(ordering: .relaxed) }
+
+    /// From now on batches of short changes are acknowledged when they are in the log
+    /// (`changes.log`), which takes one sync of a few blocks. They are committed to `data.mdb` when
+    /// ``settle()`` is called, when there are many, and with whatever else is changed.
+    ///
+    /// Until then no snapshot has them: whoever reads asks ``unsettled`` first. All changes must
+    /// be made on one thread, since LMDB ties a transaction to one.
+    ///
+    /// - Throws: ``StoreError/full`` when there is no room for the log: batches are then committed
+    ///   one by one. ``StoreError/io(operation:errno:)``, ``StoreError/outcomeUnknown(_:)``.
+    package func beginLogging() throws(StoreError) { try pipeline.beginLogging() }
+
+    /// Commits what is in the log and not in `data.mdb`, and commits each batch from now on. Call it
+    /// before the thread that writes ends.
+    package func endLogging() throws(StoreError) { try pipeline.endLogging() }
+
+    /// Commits what is in the log and not in `data.mdb`: as many disk flushes as any commit. Nothing
+    /// happens when there is nothing.
+    ///
+    /// - Throws: ``StoreError/outcomeUnknown(_:)``: nothing is lost, but the process must be started
+    ///   again.
+    package func settle() throws(StoreError) { try pipeline.commitPending() }
+
+    /// What is in the log and not in `data.mdb`. Waits while a change is under way.
+    package var unsettledChanges: Unsettled { pipeline.pendingBatches }
+
+    package typealias Unsettled = PendingBatches
+}

@@ -1,0 +1,194 @@
+internal import LMDB
+internal import Synchronization
+
+/// What a step of freeing did.
+public struct FreeResult: Sendable, Hashable {
+    /// Orphans whose chunks are all gone.
+    public var blobs = 0
+    /// Stored bytes of the chunks that were removed.
+    public var bytes = 0
+    /// Whether another step would find something to do.
+    public var more = false
+}
+
+/// Where changes that free on the side go on looking, so that orphans that have to wait are not
+/// looked at again with every change.
+struct FreeingPlace {
+    var nextNumber: UInt64 = 0
+    /// The same for freeing by itself; 0 unless there were too many to look at.
+    var nextNumberAlone: UInt64 = 0
+    /// The transaction in which the walk that is under way began at the first orphan, as long as
+    /// every one that it came by has to wait; 0: it did not, or there was one that had not.
+    var fruitless: UInt64 = 0
+    /// The transaction in which all of them have to wait: what is missing comes with its commit, or
+    /// takes about as long.
+    var waiting: UInt64 = 0
+    /// Set when an orphan turned out to be damaged: a change must not fail for that.
+    /// ``BlobStore/freeOrphans(byteCountMax:bootMilliseconds:)`` goes on, and says what is wrong.
+    var isClosed = false
+}
+
+/// Orphans that may be freed.
+struct ReadyOrphans {
+    var ready: [(UInt64, OrphanEntry)] = []
+    /// Whether the table was walked to its end.
+    var isAll = false
+    /// Behind the last one that was looked at.
+    var nextNumber: UInt64 = 0
+    var lookedAt = 0
+}
+
+extension Cursor {
+    /// The orphan the cursor stands at, in the table `orphans`.
+    borrowing func orphan() throws(StoreError) -> (UInt64, OrphanEntry) {
+        guard key.byteCount == 8 else { throw .corrupt("a key of the orphan table") }
+        let number = UInt64(bigEndian: key.word(at: 0))
+        return (number, try OrphanEntry(value, number: number))
+    }
+
+    /// Orphans that may be freed, from number `first` on, up to about `byteCountMax` stored bytes.
+    @_lifetime(self: copy self)
+    mutating func orphans(
+        allowedBy rule: FreeingRule, from first: UInt64 = 0, byteCountMax: Int,
+        lookingAt countMax: Int = .max
+    ) throws(StoreError) -> ReadyOrphans {
+        var result = ReadyOrphans(nextNumber: first)
+        var bytes = 0
+        let start = Keys.orphan(first)
+        var isThere = try seek(start.span.bytes)
+        while isThere, bytes <= byteCountMax, result.ready.count < Self.readyCountMax,
+            result.lookedAt < countMax
+        {
+            // A damaged one is stepped over, so that it does not keep the others' space for ever;
+            // `verify` names it.
+            if let (number, entry) = try? orphan() {
+                result.nextNumber = number &+ 1
+                if rule.allows(number, entry) {
+                    result.ready.append((number, entry))
+                    bytes += Int(entry.storedByteCount)
+                }
+            }
+            result.lookedAt += 1
+            isThere = try next()
+        }
+        result.isAll = !isThere
+        return result
+    }
+
+    /// Orphans freed in one transaction: each takes at least two deletes.
+    private static var readyCountMax: Int { StoreLimits.transactionPutCountMax / 2 }
+}
+
+extension ChangeTransaction {
+    /// Frees some of what may be freed, in the transaction of other changes: it costs no sync of its
+    /// own, and the file does not grow by what waits for one.
+    ///
+    /// - Parameter place: where to go on looking, which is moved on.
+    mutating func freeBeside(
+        _ rule: FreeingRule, byteCountMax: Int, _ place: inout FreeingPlace
+    ) throws(StoreError) {
+        let enough = max(
+            UInt64(StoreLimits.freedWithChangesByteCountMin),
+            counters.bytesStored / StoreLimits.freedWithChangesPart)
+        guard counters.orphanBytes >= enough, !place.isClosed, place.waiting != transaction.id
+        else { return }
+        if place.nextNumber == 0 { place.fruitless = transaction.id }
+        // What this very transaction made an orphan can still be found by whoever opens a view
+        // before it is committed.
+        var rule = rule
+        rule.oldestViewed = min(rule.oldestViewed, transaction.id - 1)
+        let found = try readyOrphans(rule, from: place.nextNumber, byteCountMax: byteCountMax)
+        // At the end it begins at the start again, with the next change.
+        place.nextNumber = found.isAll ? 0 : found.nextNumber
+        if !found.ready.isEmpty { place.fruitless = 0 }
+        if found.isAll, place.fruitless == transaction.id { place.waiting = transaction.id }
+        do throws(StoreError) {
+            let result = try free(found.ready, byteCountMax: byteCountMax)
+            if result.more, let first = found.ready.first { place.nextNumber = first.0 }
+        } catch {
+            guard case .corrupt = error else { throw error }
+            place.isClosed = true
+        }
+    }
+
+    private borrowing func readyOrphans(
+        _ rule: FreeingRule, from first: UInt64, byteCountMax: Int
+    ) throws(StoreError) -> ReadyOrphans {
+        var cursor = try transaction.cursor(in: tables.orphans)
+        return try cursor.orphans(
+            allowedBy: rule, from: first, byteCountMax: byteCountMax,
+            lookingAt: StoreLimits.freedWithChangesCountMax)
+    }
+
+    mutating func free(
+        _ orphans: [(UInt64, OrphanEntry)], byteCountMax: Int
+    ) throws(StoreError) -> FreeResult {
+        var result = FreeResult()
+        var puts = 0
+        for (number, entry) in orphans {
+            let isShort = Self.isFreedWhole(Int(entry.storedByteCount))
+            if isShort {
+                guard
+                    result.blobs == 0
+                        || result.bytes + Int(entry.storedByteCount) <= byteCountMax,
+                    puts < StoreLimits.transactionPutCountMax
+                else {
+                    result.more = true
+                    return result
+                }
+                puts += try removeChunks(
+                    of: number, storedByteCount: Int(entry.storedByteCount))
+                result.bytes += Int(entry.storedByteCount)
+            }
+            while !isShort, let (key, byteCount) = try firstChunk(of: number, entry) {
+                guard
+                    result.bytes == 0 || result.bytes + byteCount <= byteCountMax,
+                    puts < StoreLimits.transactionPutCountMax
+                else {
+                    result.more = true
+                    return result
+                }
+                try transaction.remove(key.span.bytes, in: tables.chunks)
+                result.bytes += byteCount
+                puts += 1
+            }
+            try removeOrphan(number, entry)
+            result.blobs += 1
+            puts += 1
+        }
+        return result
+    }
+
+    /// Whether a blob of so many stored bytes is freed as a whole, chunk by chunk without looking
+    /// which are there.
+    static func isFreedWhole(_ storedByteCount: Int) -> Bool {
+        storedByteCount <= 4 * StoreLimits.chunkByteCountMax
+    }
+
+    /// Removes all chunks of a blob.
+    ///
+    /// - Returns: how many deletes it took.
+    mutating func removeChunks(
+        of number: UInt64, storedByteCount: Int
+    ) throws(StoreError) -> Int {
+        let count = ChunkLayout.count(of: storedByteCount)
+        for index in 0..<count {
+            let key = Keys.chunk(number, index)
+            try transaction.remove(key.bytes, in: tables.chunks)
+        }
+        return count
+    }
+
+    /// A chunk of an orphan that is still there: the first, and its bytes; nil when all are gone. A
+    /// large orphan is freed over several transactions and found again by what is left.
+    private borrowing func firstChunk(
+        of number: UInt64, _ entry: OrphanEntry
+    ) throws(StoreError) -> ([UInt8], Int)? {
+        var cursor = try transaction.cursor(in: tables.chunks)
+        let start = Keys.chunk(number, 0)
+        guard try cursor.seek(start.bytes), cursor.key.byteCount == ChunkKey.byteCount,
+            UInt64(bigEndian: cursor.key.word(at: 0)) == number
+        else { return nil }
+        return (cursor.key.array, ChunkLayout.byteCount(ofValue: cursor.value.byteCount))
+    }
+}

@@ -1,0 +1,88 @@
+internal import LMDB
+
+/// What a snapshot lends to those who read chunks: the transaction, and where to note that a
+/// checksum was computed.
+struct ChunkReader: ~Escapable {
+    private let view: ReadView
+    // Unretained: the snapshot that lends this view keeps the store alive, and counting references
+    // here would cost more than the lookup's own bookkeeping.
+    private let store: Unmanaged<StoreCore>
+
+    @inline(__always)
+    @_lifetime(borrow snapshot)
+    init(_ snapshot: borrowing Snapshot) {
+        view = snapshot.transaction.view
+        store = .passUnretained(snapshot.store)
+    }
+
+    /// The stored bytes of chunk `index`, in place. One B-tree lookup; the checksum is computed
+    /// when the chunk is first read since the store was opened, and nothing of a chunk that fails
+    /// is returned.
+    @inline(__always)
+    @_lifetime(copy self)
+    func chunk(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
+        let ordinal = blob.number &+ UInt64(truncatingIfNeeded: index)
+        if store._withUnsafeGuaranteedRef({ $0.verifiedChunks.contains(ordinal) }) {
+            let byteCount = blob.chunkByteCount(at: index)
+            return try value(of: blob, at: index, byteCount).extracting(last: byteCount)
+        }
+        return try firstRead(of: blob, at: index, ordinal: ordinal)
+    }
+
+    @inline(never)
+    @_lifetime(copy self)
+    private func firstRead(
+        of blob: BlobReference, at index: Int, ordinal: UInt64
+    ) throws(StoreError) -> RawSpan {
+        let bytes = try checkedChunk(of: blob, at: index)
+        store._withUnsafeGuaranteedRef { $0.verifiedChunks.insert(ordinal) }
+        return bytes
+    }
+
+    /// The same, computing the checksum whatever was computed before.
+    @_lifetime(copy self)
+    func checkedChunk(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
+        let byteCount = blob.chunkByteCount(at: index)
+        let value = try value(of: blob, at: index, byteCount)
+        let bytes = value.extracting(last: byteCount)
+        try Chunk.check(value.integer(at: 0), of: blob, at: index, bytes: bytes)
+        return bytes
+    }
+
+    /// Checksum and bytes, and what is between them; `byteCount` bytes and what belongs before
+    /// them.
+    @inline(__always)
+    @_lifetime(copy self)
+    private func value(
+        of blob: BlobReference, at index: Int, _ byteCount: Int
+    ) throws(StoreError) -> RawSpan {
+        let key = Keys.chunk(blob.number, index)
+        let table = store._withUnsafeGuaranteedRef { $0.tables.chunks }
+        guard let value = try view.get(key.bytes, in: table),
+            value.byteCount == ChunkLayout.prefixByteCount(before: byteCount) + byteCount
+        else {
+            throw .corrupt("chunk \(index) of \(blob.digest) is missing or has another length")
+        }
+        return value
+    }
+}
+
+/// A value of the table `chunks`: a checksum, then stored bytes, at the place that ``ChunkLayout``
+/// says.
+enum Chunk {
+    /// The checksum of a chunk covers its key too, so that a chunk in another's place does not
+    /// pass.
+    static func checksum(number: UInt64, index: Int, bytes: Checksum, byteCount: Int) -> UInt32 {
+        let key = Keys.chunk(number, index)
+        return Checksum(key.bytes).followed(by: bytes, byteCount: byteCount).value
+    }
+
+    static func check(
+        _ checksum: UInt32, of blob: BlobReference, at index: Int, bytes: RawSpan
+    ) throws(StoreError) {
+        let key = Keys.chunk(blob.number, index)
+        guard Checksum(key: key.bytes, bytes).value == checksum else {
+            throw .corrupt("chunk \(index) of \(blob.digest) does not match its checksum")
+        }
+    }
+}

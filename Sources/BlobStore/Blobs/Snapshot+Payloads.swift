@@ -1,0 +1,85 @@
+internal import LMDB
+
+extension Snapshot {
+    /// A part of a notification, for reading in place.
+    ///
+    /// One B-tree lookup; no copy, no allocation. The record's checksum is computed when it is
+    /// first read since the store was opened.
+    ///
+    /// - Parameters:
+    ///   - id: the notification's id, as UTF-8.
+    ///   - part: the part's name; empty for the one called `payload`.
+    ///   - now: what is past its expiry at this time is not found.
+    /// - Returns: the part, borrowed from this snapshot; that there is none; or that it has expired
+    ///   and is still remembered.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the record does not agree with itself.
+    @inline(__always)
+    @_lifetime(borrow self)
+    public borrowing func payload(
+        for id: RawSpan, part: RawSpan, asOf now: Timestamp
+    ) throws(StoreError) -> PayloadLookup {
+        guard let value = try lookup(id) else { return .missing }
+        let record = try RecordView(value)
+        let isVerified = unretainedStore._withUnsafeGuaranteedRef {
+            $0.verifiedRecords.contains(record.revision)
+        }
+        if !isVerified { try verify(record, id: id) }
+        guard record.expiresAt > now else { return .expired(at: record.expiresAt) }
+        guard let entry = try record.part(named: part) else { return .missing }
+        let payload = Payload(
+            ChunkReader(self), blob: try entry.blob(), mediaType: entry.mediaType, record: record)
+        // The record's bytes and the reader are both borrowed from this snapshot.
+        return unsafe .found(_overrideLifetime(payload, borrowing: self))
+    }
+
+    /// The same for names as Swift has them. Its own function, so that the callers it is inlined
+    /// into stay small.
+    @usableFromInline
+    @_lifetime(borrow self)
+    borrowing func payload(
+        for id: String, part: String, asOf now: Timestamp
+    ) throws(StoreError) -> PayloadLookup {
+        let id = id.utf8.span
+        let part = part.utf8.span
+        return try payload(for: id.bytes, part: part.bytes, asOf: now)
+    }
+
+    /// Computes a record's checksum, the first time it is read.
+    @inline(never)
+    private borrowing func verify(_ record: RecordView, id: RawSpan) throws(StoreError) {
+        try record.check(id: id)
+        store.verifiedRecords.insert(record.revision)
+    }
+
+    /// The stored bytes of a blob from `offset` to the end of the chunk that it lies in. One B-tree
+    /// lookup, no copy; the chunk's checksum is computed when it is first read since the store was
+    /// opened.
+    ///
+    /// - Parameters:
+    ///   - blob: found in this snapshot, or leased.
+    ///   - offset: where to begin, in stored bytes; less than `storedByteCount`.
+    /// - Returns: at least one byte, borrowed from this snapshot.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the chunk is not there or its checksum does not
+    ///   agree. No byte of it is returned.
+    @inline(__always)
+    @_lifetime(borrow self)
+    public borrowing func storedBytes(
+        of blob: BlobReference, from offset: Int
+    ) throws(StoreError) -> RawSpan {
+        precondition(offset >= 0 && offset < blob.storedByteCount, "offset out of the blob")
+        let (index, start) = blob.chunkPlace(of: offset)
+        let chunk = try ChunkReader(self).chunk(of: blob, at: index)
+        return chunk.extracting(start..<chunk.byteCount)
+    }
+}
+
+/// What a lookup of a payload found.
+public enum PayloadLookup: ~Escapable {
+    /// It is there and good until the snapshot ends.
+    case found(Payload)
+    /// It was there until this moment, and its space is not yet used again. Nil for a blob whose last
+    /// moment is not known.
+    case expired(at: Timestamp?)
+    /// There is none.
+    case missing
+}

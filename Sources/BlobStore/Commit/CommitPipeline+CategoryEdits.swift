@@ -1,0 +1,38 @@
+internal import LMDB
+internal import Synchronization
+
+extension CommitPipeline {
+    /// One step of ``BlobStore/tellCategoryEdits(asOf:)``.
+    func tellCategoryEdits(asOf now: Timestamp) throws(StoreError) -> Bool {
+        let hasMore = try whileWriting { () throws(StoreError) in
+            try inShrinkingSteps(of: StoreLimits.categoryEditOwnerCountMax) {
+                (countMax) throws(StoreError) in
+                try inTransaction(
+                    growth: countMax * Change.categoryLineByteCount, asOf: now, isPublishing: true
+                ) { (transaction) throws(StoreError) in
+                    try transaction.tellCategoryEdit(ownerCountMax: countMax)
+                }
+            }
+        }
+        if !hasMore { categoryEdits.store(false, ordering: .relaxed) }
+        return hasMore
+    }
+
+    /// Tells all owners of all edits. Where there is no room for it, a later sweep goes on.
+    func tellAllCategoryEdits(asOf now: Timestamp) throws(StoreError) {
+        do throws(StoreError) {
+            while try tellCategoryEdits(asOf: now) {}
+        } catch {
+            guard case .full = error else { throw error }
+            categoryEdits.store(false, ordering: .relaxed)
+        }
+    }
+
+    /// Whether there is a committed edit that is not told to all yet. One seek.
+    func hasCategoryEdit() throws(StoreError) -> Bool {
+        try core.withSnapshot { (snapshot) throws(StoreError) in
+            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
+            return try cursor.firstCategoryEdit() != nil
+        }
+    }
+}

@@ -1,0 +1,146 @@
+internal import LMDB
+internal import Synchronization
+
+extension CommitPipeline {
+    /// Replays what the log has, in place of a transaction in which something failed.
+    func replay(insteadOf transaction: consuming ChangeTransaction) throws(StoreError) {
+        let owners = transaction.touchedOwners
+        // LMDB has one transaction at a time.
+        _ = consume transaction
+        try replay(notifying: owners)
+    }
+
+    func replay(notifying owners: [String]) throws(StoreError) {
+        guard open.isPending else {
+            open.growth = OpenGrowth()
+            return
+        }
+        do throws(StoreError) {
+            try replayLog()
+        } catch {
+            throw .outcomeUnknown(
+                "what was acknowledged is in \(WriteAheadLog.fileName) and was not committed: \(error)"
+            )
+        }
+        let counters = try core.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.counters()
+        }
+        feedWatch.notify(owners, at: counters.revision)
+    }
+
+    /// Replays, and commits, what the log has and `data.mdb` has not, instead of a transaction in
+    /// which a later batch failed.
+    ///
+    /// - Throws: ``StoreError/corrupt(_:)`` when the log has not what was written to it;
+    ///   ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
+    func replayLog() throws(StoreError) {
+        guard let log = open.log else { return }
+        let transaction = try beginReplay()
+        let records = try log.records(of: transaction.id)
+        guard records.count >= log.recordCount else {
+            throw .corrupt(
+                "\(log.recordCount) records were written to the log, and \(records.count) are there"
+            )
+        }
+        guard !records.isEmpty else { return }
+        try replay(records, transaction, of: log.id, isInUse: true)
+        noteAllCommitted()
+    }
+
+    /// Replays what the log has when the store is opened, and commits that no log is in use.
+    ///
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` when the log is not what it has to be, and
+    ///   ``Options/discardsLog`` does not say to go on without it; ``StoreError/full``;
+    ///   ``StoreError/outcomeUnknown(_:)``.
+    func recoverLog() throws(StoreError) {
+        let mark = pending.mark
+        let last = try lastTransaction()
+        do throws(StoreError) {
+            guard let state = try logReader.stateNow().state, state.isInUse else { return }
+            let contents = try WriteAheadLog.contents(in: core.directory, state, behind: last, mark)
+            if contents.records.isEmpty {
+                // Where there is no room for it, the log stays in use, and as it is.
+                try ignoringFull { () throws(StoreError) in try noteLogEnded() }
+            } else {
+                try replay(contents.records, try beginReplay(), of: state.id, isInUse: false)
+                core.options.onLogNotice?(.replayed(changes: contents.changeCount))
+            }
+            if contents.isLastDropped { core.options.onLogNotice?(.lastRecordDropped) }
+        } catch {
+            guard case .corrupt(let reason) = error else { throw error }
+            guard core.options.discardsLog else {
+                throw .cannotOpen(path: core.directory, reason: logReader.lostChanges(reason, last))
+            }
+            core.options.onLogNotice?(.discarded(reason: reason))
+            try ignoringFull { () throws(StoreError) in
+                _ = try setLogState(.random(), isInUse: false)
+            }
+        }
+    }
+
+    private func lastTransaction() throws(StoreError) -> UInt64 {
+        try Snapshot(core, isKept: true).transaction.id
+    }
+
+    private func ignoringFull(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        do throws(StoreError) {
+            try body()
+        } catch {
+            guard case .full = error else { throw error }
+        }
+    }
+
+    /// Replays records, and commits them.
+    private func replay(
+        _ records: [[UInt8]], _ begun: consuming WriteTransaction, of id: LogID, isInUse: Bool
+    ) throws(StoreError) {
+        var transaction = begun
+        let number = transaction.id
+        for record in records { try transaction.replay(record.span.bytes, core.tables) }
+        let growth = records.reduce(0) { $0 + $1.count }
+        do throws(LMDBError) {
+            let state = LogState(id: id, isInUse: isInUse, firstTransaction: number)
+            try transaction.put(state, in: core.tables.meta)
+            try transaction.commit()
+        } catch {
+            throw failure(of: error, growth: growth)
+        }
+        core.lastCommit.store(number, ordering: .releasing)
+        space.coverLastPage()
+    }
+
+    private func beginReplay() throws(StoreError) -> WriteTransaction {
+        do throws(LMDBError) {
+            return try core.environment.beginWrite()
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Stores what the store says of its log.
+    mutating func put(_ state: LogState, in meta: Table) throws(LMDBError) {
+        let value = state.bytes
+        try put(value.span.bytes, forKey: LogState.name.utf8.span.bytes, in: meta)
+    }
+
+    /// Replays the puts and deletes of a record of the log.
+    fileprivate mutating func replay(_ record: RawSpan, _ tables: Tables) throws(StoreError) {
+        let all = tables.all
+        var reader = RedoReader(record.extracting(droppingFirst: LogRecord.byteCount))
+        while let operation = reader.next() {
+            guard let table = all.first(where: { $0.number == operation.table }) else {
+                throw .corrupt("a record of the log names table \(operation.table)")
+            }
+            if operation.isPut {
+                try set(operation.key, to: operation.value, in: table)
+            } else {
+                try remove(operation.key, in: table)
+            }
+        }
+        guard reader.isAtEnd else {
+            throw .corrupt("a record of the log ends in the middle of a change")
+        }
+    }
+}

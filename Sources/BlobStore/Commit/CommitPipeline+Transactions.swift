@@ -1,0 +1,123 @@
+internal import Glibc
+internal import LMDB
+internal import Synchronization
+
+extension CommitPipeline {
+    /// Runs `body` as the only writer of this process, unless a sync has failed before.
+    ///
+    /// - Parameter committing: whether what is in the log is committed first. Where not, `body` works
+    ///   in the open transaction.
+    func whileWriting<Result>(
+        committing: Bool = true, _ body: () throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        precondition(!core.environment.isReadOnly, "the store was opened for reading only")
+        // A Mutex's closure gives up typed throws of more than one kind; what came of `body` is
+        // carried out of it.
+        var result: Swift.Result<Result, StoreError>?
+        writing.withLock { _ in
+            do throws(StoreError) {
+                try checkSyncs()
+                if committing { try commitOpen() }
+                result = .success(try body())
+            } catch {
+                if case .outcomeUnknown(let why) = error { syncFailure.withLock { $0 = why } }
+                result = .failure(error)
+            }
+        }
+        guard let result else { preconditionFailure("the lock ran its body") }
+        return try result.get()
+    }
+
+    /// Throws ``StoreError/outcomeUnknown(_:)`` when a sync of this process has failed.
+    func checkSyncs() throws(StoreError) {
+        if let why = syncFailure.withLock({ $0 }) { throw .outcomeUnknown(why) }
+    }
+
+    /// Runs `body` in a transaction and commits it. Only inside ``whileWriting(committing:_:)``.
+    ///
+    /// - Parameters:
+    ///   - growth: bytes it may add to the file.
+    ///   - isPublishing: whether it needs room; deletes and expiry live on the reserve.
+    /// - Throws: what `body` throws, with nothing changed; ``StoreError/full``;
+    ///   ``StoreError/outcomeUnknown(_:)``.
+    func inTransaction<Result>(
+        growth: Int, asOf now: Timestamp, isPublishing: Bool,
+        _ body: (inout ChangeTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        var remembersRemovals = true
+        if isPublishing {
+            if try space.prepare(growth: growth) == .inFreePages { try reclaimFreePages(asOf: now) }
+        } else {
+            // Deletes go on without room, too: on the reserve. Where there is some they get theirs
+            // beforehand as well, so that the file covers its last page at the very moment of the
+            // commit.
+            let room = try? space.prepare(growth: growth)
+            remembersRemovals = room != nil || space.hasHalfOfReserve
+        }
+        var transaction = try ChangeTransaction(core, asOf: now)
+        transaction.remembersRemovals = remembersRemovals
+        let result = try body(&transaction)
+        // What changed nothing costs no sync: a delete of what is not there, a refused publish.
+        guard transaction.isDirty else { return result }
+        let commit = Commit(transaction)
+        do throws(LMDBError) {
+            try transaction.commit()
+        } catch {
+            throw failure(of: error, growth: growth)
+        }
+        finish(commit)
+        return result
+    }
+
+    /// Does `body` with `count`, and with ever less while there is no room for as many at once: each
+    /// copies pages before any are given back.
+    func inShrinkingSteps<Result>(
+        of count: Int, _ body: (Int) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        var count = count
+        while true {
+            do throws(StoreError) {
+                return try body(count)
+            } catch {
+                guard case .full = error, count > 1 else { throw error }
+                count = max(1, count / 4)
+            }
+        }
+    }
+
+    /// Commits nothing, so that the pages which the last commit freed can be used by the next.
+    ///
+    /// Without room at the end of the file a change lives on free pages alone. One that needs those
+    /// of the last commit would fail, and as a failed one does not count, fail for ever.
+    func reclaimFreePages(asOf now: Timestamp) throws(StoreError) {
+        let transaction = try ChangeTransaction(core, asOf: now)
+        do throws(LMDBError) {
+            try transaction.commit()
+        } catch {
+            throw failure(of: error, growth: 0)
+        }
+    }
+
+    /// What a failed commit means.
+    ///
+    /// LMDB says EIO both when a page could not be written because the disk is full and when a sync
+    /// failed. The first is harmless: the old meta page still counts, and the pages are free. After
+    /// the second the kernel may have thrown the dirty pages away and called them clean, so another
+    /// sync would lie.
+    func failure(of error: LMDBError, growth: Int) -> StoreError {
+        if error.isMapFull || error.isTransactionFull { return .full }
+        switch error.systemError {
+        case ENOSPC, EDQUOT, EFBIG: return .full
+        case EIO where space.isExhausted(byteCount: growth): return .full
+        default: return .outcomeUnknown(error.description)
+        }
+    }
+
+    /// What may be freed now. Only inside ``whileWriting(committing:_:)``, and before the transaction
+    /// that frees.
+    func freeingRule(bootMilliseconds: Int64?) -> FreeingRule {
+        core.leases.freeingRule(
+            oldestViewed: core.environment.readers.oldestViewed,
+            bootMilliseconds: bootMilliseconds)
+    }
+}

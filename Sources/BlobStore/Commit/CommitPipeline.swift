@@ -1,0 +1,321 @@
+internal import LMDB
+internal import Synchronization
+
+/// How changes get to disk: all of them take this way, one batch at a time.
+///
+/// 1. Take a batch: the changes that fit one transaction (``apply(_:asOf:freeing:bootMilliseconds:isCommitting:)``).
+/// 2. Budget its space: what it may add to the file is allocated before it begins (`Space/`).
+/// 3. Apply it in the open transaction (``ChangeTransaction``).
+/// 4. Append what it did to the write-ahead log (`Log/`), or commit the transaction.
+/// 5. Tell those who wait.
+///
+/// The log is ahead of `data.mdb` by one LMDB transaction. The batches that are in it were applied in
+/// one transaction, which stays open; when that is committed, the log begins again at its start.
+/// After a crash the same puts and deletes are replayed on the same tables
+/// (`CommitPipeline+Replay.swift`). Without a log each batch is committed.
+final class CommitPipeline: Sendable {
+    let core: StoreCore
+    let space: SpaceReserve
+    /// Which notifications, blobs and owners have changes that no snapshot has yet.
+    let pending: UnsettledKeys
+    let logReader: LogReader
+    let feedWatch: FeedWatch
+
+    /// One change at a time. Taken before LMDB's own write lock, and never inside a lease's.
+    let writing = Mutex<Void>(())
+    /// What is acknowledged and not committed. Used inside `writing`.
+    let open = OpenTransaction()
+    /// The counters with all that is in the log and not committed; nil: nothing is. Set inside
+    /// `writing`.
+    let pendingCounters = Mutex<Counters?>(nil)
+    /// Where batches look for orphans to free. Taken alone or inside `writing`.
+    let freeing = Mutex(FreeingPlace())
+    /// Whether this process has edited a category, and owners are yet to be told of it.
+    let categoryEdits = Atomic(false)
+    /// Why nothing is written any more by this process: a sync failed. nil while all is well. Taken
+    /// alone or inside `writing`.
+    let syncFailure = Mutex<String?>(nil)
+
+    init(_ core: StoreCore, _ logReader: LogReader, _ feedWatch: FeedWatch) {
+        self.core = core
+        self.logReader = logReader
+        self.feedWatch = feedWatch
+        pending = logReader.pending
+        space = SpaceReserve(core.environment, core.tables, core.options)
+    }
+
+    /// What is freed beside changes.
+    struct SideFreeing {
+        var byteCountMax: Int
+        var bootMilliseconds: Int64?
+        static let none = SideFreeing(byteCountMax: 0, bootMilliseconds: nil)
+    }
+
+    // MARK: 1. Take a batch
+
+    /// Applies `changes`, in order, and returns once they are on disk: see
+    /// ``BlobStore/apply(_:asOf:freeing:bootMilliseconds:)``.
+    ///
+    /// - Parameter isCommitting: whether they are committed, with all that is in the log alone, even
+    ///   where the log would do.
+    func apply(
+        _ changes: [Change], asOf now: Timestamp, _ side: SideFreeing, isCommitting: Bool
+    ) throws(StoreError) -> [Outcome] {
+        try whileWriting(committing: false) { () throws(StoreError) in
+            var outcomes: [Outcome] = []
+            var index = 0
+            while index < changes.count {
+                if changes.span[index].isStaged {
+                    try commitOpen()
+                    outcomes.append(try applyStaged(changes[index], asOf: now))
+                    index += 1
+                    continue
+                }
+                let batch = BatchPlan(of: changes, from: index, core)
+                let together = try applyTogether(
+                    changes, batch, isCommitting: isCommitting, asOf: now, side)
+                // Most often they are all, and need not be copied.
+                if outcomes.isEmpty { outcomes = together } else { outcomes += together }
+                index = batch.range.upperBound
+            }
+            return outcomes
+        }
+    }
+
+    /// Applies a batch in one transaction; when that fails, one by one, so that only those that
+    /// cannot be done are refused.
+    private func applyTogether(
+        _ changes: [Change], _ batch: BatchPlan, isCommitting: Bool, asOf now: Timestamp,
+        _ side: SideFreeing
+    ) throws(StoreError) -> [Outcome] {
+        var place = freeing.withLock { $0 }
+        do throws(StoreError) {
+            let rule =
+                side.byteCountMax > 0
+                ? freeingRule(bootMilliseconds: side.bootMilliseconds) : nil
+            let outcomes = try inOpenTransaction(
+                batch, isCommitting: isCommitting, asOf: now,
+                isPublishing: batch.range.contains { changes[$0].needsRoom }
+            ) { (transaction) throws(StoreError) in
+                var outcomes: [Outcome] = []
+                outcomes.reserveCapacity(batch.range.count)
+                let span = changes.span
+                for index in batch.range {
+                    outcomes.append(try transaction.apply(span[index]))
+                }
+                if transaction.hasCategoryEdit { categoryEdits.store(true, ordering: .relaxed) }
+                if let rule {
+                    try transaction.freeBeside(rule, byteCountMax: side.byteCountMax, &place)
+                }
+                return outcomes
+            }
+            freeing.withLock { $0 = place }
+            return outcomes
+        } catch {
+            if case .outcomeUnknown = error { throw error }
+            if batch.range.count == 1 {
+                if case .full = error {
+                    space.noteRefused(growth: batch.growth, payloadByteCount: batch.byteCount)
+                }
+                return [.refused(error)]
+            }
+        }
+        var outcomes: [Outcome] = []
+        for index in batch.range {
+            let alone = BatchPlan(of: changes, from: index, countMax: 1, core)
+            outcomes += try applyTogether(
+                changes, alone, isCommitting: isCommitting, asOf: now, .none)
+        }
+        return outcomes
+    }
+
+    // MARK: 2. Budget its space
+
+    /// Runs `body` in the open transaction, and either appends what it did to the log or commits it
+    /// with all that is there already. Only inside `whileWriting(committing: false)`.
+    ///
+    /// - Parameters:
+    ///   - batch: what it may add to the file, and writes.
+    ///   - isCommitting: commit it in any case.
+    ///   - isPublishing: whether it needs room; deletes and expiry live on the reserve.
+    /// - Throws: what `body` throws, with nothing changed; ``StoreError/full``;
+    ///   ``StoreError/outcomeUnknown(_:)``.
+    private func inOpenTransaction<Result>(
+        _ batch: BatchPlan, isCommitting: Bool, asOf now: Timestamp, isPublishing: Bool,
+        _ body: (inout ChangeTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        var growthInAll = open.growth
+        if !open.isPending, open.log != nil {
+            growthInAll.tableByteCount = (try? tableByteCount()) ?? .max
+        }
+        growthInAll.add(batch)
+        let isLogged =
+            open.log != nil && !isCommitting
+            && batch.byteCount <= StoreLimits.loggedBatchByteCountMax
+            && growthInAll.total <= space.openGrowthMax
+        guard isLogged || open.isPending, space.hasRoomAtEnd(growthInAll.total) else {
+            // Without room each batch is committed by itself, so that it is known what fits.
+            try commitOpen()
+            return try inTransaction(
+                growth: batch.growth, asOf: now, isPublishing: isPublishing, body)
+        }
+
+        // 3. Apply it.
+        var transaction = try openTransaction(asOf: now)
+        transaction.transaction.redo.restart(
+            prefixByteCount: LogRecord.byteCount,
+            byteCountMax: isLogged ? StoreLimits.logRecordByteCountMax : 0)
+        let result: Result
+        do throws(StoreError) {
+            result = try body(&transaction)
+        } catch {
+            try replay(insteadOf: transaction)
+            throw error
+        }
+        if transaction.transaction.redo.operationCount == 0 {
+            // What changed nothing costs no sync, but for those who wait for what was changed before.
+            if open.isPending {
+                open.transaction = consume transaction
+                if isCommitting { try commitOpen() }
+            }
+            return result
+        }
+
+        // 4. Append it to the log, or commit.
+        if let now = try? transaction.transaction.pageCount(of: core.tables.allButChunks) {
+            growthInAll.measure(tableByteCount: now * core.environment.pageByteCount)
+        }
+        open.growth = growthInAll
+        if try append(&transaction, changeCount: batch.range.count) {
+            open.transaction = consume transaction
+        } else if try !commit(transaction) {
+            throw .full
+        }
+        return result
+    }
+
+    /// Bytes of the pages that a change may copy: those of all tables but the chunks', at whose end
+    /// it adds its own.
+    private func tableByteCount() throws(StoreError) -> Int {
+        do throws(LMDBError) {
+            let view = try core.readers.begin(keeping: core)
+            return try view.pageCount(of: core.tables.allButChunks)
+                * core.environment.pageByteCount
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private func openTransaction(asOf now: Timestamp) throws(StoreError) -> ChangeTransaction {
+        guard var transaction = open.transaction.take() else {
+            return try ChangeTransaction(core, asOf: now)
+        }
+        transaction.now = now
+        return transaction
+    }
+
+    // MARK: 4. Append it to the log, or commit
+
+    /// Appends what the last batch did to the log.
+    ///
+    /// - Returns: false when it is too long for that, or there is no log.
+    private func append(
+        _ transaction: inout ChangeTransaction, changeCount: Int
+    ) throws(StoreError) -> Bool {
+        guard let log = open.log else { return false }
+        do throws(LMDBError) {
+            try transaction.putCounters()
+        } catch {
+            throw .outcomeUnknown(error.description)
+        }
+        let byteCount = transaction.transaction.redo.bytes.byteCount
+        guard !transaction.transaction.redo.isOverfull, log.hasRoom(byteCount) else { return false }
+        let head = LogRecord(
+            logID: log.id, transaction: transaction.transaction.id, index: log.recordCount,
+            operationCount: UInt32(transaction.transaction.redo.operationCount),
+            operationByteCount: byteCount - LogRecord.byteCount,
+            changeCount: UInt32(changeCount))
+        transaction.transaction.redo.finish(alignment: LogRecord.alignment) { bytes in
+            head.write(into: &bytes)
+        }
+        // Before it is written: where the log has a change that no snapshot has, this says so.
+        pending.insertKeys(of: transaction.transaction.redo.bytes, head, core.tables)
+        let owners = transaction.touchedOwners[open.notedOwnerCount...]
+        for owner in owners { pending.insert(owner.utf8.span.bytes, .owner) }
+        open.notedOwnerCount = owners.endIndex
+        pending.addBatch(of: head.transaction, changeCount: changeCount)
+        try log.append(transaction.transaction.redo.bytes)
+        let counters = transaction.counters
+        pendingCounters.withLock { $0 = counters }
+        open.isAwaited = open.isAwaited || feedWatch.isAwaited(owners)
+        return true
+    }
+
+    /// Commits what is in the log. Only inside ``whileWriting(committing:_:)``.
+    func commitOpen() throws(StoreError) {
+        guard let transaction = open.transaction.take() else { return }
+        _ = try commit(transaction)
+    }
+
+    /// Commits the open transaction.
+    ///
+    /// - Returns: false when there was no room for what the log does not have; what it has is
+    ///   committed.
+    private func commit(
+        _ transaction: consuming ChangeTransaction
+    ) throws(StoreError) -> Bool {
+        let commit = Commit(transaction)
+        let growth = open.growth.total
+        // What the log begins with from now on, until the next transaction's first record.
+        let state =
+            open.isPending
+            ? open.log.map {
+                LogState(id: $0.id, isInUse: true, firstTransaction: commit.number)
+            } : nil
+        do throws(LMDBError) {
+            try transaction.commit(noting: state)
+        } catch {
+            let failure = failure(of: error, growth: growth)
+            guard case .full = failure else { throw failure }
+            try replay(notifying: commit.owners)
+            return false
+        }
+        // Also when the log has nothing of it.
+        open.growth = OpenGrowth()
+        finish(commit)
+        return true
+    }
+
+    // MARK: 5. Tell those who wait
+
+    /// What has to be known of a transaction once it is committed.
+    struct Commit {
+        let number: UInt64
+        let owners: [String]
+        let revision: UInt64
+
+        init(_ transaction: borrowing ChangeTransaction) {
+            number = transaction.transaction.id
+            owners = transaction.touchedOwners
+            revision = transaction.counters.revision
+        }
+    }
+
+    /// What is to be done after every commit.
+    func finish(_ commit: Commit) {
+        core.lastCommit.store(commit.number, ordering: .releasing)
+        // Only then: who finds nothing pending finds the commit.
+        // The marks are other processes' to write, too: the log does not depend on them.
+        if open.isPending || !pending.isEmpty { noteAllCommitted() }
+        space.coverLastPage()
+        // Not before: who is woken looks at once, and must find it.
+        if !commit.owners.isEmpty { feedWatch.notify(commit.owners, at: commit.revision) }
+    }
+
+    /// All that is in the log is in `data.mdb`, too.
+    func noteAllCommitted() {
+        open.restart()
+        pending.clear()
+        pendingCounters.withLock { $0 = nil }
+    }
+}

@@ -1,0 +1,120 @@
+internal import LMDB
+
+/// The head of a record of the log (`docs/FORMAT.md`): whose it is, and of which commit. Behind it
+/// come the operations of one batch of changes (`LMDB.RedoBuffer`), and zeros up to the next page.
+///
+/// A record counts while its transaction is the one behind the last commit: once that is committed,
+/// data.mdb has what it says.
+struct LogRecord: Equatable {
+    static let byteCount = 64
+    /// Records begin at multiples of this, so that writing one never touches bytes of another.
+    static let alignment = 4_096
+    static let magic = Array("blobdlog".utf8)
+    static let version: UInt32 = 1
+    private static let checkedFrom = 16
+
+    /// Whose it is.
+    var logID: LogID
+    /// The LMDB transaction that its changes belong to.
+    var transaction: UInt64
+    /// Its place among the records of that transaction, from 0.
+    var index: UInt32
+    var operationCount: UInt32
+    /// Bytes of the operations.
+    var operationByteCount: Int
+    /// The changes that were acknowledged with it.
+    var changeCount: UInt32
+    /// What it is.
+    var kind: Kind
+
+    /// What a record is.
+    enum Kind: UInt32 {
+        /// A batch of changes.
+        case changes
+        /// The first one of a log that is new: it has no operations.
+        case begun
+        /// All that was in the log is committed, and its writer has ended. It has no operations.
+        case ended
+    }
+
+    /// The bytes it takes in the file.
+    var paddedByteCount: Int { Self.padded(Self.byteCount + operationByteCount) }
+
+    /// The bytes that a record of so many takes in the file.
+    static func padded(_ byteCount: Int) -> Int {
+        (byteCount + alignment - 1) / alignment * alignment
+    }
+
+    init(
+        logID: LogID, transaction: UInt64, index: UInt32, operationCount: UInt32,
+        operationByteCount: Int, changeCount: UInt32 = 0, kind: Kind = .changes
+    ) {
+        self.changeCount = changeCount
+        self.kind = kind
+        self.logID = logID
+        self.transaction = transaction
+        self.index = index
+        self.operationCount = operationCount
+        self.operationByteCount = operationByteCount
+    }
+
+    /// Reads a head, whose checksum is not looked at; nil when it is none.
+    ///
+    /// - Parameter byteCountMax: what the record may take at the most, with its head.
+    init?(_ bytes: RawSpan, byteCountMax: Int) {
+        guard bytes.byteCount >= Self.byteCount,
+            bytes.extracting(first: 8).isEqual(to: Self.magic.span.bytes),
+            bytes.integer(at: 8, as: UInt32.self) == Self.version,
+            let count = Int(exactly: bytes.integer(at: 48, as: UInt64.self)),
+            count <= byteCountMax - Self.byteCount,
+            let kind = Kind(rawValue: bytes.integer(at: 60))
+        else { return nil }
+        changeCount = bytes.integer(at: 56)
+        self.kind = kind
+        logID = LogID(high: bytes.integer(at: 16), low: bytes.integer(at: 24))
+        transaction = bytes.integer(at: 32)
+        index = bytes.integer(at: 40)
+        operationCount = bytes.integer(at: 44)
+        operationByteCount = count
+    }
+
+    /// Whether `record`, head and operations, is what was written.
+    static func isWhole(_ record: RawSpan) -> Bool {
+        record.integer(at: 12, as: UInt32.self)
+            == Checksum(record.extracting(droppingFirst: checkedFrom)).value
+    }
+
+    /// Writes the head, and the checksum of everything behind it, into `record`: head, operations
+    /// and zeros.
+    func write(into target: inout MutableRawSpan) {
+        let end = Self.byteCount + operationByteCount
+        target.store(Self.magic.span.bytes, at: 0)
+        target.store(Self.version, at: 8)
+        target.store(logID.high, at: 16)
+        target.store(logID.low, at: 24)
+        target.store(transaction, at: 32)
+        target.store(index, at: 40)
+        target.store(operationCount, at: 44)
+        target.store(UInt64(operationByteCount), at: 48)
+        target.store(changeCount, at: 56)
+        target.store(kind.rawValue, at: 60)
+        let checksum = Checksum(target.bytes.extracting(Self.checkedFrom..<end))
+        target.store(checksum.value, at: 12)
+    }
+}
+
+extension UnsettledKeys {
+    /// Takes note of the notifications and blobs that a record has changes of.
+    func insertKeys(of record: RawSpan, _ head: LogRecord, _ tables: Tables) {
+        let operations = record.extracting(
+            LogRecord.byteCount..<LogRecord.byteCount + head.operationByteCount)
+        var reader = RedoReader(operations)
+        while let operation = reader.next() {
+            switch operation.table {
+            case Int(tables.notifications.number): insert(operation.key, .notification)
+            case Int(tables.blobs.number): insert(operation.key, .blob)
+            default: break
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+internal import Glibc
+
+/// The file `changes.log`: changes that were acknowledged and are not in `data.mdb` yet.
+///
+/// It is allocated and written with zeros once, so that a record is on disk with one sync of its
+/// own blocks: nothing of the file system's is written with it. It has room for the records of one
+/// LMDB transaction, and begins again at its start with the next. So a record is never overwritten
+/// before the transaction that it belongs to is committed.
+final class WriteAheadLog {
+    static let fileName = "changes.log"
+
+    private let descriptor: Int32
+    /// Past the page cache, for records; nil where the file system has no such way.
+    private var direct: DirectFile?
+    let path: String
+    /// Which one it is.
+    let id: LogID
+    /// Where the next record goes.
+    private(set) var offset = 0
+    /// How many there are of the open transaction.
+    private(set) var recordCount: UInt32 = 0
+
+    /// What it is opened for.
+    enum Use {
+        case reading
+        case writing
+        /// It is made when it is not there, and all its blocks are written.
+        case creating
+    }
+
+    /// Opens the log in a store's folder; nil when there is none, and none is to be made.
+    init?(_ directory: String, of id: LogID, _ use: Use) throws(StoreError) {
+        path = "\(directory)/\(Self.fileName)"
+        self.id = id
+        let flags =
+            switch use {
+            case .reading: O_RDONLY
+            case .writing: O_RDWR
+            case .creating: O_RDWR | O_CREAT
+            }
+        descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o660)
+        guard descriptor >= 0 else {
+            if errno == ENOENT, use != .creating { return nil }
+            throw .system("open \(path)")
+        }
+        guard use == .creating else { return }
+        do throws(StoreError) {
+            try allocate()
+            try Creation.syncDirectory(directory)
+            direct = DirectFile(path, byteCountMax: StoreLimits.logRecordByteCountMax)
+        } catch {
+            // Half a log is none: what would not fit now does not fit later, when it counts.
+            if case .full = error { unlink(path) }
+            throw error
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Bytes of the file.
+    func byteCount() throws(StoreError) -> Int {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .system("fstat \(path)") }
+        return Int(status.st_size)
+    }
+
+    /// Writes zeros to what is missing of its full size.
+    private func allocate() throws(StoreError) {
+        let size = try byteCount()
+        guard size < StoreLimits.logByteCount else { return }
+        let zeros = [UInt8](repeating: 0, count: StoreLimits.logByteCount - size)
+        try write(zeros.span.bytes, at: size)
+        try sync()
+    }
+
+    /// Whether a record of so many bytes fits behind those that are there.
+    func hasRoom(_ byteCount: Int) -> Bool { byteCount <= StoreLimits.logByteCount - offset }
+
+    /// Writes a record and syncs it: one `pwrite`, one `fdatasync`.
+    ///
+    /// - Parameter record: its bytes, of a multiple of ``LogRecord/alignment``, which fit. Those that
+    ///   begin at a page of memory are not copied.
+    /// - Throws: ``StoreError/outcomeUnknown(_:)``: the record is on disk, or it is not.
+    func append(_ record: RawSpan) throws(StoreError) {
+        precondition(hasRoom(record.byteCount) && record.byteCount % LogRecord.alignment == 0)
+        do throws(StoreError) {
+            if direct?.write(record, at: offset) != true {
+                direct = nil
+                try write(record, at: offset)
+            }
+            try sync()
+        } catch {
+            throw .outcomeUnknown("\(path): \(error)")
+        }
+        offset += record.byteCount
+        recordCount += 1
+    }
+
+    /// Begins at the start again: the transaction that its records belong to is committed.
+    func restart() {
+        offset = 0
+        recordCount = 0
+    }
+
+    /// Writes what a log begins with before it has changes, and syncs it. Before `data.mdb` says
+    /// that this log is in use.
+    ///
+    /// - Parameter transaction: that in which it does.
+    func begin(in transaction: UInt64) throws(StoreError) {
+        try writeSign(.begun, transaction)
+        try sync()
+    }
+
+    /// Makes what is there unreadable, and says so at the start, for a store that has all of it: so
+    /// that its `data.mdb` can be replaced by a copy of another time.
+    ///
+    /// All of it: behind the records of the last transaction are those of earlier ones, and each of
+    /// them would be ahead of an older `data.mdb`.
+    func end(in transaction: UInt64) throws(StoreError) {
+        let count = try byteCount() - LogRecord.alignment
+        if count > 0 {
+            let zeros = [UInt8](repeating: 0, count: count)
+            try write(zeros.span.bytes, at: LogRecord.alignment)
+        }
+        try writeSign(.ended, transaction)
+        try sync()
+    }
+
+    /// Writes a record without changes at the start.
+    private func writeSign(_ kind: LogRecord.Kind, _ transaction: UInt64) throws(StoreError) {
+        var record = [UInt8](repeating: 0, count: LogRecord.alignment)
+        let head = LogRecord(
+            logID: id, transaction: transaction, index: 0, operationCount: 0,
+            operationByteCount: 0, kind: kind)
+        var span = record.mutableSpan
+        var target = span.mutableBytes
+        head.write(into: &target)
+        try write(record.span.bytes, at: 0)
+    }
+
+    /// The transaction of the changes that it begins with; nil when there are none that are whole.
+    func firstTransaction() throws(StoreError) -> UInt64? {
+        let first = try record(at: 0, upTo: min(byteCount(), StoreLimits.logByteCount))?.head
+        return first?.kind == .changes ? first?.transaction : nil
+    }
+
+    /// The records of a transaction, whole ones in their order.
+    ///
+    /// A record that was being written when the power went is not whole; nobody was told of it. Once
+    /// a record was acknowledged the one before it is, too, so one that is missing before another is
+    /// damage.
+    ///
+    /// - Throws: ``StoreError/corrupt(_:)``; also when there is a record of a later transaction:
+    ///   `data.mdb` is older than the log then.
+    func records(of transaction: UInt64) throws(StoreError) -> [[UInt8]] {
+        var records: [[UInt8]] = []
+        var offset = 0
+        let end = min(try byteCount(), StoreLimits.logByteCount)
+        while let record = try record(at: offset, upTo: end),
+            record.head.transaction == transaction, record.head.index == records.count,
+            record.head.kind == .changes
+        {
+            records.append(record.bytes)
+            offset += record.head.paddedByteCount
+        }
+        // What follows is of transactions that are committed, or rubbish.
+        while offset < end {
+            if let head = try head(at: offset, upTo: end), head.kind == .changes,
+                head.transaction >= transaction,
+                head.transaction > transaction || head.index > records.count,
+                try record(at: offset, upTo: end) != nil
+            {
+                throw head.transaction > transaction ? tooOld(head, transaction) : missing(records)
+            }
+            offset += LogRecord.alignment
+        }
+        return records
+    }
+
+    func tooOld(_ head: LogRecord, _ transaction: UInt64) -> StoreError {
+        .corrupt(
+            "\(path) has changes of transaction \(head.transaction), and \(DataFile.name) ends with \(transaction - 1), so it was put back from a copy"
+        )
+    }
+
+    private func missing(_ records: [[UInt8]]) -> StoreError {
+        .corrupt("record \(records.count) of \(path) is damaged, and one behind it is not")
+    }
+
+    private struct Found {
+        var head: LogRecord
+        var bytes: [UInt8]
+    }
+
+    /// The head at a place; nil when there is none of this log.
+    private func head(at offset: Int, upTo end: Int) throws(StoreError) -> LogRecord? {
+        guard let head = try anyHead(at: offset, upTo: end), head.logID == id else { return nil }
+        return head
+    }
+
+    /// The head at a place, of whichever log; nil when there is none.
+    func anyHead(
+        at offset: Int, upTo end: Int = StoreLimits.logByteCount
+    ) throws(StoreError) -> LogRecord? {
+        guard end - offset >= LogRecord.alignment else { return nil }
+        let bytes = try read(LogRecord.byteCount, at: offset)
+        return LogRecord(bytes.span.bytes, byteCountMax: end - offset)
+    }
+
+    /// The whole record at a place, without the zeros behind it; nil when there is none.
+    private func record(at offset: Int, upTo end: Int) throws(StoreError) -> Found? {
+        guard let head = try head(at: offset, upTo: end) else { return nil }
+        let bytes = try read(LogRecord.byteCount + head.operationByteCount, at: offset)
+        return LogRecord.isWhole(bytes.span.bytes) ? Found(head: head, bytes: bytes) : nil
+    }
+
+    private func read(_ count: Int, at offset: Int) throws(StoreError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let got = bytes.withUnsafeMutableBytes { target in
+                pread(
+                    descriptor, target.baseAddress.map { $0 + filled }, count - filled,
+                    off_t(offset + filled))
+            }
+            if got < 0, errno == EINTR { continue }
+            // Shorter than it was: what is not there is zeros.
+            if got == 0 { return bytes }
+            guard got > 0 else { throw .system("read \(path)") }
+            filled += got
+        }
+        return bytes
+    }
+
+    private func write(_ bytes: RawSpan, at offset: Int) throws(StoreError) {
+        var written = 0
+        while written < bytes.byteCount {
+            let count = bytes.withUnsafeBytes { source in
+                pwrite(
+                    descriptor, source.baseAddress.map { $0 + written }, source.count - written,
+                    off_t(offset + written))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw .system("write \(path)") }
+            written += count
+        }
+    }
+
+    private func sync() throws(StoreError) {
+        guard fdatasync(descriptor) == 0 else { throw .system("fdatasync \(path)") }
+    }
+}

@@ -1,0 +1,105 @@
+internal import LMDB
+
+/// Changes that share a transaction, and what they may cost it.
+struct BatchPlan {
+    /// Which they are.
+    var range: Range<Int>
+    /// Puts that they may take.
+    var putCount = 0
+    /// Bytes of the pages that they may copy or add, but those of chunks, each as if it were alone.
+    var bookkeepingGrowth = 0
+    /// Bytes of the pages that their chunks take, each as if it were alone.
+    private(set) var chunkGrowth = 0
+    /// The same when they are put one behind the other, as they are.
+    private(set) var sharedChunkGrowth = 0
+    /// Stored bytes of their payloads.
+    var byteCount = 0
+
+    /// How long the pages are of the store that it is for.
+    let pageByteCount: Int
+    /// What is left of the page that the last chunk's entry is in.
+    private var pageRest = 0
+
+    init(from start: Int, pageByteCount: Int) {
+        range = start..<start
+        self.pageByteCount = pageByteCount
+    }
+
+    /// The batch of `changes` that begins at `start`: up to the limits of a transaction, or to a change
+    /// that is written ahead. A blob that is stored, or comes twice, adds its bytes once or not at all.
+    init(of changes: [Change], from start: Int, countMax: Int = .max, _ core: StoreCore) {
+        self.init(from: start, pageByteCount: core.environment.pageByteCount)
+        var digests: Set<Digest> = []
+        var index = start
+        // Through the span, which copies no change to look at it.
+        let span = changes.span
+        while index < span.count, index - start < countMax, !span[index].isStaged {
+            var next = self
+            next.addBookkeeping(of: span[index])
+            span[index].forEachPayload { payload in
+                next.byteCount += payload.storedByteCount
+                // Short ones are not worth a lookup. Where too many snapshots are open for one, a blob
+                // counts as new.
+                if payload.storedByteCount <= Change.bookkeepingByteCount
+                    || (digests.insert(payload.digest).inserted
+                        && (try? core.contains(payload.digest)) != true)
+                {
+                    next.addChunks(of: payload)
+                }
+            }
+            if index > start,
+                next.putCount > StoreLimits.transactionPutCountMax
+                    || next.growth > StoreLimits.transactionByteCountMax
+            {
+                break
+            }
+            self = next
+            index += 1
+        }
+        range = start..<index
+    }
+
+    /// How many times longer they are than those that changes are reckoned in.
+    var pageScale: Int { max(1, pageByteCount / Change.reckonedPageByteCount) }
+
+    /// Adds what a change may take beside chunks.
+    mutating func addBookkeeping(of change: Change) {
+        let cost = change.bookkeepingCost
+        putCount += cost.puts
+        bookkeepingGrowth += cost.bytes * pageScale
+    }
+
+    /// The bytes by which they may make the file grow.
+    var growth: Int { bookkeepingGrowth + chunkGrowth }
+
+    /// Adds the chunks of a blob that is new.
+    ///
+    /// New chunks have the highest keys: each goes behind the one before it where it fits, and else
+    /// begins a page. So the pages are counted by doing the same, and no mix of lengths takes more.
+    mutating func addChunks(of payload: PreparedPayload) {
+        let chunkCount = payload.chunkCount
+        putCount += chunkCount
+        let alone = payload.chunkCost(pageByteCount: pageByteCount)
+        let pageRoom = pageByteCount - Self.pageHeaderByteCount
+        chunkGrowth += alone
+        var entry = payload.storedByteCount + Self.entryOverhead
+        if chunkCount > 1 || entry > pageRoom / 2 {
+            // Long ones have pages of their own, and entries that say where.
+            sharedChunkGrowth += alone
+            entry = chunkCount * (Self.entryOverhead + 8)
+        }
+        if entry > pageRest {
+            let pages = (entry + pageRoom - 1) / pageRoom
+            sharedChunkGrowth += pages * pageByteCount
+            pageRest = pages * pageRoom
+        }
+        pageRest -= entry
+    }
+
+    /// LMDB's header of a page. Of the entries in what is left, two of the longest must fit.
+    private static let pageHeaderByteCount = 16
+    /// What a short chunk takes in its page beside its bytes: LMDB's pointer and head of a node, the
+    /// key, the checksum, and the byte that makes it even.
+    private static let entryOverhead =
+        2 + 8 + ChunkKey.byteCount + ChunkLayout.checksumByteCount + 1
+}

@@ -1,0 +1,256 @@
+internal import Glibc
+internal import LMDB
+internal import Synchronization
+
+/// Room on the disk for `data.mdb` to grow into, had before it is needed.
+///
+/// LMDB finds out in the middle of a commit that a disk is full, and says EIO. Here the room a
+/// change may need is allocated first, so that "full" is known before anything is written, and
+/// ``StoreLimits/reserveByteCount`` is kept back, so that deletes and expiry, which copy pages
+/// before they free any, always have some. Some of the disk is left to payloads on their way in:
+/// free pages in the file are of no use to a publisher whose bytes cannot be taken in.
+final class SpaceReserve: Sendable {
+    let environment: Environment
+    private let tables: Tables
+    let byteCountMax: Int
+    private let payloadByteCountMax: Int
+    /// What is kept back: so many pages, however long they are.
+    let reserveByteCount: Int
+    let state = Mutex(State())
+
+    struct State {
+        /// Bytes of the file that are known to be allocated.
+        var allocated = 0
+        /// The most that a change asked for since the file was last trimmed, and before that.
+        var growthMax = 0
+        var growthMaxBefore = 0
+        var refused = Refused()
+    }
+
+    /// Room is allocated in steps of a part of the file, within these bounds: what is allocated and
+    /// not used counts as the file's size, too.
+    private static let stepByteCountRange = 256 << 10...16 << 20
+    private static let stepParts = 32
+
+    private static func step(_ used: Int) -> Int {
+        min(max(stepByteCountRange.lowerBound, used / stepParts), stepByteCountRange.upperBound)
+    }
+
+    /// Steps up to this size are written with zeros, where the changes are small: a write into
+    /// blocks that were written before is synced without a commit of the file system's journal.
+    /// Changes of many bytes would only be written twice.
+    private static let writtenStepByteCountMax = 1 << 20
+    private static let writtenGrowthByteCountMax = 128 << 10
+
+    /// The share of the disk that is left to payloads on their way in, at most one of the largest.
+    private static let incomingShare = 8
+
+    init(_ environment: Environment, _ tables: Tables, _ options: StoreOptions) {
+        self.environment = environment
+        self.tables = tables
+        byteCountMax = options.mapByteCountMax
+        payloadByteCountMax = options.payloadByteCountMax
+        reserveByteCount = StoreLimits.reserveByteCount * environment.pageScale
+    }
+
+    /// Where a change finds its room.
+    enum Room {
+        /// At the end of the file, which is allocated.
+        case atEnd
+        /// In pages of the file that are free. Those that the last commit freed are not yet: LMDB
+        /// keeps them for one commit more.
+        case inFreePages
+    }
+
+    /// Makes sure that there is room for `growth` bytes.
+    ///
+    /// - Throws: ``StoreError/full``.
+    @discardableResult
+    func prepare(growth: Int) throws(StoreError) -> Room {
+        let used = environment.usedByteCount
+        let needed = used + growth + reserveByteCount
+        guard needed <= byteCountMax else {
+            try requireFreePages(growth)
+            return .inFreePages
+        }
+        let isThere = state.withLock { state in
+            state.growthMax = max(state.growthMax, growth)
+            if needed <= state.allocated { return true }
+            var step = Self.step(used)
+            let isWritten = growth <= Self.writtenGrowthByteCountMax
+            if isWritten { step = min(step, Self.writtenStepByteCountMax) }
+            let before = fileByteCount
+            let end =
+                allocate(to: needed + step, from: used) ?? allocate(to: needed, from: used) ?? 0
+            state.allocated = max(state.allocated, end)
+            if isWritten { writeZeros(from: before, to: end) }
+            return end > 0
+        }
+        if isThere { return .atEnd }
+        try requireFreePages(growth)
+        return .inFreePages
+    }
+
+    /// Whether the file has room at its end for so much, so that a commit cannot fail for want of
+    /// any.
+    func hasRoomAtEnd(_ growth: Int) -> Bool {
+        do throws(StoreError) {
+            return try prepare(growth: growth) == .atEnd
+        } catch {
+            return false
+        }
+    }
+
+    /// Bytes that what is in the log may add to the file. Room for them is had ahead, and counts as
+    /// the file's, so a small file has less.
+    var openGrowthMax: Int {
+        let share = environment.usedByteCount / StoreLimits.unsettledGrowthParts
+        let range = StoreLimits.unsettledGrowthRange
+        return min(max(share, range.lowerBound), range.upperBound)
+    }
+
+    /// Allocates up to `end`; nil when there is no room. Where the file system cannot allocate
+    /// ahead, glibc writes a byte to each block.
+    private func allocate(to end: Int, from used: Int) -> Int? {
+        let end = min(end, byteCountMax)
+        let descriptor = environment.dataDescriptor
+        let growth = end - fileByteCount
+        if growth > 0, let disk = Disk(descriptor) {
+            let incoming = min(payloadByteCountMax, disk.byteCount / Self.incomingShare)
+            guard disk.availableByteCount - growth >= incoming else { return nil }
+        }
+        while true {
+            switch posix_fallocate(descriptor, off_t(used), off_t(end - used)) {
+            case 0: return end
+            case EINTR: continue
+            default: return nil
+            }
+        }
+    }
+
+    /// Writes zeros to what has just been allocated. Where that fails the room is there all the
+    /// same; the next commit's sync takes the zeros along.
+    private func writeZeros(from start: Int, to end: Int) {
+        guard start < end, end - start <= Self.writtenStepByteCountMax * 4 else { return }
+        let zeros = [UInt8](repeating: 0, count: end - start)
+        var written = 0
+        zeros.withUnsafeBytes { zeros in
+            while written < zeros.count {
+                let rest = UnsafeRawBufferPointer(rebasing: zeros[written...])
+                let count = pwrite(
+                    environment.dataDescriptor, rest.baseAddress, rest.count,
+                    off_t(start + written))
+                guard count > 0 else { return }
+                written += count
+            }
+        }
+    }
+
+    /// Gives back room at the end of the file that changes have not asked for lately. Only while
+    /// nothing is written.
+    func trim() {
+        let used = environment.usedByteCount
+        state.withLock { state in
+            let growth = max(state.growthMax, state.growthMaxBefore)
+            state.growthMaxBefore = state.growthMax
+            state.growthMax = 0
+            let kept = used + growth + reserveByteCount
+            // Not for a little, so that the file does not go up and down with every change.
+            guard fileByteCount > kept + Self.step(used) else { return }
+            if ftruncate(environment.dataDescriptor, off_t(kept)) == 0 {
+                state.allocated = min(state.allocated, kept)
+            }
+        }
+    }
+
+    /// Without room to grow, a change may still fit into pages that are free in the file: twice
+    /// what it needs, since a chunk wants neighbouring ones.
+    private func requireFreePages(_ growth: Int) throws(StoreError) {
+        guard try environment.freeByteCount(tables) >= 2 * growth + reserveByteCount
+        else {
+            throw .full
+        }
+    }
+
+    /// Whether half of what is kept back for deletes is left, at the end of the file or in pages
+    /// that are free in it. What deletes leave behind, so that owners hear of them, may use the
+    /// other half only. Costs a `mdb_stat` a table, so ask when there is no room.
+    var hasHalfOfReserve: Bool {
+        let available = min(
+            Disk(environment.dataDescriptor)?.availableByteCount ?? 0,
+            FileSizeLimit.byteCount - min(FileSizeLimit.byteCount, fileByteCount))
+        let end = min(byteCountMax, fileByteCount + available)
+        let free = (try? environment.freeByteCount(tables)) ?? 0
+        return end - environment.usedByteCount + free >= reserveByteCount / 2
+    }
+
+    /// LMDB may number pages at the end that it never writes; the file is made to cover them, so
+    /// that a file shorter than its last page is always one that was cut.
+    func coverLastPage() {
+        let used = environment.usedByteCount
+        let isCovered = state.withLock { $0.allocated >= used }
+        guard !isCovered else { return }
+        let descriptor = environment.dataDescriptor
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_size < used else { return }
+        ftruncate(descriptor, off_t(used))
+    }
+
+    /// Whether the disk, or the size a file may have, leaves so little room that a commit of
+    /// `byteCount` bytes may have failed for that alone.
+    func isExhausted(byteCount: Int) -> Bool {
+        let rest = FileSizeLimit.byteCount - min(FileSizeLimit.byteCount, environment.usedByteCount)
+        if rest < byteCount + reserveByteCount { return true }
+        guard let disk = Disk(environment.dataDescriptor) else { return false }
+        return disk.availableByteCount < byteCount + reserveByteCount
+    }
+
+    /// The size of `data.mdb`.
+    var fileByteCount: Int {
+        var status = stat()
+        guard fstat(environment.dataDescriptor, &status) == 0 else { return 0 }
+        return Int(status.st_size)
+    }
+}
+
+/// How large a file of this process may be (`RLIMIT_FSIZE`).
+enum FileSizeLimit {
+    static var byteCount: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else {
+            return .max
+        }
+        return Int(clamping: limit.rlim_cur)
+    }
+}
+
+/// How large a file system is, and how much of it is free (`fstatvfs`).
+struct Disk {
+    let byteCount: Int
+    let availableByteCount: Int
+
+    init?(_ descriptor: Int32) {
+        var status = statvfs()
+        guard fstatvfs(descriptor, &status) == 0 else { return nil }
+        func bytes(_ blocks: UInt) -> Int {
+            let (product, overflow) = blocks.multipliedReportingOverflow(by: status.f_frsize)
+            return overflow ? .max : Int(clamping: product)
+        }
+        byteCount = bytes(status.f_blocks)
+        availableByteCount = bytes(status.f_bavail)
+    }
+}
+
+extension Environment {
+    /// Bytes of pages in the file that hold nothing. Costs a `mdb_stat` a table.
+    func freeByteCount(_ tables: Tables) throws(StoreError) -> Int {
+        do throws(LMDBError) {
+            let transaction = try readers.begin()
+            // Two meta pages, then what the tables have.
+            let used = try 2 + transaction.pageCount(of: tables.all)
+            return max(0, usedByteCount - used * pageByteCount)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+internal import LMDB
+
+extension Maintenance {
+    /// See ``BlobStore/checkWritable()``.
+    func checkWritable() throws(StoreError) {
+        try pipeline.checkSyncs()
+        try pipeline.space.prepare(growth: Change.bookkeepingByteCount * core.environment.pageScale)
+        let refused = pipeline.space.refused
+        guard refused.isAny else { return }
+        guard pipeline.space.hasRoom(incoming: refused.incomingByteCount) else { throw .full }
+        if refused.growth > 0 { try tryGrowth(refused) }
+        pipeline.space.forget(refused)
+    }
+
+    /// Puts so many bytes, or as many as one transaction of a large blob has, into a transaction that
+    /// is not committed.
+    private func tryGrowth(_ refused: Refused) throws(StoreError) {
+        let growth = refused.growth
+        try pipeline.whileWriting { () throws(StoreError) in
+            // The bytes on their way in take room of the same disk meanwhile.
+            let room = try pipeline.space.prepare(growth: growth + refused.incomingByteCount)
+            do throws(StoreError) {
+                try putAndAbort(growth)
+            } catch {
+                // Pages that the last commit freed are not free before the next one.
+                guard case .full = error, room == .inFreePages else { throw error }
+                try pipeline.reclaimFreePages(asOf: Timestamp(milliseconds: 0))
+                try putAndAbort(growth)
+            }
+        }
+    }
+
+    private func putAndAbort(_ growth: Int) throws(StoreError) {
+        let chunk = [UInt8](repeating: 0, count: StoreLimits.chunkByteCountMax)
+        var rest = min(growth, StoreLimits.stagedBatchByteCount)
+        var index: UInt32 = 0
+        do throws(LMDBError) {
+            var transaction = try core.environment.beginWrite()
+            while rest > 0 {
+                // Behind all chunks: no blob has this number.
+                let key = ChunkKey(number: .max, index: index)
+                try transaction.put(chunk.span.bytes, forKey: key.bytes, in: core.tables.chunks)
+                rest -= chunk.count
+                index += 1
+            }
+        } catch {
+            throw pipeline.failure(of: error, growth: growth)
+        }
+    }
+}

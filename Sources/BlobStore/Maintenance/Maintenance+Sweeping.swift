@@ -1,0 +1,165 @@
+internal import LMDB
+
+/// What a sweep did.
+public struct SweepResult: Sendable, Hashable {
+    /// Notifications removed.
+    public var expired = 0
+    /// Removals that are not remembered any longer.
+    public var forgotten = 0
+    /// Blobs that are not kept any longer without a reference.
+    public var holdsEnded = 0
+    /// Whether there are more whose time is over.
+    public var more = false
+    /// Notifications, and other things, that were left, because what the store says of them does
+    /// not agree with itself. They stay unreadable; `verify` names them.
+    public var damaged = 0
+
+    /// What was done in all.
+    var count: Int { expired + forgotten + holdsEnded }
+}
+
+extension Maintenance {
+    /// See ``BlobStore/sweepExpired(asOf:limit:)``.
+    func sweepExpired(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
+        var result = SweepResult()
+        if try hasDueEntry(asOf: now) { result = try sweepDue(asOf: now, limit: limit) }
+        guard try pipeline.hasCategoryEdit() else { return result }
+        do throws(StoreError) {
+            if try pipeline.tellCategoryEdits(asOf: now) { result.more = true }
+        } catch {
+            // What is removed makes room for it.
+            guard case .full = error else { throw error }
+        }
+        return result
+    }
+
+    private func sweepDue(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
+        try pipeline.whileWriting { () throws(StoreError) in
+            try pipeline.inShrinkingSteps(of: limit) { (limit) throws(StoreError) in
+                try pipeline.inTransaction(
+                    growth: 0, asOf: now, isPublishing: false
+                ) { (transaction) throws(StoreError) in
+                    try transaction.sweep(limit: limit)
+                }
+            }
+        }
+    }
+
+    private func hasDueEntry(asOf now: Timestamp) throws(StoreError) -> Bool {
+        try core.withSnapshot { (snapshot) throws(StoreError) in
+            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
+            return try !cursor.dueEntries(asOf: now, limit: 1).isEmpty
+        }
+    }
+}
+
+extension Cursor {
+    /// Entries from the start of the index that are due at `now`, at most `limit`.
+    @_lifetime(self: copy self)
+    fileprivate mutating func dueEntries(
+        asOf now: Timestamp, limit: Int
+    ) throws(StoreError) -> [TimeEntry] {
+        var entries: [TimeEntry] = []
+        var isThere = try first()
+        while isThere, entries.count < limit {
+            // Owners' keys stand behind all times.
+            guard let entry = try TimeEntry(key), entry.time <= now else { break }
+            entries.append(entry)
+            isThere = try next()
+        }
+        return entries
+    }
+}
+
+extension ChangeTransaction {
+    fileprivate mutating func sweep(limit: Int) throws(StoreError) -> SweepResult {
+        let limit = min(max(limit, 1), StoreLimits.transactionPutCountMax)
+        // One more than may be removed, and as many as may be stepped over.
+        let entries = try dueEntries(limit: limit + 1 + StoreLimits.damagedCountMax)
+        var result = SweepResult()
+        var puts = 0
+        for entry in entries {
+            guard result.count < limit, puts < StoreLimits.transactionPutCountMax else {
+                result.more = true
+                break
+            }
+            puts += try end(entry, &result)
+        }
+        return result
+    }
+
+    /// Does what is to be done at the time of `entry`, unless something is damaged.
+    ///
+    /// - Returns: how many puts and deletes it took, about.
+    private mutating func end(
+        _ entry: TimeEntry, _ result: inout SweepResult
+    ) throws(StoreError) -> Int {
+        guard try isSound(entry) else {
+            result.damaged += 1
+            return 0
+        }
+        switch entry {
+        case .notification(let time, let id):
+            guard let record = try removableRecord(id, expiresAt: time) else {
+                result.damaged += 1
+                return 0
+            }
+            try remove(record, .expired, device: nil)
+            result.expired += 1
+            // The record, its expiry, and for each part a count or an orphan; the owner's entries.
+            return 2 + 2 * record.parts.count + (record.owner == nil ? 0 : 6)
+        case .tombstone(_, let owner, let revision):
+            try forgetTombstone(owner: owner, revision: revision)
+            result.forgotten += 1
+            return 3
+        case .hold(let time, let digest):
+            try endHold(digest, at: time)
+            result.holdsEnded += 1
+            return 3
+        case .mark(_, let owner):
+            try forgetMark(owner: owner)
+            result.forgotten += 1
+            return 2
+        }
+    }
+
+    /// The record an entry names, with everything it refers to there; nil when something is
+    /// damaged.
+    private borrowing func removableRecord(
+        _ id: String, expiresAt time: Timestamp
+    ) throws(StoreError) -> Record? {
+        do throws(StoreError) {
+            guard let record = try record(id), record.expiresAt == time,
+                try isRemovable(record)
+            else { return nil }
+            return record
+        } catch {
+            if case .corrupt = error { return nil }
+            throw error
+        }
+    }
+
+    /// Whether what an entry names is there and whole. A notification is read once, when it is
+    /// removed.
+    private borrowing func isSound(_ entry: TimeEntry) throws(StoreError) -> Bool {
+        do throws(StoreError) {
+            switch entry {
+            case .notification: return true
+            case .tombstone(let time, let owner, let revision):
+                guard let tombstone = try tombstone(owner, revision) else { return false }
+                _ = try foundRevision(tombstone.finderKey(owner))
+                return tombstone.end == time
+            case .hold(let time, let digest): return try blobEntry(digest)?.heldUntil == time
+            case .mark(let time, let owner): return try accountMark(owner)?.end == time
+            }
+        } catch {
+            if case .corrupt = error { return false }
+            throw error
+        }
+    }
+
+    private borrowing func dueEntries(limit: Int) throws(StoreError) -> [TimeEntry] {
+        var cursor = try transaction.cursor(in: tables.index)
+        return try cursor.dueEntries(asOf: now, limit: limit)
+    }
+}

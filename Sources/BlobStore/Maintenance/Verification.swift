@@ -1,0 +1,179 @@
+internal import LMDB
+
+/// How far a verification is.
+public struct VerifyProgress: Sendable, Hashable {
+    /// Blobs whose bytes were read.
+    public var blobs = 0
+    /// Blobs there are.
+    public var blobCount = 0
+    /// Stored bytes that were read.
+    public var bytes = 0
+    /// Stored bytes there are.
+    public var byteCount = 0
+}
+
+/// What a verification found.
+public struct VerifyReport: Sendable, Hashable {
+    /// How many problems are described; the others are only counted.
+    public static let problemsDescribedMax = 100
+
+    /// Notifications that were looked at.
+    public var notifications = 0
+    /// Their parts.
+    public var parts = 0
+    /// Blobs that were looked at.
+    public var blobs = 0
+    /// Orphans that were looked at.
+    public var orphans = 0
+    /// Stored bytes whose checksums and digests were computed.
+    public var bytesStored = 0
+    /// Acknowledged changes that are only in the log (`changes.log`).
+    public var changesInLog = 0
+    /// What is wrong, in words: the first ``problemsDescribedMax``.
+    public var problems: [String] = []
+    /// How many things are wrong.
+    public var problemCount = 0
+
+    /// How many of them are of the pages themselves: what is on them, or below, cannot be trusted.
+    public var pageProblemCount = 0
+
+    /// A report on nothing.
+    public init() {}
+
+    /// Whether everything agrees.
+    public var isClean: Bool { problemCount == 0 }
+
+    /// Adds a problem, in words.
+    package mutating func add(_ problem: String) {
+        problemCount += 1
+        if problems.count < Self.problemsDescribedMax { problems.append(problem) }
+    }
+
+    /// Adds what is wrong with the pages.
+    package mutating func add(pages report: VerifyReport) {
+        for problem in report.problems { add(problem) }
+        problemCount += report.problemCount - report.problems.count
+        pageProblemCount += report.problemCount
+    }
+}
+
+/// Looks at everything that a store has: ``BlobStore/verify(progress:)``.
+package struct Verifier {
+    let core: StoreCore
+    let log: LogReader
+
+    init(_ core: StoreCore, _ log: LogReader) {
+        self.core = core
+        self.log = log
+    }
+
+    /// How far a verification goes.
+    package enum Depth: Sendable {
+        /// All entries of all tables.
+        case entries
+        /// The bytes of all blobs, too.
+        case bytes
+    }
+
+    func verify(
+        _ depth: Depth, goesOnBehindDamage: Bool, found: (VerifyReport) -> Void,
+        progress: (VerifyProgress) -> Void
+    ) throws(StoreError) -> VerifyReport {
+        var report = VerifyReport()
+        report.add(pages: try checkPages())
+        found(report)
+        guard report.isClean || goesOnBehindDamage else { return report }
+        let blobs = try core.withSnapshot { (snapshot) throws(StoreError) in
+            var recount = Recount()
+            try snapshot.checkMeta(&report)
+            found(report)
+            try snapshot.recountNotifications(&recount, &report)
+            found(report)
+            try snapshot.recountIndex(&recount, &report)
+            found(report)
+            try snapshot.recountBlobs(&recount, &report)
+            found(report)
+            try snapshot.recountOrphans(&recount, &report)
+            found(report)
+            try snapshot.recountChunks(&recount, &report)
+            found(report)
+            try snapshot.compareCounters(recount, &report)
+            return recount.storedBlobs
+        }
+        guard depth == .bytes else { return report }
+        try checkLog(&report)
+        var state = VerifyProgress()
+        state.blobCount = blobs.count
+        state.byteCount = blobs.reduce(0) { $0 + $1.storedByteCount }
+        for blob in blobs {
+            let digest = blob.digest.rawWords
+            core.options.walkPlace?.note(core.tables.blobs.name, digest.span.bytes)
+            try check(blob, &report)
+            found(report)
+            state.blobs += 1
+            state.bytes += blob.storedByteCount
+            progress(state)
+        }
+        return report
+    }
+
+    /// Counts what is only in the log; one that is not what `data.mdb` says is a problem.
+    private func checkLog(_ report: inout VerifyReport) throws(StoreError) {
+        do throws(StoreError) {
+            report.changesInLog = try log.contents().changeCount
+        } catch {
+            guard case .corrupt(let reason) = error else { throw error }
+            report.add(reason)
+        }
+    }
+
+    /// Reads all of a blob, unless it has gone meanwhile.
+    private func check(_ blob: BlobReference, _ report: inout VerifyReport) throws(StoreError) {
+        let problem = try core.withSnapshot { (snapshot) throws(StoreError) -> String? in
+            let entry: BlobEntry?
+            do throws(StoreError) {
+                entry = try snapshot.blobEntry(blob.digest)
+            } catch {
+                // The recount has said so.
+                return nil
+            }
+            guard entry?.number == blob.number else { return nil }
+            do throws(StoreError) {
+                try snapshot.checkBytes(of: blob)
+                return nil
+            } catch {
+                return error.description
+            }
+        }
+        report.bytesStored += blob.storedByteCount
+        if let problem { report.add(problem) }
+    }
+
+    /// The structure of the pages, as of one snapshot, also while others write to it.
+    private func checkPages() throws(StoreError) -> VerifyReport {
+        guard let file = PageFile(core.environment.dataDescriptor) else {
+            var report = VerifyReport()
+            report.add("page 0: is no meta page")
+            return report
+        }
+        // A meta page is written over two commits later; by then the snapshot is anew.
+        for _ in 0..<Self.snapshotTriesMax {
+            let report = try core.withSnapshot { (snapshot) throws(StoreError) -> VerifyReport? in
+                let transaction = snapshot.transaction.id
+                let metas = file.metas().compactMap { $0 }
+                guard let meta = metas.first(where: { $0.transaction == transaction }) else {
+                    return nil
+                }
+                return PageWalk.report(on: file, asOf: meta) { page in
+                    core.options.walkPlace?.note(page: page)
+                }
+            }
+            if let report { return report }
+        }
+        var report = VerifyReport()
+        report.add("no meta page is of the last commit")
+        return report
+    }
+
+    private static let snapshotTriesMax = 100
+}

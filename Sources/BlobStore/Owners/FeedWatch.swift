@@ -1,0 +1,227 @@
+internal import Synchronization
+
+/// Who waits for which owner's changes. Only commits of this process are heard.
+///
+/// A waiter costs an entry in a dictionary: it holds no snapshot, no timer and no thread.
+///
+/// No wake-up is lost. A commit notifies after it can be read and a waiter says in which revision
+/// it has looked; whichever of the two takes the lock first, the other sees it.
+public final class FeedWatch: Sendable {
+    /// How many may have a place at once.
+    public let watcherCountMax: Int
+    /// How many of one owner may.
+    public let perOwnerMax: Int
+    /// How many of one peer may.
+    public let perPeerMax: Int
+
+    typealias Wake = @Sendable () -> Void
+
+    private struct State {
+        /// Waiters by the bytes of their owner's name, and by number.
+        var waiting: [[UInt8]: [UInt64: Wake]] = [:]
+        /// For each bucket of owners' names the latest commit that concerned one of them.
+        var revisions = [UInt64](repeating: 0, count: FeedWatch.bucketCount)
+        var placeCount = 0
+        /// Places by the bytes of their owner's name, and by peer; none is 0.
+        var ownerPlaces: [[UInt8]: Int] = [:]
+        var peerPlaces: [UInt32: Int] = [:]
+        var nextNumber: UInt64 = 0
+        var wakeCount = 0
+    }
+
+    /// Taken inside `CommitPipeline.writing`, and never around a call of a waiter, whose own locks come
+    /// after.
+    private let state = Mutex(State())
+
+    /// Names that share a bucket by chance cost a waiter a look for nothing, never a wake-up.
+    private static let bucketCount = 4_096
+
+    /// - Parameter perPeerMax: nil: three quarters of `watcherCountMax`.
+    init(watcherCountMax: Int, perOwnerMax: Int = .max, perPeerMax: Int? = nil) {
+        self.watcherCountMax = watcherCountMax
+        self.perOwnerMax = perOwnerMax
+        self.perPeerMax =
+            perPeerMax ?? StoreLimits.watcherCountPerPeerMaxDefault(of: watcherCountMax)
+    }
+
+    /// Takes a place for a waiter, who waits for nothing yet.
+    ///
+    /// - Parameters:
+    ///   - owner: as UTF-8.
+    ///   - peer: whose place it is, such as a user's number; nil: it counts for no peer.
+    ///   - wake: called on the committing thread, once for each time it was waited for. It must be
+    ///     quick and must not call the store.
+    /// - Returns: the place; it is given up when this is let go of.
+    /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
+    public func register(
+        _ owner: [UInt8], peer: UInt32? = nil, _ wake: @escaping @Sendable () -> Void
+    ) throws(StoreError) -> FeedRegistration {
+        let place = state.withLock { state in takePlace(owner, peer, in: &state) }
+        switch place {
+        case .success(let number): return FeedRegistration(self, owner, peer, number, wake)
+        case .failure(let error): throw error
+        }
+    }
+
+    private func takePlace(
+        _ owner: [UInt8], _ peer: UInt32?, in state: inout State
+    ) -> Result<UInt64, StoreError> {
+        guard state.placeCount < watcherCountMax else {
+            return .failure(.tooManyWatchers(limit: watcherCountMax, of: .total))
+        }
+        let ofOwner = state.ownerPlaces[owner, default: 0]
+        guard ofOwner < perOwnerMax else {
+            return .failure(.tooManyWatchers(limit: perOwnerMax, of: .owner))
+        }
+        if let peer {
+            let ofPeer = state.peerPlaces[peer, default: 0]
+            guard ofPeer < perPeerMax else {
+                return .failure(.tooManyWatchers(limit: perPeerMax, of: .peer))
+            }
+            state.peerPlaces[peer] = ofPeer + 1
+        }
+        state.ownerPlaces[owner] = ofOwner + 1
+        state.placeCount += 1
+        state.nextNumber += 1
+        return .success(state.nextNumber)
+    }
+
+    /// Calls `wake` once, on the committing thread, after the first commit behind `revision` that
+    /// concerns `owner`. It must be quick and must not call the store.
+    ///
+    /// - Parameters:
+    ///   - owner: as UTF-8.
+    ///   - revision: of the snapshot in which there was nothing more to read.
+    /// - Returns: what ends the waiting when it is let go of; nil when there was such a commit
+    ///   already, or may have been: look again.
+    /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
+    public func register(
+        _ owner: [UInt8], behind revision: UInt64, _ wake: @escaping @Sendable () -> Void
+    ) throws(StoreError) -> FeedRegistration? {
+        let registration = try register(owner, wake)
+        return registration.wait(behind: revision) ? registration : nil
+    }
+
+    /// Wakes who waits for one of `owners`. After the commit that made `revision` the last one.
+    func notify(_ owners: [String], at revision: UInt64) {
+        guard !owners.isEmpty else { return }
+        let woken: [Wake] = state.withLock { state in
+            var woken: [Wake] = []
+            for owner in owners {
+                state.revisions[Self.bucket(owner.utf8)] = revision
+                guard !state.waiting.isEmpty,
+                    let waiters = state.waiting.removeValue(forKey: Array(owner.utf8))
+                else { continue }
+                woken.append(contentsOf: waiters.values)
+            }
+            state.wakeCount += woken.count
+            return woken
+        }
+        for wake in woken { wake() }
+    }
+
+    /// Whether somebody waits for the changes of one of `owners`.
+    func isAwaited(_ owners: some Collection<String>) -> Bool {
+        guard !owners.isEmpty else { return false }
+        return state.withLock { state in
+            !state.waiting.isEmpty && owners.contains { state.waiting[Array($0.utf8)] != nil }
+        }
+    }
+
+    /// How many have a place.
+    public var count: Int { state.withLock { $0.placeCount } }
+
+    /// How many of that owner have a place.
+    public func count(ofOwner owner: [UInt8]) -> Int {
+        state.withLock { $0.ownerPlaces[owner, default: 0] }
+    }
+
+    /// How many of that peer have a place.
+    public func count(ofPeer peer: UInt32) -> Int {
+        state.withLock { $0.peerPlaces[peer, default: 0] }
+    }
+
+    /// How many wake-ups there have been.
+    public var wakeCount: Int { state.withLock { $0.wakeCount } }
+
+    fileprivate func wait(_ registration: FeedRegistration, behind revision: UInt64) -> Bool {
+        state.withLock { state in
+            guard state.revisions[Self.bucket(registration.owner)] <= revision else { return false }
+            state.waiting[registration.owner, default: [:]][registration.number] =
+                registration.wake
+            return true
+        }
+    }
+
+    fileprivate func stopWaiting(_ registration: FeedRegistration) {
+        // What the waiter's call holds is let go of outside of the lock.
+        _ = state.withLock { state in Self.remove(registration, from: &state) }
+    }
+
+    fileprivate func giveUpPlace(_ registration: FeedRegistration) {
+        _ = state.withLock { state in
+            state.placeCount -= 1
+            Self.countDown(registration.owner, in: &state.ownerPlaces)
+            if let peer = registration.peer { Self.countDown(peer, in: &state.peerPlaces) }
+            return Self.remove(registration, from: &state)
+        }
+    }
+
+    /// One place less for a key. A key without places is not kept.
+    private static func countDown<Key>(_ key: Key, in places: inout [Key: Int]) {
+        let left = places[key, default: 0] - 1
+        places[key] = left > 0 ? left : nil
+    }
+
+    private static func remove(
+        _ registration: FeedRegistration, from state: inout State
+    ) -> Wake? {
+        let wake = state.waiting[registration.owner]?.removeValue(forKey: registration.number)
+        if state.waiting[registration.owner]?.isEmpty == true {
+            state.waiting[registration.owner] = nil
+        }
+        return wake
+    }
+
+    /// FNV-1a: no allocation, and nothing to gain from names that fall together.
+    private static func bucket(_ owner: some Sequence<UInt8>) -> Int {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in owner { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+        return Int((hash ^ hash >> 32) % UInt64(bucketCount))
+    }
+}
+
+/// A waiter's place. It is given up when this is let go of.
+public final class FeedRegistration: Sendable {
+    private let watch: FeedWatch
+    fileprivate let owner: [UInt8]
+    fileprivate let peer: UInt32?
+    fileprivate let number: UInt64
+    fileprivate let wake: FeedWatch.Wake
+
+    fileprivate init(
+        _ watch: FeedWatch, _ owner: [UInt8], _ peer: UInt32?, _ number: UInt64,
+        _ wake: @escaping FeedWatch.Wake
+    ) {
+        self.watch = watch
+        self.owner = owner
+        self.peer = peer
+        self.number = number
+        self.wake = wake
+    }
+
+    deinit {
+        watch.giveUpPlace(self)
+    }
+
+    /// Waits for the first commit behind `revision` that concerns the owner.
+    ///
+    /// - Parameter revision: of the snapshot in which there was nothing more to read.
+    /// - Returns: whether it is waited for now; false when there was such a commit already, or may
+    ///   have been: look again.
+    public func wait(behind revision: UInt64) -> Bool { watch.wait(self, behind: revision) }
+
+    /// Stops waiting now, and keeps the place. Nothing happens when it was woken; a wake-up that is
+    /// on its way may still come.
+    public func cancel() { watch.stopWaiting(self) }
+}

@@ -1,0 +1,154 @@
+internal import Crypto
+
+/// Takes in the bytes of a payload, in pieces of any size, in bounded memory: up to
+/// ``StoreLimits/payloadInMemoryByteCountMax`` are kept, more go to an unlinked file in the store's
+/// folder, which is gone when the writer is, however the process ends.
+///
+/// Nothing of it is in the store until it is published.
+public struct PayloadWriter: ~Copyable, Sendable {
+    private let store: BlobStore
+    private let coding: Coding
+    private var hash = SHA256()
+    private var content: StoredContent
+
+    /// How many bytes were appended.
+    public var byteCount: Int { content.byteCount }
+
+    init(_ store: BlobStore, expecting byteCount: Int, coding: Coding) {
+        self.store = store
+        self.coding = coding
+        var held: [UInt8] = []
+        // What will not stay in memory is not expected there.
+        if byteCount <= StoreLimits.payloadInMemoryByteCountMax { held.reserveCapacity(byteCount) }
+        content = .memory(held)
+    }
+
+    /// Whether ``finish(mediaType:)`` only reads bytes that are in memory, once: no compression, no
+    /// decoding, and no file.
+    public func finishesAtOnce(mediaType: String) -> Bool {
+        guard coding == .identity, case .memory(let bytes) = content else { return false }
+        return !Compression.isWorthTrying(mediaType, byteCount: bytes.count)
+    }
+
+    /// How many of them are in memory: all or, once there is a file, none.
+    public var heldByteCount: Int { content.heldByteCount }
+
+    /// Whether they go to a file.
+    public var isSpooled: Bool { content.isSpooled }
+
+    /// Makes room in memory for `byteCount` bytes in all, so that fewer are not moved while they
+    /// come. Nothing happens once there is a file.
+    public mutating func reserveCapacity(_ byteCount: Int) { content.reserveCapacity(byteCount) }
+
+    /// Moves the bytes that are in memory to a file, where further ones go too, and gives their
+    /// memory back. Nothing happens when there is a file already.
+    ///
+    /// - Throws: ``StoreError/full`` when the disk has no room. The writer is of no further use then.
+    public mutating func spool() throws(StoreError) {
+        try content.spool(directory: store.directory)
+    }
+
+    /// Takes in some more bytes, hashing them as they come. Coded ones are kept as they are; what is
+    /// inside them is looked at when they are finished.
+    ///
+    /// - Throws: ``StoreError/invalid(_:)`` when the payload gets larger than the store allows,
+    ///   ``StoreError/full`` when the disk has no room. The writer is of no further use then.
+    public mutating func append(_ bytes: RawSpan) throws(StoreError) {
+        var limit = store.options.payloadByteCountMax
+        if coding == .gzip { limit = StoreLimits.codedByteCountMax(for: limit) }
+        guard bytes.byteCount <= limit - byteCount else {
+            throw .invalid(
+                InvalidInput(
+                    field: .payload,
+                    reason: "has more than \(limit) bytes, which is the limit"))
+        }
+        if coding == .identity { bytes.withUnsafeBytes { hash.update(bufferPointer: $0) } }
+        let byteCount = byteCount + bytes.byteCount
+        do throws(StoreError) {
+            try content.append(bytes, directory: store.directory)
+        } catch {
+            if case .full = error { store.pipeline.space.noteRefused(incomingByteCount: byteCount) }
+            throw error
+        }
+    }
+
+    /// Ends the payload: knows its digest, compresses it where that helps, and computes its chunks'
+    /// checksums.
+    ///
+    /// Compression is tried for media types that shrink, unless the store has the blob already, and
+    /// kept where the result is at most 90 % of the bytes as given. It may take a second for tens
+    /// of megabytes of text.
+    ///
+    /// A gzip coding is decoded to know its digest and length, in bounded memory and at most up to
+    /// the store's limit for a payload. It is stored as it came when it has one member, is at most
+    /// 90 % of what is inside, and that is at most 1 MiB; else what is inside is decoded once more
+    /// and finished like any other payload.
+    ///
+    /// - Parameter mediaType: of the form `type/subtype`, with parameters or without (RFC 9110,
+    ///   section 8.3.1).
+    /// - Throws: ``StoreError/invalid(_:)`` for another form, for a gzip coding that is damaged, cut
+    ///   short or followed by something else, and for more bytes inside than the store allows;
+    ///   ``StoreError/full`` when the disk has no room.
+    public consuming func finish(mediaType: String) throws(StoreError) -> PreparedPayload {
+        try Names.checkMediaType(mediaType)
+        switch coding {
+        case .identity:
+            return try .prepare(
+                content, digest: Digest(hash.finalize()), mediaType: mediaType, in: store)
+        case .gzip:
+            return try .prepare(coded: content, mediaType: mediaType, in: store)
+        }
+    }
+}
+
+extension PreparedPayload {
+    /// Prepares bytes as given: compresses them where that helps.
+    static func prepare(
+        _ content: StoredContent, digest: Digest, mediaType: String, in store: BlobStore
+    ) throws(StoreError) -> PreparedPayload {
+        var coding = Coding.identity
+        var stored = content
+        if Compression.isWorthTrying(mediaType, byteCount: content.byteCount),
+            try !store.core.contains(digest),
+            let smaller = try Compression.compress(stored, directory: store.directory)
+        {
+            stored = smaller
+            coding = .gzip
+        }
+        return PreparedPayload(
+            digest: digest, byteCount: content.byteCount, coding: coding, mediaType: mediaType,
+            content: stored, checksums: try checksums(of: stored))
+    }
+
+    /// Prepares bytes that came in a gzip coding: as they came where they may be stored so.
+    static func prepare(
+        coded content: StoredContent, mediaType: String, in store: BlobStore
+    ) throws(StoreError) -> PreparedPayload {
+        let byteCountMax = store.options.payloadByteCountMax
+        let inside = try CodedContent(of: content, byteCountMax: byteCountMax)
+        guard inside.isStorable(codedByteCount: content.byteCount) else {
+            let inflated = try inside.inflated(content, directory: store.directory)
+            return try prepare(inflated, digest: inside.digest, mediaType: mediaType, in: store)
+        }
+        return PreparedPayload(
+            digest: inside.digest, byteCount: inside.byteCount, coding: .gzip,
+            mediaType: mediaType, content: content, checksums: try checksums(of: content))
+    }
+}
+
+extension BlobStore {
+    /// A writer for a new payload.
+    ///
+    /// - Parameters:
+    ///   - byteCount: how many bytes are to come, where that is known: memory for them is had at
+    ///     once, and they are not moved while they come. It is no promise.
+    ///   - coding: how the bytes are coded that will be appended. The payload is what is inside.
+    public func makePayloadWriter(
+        expecting byteCount: Int = 0, coding: Coding = .identity
+    ) -> PayloadWriter {
+        PayloadWriter(self, expecting: byteCount, coding: coding)
+    }
+
+    /// A writer for a document.
+    public func makeDocumentWriter() -> DocumentWriter { DocumentWriter(directory: directory) }
+}

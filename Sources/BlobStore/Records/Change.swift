@@ -1,0 +1,141 @@
+/// What may be asked of the store.
+public enum Change: Sendable {
+    /// Store a part of a notification.
+    case publish(Publication)
+    /// Remove a notification with all its parts.
+    case delete(id: String)
+    /// Store a whole notification.
+    case publishNotification(NotificationDraft)
+    /// Change some fields of one.
+    case patch(NotificationPatch)
+    /// Remove one, as `delete` does, under a condition.
+    case remove(Removal)
+    /// Record what its owner chose.
+    case respond(ActionResponse)
+    /// Keep a blob for a while.
+    case hold(BlobHold)
+    /// Store a category, under a condition on the one of its name and app that is there. Owners with a
+    /// live notification that shows it find a line in their feeds, unless it says what was there
+    /// already.
+    case setCategory(Category, condition: Condition = .none)
+    /// Remove a category, of one app or of all, under a condition. Notifications that name it keep
+    /// the name; their owners find a line in their feeds.
+    case removeCategory(name: String, app: String? = nil, condition: Condition = .none)
+}
+
+/// A part of a notification, to be stored.
+///
+/// What is not said stays as it is: message, rich type, owner, the other parts, and with
+/// ``Expiry/keep(otherwise:)`` or ``Expiry/keepOrAfter(seconds:)`` the expiry. To clear a text, patch
+/// it. A notification that is not there, or has expired, is a new one.
+public struct Publication: Sendable {
+    /// The notification's id; nil to have the store assign the next decimal number that is free.
+    public var id: String?
+    /// The part's name.
+    public var part: String
+    /// Its bytes.
+    public var payload: PreparedPayload
+    /// Its media type.
+    public var mediaType: String
+    /// The user it is for, 1…255 bytes; nil: who it is for already. Another one than that takes it
+    /// out of the one's history and into the other's.
+    public var owner: String?
+    /// Which of the owner's apps it is for, 1…64 bytes; nil: the one it is for already.
+    public var app: String?
+    /// A line above the message, at most 256 bytes; nil: the one it has.
+    public var title: String?
+    /// A line of text to show; nil: the one it has.
+    public var message: String?
+    /// What kind of rich content it is, in the publisher's words; nil: what it has.
+    public var richType: String?
+    /// When it ends.
+    public var expiry: Expiry
+    /// What must hold of the part that is there.
+    public var condition = Condition.none
+    /// The most bytes it may have; nil: as many as the store takes.
+    public var limit: PartLimit?
+
+    /// A publication of `payload`, with the media type it was prepared for.
+    public init(
+        id: String?, part: String = "payload", payload: PreparedPayload, owner: String? = nil,
+        app: String? = nil, title: String? = nil, message: String? = nil, richType: String? = nil,
+        expiry: Expiry
+    ) {
+        self.id = id
+        self.part = part
+        self.payload = payload
+        mediaType = payload.mediaType
+        self.owner = owner
+        self.app = app
+        self.title = title
+        self.message = message
+        self.richType = richType
+        self.expiry = expiry
+    }
+}
+
+/// What became of a change.
+public enum Outcome: Sendable {
+    /// It is stored and on disk. `created`: the part was not there before.
+    case published(Record, created: Bool)
+    /// It is removed, and that is on disk.
+    case deleted
+    /// It is changed, and that is on disk.
+    case changed(Record)
+    /// It was like that already; nothing was written.
+    case unchanged(Record)
+    /// The blob is kept. `created`: it was not stored before.
+    case held(HeldBlob, created: Bool)
+    /// The category is stored. `created`: there was none of that name.
+    case categorySet(Category, created: Bool)
+    /// There was nothing to delete.
+    case notFound
+    /// It was not done, and changed nothing.
+    case refused(StoreError)
+}
+
+extension Change {
+    /// Throws what the store would refuse it for whatever is stored, so that it can be refused
+    /// earlier.
+    package func check(asOf now: Timestamp) throws(StoreError) {
+        switch self {
+        case .publish(let publication): try publication.check(asOf: now)
+        case .publishNotification(let draft): try draft.check(asOf: now)
+        case .patch(let patch): try patch.check(asOf: now)
+        case .remove(let removal): try Rules.check(device: removal.device)
+        case .respond(let response): try response.check()
+        case .hold(let hold): try hold.check(asOf: now)
+        case .setCategory(let category, _): try category.check()
+        case .delete, .removeCategory: break
+        }
+    }
+}
+
+extension LongChange {
+    /// The same for a long change.
+    package func check(asOf now: Timestamp) throws(StoreError) {
+        switch kind {
+        case .patchGroup(let owner, let group, let app, let patch):
+            try Rules.check(owner: owner)
+            try Rules.check(group: group)
+            try Rules.check(app: app)
+            try patch.check(asOf: now)
+        case .deleteGroup(let owner, let group, let app, let device):
+            try Rules.check(owner: owner)
+            try Rules.check(group: group)
+            try Rules.check(app: app)
+            try Rules.check(device: device)
+        case .deleteOwner(let owner): try Rules.check(owner: owner)
+        }
+    }
+}
+
+extension Change {
+    /// Whether owners may have to be told of it (``BlobStore/tellCategoryEdits(asOf:)``).
+    package var isCategoryEdit: Bool {
+        switch self {
+        case .setCategory, .removeCategory: true
+        default: false
+        }
+    }
+}

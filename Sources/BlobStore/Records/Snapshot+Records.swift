@@ -1,0 +1,87 @@
+internal import LMDB
+
+extension Snapshot {
+    /// A copy of a notification's record. One B-tree lookup.
+    public borrowing func record(
+        for id: RawSpan, asOf now: Timestamp
+    ) throws(StoreError) -> RecordLookup {
+        guard let value = try lookup(id) else { return .missing }
+        let view = try RecordView(value)
+        try view.check(id: id)
+        guard view.expiresAt > now else { return .expired(at: view.expiresAt) }
+        return .found(try view.record(id: id.string))
+    }
+
+    /// Copies of the records behind `id`, in the order of the ids' bytes; expired ones are left
+    /// out. A page has at most ``StoreLimits/pageByteCountMax`` stored bytes of records, and looks
+    /// at ``StoreLimits/listEntriesLookedAtMax`` of them at the most. So it may have fewer than
+    /// `limit`, or none, and yet not be the last: its `next` tells.
+    ///
+    /// - Parameters:
+    ///   - id: the last id that was seen; empty to begin.
+    ///   - limit: how many at the most.
+    ///   - byteCountMax: stored bytes of them at the most, if that is less.
+    public borrowing func records(
+        after id: RawSpan, limit: Int, byteCountMax: Int = StoreLimits.pageByteCountMax,
+        asOf now: Timestamp
+    ) throws(StoreError) -> RecordPage {
+        var page = RecordPage(records: [], next: nil)
+        guard id.byteCount <= StoreLimits.idByteCountMax, limit > 0 else { return page }
+        var budget = PageBudget(
+            countMax: limit, entryCountMax: StoreLimits.listEntriesLookedAtMax,
+            byteCountMax: byteCountMax)
+        var cursor = try transaction.cursor(in: store.tables.notifications)
+        var isThere = id.isEmpty ? try cursor.first() : try cursor.seek(id)
+        let isSeen = isThere && cursor.key.isEqual(to: id)
+        if isSeen { isThere = try cursor.next() }
+        var last = id.string
+        while isThere {
+            var isFull = budget.isSpent
+            if !isFull {
+                let byteCount = cursor.value.byteCount
+                if let record = try cursor.liveRecord(asOf: now) {
+                    isFull = !budget.take(byteCount)
+                    if !isFull {
+                        last = record.id
+                        page.records.append(record)
+                    }
+                } else {
+                    last = cursor.key.string
+                }
+                budget.read(byteCount)
+            }
+            if isFull {
+                page.next = last
+                break
+            }
+            isThere = try cursor.next()
+        }
+        return page
+    }
+}
+
+extension Cursor {
+    /// A copy of the record the cursor stands at; nil when it has expired at `now`.
+    fileprivate borrowing func liveRecord(asOf now: Timestamp) throws(StoreError) -> Record? {
+        guard try RecordView(value).expiresAt > now else { return nil }
+        return try record()
+    }
+}
+
+/// A stretch of all notifications, by the bytes of their ids.
+public struct RecordPage: Sendable {
+    /// At most as many as were asked for.
+    public var records: [Record]
+    /// The id behind which to go on; nil when there are no more.
+    public var next: String?
+}
+
+/// What a lookup of a record found.
+public enum RecordLookup: Sendable {
+    /// A copy of it.
+    case found(Record)
+    /// It was there until this moment, and its space is not yet used again.
+    case expired(at: Timestamp)
+    /// There is none.
+    case missing
+}

@@ -1,0 +1,102 @@
+internal import LMDB
+
+/// One LMDB write transaction of the store, with the counters it will leave. All that it changes is
+/// committed together, or nothing of it.
+///
+/// A failure in the middle leaves it half done: end it without ``commit()``.
+struct ChangeTransaction: ~Copyable {
+    var transaction: WriteTransaction
+    var counters: Counters
+    let tables: Tables
+    /// The time of the batch that is being done.
+    var now: Timestamp
+    /// How long tombstones and account marks are kept.
+    let retentionMilliseconds: Int64
+    /// Whether a notification that leaves its owner leaves a tombstone. False where a full store has
+    /// no room for more of them: everyone who follows a feed must then read the history anew, which
+    /// is better than a store that nothing can be removed from.
+    var remembersRemovals = true
+    /// The first blob number that this transaction gives: no snapshot has a blob from there on.
+    let firstOwnBlobNumber: UInt64
+    /// Owners whose feeds have changed, most of them once.
+    var touchedOwners: [String] = []
+    /// Whether a category was edited, and owners are to be told of it.
+    var hasCategoryEdit = false
+    /// Memory for one key after the other, taken out while it is used.
+    var spareKey: [UInt8] = []
+
+    init(_ store: StoreCore, asOf now: Timestamp) throws(StoreError) {
+        let begun = try Self.begin(store.environment)
+        counters = try Self.storedCounters(begun, store.tables)
+        firstOwnBlobNumber = counters.nextBlobNumber
+        transaction = begun
+        tables = store.tables
+        self.now = now
+        retentionMilliseconds = store.options.tombstoneRetentionMilliseconds
+    }
+
+    private static func begin(_ environment: Environment) throws(StoreError) -> WriteTransaction {
+        do throws(LMDBError) {
+            return try environment.beginWrite()
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private static func storedCounters(
+        _ transaction: borrowing WriteTransaction, _ tables: Tables
+    ) throws(StoreError) -> Counters {
+        let name = Array(Counters.name.utf8)
+        let found: RawSpan?
+        do throws(LMDBError) {
+            // What else is in `meta` is on the same page, and is replaced without being read.
+            found = try transaction.valueOnSoundPage(forKey: name.span.bytes, in: tables.meta)
+        } catch {
+            throw StoreError(error, at: name.span.bytes, in: tables.meta.name)
+        }
+        guard let found else { throw .corrupt("the counters are missing") }
+        return try Counters(found)
+    }
+
+    /// Whether anything was changed.
+    var isDirty: Bool { transaction.isDirty }
+
+    /// Writes the counters, commits and syncs.
+    consuming func commit() throws(LMDBError) {
+        try putCounters()
+        try transaction.commit()
+    }
+
+    /// Stores a value under its name in the table `meta`.
+    mutating func setMeta(_ name: String, to value: [UInt8]) throws(StoreError) {
+        try transaction.set(name.utf8.span.bytes, to: value.span.bytes, in: tables.meta)
+    }
+
+    /// Writes the counters as they are now.
+    mutating func putCounters() throws(LMDBError) {
+        let name = Array(Counters.name.utf8)
+        let value = counters.words
+        try transaction.put(value.span.bytes, forKey: name.span.bytes, in: tables.meta)
+    }
+
+    /// The record of `id` as it stands, expired or not; nil when there is none.
+    borrowing func record(_ id: String) throws(StoreError) -> Record? {
+        let key = id.utf8.span.bytes
+        guard let value = try transaction.get(key, in: tables.notifications) else { return nil }
+        let view = try RecordView(value)
+        try view.check(id: key)
+        return try view.record(id: id)
+    }
+}
+
+extension UInt64 {
+    /// A counter after a change. One that would fall below zero was wrong before.
+    func changed(by difference: Int, _ name: String) throws(StoreError) -> UInt64 {
+        let magnitude = UInt64(difference.magnitude)
+        let (result, overflow) =
+            difference < 0
+            ? subtractingReportingOverflow(magnitude) : addingReportingOverflow(magnitude)
+        guard !overflow else { throw .corrupt("the counter of \(name) is \(self)") }
+        return result
+    }
+}

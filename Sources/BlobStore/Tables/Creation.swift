@@ -1,0 +1,81 @@
+internal import Glibc
+internal import LMDB
+
+/// Makes a store that is either whole or not there.
+///
+/// LMDB syncs neither its first meta pages nor the folder, and a power cut then leaves a file that
+/// never opens. So the first commit happens in `store.new/` inside the folder; both are synced, and
+/// one rename puts the file in its place. What a cut leaves of `store.new/` is removed by the next
+/// start.
+enum Creation {
+    static let stagingName = "store.new"
+
+    static func createStore(
+        in directory: String, options: StoreOptions, asOf now: Timestamp
+    ) throws(StoreError) {
+        let staging = "\(directory)/\(stagingName)"
+        removeLeftovers(in: directory)
+        guard mkdir(staging, 0o770) == 0 else { throw .system("mkdir \(staging)") }
+        do throws(StoreError) {
+            try LockFile.allocate(
+                "\(staging)/\(DataFile.lockName)", readerCountMax: options.readerCountMax)
+        } catch {
+            removeLeftovers(in: directory)
+            throw error
+        }
+        if let pageByteCount = options.pageByteCount {
+            guard PageFile.makeEmpty("\(staging)/\(DataFile.name)", pageByteCount: pageByteCount)
+            else { throw .system("write \(staging)/\(DataFile.name)") }
+        }
+        do throws(LMDBError) {
+            try writeFormat(in: staging, options: options, asOf: now)
+        } catch {
+            removeLeftovers(in: directory)
+            if error.systemError == EIO || error.systemError == ENOSPC { throw .full }
+            throw StoreError(error)
+        }
+        // The commit has synced data.mdb itself; what is left is the names.
+        try syncDirectory(staging)
+        guard rename("\(staging)/\(DataFile.name)", "\(directory)/\(DataFile.name)") == 0 else {
+            throw .system("rename \(staging)/\(DataFile.name)")
+        }
+        try syncDirectory(directory)
+        removeLeftovers(in: directory)
+    }
+
+    private static func writeFormat(
+        in directory: String, options: StoreOptions, asOf now: Timestamp
+    ) throws(LMDBError) {
+        let environment = try Environment(
+            directory: directory,
+            Environment.Configuration(
+                mapByteCount: options.mapByteCountMax, readerCountMax: options.readerCountMax,
+                tableCountMax: Tables.countMax))
+        var transaction = try environment.beginWrite()
+        let tables = try Tables(creatingIn: &transaction)
+        let format = FormatRecord(storeID: .random(), createdAt: now)
+        let formatName = Array(FormatRecord.name.utf8)
+        let countersName = Array(Counters.name.utf8)
+        try transaction.put(
+            format.bytes.span.bytes, forKey: formatName.span.bytes, in: tables.meta)
+        try transaction.put(
+            Counters().words.span.bytes, forKey: countersName.span.bytes, in: tables.meta)
+        try transaction.commit()
+    }
+
+    /// Removes what an unfinished creation left. Only names that creation makes are touched.
+    static func removeLeftovers(in directory: String) {
+        let staging = "\(directory)/\(stagingName)"
+        unlink("\(staging)/\(DataFile.name)")
+        unlink("\(staging)/\(DataFile.lockName)")
+        rmdir(staging)
+    }
+
+    /// Makes names in a folder survive a power cut (`fsync` of the folder).
+    static func syncDirectory(_ path: String) throws(StoreError) {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .system("open \(path)") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw .system("fsync \(path)") }
+    }
+}

@@ -1,0 +1,81 @@
+internal import LMDB
+internal import Synchronization
+
+/// The store as it stood at one moment: one LMDB read transaction, renewed from a pool.
+///
+/// What it lends is good until it ends, and the compiler holds callers to that. While it is open no
+/// space that it can see is used again, so do one bounded thing and leave: never wait for a client
+/// inside.
+public struct Snapshot: ~Copyable {
+    let transaction: ReadTransaction
+    // Unretained: the transaction keeps the store, or whoever made this snapshot does. Counting
+    // references here would cost more than the lookup's own bookkeeping.
+    let unretainedStore: Unmanaged<StoreCore>
+
+    /// The store it is of.
+    var store: StoreCore {
+        @inline(__always)
+        get { unretainedStore.takeUnretainedValue() }
+    }
+
+    /// - Parameter isKept: whether the snapshot keeps its store. Where it does not, no reference is
+    ///   counted, and the caller keeps the store until the snapshot has ended.
+    @inline(__always)
+    init(_ store: StoreCore, isKept: Bool) throws(StoreError) {
+        do throws(LMDBError) {
+            transaction =
+                isKept
+                ? try store.readers.begin(keeping: store) : try store.readers.beginUnkept()
+        } catch {
+            throw StoreError(error)
+        }
+        unretainedStore = .passUnretained(store)
+    }
+
+    /// Whether nothing was committed by this process since it was opened.
+    package var isCurrent: Bool {
+        @inline(__always)
+        get {
+            // Whoever made this snapshot keeps its store.
+            unretainedStore._withUnsafeGuaranteedRef {
+                transaction.viewedCommit >= $0.lastCommit.load(ordering: .acquiring)
+            }
+        }
+    }
+
+    /// A promise that the blob's chunks stay where they are after this snapshot has ended. Takes a
+    /// lock for some nanoseconds.
+    ///
+    /// - Parameter blob: found in this snapshot, or already leased.
+    public borrowing func lease(_ blob: BlobReference) -> Lease {
+        Lease(blob.number, in: store.leases)
+    }
+
+    /// The record of `id` in place, or nil. An id that could not have been published is not there.
+    @inline(__always)
+    @_lifetime(borrow self)
+    borrowing func lookup(_ id: RawSpan) throws(StoreError) -> RawSpan? {
+        guard id.byteCount > 0 && id.byteCount <= StoreLimits.idByteCountMax else { return nil }
+        let table = unretainedStore._withUnsafeGuaranteedRef { $0.tables.notifications }
+        return try transaction.view.get(id, in: table)
+    }
+
+    /// The counters as of this commit. One B-tree lookup.
+    borrowing func counters() throws(StoreError) -> Counters {
+        let name = Array(Counters.name.utf8)
+        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
+            throw .corrupt("the counters are missing")
+        }
+        return try Counters(value)
+    }
+}
+
+extension Cursor {
+    /// A copy of the record the cursor stands at, in the table `notifications`.
+    borrowing func record() throws(StoreError) -> Record {
+        let view = try RecordView(value)
+        let id = key
+        try view.check(id: id)
+        return try view.record(id: id.string)
+    }
+}

@@ -1,0 +1,50 @@
+internal import LMDB
+internal import Synchronization
+
+/// What all parts of a store work with: its environment, its tables, and what this process knows of
+/// them. Each part gets it when it is made.
+final class StoreCore: Sendable {
+    /// Which store it is; made when it was created.
+    let id: StoreID
+    /// The folder it is in.
+    let directory: String
+    /// How it was opened.
+    let options: StoreOptions
+
+    let environment: Environment
+    /// The environment's read transactions: here as a plain value, so that a snapshot counts no
+    /// reference on its way to them.
+    let readers: ReaderSlots
+    let tables: Tables
+    /// What keeps blobs from being freed.
+    let leases = LeaseTable()
+    /// Chunks and records whose checksums were computed by this process.
+    let verifiedChunks = VerifiedSet()
+    let verifiedRecords = VerifiedSet()
+    /// The last transaction that this process committed; 0: none yet.
+    let lastCommit = Atomic<UInt64>(0)
+    /// Keeps other daemons out; nil when read-only. The last to go.
+    private let directoryLock: DirectoryLock?
+
+    init(
+        _ environment: Environment, tables: Tables, id: StoreID,
+        directory: String, options: StoreOptions, lock: DirectoryLock?
+    ) {
+        self.environment = environment
+        readers = environment.readers.slots
+        self.tables = tables
+        self.directory = directory
+        self.options = options
+        self.id = id
+        directoryLock = consume lock
+    }
+
+    /// Calls `body` with what is committed now. Opening costs about a hundred nanoseconds.
+    ///
+    /// - Throws: what `body` throws; ``StoreError/readersFull``.
+    func withSnapshot<Result>(
+        _ body: (borrowing Snapshot) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try body(try Snapshot(self, isKept: true))
+    }
+}

@@ -1,0 +1,61 @@
+/// How a store is opened.
+public struct StoreOptions: Sendable {
+    /// The most `data.mdb` may grow to, in bytes. It is address space, set aside once.
+    public var mapByteCountMax = StoreLimits.mapByteCountDefault
+    /// Snapshots open at once, in all processes together.
+    public var readerCountMax = StoreLimits.readerCountMaxDefault
+    /// Bytes of one payload.
+    public var payloadByteCountMax = StoreLimits.payloadByteCountMaxDefault
+
+    /// How long a deletion is remembered for who was away, in milliseconds.
+    public var tombstoneRetentionMilliseconds =
+        StoreLimits.tombstoneRetentionMillisecondsDefault
+    /// Watchers at once.
+    public var watcherCountMax = StoreLimits.watcherCountMaxDefault
+    /// Watchers of one owner at once.
+    public var watcherCountPerOwnerMax = StoreLimits.watcherCountPerOwnerMaxDefault
+    /// Watchers of one peer at once; nil: three quarters of ``watcherCountMax``. Only watchers
+    /// that say which peer they are count.
+    public var watcherCountPerPeerMax: Int?
+
+    /// For a store that is opened for reading: whether it is opened as `data.mdb` has it, without
+    /// what a daemon has acknowledged and has in its log alone. Else opening waits a moment for
+    /// that, and a store whose daemon died with something in the log is refused.
+    public var ignoresLog = false
+
+    /// For a store that is opened for writing: whether it is opened without its log
+    /// (`changes.log`) where that is missing, cut short, damaged or another's. Acknowledged
+    /// changes that were only there are lost then. A log that is as it has to be is used.
+    public var discardsLog = false
+
+    /// Called with what was found in the log, before the store is handed out. On the opening
+    /// thread.
+    public var onLogNotice: (@Sendable (LogNotice) -> Void)?
+
+    /// How long the pages of a store are that is made: a power of two from 512 to 32,768. nil: as
+    /// the machine has them.
+    package var pageByteCount: Int?
+    /// Called while the store is locked and not mapped yet, with its folder; what it throws is
+    /// why the store is not opened.
+    package var beforeMapping: (@Sendable (String) throws(StoreError) -> Void)?
+    /// Where a verification notes how far it is.
+    package var walkPlace: WalkPlace?
+
+    /// The defaults.
+    public init() {}
+
+    /// Refuses what no store can be opened with.
+    func check(_ directory: String) throws(StoreError) {
+        let rules = [
+            ("mapByteCountMax", mapByteCountMax, StoreLimits.mapByteCountRange),
+            ("readerCountMax", readerCountMax, StoreLimits.readerCountRange),
+            ("payloadByteCountMax", payloadByteCountMax, 0...StoreLimits.payloadByteCountMax),
+        ]
+        for (name, value, range) in rules where !range.contains(value) {
+            throw .cannotOpen(
+                path: directory,
+                reason:
+                    "\(name) is \(value); it is \(range.lowerBound) to \(range.upperBound)")
+        }
+    }
+}

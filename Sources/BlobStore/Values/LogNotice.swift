@@ -1,0 +1,23 @@
+/// What opening a store found in its log (`changes.log`).
+public enum LogNotice: Sendable, Hashable, CustomStringConvertible {
+    /// Changes that were acknowledged and only in the log were committed.
+    case replayed(changes: Int)
+    /// The last record was not whole. It was being written when the process ended; or it was
+    /// acknowledged, and damaged later.
+    case lastRecordDropped
+    /// The log could not be used, and the store was opened without it (``BlobStore/Options/discardsLog``).
+    case discarded(reason: String)
+
+    private static let fileName = "changes.log"
+
+    /// What it means.
+    public var description: String {
+        switch self {
+        case .replayed(let changes):
+            "Committed what was only in \(Self.fileName): \(changes) changes"
+        case .lastRecordDropped:
+            "The last record of \(Self.fileName) was not whole and was dropped: a change that was being written, or an acknowledged one that was damaged later"
+        case .discarded(let reason): "Opened without \(Self.fileName): \(reason)"
+        }
+    }
+}
