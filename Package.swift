@@ -26,7 +26,6 @@ let package = Package(
         .executable(name: "blobd", targets: ["blobd"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     ],
@@ -60,10 +59,7 @@ let package = Package(
             swiftSettings: common),
         .target(
             name: "LoadGenerator",
-            dependencies: [
-                "BlobProtocol", "CLinux", "CLoad",
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
-            ],
+            dependencies: ["BlobProtocol", "CLinux", "CLoad"],
             swiftSettings: borrowing),
         .target(
             name: "BlobServer",
