@@ -26,12 +26,12 @@ let package = Package(
         .executable(name: "blobd", targets: ["blobd"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     ],
     targets: [
+        .systemLibrary(
+            name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["libz-dev"])]),
         .target(name: "CChecksum", dependencies: ["CZlib"]),
@@ -44,26 +44,22 @@ let package = Package(
         .target(name: "BlobJSON", swiftSettings: borrowing),
         .target(name: "TextRules", swiftSettings: borrowing),
         .target(
+            name: "Hashing", dependencies: ["CCrypto"],
+            swiftSettings: common + [.strictMemorySafety()]),
+        .target(
             name: "BlobStore",
             dependencies: [
-                "BlobJSON", "LMDB", "CChecksum", "CZlib", "TextRules",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "BlobJSON", "LMDB", "CChecksum", "CZlib", "Hashing", "TextRules",
             ],
             swiftSettings: borrowing),
         .target(name: "BlobProtocol", dependencies: ["TextRules"], swiftSettings: borrowing),
         .target(
             name: "BlobClient",
-            dependencies: [
-                "BlobJSON", "BlobProtocol", "CZlib",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
+            dependencies: ["BlobJSON", "BlobProtocol", "CZlib", "Hashing"],
             swiftSettings: common),
         .target(
             name: "LoadGenerator",
-            dependencies: [
-                "BlobProtocol", "CLinux", "CLoad",
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
-            ],
+            dependencies: ["BlobProtocol", "CLinux", "CLoad"],
             swiftSettings: borrowing),
         .target(
             name: "BlobServer",
@@ -95,20 +91,19 @@ let package = Package(
         .executableTarget(
             name: "blobd-torture",
             dependencies: [
-                "BlobClient", "BlobJSON", "BlobProtocol", "BlobStore", "FeedModel",
+                "BlobClient", "BlobJSON", "BlobProtocol", "BlobStore", "FeedModel", "Hashing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/Torture",
             swiftSettings: common),
 
         .testTarget(name: "BlobJSONTests", dependencies: ["BlobJSON"], swiftSettings: borrowing),
+        .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: common),
         .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: borrowing),
         .testTarget(
             name: "BlobStoreTests",
             dependencies: [
                 "BlobJSON", "BlobStore", "FeedModel", "LMDB", "store-torture",
-                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: borrowing),
         .testTarget(
@@ -124,7 +119,6 @@ let package = Package(
             dependencies: [
                 "blobd", "BlobJSON", "BlobStore", "BlobClient", "BlobProtocol", "BlobServer",
                 "LoadGenerator", "CLinux",
-                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: borrowing),
     ]

@@ -1,4 +1,4 @@
-import Crypto
+import Hashing
 
 /// The SHA-256 of a payload's bytes as they were given: the name of a blob. 32 bytes, held inline.
 public struct PayloadDigest: Sendable, Hashable, CustomStringConvertible {
@@ -10,11 +10,7 @@ public struct PayloadDigest: Sendable, Hashable, CustomStringConvertible {
     /// The digest with these 32 bytes, or nil when there are not 32.
     public init?(bytes: RawSpan) {
         guard bytes.byteCount == Self.byteCount else { return nil }
-        func word(_ index: Int) -> UInt64 {
-            // Every bit pattern is an integer, and the span was checked to hold all four.
-            UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index * 8, as: UInt64.self))
-        }
-        words = (word(0), word(1), word(2), word(3))
+        self.init(all: bytes)
     }
 
     /// The digest written as `sha256:` and 64 lower-case hexadecimal digits, or nil for anything
@@ -44,13 +40,20 @@ public struct PayloadDigest: Sendable, Hashable, CustomStringConvertible {
 
     /// The digest of these bytes. Reads each of them once.
     public init(of bytes: RawSpan) {
-        var hash = PayloadHash()
-        hash.update(bytes)
-        self = hash.finish()
+        self.init(SHA256.digest(of: bytes))
     }
 
-    fileprivate init(words: (UInt64, UInt64, UInt64, UInt64)) {
-        self.words = words
+    init(_ digest: InlineArray<32, UInt8>) {
+        self.init(all: digest.span.bytes)
+    }
+
+    /// Reads 32 bytes, which the caller has counted.
+    private init(all bytes: RawSpan) {
+        func word(_ index: Int) -> UInt64 {
+            // Every bit pattern is an integer, and all four are there.
+            UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index * 8, as: UInt64.self))
+        }
+        words = (word(0), word(1), word(2), word(3))
     }
 
     /// The 32 bytes.
@@ -92,16 +95,10 @@ struct PayloadHash {
     private var hash = SHA256()
 
     mutating func update(_ bytes: RawSpan) {
-        // The hash reads the bytes during the call and keeps nothing of them.
-        bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        hash.update(bytes)
     }
 
     func finish() -> PayloadDigest {
-        hash.finalize().withUnsafeBytes { bytes in
-            func word(_ index: Int) -> UInt64 {
-                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self))
-            }
-            return PayloadDigest(words: (word(0), word(1), word(2), word(3)))
-        }
+        PayloadDigest(hash.digest())
     }
 }

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Hashing
 
 /// Takes in the bytes of a payload, in pieces of any size, in bounded memory: up to
 /// ``StoreLimits/payloadInMemoryByteCountMax`` are kept, more go to an unlinked file in the store's
@@ -62,7 +62,7 @@ public struct PayloadWriter: ~Copyable, Sendable {
                     field: .payload,
                     reason: "has more than \(limit) bytes, which is the limit"))
         }
-        if coding == .identity { bytes.withUnsafeBytes { hash.update(bufferPointer: $0) } }
+        if coding == .identity { hash.update(bytes) }
         let byteCount = byteCount + bytes.byteCount
         do throws(StoreError) {
             try content.append(bytes, directory: store.directory)
@@ -94,7 +94,7 @@ public struct PayloadWriter: ~Copyable, Sendable {
         switch coding {
         case .identity:
             return try .prepare(
-                content, digest: Digest(hash.finalize()), mediaType: mediaType, in: store)
+                content, digest: Digest(hash.digest()), mediaType: mediaType, in: store)
         case .gzip:
             return try .prepare(coded: content, mediaType: mediaType, in: store)
         }

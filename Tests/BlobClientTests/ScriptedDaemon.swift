@@ -17,7 +17,9 @@ final class ScriptedDaemon: Sendable {
 
     init(_ script: @escaping @Sendable (borrowing ScriptedPeer) throws -> Void) throws {
         var descriptors: [CInt] = [-1, -1]
-        guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &descriptors) == 0 else {
+        // No program that another test starts keeps it open.
+        let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &descriptors) == 0 else {
             throw ScriptFailure("socketpair: \(errno)")
         }
         clientDescriptor = descriptors[0]

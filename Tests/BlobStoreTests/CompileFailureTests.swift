@@ -24,7 +24,8 @@ import Testing
             [
                 "-emit-sil", "-o", "/dev/null", "-swift-version", "6",
                 "-enable-experimental-feature", "Lifetimes", "-I", Child.productFolder + "/Modules",
-                "-I", Self.root + "/Sources/CLMDB", "-I", Self.root + "/Sources/CZlib",
+                "-I", Self.root + "/Sources/CCrypto", "-I", Self.root + "/Sources/CLMDB",
+                "-I", Self.root + "/Sources/CZlib",
                 "-Xcc",
                 "-fmodule-map-file=" + Child.productFolder + "/CChecksum.build/module.modulemap",
                 "\(Self.folder)/\(file)",

@@ -106,6 +106,20 @@ import Testing
         #expect(isReached(2, 3) && !isReached(2, 2))
     }
 
+    @Test("A percentile is never too low, and at most a thousandth too high")
+    func buckets() {
+        let edges: [UInt64] = (0...40).flatMap { bit in
+            [1 << bit, (1 << bit) + 1, (2 << bit) - 1]
+        }
+        for number in edges + [0, 1_000_003] {
+            var histogram = Histogram(max: LatencyRecord.nanosecondsMax)
+            histogram.add(number)
+            let found = histogram.percentile(50)
+            #expect(found >= number && found - number <= number / 1_024, "\(number): \(found)")
+            #expect(number >= 2_048 || found == number)
+        }
+    }
+
     @Test("Percentiles are exact to three digits, and never above the largest")
     func percentiles() {
         var latencies = LatencyRecord()

@@ -10,7 +10,7 @@ import Testing
         var random = SeededBytes(seed: 1)
         photo = random.bytes(200_000)
         text = Array((1...9_000).map { "line \($0)\n" }.joined().utf8)
-        daemon = try DaemonProcess()
+        daemon = try OneDaemon.daemon()
         try daemon.put("42", photo, query: "?ttl=3600")
         try daemon.put("text", text, type: "text/plain")
     }
@@ -88,6 +88,7 @@ import Testing
 
     @Test(
         "One range of bytes is heeded",
+        .oneDaemon,
         arguments: [
             ("bytes=0-0", 206, 0, 1), ("bytes=100-199", 206, 100, 200),
             ("bytes=65515-65517", 206, 65_515, 65_518), ("bytes=199999-", 206, 199_999, 200_000),
@@ -167,6 +168,7 @@ import Testing
 
     @Test(
         "Accept-Encoding is heeded with its weights",
+        .oneDaemon,
         arguments: [
             ("gzip", true), ("gzip, br", true), ("br;q=1, gzip;q=0.5", true), ("*", true),
             ("GZIP", true), ("x-gzip", true), ("gzip;q=0", false), ("identity", false), ("", false),

@@ -6,7 +6,7 @@ import Testing
     let daemon: DaemonProcess
 
     init() throws {
-        daemon = try DaemonProcess()
+        daemon = try OneDaemon.daemon()
     }
 
     private static let chunked =
@@ -33,6 +33,7 @@ import Testing
     // Lines without a colon, and with a blank before it, were taken, and the payload stored.
     @Test(
         "Trailer lines are field lines",
+        .oneDaemon,
         arguments: [
             "abc", "X : a", " X: a", "\tX: a", "X\t: a", ": a", "X: a\r\n b", "X: a\r\nabc",
             "X(: a", "X: a\u{1}", "X: a\nY: b",
@@ -52,6 +53,7 @@ import Testing
     // The daemon waited for bytes that it would not have taken.
     @Test(
         "A chunk over the limit is 413 as soon as its size says so",
+        .oneDaemon,
         arguments: [
             "4000001", "FFFFFFFFFFFFFFFF", "4000001;x=y", "3FFFFF1\r", "1\r\nx\r\n4000000\r\n",
         ])
@@ -73,6 +75,7 @@ import Testing
 
     @Test(
         "A Host that is none is refused, and so is one in the target",
+        .oneDaemon,
         arguments: [
             "b:8x", "b:80:80", "[::1", "[zz]", "[::1]x", "b%zz", "b%4", ":80", "[]", "b:65536",
             "u@b", "a b", "[::1%25eth0]", "b,c d", "b#",
@@ -96,6 +99,7 @@ import Testing
 
     @Test(
         "Targets of other schemes are refused",
+        .oneDaemon,
         arguments: [
             "https://b/healthz", "HTTPS://b/healthz", "ftp://b/healthz", "http:/healthz",
             "http:///healthz", "//", "b:80", "*",
@@ -109,6 +113,7 @@ import Testing
 
     @Test(
         "Versions other than 1.1 and 1.0 are refused",
+        .oneDaemon,
         arguments: [
             ("HTTP/1.2", 505), ("HTTP/1.9", 505), ("HTTP/2.0", 505), ("HTTP/0.9", 505),
             ("HTTP/1.10", 400), ("HTTP/01.1", 400), ("http/1.1", 400), ("HTTP/1.", 400),

@@ -40,7 +40,7 @@ import Testing
     @Test("A start on a full disk ends with a message and an exit code")
     func start() throws {
         let disk = try SmallDisk(megabytes: 1)
-        let filler = open("\(disk.path)/filler", O_CREAT | O_WRONLY, 0o600)
+        let filler = open("\(disk.path)/filler", O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
         let zeros = [UInt8](repeating: 0, count: 65_536)
         while write(filler, zeros, zeros.count) > 0 {}
         close(filler)

@@ -85,7 +85,8 @@ import Testing
         process.arguments = [
             "swiftc", "-emit-sil", "-o", "/dev/null", "-swift-version", "6",
             "-I", products + "/Modules",
-            "-I", root.path + "/Sources/CLMDB", "-I", root.path + "/Sources/CZlib",
+            "-I", root.path + "/Sources/CCrypto", "-I", root.path + "/Sources/CLMDB",
+            "-I", root.path + "/Sources/CZlib",
             "-Xcc", "-fmodule-map-file=" + products + "/CChecksum.build/module.modulemap", main,
         ]
         process.standardInput = FileHandle.nullDevice

@@ -6,11 +6,12 @@ import Testing
     let daemon: DaemonProcess
 
     init() throws {
-        daemon = try DaemonProcess()
+        daemon = try OneDaemon.daemon()
     }
 
     @Test(
         "Bad ids and names",
+        .oneDaemon,
         arguments: [
             (String(repeating: "a", count: 256), "bad_id"), ("a%00b", "bad_id"),
             ("a%0Ab", "bad_id"), ("a%2Fb", "bad_id"), ("%FF", "bad_id"), ("%C3%28", "bad_id"),
@@ -39,6 +40,7 @@ import Testing
 
     @Test(
         "Bad lifetimes and queries",
+        .oneDaemon,
         arguments: [
             ("ttl=0", "bad_ttl"), ("ttl=-1", "bad_ttl"), ("ttl=1.5", "bad_ttl"),
             ("ttl=", "bad_ttl"), ("ttl=abc", "bad_ttl"), ("ttl=2592001", "bad_ttl"),
@@ -81,6 +83,7 @@ import Testing
 
     @Test(
         "Whatever makes a request's end doubtful ends the connection",
+        .oneDaemon,
         arguments: [
             (
                 "PUT /v1/notifications/1/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx",

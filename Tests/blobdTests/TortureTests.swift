@@ -1,95 +1,100 @@
+import Dispatch
 import Glibc
 import Testing
 
 /// A short turn of every scenario of `Scripts/torture`, against the programs that were built with
 /// the tests. A failure shows the scenario's words, with the seed that repeats it.
-@Suite(.serialized)
-struct TortureTests {
-    @Test func killedUnderPublishers() throws {
-        try torture("kill")
+///
+/// The turns wait more than they compute. Two go on at a time, on threads of their own, beside the
+/// other tests. What they measure is their own daemon's.
+@Suite struct TortureTests {
+    private static let places = DispatchSemaphore(value: 2)
+
+    @Test func killedUnderPublishers() async throws {
+        try await torture("kill")
     }
 
-    @Test func garbageOnBothDialects() throws {
-        try torture(
+    @Test func garbageOnBothDialects() async throws {
+        try await torture(
             hasSanitizer ? "garbage --messages 4000 --margin-mebibytes 4096" : "garbage")
     }
 
     @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
-    func idleConnections() throws {
-        try torture("idle")
+    func idleConnections() async throws {
+        try await torture("idle")
     }
 
-    @Test func outOfDescriptors() throws {
-        try torture("descriptors")
-    }
-
-    @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
-    func manyLargeUploads() throws {
-        try torture("upload")
+    @Test func outOfDescriptors() async throws {
+        try await torture("descriptors")
     }
 
     @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
-    func slowReaderUnderChurn() throws {
-        try torture("slow")
+    func manyLargeUploads() async throws {
+        try await torture("upload")
     }
 
     @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
-    func manyWhoDoNotRead() throws {
-        try torture("unread")
+    func slowReaderUnderChurn() async throws {
+        try await torture("slow")
     }
 
     @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
-    func manyWaiters() throws {
-        try torture("waiters")
+    func manyWhoDoNotRead() async throws {
+        try await torture("unread")
+    }
+
+    @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
+    func manyWaiters() async throws {
+        try await torture("waiters")
     }
 
     /// Two connections that published under the same condition at once both won in half of all races.
-    @Test func oneWinnerOfEachRace() throws {
-        try torture("races")
+    @Test func oneWinnerOfEachRace() async throws {
+        try await torture("races")
     }
 
     @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
-    func halfOpenBodies() throws {
-        try torture("bodies")
+    func halfOpenBodies() async throws {
+        try await torture("bodies")
     }
 
     @Test(.disabled(if: hasSanitizer, "the sanitizer's memory is not the daemon's"))
-    func drainingSockets() throws {
-        try torture("draining")
+    func drainingSockets() async throws {
+        try await torture("draining")
     }
 
-    @Test func bytesUnderChurn() throws {
-        try torture("churn")
+    @Test func bytesUnderChurn() async throws {
+        try await torture("churn")
     }
 
-    @Test func bytesUnderChurnAndKills() throws {
-        try torture("churn --kills")
+    @Test func bytesUnderChurnAndKills() async throws {
+        try await torture("churn --kills")
     }
 
-    @Test func feedsOfManyDevices() throws {
-        try torture("feed")
+    @Test func feedsOfManyDevices() async throws {
+        try await torture("feed")
     }
 
     @Test(.enabled(if: canDo("unshare --mount true"), "a file system is mounted, which needs root"))
-    func fullDisk() throws {
-        try torture("full")
+    func fullDisk() async throws {
+        try await torture("full")
     }
 
     @Test(
         .enabled(if: canDo("strace -o /dev/null true"), "strace is missing or not allowed"),
         .disabled(if: hasSanitizer, "the sanitizer's run time makes system calls of its own"))
-    func syncBeforeAnswer() throws {
-        try torture("syncs")
+    func syncBeforeAnswer() async throws {
+        try await torture("syncs")
     }
 
     @Test(.disabled(if: hasSanitizer, "the recorder is not loaded beside the sanitizer"))
-    func powerCuts() throws {
-        try torture("cuts")
+    func powerCuts() async throws {
+        try await torture("cuts")
     }
 
     @Test(.disabled(if: hasSanitizer, "the sanitizer ends what the daemon survives"))
-    func flippedBits() throws {
-        try torture("flips")
+    func flippedBits() async throws {
+        try await torture("flips")
     }
 
     /// Where the disk is told nothing, or LMDB's meta page is not written through, images must be
@@ -97,15 +102,15 @@ struct TortureTests {
     @Test(
         .disabled(if: hasSanitizer, "the recorder is not loaded beside the sanitizer"),
         arguments: ["--ignore-syncs", "--ignore-synced-writes"])
-    func aMissingSyncIsSeen(flag: String) throws {
-        try torture("cuts \(flag)")
+    func aMissingSyncIsSeen(flag: String) async throws {
+        try await torture("cuts \(flag)")
     }
 
     /// A start that may take no time at all must fail the scenario: otherwise the others prove
     /// nothing.
-    @Test func aFailureIsSaid() throws {
+    @Test func aFailureIsSaid() async throws {
         let program = try #require(Self.programFolder()) + "/blobd-torture"
-        let (status, words) = Self.shell(
+        let (status, words) = await Self.turn(
             "'\(program)' kill --short --start-milliseconds-max=-1 2>&1")
         #expect(status != 0)
         #expect(words.contains("failed kill: a start took"), "\(words)")
@@ -113,22 +118,33 @@ struct TortureTests {
 
     /// One bit that changes between the daemon and the comparison must be seen, and it must be said
     /// whose bytes they were.
-    @Test func aWrongByteIsSeen() throws {
+    @Test func aWrongByteIsSeen() async throws {
         let program = try #require(Self.programFolder()) + "/blobd-torture"
-        let (status, words) = Self.shell("'\(program)' churn --short --spoil 2>&1")
+        let (status, words) = await Self.turn("'\(program)' churn --short --spoil 2>&1")
         #expect(status != 0)
         #expect(words.contains("failed churn: a reader of the manner"), "\(words)")
         #expect(words.contains("wrong from byte") || words.contains("damaged"), "\(words)")
     }
 
     /// Runs a scenario and expects it to pass. It ends itself after a few minutes at most.
-    private func torture(_ scenario: String) throws {
+    private func torture(_ scenario: String) async throws {
         let program = try #require(Self.programFolder()) + "/blobd-torture"
         try #require(access(program, X_OK) == 0, "\(program) is not built")
-        let (status, words) = Self.shell("'\(program)' \(scenario) --short 2>&1")
+        let (status, words) = await Self.turn("'\(program)' \(scenario) --short 2>&1")
         #expect(status == 0, "\(words)")
         // A scenario that was never run would also leave nothing to complain about.
         #expect(words.contains("passed \(scenario.prefix { $0 != " " })"), "\(words)")
+    }
+
+    /// Runs a command as soon as fewer than two others run.
+    private static func turn(_ command: String) async -> (status: Int32, words: String) {
+        await withCheckedContinuation { continuation in
+            DispatchQueue(label: "torture").async {
+                places.wait()
+                defer { places.signal() }
+                continuation.resume(returning: shell(command))
+            }
+        }
     }
 
     /// Where the tests' own program lies; the others are beside it.

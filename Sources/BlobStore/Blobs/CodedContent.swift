@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Hashing
 
 /// What is inside a gzip coding that was handed in.
 struct CodedContent {
@@ -18,11 +18,11 @@ struct CodedContent {
         var hash = SHA256()
         try content.forEachChunk { (_, bytes) throws(StoreError) in
             try decoder.decode(bytes) { (piece) throws(StoreError) in
-                piece.withUnsafeBytes { hash.update(bufferPointer: $0) }
+                hash.update(piece)
             }
         }
         try decoder.finish()
-        digest = Digest(hash.finalize())
+        digest = Digest(hash.digest())
         byteCount = decoder.byteCount
         memberCount = decoder.memberCount
     }

@@ -1,5 +1,3 @@
-internal import Crypto
-
 /// A payload that is ready to be published, any number of times: its digest, and its bytes as they
 /// will be stored, in memory or in an unlinked file.
 public final class PreparedPayload: Sendable {
@@ -42,7 +40,7 @@ public final class PreparedPayload: Sendable {
 }
 
 extension Digest {
-    init(_ digest: SHA256.Digest) {
-        self = digest.withUnsafeBytes { Digest(RawSpan(_unsafeBytes: $0), at: 0) }
+    init(_ hash: InlineArray<32, UInt8>) {
+        self.init(hash.span.bytes, at: 0)
     }
 }

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Hashing
 
 /// Keys of the index (LMDB table `expiry`): what ends when, what owners have, and categories.
 /// `docs/FORMAT.md` draws them.
@@ -74,9 +74,8 @@ enum IndexKeys {
             text.append(0)
             text.append(contentsOf: app.utf8)
         }
-        var hash = SHA256()
-        hash.update(data: text)
-        return Array(hash.finalize().prefix(finderHashByteCount))
+        let hash = SHA256.digest(of: text.span.bytes)
+        return hash.span.bytes.extracting(first: finderHashByteCount).array
     }
 
     /// Where an owner's account mark stands.

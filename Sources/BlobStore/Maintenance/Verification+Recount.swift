@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Hashing
 internal import LMDB
 
 /// What a walk of all tables counts, to be held against what they say of themselves.
@@ -44,9 +44,8 @@ extension Snapshot {
     /// A number for a pair of id and expiry, so that two sets of them can be compared by their
     /// sums.
     static func fingerprint(_ id: String, _ expiresAt: Timestamp) -> UInt64 {
-        var hash = SHA256()
-        hash.update(data: Keys.expiry(expiresAt, id))
-        return hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+        let key = Keys.expiry(expiresAt, id)
+        return SHA256.digest(of: key.span.bytes).span.bytes.word(at: 0)
     }
 
     borrowing func recountBlobs(
@@ -232,14 +231,14 @@ extension Snapshot {
         var hash = SHA256()
         do {
             try payload.forEachPiece { piece in
-                piece.withUnsafeBytes { hash.update(bufferPointer: $0) }
+                hash.update(piece)
             }
         } catch let error as StoreError {
             throw error
         } catch {
             throw .corrupt("\(blob.digest): \(error)")
         }
-        guard Digest(hash.finalize()) == blob.digest else {
+        guard Digest(hash.digest()) == blob.digest else {
             throw .corrupt("the bytes of \(blob.digest) have another digest")
         }
         try checkRestartPoints(of: blob)

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Hashing
 
 extension Snapshot {
     /// Inflates a blob from each of its restart points to the next, and compares the digest of all
@@ -23,10 +23,10 @@ extension Snapshot {
                 let wanted = min(Inflater.pieceByteCount, end - inflater.position)
                 let count = try inflater.read(from: reader, into: &buffer, byteCountMax: wanted)
                 guard count > 0 else { throw .corrupt("\(blob.digest) ends too early") }
-                buffer.withUnsafeBytes { hash.update(bufferPointer: $0) }
+                hash.update(buffer)
             }
         }
-        guard Digest(hash.finalize()) == blob.digest else {
+        guard Digest(hash.digest()) == blob.digest else {
             throw .corrupt("a restart point of \(blob.digest) is at another place")
         }
     }

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Hashing
 
 /// The text of a place in a feed or a history: two numbers and a tag over them, the owner and the
 /// store, as 32 characters of base64url (RFC 4648, section 5).
@@ -69,10 +69,7 @@ enum PlaceText {
         owner.withUnsafeBytes { bytes.append(contentsOf: $0) }
         bytes.appendBigEndian(first)
         bytes.appendBigEndian(second)
-        var hash = SHA256()
-        hash.update(data: bytes)
-        return hash.finalize().withUnsafeBytes {
-            UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self))
-        }
+        let hash = SHA256.digest(of: bytes.span.bytes)
+        return UInt64(bigEndian: hash.span.bytes.word(at: 0))
     }
 }

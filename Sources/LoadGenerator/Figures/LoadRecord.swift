@@ -1,5 +1,3 @@
-internal import Histogram
-
 /// What is counted while a run goes on.
 struct LoadRecord {
     /// Whether answers count yet: warm-up is over.
@@ -71,8 +69,7 @@ struct LatencyRecord {
     /// What is longer counts as this long: an hour.
     static let nanosecondsMax: UInt64 = 3_600_000_000_000
 
-    private var histogram = Histogram<UInt64>(
-        highestTrackableValue: LatencyRecord.nanosecondsMax, numberOfSignificantValueDigits: .three)
+    private var histogram = Histogram(max: LatencyRecord.nanosecondsMax)
     private var sum: UInt64 = 0
     private var least = UInt64.max
     private var most: UInt64 = 0
@@ -86,7 +83,7 @@ struct LatencyRecord {
     /// Adds a latency that was this long before it ended. It cannot be the smallest.
     mutating func addAtLeast(_ nanoseconds: Int64) {
         let value = min(UInt64(max(0, nanoseconds)), Self.nanosecondsMax)
-        histogram.record(value)
+        histogram.add(value)
         sum &+= value
         if value > most { most = value }
     }
@@ -99,7 +96,7 @@ struct LatencyRecord {
     }
 
     /// How many there are.
-    var count: UInt64 { histogram.totalCount }
+    var count: UInt64 { histogram.count }
     /// The smallest, exactly; 0 without any.
     var minimum: UInt64 { least == .max ? 0 : least }
     /// The largest, exactly.
@@ -109,6 +106,6 @@ struct LatencyRecord {
 
     /// The latency that `percent` of all do not exceed; never above the largest; 0 without any.
     func percentile(_ percent: Double) -> UInt64 {
-        min(histogram.valueAtPercentile(percent), most)
+        min(histogram.percentile(percent), most)
     }
 }

@@ -1,6 +1,6 @@
 import BlobClient
 import BlobProtocol
-import Crypto
+import Hashing
 
 /// Compares the body of one answer with the edition that its head names.
 struct BodyCheck {
@@ -81,7 +81,7 @@ struct BodyCheck {
             checker.offset == range.upperBound,
             "the bytes end at \(checker.offset); right was \(range.upperBound)")
         guard let hash else { return }
-        let bytes = Array(hash.finalize())
+        let bytes = hash.digest()
         let digest = PayloadDigest(bytes: bytes.span.bytes)
         try Self.require(
             digest == head.digest,
@@ -90,8 +90,7 @@ struct BodyCheck {
     }
 
     private static func add(_ piece: RawSpan, to hash: inout SHA256?) {
-        // The hash reads the bytes during the call and keeps nothing of them.
-        piece.withUnsafeBytes { hash?.update(bufferPointer: $0) }
+        hash?.update(piece)
     }
 
     private static func wrong(at offset: Int, _ bytes: RawSpan, _ place: Int) -> WrongAnswer {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import BlobStore
-import Crypto
+import Hashing
 import FoundationEssentials
 import Glibc
 
@@ -84,7 +84,7 @@ struct CutImage {
                 "\(id) is \(digest.map { "\($0)" } ?? "absent"); it must be \(expectation.words)")
             guard let digest else { continue }
             let bytes = try store.ownedPayload(for: id, asOf: now) ?? []
-            let computed = Array(SHA256.hash(data: bytes))
+            let computed = SHA256.digest(of: bytes.span.bytes)
             try require(
                 Digest(bytes: computed.span.bytes) == digest,
                 "\(id) has other bytes than its digest says")

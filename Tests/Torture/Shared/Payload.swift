@@ -1,5 +1,5 @@
 import BlobClient
-import Crypto
+import Hashing
 
 /// Bytes that a seed makes, the same every time and at every offset, so that nobody has to keep
 /// them.
@@ -71,8 +71,8 @@ struct Payload: Sendable, Hashable {
     /// The SHA-256 of all bytes, in bounded memory.
     func digest() -> PayloadDigest {
         var hash = SHA256()
-        forEachPiece { hash.update(data: $0) }
-        let bytes = Array(hash.finalize())
+        forEachPiece { hash.update($0) }
+        let bytes = hash.digest()
         guard let digest = PayloadDigest(bytes: bytes.span.bytes) else {
             preconditionFailure("SHA-256 has 32 bytes")
         }

@@ -4,7 +4,9 @@ import Glibc
 /// temporary folder, a socket.
 ///
 /// It is ready when `init` returns, and killed when the last reference goes.
-final class DaemonProcess {
+///
+/// Only who shares it with nobody stops it, so its status is never written twice.
+final class DaemonProcess: @unchecked Sendable {
     /// The folder with the store, the socket and the log; removed at the end.
     let folder: String
     /// Whether the folder is the caller's, who removes it.

@@ -1,6 +1,6 @@
+import BlobClient
 import BlobJSON
 import BlobProtocol
-import Crypto
 
 /// A request for a resource, which a test sends in either dialect.
 struct ResourceCall {
@@ -161,9 +161,6 @@ let multipartType = "multipart/form-data; boundary=b"
 /// The SHA-256 of some bytes in hexadecimal, as paths name blobs.
 enum PayloadDigestText {
     static func of(_ bytes: [UInt8]) -> String {
-        SHA256.hash(data: bytes).map { byte in
-            let text = String(byte, radix: 16)
-            return text.count == 1 ? "0\(text)" : text
-        }.joined()
+        String(PayloadDigest(of: bytes.span.bytes).description.dropFirst("sha256:".count))
     }
 }
