@@ -88,6 +88,7 @@ enum PublicNames {
     typealias StoreErrorName = StoreError
     typealias StoreIDName = StoreID
     typealias StoreLimitsName = StoreLimits
+    typealias StoreOptionsName = StoreOptions
     typealias SweepResultName = SweepResult
     typealias TimestampName = Timestamp
     typealias VerifyProgressName = VerifyProgress

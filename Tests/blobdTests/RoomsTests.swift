@@ -8,20 +8,24 @@ import Testing
         ("LMDB", []),
         ("BlobJSON", []),
         ("TextRules", []),
+        ("Hashing", []),
 
         ("BlobStore/Values", ["BlobJSON", "TextRules"]),
         ("BlobStore/Envelope", ["BlobJSON", "BlobStore/Values"]),
-        ("BlobStore/Format", ["BlobJSON", "BlobStore/Values"]),
+        ("BlobStore/Format", ["BlobJSON", "Hashing", "BlobStore/Values"]),
         ("BlobStore/Leases", ["LMDB", "BlobStore/Values", "BlobStore/Format"]),
         ("BlobStore/Tables", ["LMDB", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases"]),
         (
             "BlobStore/Blobs",
             [
-                "LMDB", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
+                "LMDB", "Hashing", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
                 "BlobStore/Tables",
             ]
         ),
-        ("BlobStore/Owners", ["LMDB", "BlobStore/Values", "BlobStore/Format", "BlobStore/Tables"]),
+        (
+            "BlobStore/Owners",
+            ["LMDB", "Hashing", "BlobStore/Values", "BlobStore/Format", "BlobStore/Tables"]
+        ),
         (
             "BlobStore/Records",
             [
@@ -39,15 +43,15 @@ import Testing
         (
             "BlobStore/Maintenance",
             [
-                "LMDB", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
+                "LMDB", "Hashing", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
                 "BlobStore/Tables", "BlobStore/Blobs", "BlobStore/Records", "BlobStore/Commit",
             ]
         ),
-        ("BlobStore", ["LMDB", "BlobStore"]),
+        ("BlobStore", ["LMDB", "Hashing", "BlobStore"]),
 
         ("BlobProtocol", ["TextRules"]),
 
-        ("BlobClient", ["BlobProtocol", "BlobJSON"]),
+        ("BlobClient", ["BlobProtocol", "BlobJSON", "Hashing"]),
 
         ("LoadGenerator/Options", ["BlobProtocol"]),
         ("LoadGenerator/Workload", ["LoadGenerator/Options"]),
