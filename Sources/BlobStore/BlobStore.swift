@@ -73,7 +73,8 @@ public final class BlobStore: Sendable {
                 throw .cannotOpen(
                     path: directory,
                     reason:
-                        "\(name) is \(value); it is \(range.lowerBound) to \(range.upperBound)")
+                        "\(name) is \(value); it must be \(range.lowerBound) to \(range.upperBound)"
+                )
             }
         }
     }

@@ -45,7 +45,7 @@ extension BlobStore {
             path: directory,
             reason:
                 "\(DataFile.name) is damaged: \(first)\(more). Nothing was changed. Restore the "
-                + "folder from a backup; `blobd verify` names everything that is damaged")
+                + "directory from a backup; `blobd verify` lists all damage")
     }
 
     /// Calls `body` while nobody else can open the store for writing; nil when somebody has.
@@ -61,7 +61,7 @@ extension BlobStore {
     func checkPages() throws(StoreError) -> VerifyReport {
         guard let file = PageFile(environment.dataDescriptor) else {
             var report = VerifyReport()
-            report.add("page 0: is no meta page")
+            report.add("page 0: is not a meta page")
             return report
         }
         // A meta page is written over two commits later; by then the snapshot is anew.
@@ -79,7 +79,7 @@ extension BlobStore {
             if let report { return report }
         }
         var report = VerifyReport()
-        report.add("no meta page is of the last commit")
+        report.add("no meta page has the last commit")
         return report
     }
 

@@ -201,7 +201,7 @@ extension BlobStore {
             try redoLog()
         } catch {
             throw .outcomeUnknown(
-                "what was acknowledged is in \(ChangeLog.fileName) and was not committed: \(error)")
+                "acknowledged changes are in \(ChangeLog.fileName) and not committed: \(error)")
         }
         let counters = try withSnapshot { (snapshot) throws(StoreError) in
             try snapshot.counters()

@@ -38,7 +38,7 @@ extension BlobStore {
         throw .cannotOpen(
             path: directory,
             reason:
-                "\(ChangeLog.fileName) has changes that \(DataFile.name) has not; open it for writing once (blobd serve does), which commits them"
+                "\(ChangeLog.fileName) has changes that are not committed; open the store once for writing, for example with blobd serve"
         )
     }
 

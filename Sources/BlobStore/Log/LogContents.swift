@@ -26,9 +26,9 @@ public enum LogNotice: Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .replayed(let changes):
-            "Committed what was only in \(ChangeLog.fileName): \(changes) changes"
+            "Replayed \(changes) changes from \(ChangeLog.fileName)"
         case .lastRecordDropped:
-            "The last record of \(ChangeLog.fileName) was not whole and was dropped: a change that was being written, or an acknowledged one that was damaged later"
+            "Dropped the incomplete last record of \(ChangeLog.fileName): an interrupted write, or an acknowledged change that was damaged later"
         case .discarded(let reason): "Opened without \(ChangeLog.fileName): \(reason)"
         }
     }
@@ -59,7 +59,7 @@ extension ChangeLog {
             mark.transaction == last + 1 ? mark.batchCount - contents.records.count : 0
         guard missing <= 1 else {
             throw .corrupt(
-                "\(log.path) has \(contents.records.count) of the \(mark.batchCount) batches that \(UnsettledKeys.fileName) counts"
+                "\(log.path) has \(contents.records.count) of the \(mark.batchCount) batches in \(UnsettledKeys.fileName)"
             )
         }
         if missing == 1 {
@@ -81,20 +81,20 @@ extension ChangeLog {
             throw .corrupt(
                 byteCount == 0
                     ? "\(path) is empty"
-                    : "\(path) was cut short: it has \(byteCount) of \(StoreLimits.logByteCount) bytes"
+                    : "\(path) is truncated: it has \(byteCount) of \(StoreLimits.logByteCount) bytes"
             )
         }
         guard let head = try anyHead(at: 0) else {
             throw .corrupt("\(path) does not begin with a record: it was emptied or overwritten")
         }
         guard head.logID == id else {
-            throw .corrupt("\(path) is another store's log, or that of an earlier run")
+            throw .corrupt("\(path) belongs to another store or to an earlier run")
         }
         if head.kind == .ended { return false }
         if head.transaction > last + 1 { throw tooOld(head, last + 1) }
         guard head.transaction == last + 1 || head.transaction == state.firstTransaction else {
             throw .corrupt(
-                "\(path) is of an earlier time: it begins with transaction \(head.transaction), and \(DataFile.name) says \(state.firstTransaction)"
+                "\(path) is too old: it begins with transaction \(head.transaction); \(DataFile.name) expects \(state.firstTransaction)"
             )
         }
         return true
@@ -155,8 +155,8 @@ extension BlobStore {
         let lost =
             mark.transaction == last + 1
             ? "up to \(mark.changeCount) acknowledged changes may be missing"
-            : "acknowledged changes may be missing, it is not known how many"
+            : "an unknown number of acknowledged changes may be missing"
         return
-            "\(reason): \(lost). Put the file back as it was; or go on without it, by blobd serve --discard-log (BlobStore.Options.discardsLog)"
+            "\(reason): \(lost). Restore the file, or start without it: blobd serve --discard-log (BlobStore.Options.discardsLog)"
     }
 }
