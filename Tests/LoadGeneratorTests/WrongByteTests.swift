@@ -30,7 +30,8 @@ import Testing
             wrong[offset] ^= 0x10
             let found = failure([lineAnswer(wrong)], asking: [3], upTo: most, check: .all)
             #expect(found?.reason == .wrongBytes, "byte \(offset)")
-            let words = "\(payloads.item(3).id): byte \(offset) of 1000 is \(wrong[offset]); expected"
+            let id = payloads.item(3).id
+            let words = "\(id): byte \(offset) of 1000 is \(wrong[offset]); expected "
             #expect(found?.description.hasPrefix(words) == true, "\(found?.description ?? "")")
         }
     }

@@ -141,7 +141,7 @@ extension BlobStore {
             tables = try Tables(opening: environment)
         } catch {
             throw .cannotOpen(
-                path: directory, reason: "\(DataFile.name) has no such table: \(error.description)")
+                path: directory, reason: "a table of \(DataFile.name) is missing: \(error.description)")
         }
         return BlobStore(
             environment, tables: tables, format: format, directory: directory, options: options,
