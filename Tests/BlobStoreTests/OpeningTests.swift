@@ -104,7 +104,7 @@ import Testing
             }
             #expect(
                 error.openReason
-                    == "data.mdb has format version \(version), and this program opens version 1 only; use the program that made it, or begin with an empty folder"
+                    == "data.mdb has format version \(version), but this program opens only version 1; use the program that created it, or start with an empty directory"
             )
         }
         let left = try Files.read(folder.path + "/data.mdb")
