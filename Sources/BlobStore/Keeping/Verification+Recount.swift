@@ -213,7 +213,7 @@ extension Snapshot {
         }
         let highest = recount.numbers.keys.max() ?? 0
         if said.nextBlobNumber <= highest {
-            report.add("the next blob number, \(said.nextBlobNumber), is in use already")
+            report.add("the next blob number, \(said.nextBlobNumber), is already in use")
         }
         if said.revision < recount.revisionMax {
             report.add("revision \(recount.revisionMax) is above the last one, \(said.revision)")

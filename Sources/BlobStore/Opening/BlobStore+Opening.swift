@@ -141,7 +141,8 @@ extension BlobStore {
             tables = try Tables(opening: environment)
         } catch {
             throw .cannotOpen(
-                path: directory, reason: "a table of \(DataFile.name) is missing: \(error.description)")
+                path: directory,
+                reason: "a table of \(DataFile.name) is missing: \(error.description)")
         }
         return BlobStore(
             environment, tables: tables, format: format, directory: directory, options: options,

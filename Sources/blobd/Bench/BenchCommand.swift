@@ -30,7 +30,7 @@ struct BenchCommand: ParsableCommand {
             FIGURES. Latencies are in microseconds; 99 % of them are at most p99. MB/s counts payload bytes, in \
             units of 10^6. 'server' is the daemon's CPU time per answer. 'load' is the CPU use of this command: near \
             100 % in a closed loop, the command may be the limit. Run both programs on separate cores. Answers come \
-            in order: a fetch behind a publish on the same connection waits for it.
+            in order: a fetch after a publish on the same connection waits for it.
 
               taskset -c 0 blobd serve --workers 1 --data DIR --socket PATH &
               blobd bench --cpu 1 --socket PATH --connections 16
