@@ -42,10 +42,10 @@ extension BlobConnection {
                 guard !piece.isEmpty, UInt64(piece.count) <= left else {
                     let given = byteCount - left + UInt64(piece.count)
                     throw ClientError.source(
-                        "it gave \(given) bytes, when \(byteCount) were announced")
+                        "its source gave \(given) of the announced \(byteCount) bytes")
                 }
             } catch {
-                fail(.closed("because a payload broke off"))
+                fail(.closed("because a payload was incomplete"))
                 throw error
             }
             try send(piece.span.bytes)
@@ -189,12 +189,12 @@ extension BlobConnection {
                 DaemonProblem(
                     status: 413, code: "payload_too_large", title: "Payload too large",
                     detail: "the payload is \(info.byteCount) bytes long; "
-                        + "this client takes at most \(byteCountMax) into memory"))
+                        + "this client's limit is \(byteCountMax)"))
         }
         return FetchedPayload(info: info, bytes: bytes)
     }
 
     func unexpected(_ outcome: Answer.Outcome) -> ClientError {
-        .protocolViolation("an answer of another kind than the request")
+        .protocolViolation("the answer does not match the request")
     }
 }

@@ -62,7 +62,7 @@ extension BlobConnection {
             guard !upload.hasFiles else {
                 throw .invalid(
                     ProtocolError(
-                        .partMissing, "a notification of a batch has bytes; put the blob first"))
+                        .partMissing, "a part in a batch must name a stored blob by its digest"))
             }
             upload.document(withID: true).append(to: &lines)
             lines.append(UInt8(ascii: "\n"))
@@ -377,7 +377,7 @@ extension BlobConnection {
         _ name: String, _ app: String?
     ) throws(ClientError) -> CallTarget {
         guard !name.isEmpty else {
-            throw .invalid(ProtocolError(.badCategory, "the category is empty"))
+            throw .invalid(ProtocolError(.badCategory, "the category must not be empty"))
         }
         var target = CallTarget("/v1/categories/", name)
         target.add("app", app)

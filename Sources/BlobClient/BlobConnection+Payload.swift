@@ -18,7 +18,7 @@ extension BlobConnection {
             received += UInt64(piece.byteCount)
             guard received <= promised else {
                 throw ClientError.protocolViolation(
-                    "a payload longer than the \(promised) bytes that were promised")
+                    "the payload is longer than the announced \(promised) bytes")
             }
             guard isWanted else { return }
             if isHashed { hash.update(piece) }
@@ -36,7 +36,7 @@ extension BlobConnection {
         }
         guard received == promised else {
             throw ClientError.protocolViolation(
-                "a payload of \(received) bytes, when \(promised) were promised")
+                "the payload has \(received) of the announced \(promised) bytes")
         }
         if isHashed, isWanted {
             let digest = hash.finish()
@@ -54,7 +54,8 @@ extension BlobConnection {
     ) throws(ClientError) -> UInt64 {
         if isHeadOnly {
             guard header.bodyByteCount == 0 else {
-                throw ClientError.protocolViolation("a body, when only the head was asked for")
+                throw ClientError.protocolViolation(
+                    "the answer has a body, but only the head was requested")
             }
             return 0
         }
@@ -62,14 +63,14 @@ extension BlobConnection {
             let (end, overflows) = info.first.addingReportingOverflow(header.bodyByteCount)
             guard !info.isCompressed, !overflows, end <= info.byteCount else {
                 throw ClientError.protocolViolation(
-                    "a range of \(header.bodyByteCount) bytes from \(info.first) on, "
-                        + "of a payload of \(info.byteCount) bytes")
+                    "the range has \(header.bodyByteCount) bytes from byte \(info.first) on, "
+                        + "but the payload has \(info.byteCount) bytes")
             }
             return header.bodyByteCount
         }
         guard info.isCompressed || header.bodyByteCount == info.byteCount else {
             throw ClientError.protocolViolation(
-                "a body of \(header.bodyByteCount) bytes for a payload of \(info.byteCount)")
+                "the body has \(header.bodyByteCount) bytes, but the payload has \(info.byteCount)")
         }
         return info.byteCount
     }

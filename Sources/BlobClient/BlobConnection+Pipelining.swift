@@ -132,8 +132,10 @@ extension BlobConnection {
         matching filter: NotificationFilter = NotificationFilter()
     ) throws(ClientError) -> UInt32 {
         // The wire has no place for a text that is there and empty.
-        if filter.group == "" { throw .invalid(ProtocolError(.badGroup, "the group is empty")) }
-        if filter.app == "" { throw .invalid(ProtocolError(.badApp, "the app is empty")) }
+        if filter.group == "" {
+            throw .invalid(ProtocolError(.badGroup, "the group must not be empty"))
+        }
+        if filter.app == "" { throw .invalid(ProtocolError(.badApp, "the app must not be empty")) }
         return try queue(.watch) { (out) throws(ProtocolError) in
             try Watch.Request.compose(
                 limit: limit, owner: owner, cursor: since, isRead: filter.isRead,

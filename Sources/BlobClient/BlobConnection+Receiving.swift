@@ -25,7 +25,7 @@ extension BlobConnection {
             }
             throw fail(
                 .protocolViolation(
-                    "an answer to request \(header.requestID), when \(request.id) is next"))
+                    "the answer is to request \(header.requestID), but \(request.id) is next"))
         }
         let outcome = try receiveOutcome(header, of: request, sink)
         // What is watched is answered again and again, until it fails.
@@ -117,7 +117,7 @@ extension BlobConnection {
         guard header.bodyByteCount <= UInt64(byteCountMax) else {
             throw fail(
                 .protocolViolation(
-                    "a body of \(header.bodyByteCount) bytes, of which \(byteCountMax) are allowed")
+                    "the body has \(header.bodyByteCount) bytes; the limit is \(byteCountMax)")
             )
         }
         var document: [UInt8] = []
@@ -146,7 +146,7 @@ extension BlobConnection {
     ) throws(ClientError) {
         var left = byteCount
         while left > 0 {
-            try receiveAtLeast(1, "with \(left) of \(byteCount) bytes of a body to come")
+            try receiveAtLeast(1, "with \(left) of \(byteCount) bytes of a body missing")
             do throws(ClientError) {
                 let count = Int(min(left, UInt64(input.count)))
                 try input.withUnread { (bytes) throws(ClientError) in

@@ -98,7 +98,7 @@ public struct BlobConnection: ~Copyable, Sendable {
         try flush()
         let (header, _) = try receiveHeader()
         guard header.requestID == requestID || header.status >= 400 else {
-            throw fail(.protocolViolation("the first answer is not hello's"))
+            throw fail(.protocolViolation("the first answer is not to hello"))
         }
         if header.status >= 400 { throw fail(try receiveProblem(header)) }
         let head = try receiveHead(header)

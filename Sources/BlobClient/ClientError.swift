@@ -58,24 +58,24 @@ extension ClientError: CustomStringConvertible {
             "no daemon at \(path): \(describe(errno: code))"
         case .badSocketPath(let path, let limit):
             "the socket path '\(path)' is \(path.utf8.count) bytes long; "
-                + "the system takes 1 to \(limit) bytes without NUL"
+                + "it must have 1 to \(limit) bytes without NUL"
         case .notFound(let problem), .expired(let problem), .preconditionFailed(let problem),
             .resync(let problem), .refused(let problem):
             problem.description
         case .invalid(let error):
             error.detail
         case .digestMismatch(let expected, let got):
-            "the bytes received are not those stored: expected \(expected), got \(got)"
+            "digest mismatch: expected \(expected), got \(got)"
         case .protocolViolation(let what):
-            "the daemon does not keep to the protocol: \(what)"
+            "protocol violation by the daemon: \(what)"
         case .timeout(let milliseconds):
-            "no word from the daemon for \(Double(milliseconds) / 1_000) s"
+            "timeout: no progress for \(Double(milliseconds) / 1_000) s"
         case .closed(let when):
             "the daemon closed the connection \(when)"
         case .tooManyUnanswered(let limit):
-            "\(limit) requests are unanswered, which is the daemon's limit; receive an answer first"
+            "too many unanswered requests: the limit is \(limit); receive an answer first"
         case .source(let what):
-            "the payload could not be read: \(what)"
+            "cannot read the payload: \(what)"
         case .io(let call, let code):
             "\(call) failed: \(describe(errno: code))"
         }

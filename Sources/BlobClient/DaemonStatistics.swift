@@ -59,6 +59,6 @@ func decode<T: Decodable>(_: T.Type, from document: [UInt8]) throws(ClientError)
     do {
         return try decoder.decode(T.self, from: Data(document))
     } catch {
-        throw ClientError.protocolViolation("a JSON document that cannot be read: \(error)")
+        throw ClientError.protocolViolation("invalid JSON document: \(error)")
     }
 }

@@ -15,7 +15,7 @@ struct DocumentReader {
         do throws(JSONError) {
             value = try JSONValue.parse(document.span.bytes, limits: limits)
         } catch {
-            throw .protocolViolation("a JSON document that cannot be read: \(error)")
+            throw .protocolViolation("invalid JSON document: \(error)")
         }
     }
 
@@ -123,10 +123,10 @@ struct DocumentReader {
     }
 
     private func missing(_ name: String) -> ClientError {
-        .protocolViolation("a JSON document without the member \(name)")
+        .protocolViolation("the JSON document has no member \(name)")
     }
 
     private func unfit(_ name: String, _ wanted: String) -> ClientError {
-        .protocolViolation("a JSON document whose member \(name) is not \(wanted)")
+        .protocolViolation("the member \(name) of the JSON document is not \(wanted)")
     }
 }

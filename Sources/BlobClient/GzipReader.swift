@@ -37,7 +37,7 @@ struct GzipReader: ~Copyable {
         var used = 0
         while used < input.count {
             guard !isAtEnd else {
-                throw ClientError.protocolViolation("bytes behind the end of a gzip stream")
+                throw ClientError.protocolViolation("bytes after the end of a gzip stream")
             }
             var produced = 0
             var result = Z_OK
@@ -56,12 +56,12 @@ struct GzipReader: ~Copyable {
                 }
             }
             guard result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR else {
-                throw ClientError.protocolViolation("a damaged gzip stream (zlib says \(result))")
+                throw ClientError.protocolViolation("damaged gzip stream (zlib error \(result))")
             }
             if produced > 0 { try sink(buffer.span.bytes.extracting(0..<produced)) }
             isAtEnd = result == Z_STREAM_END
             guard isAtEnd || produced > 0 || used == input.count else {
-                throw ClientError.protocolViolation("a gzip stream that does not go on")
+                throw ClientError.protocolViolation("truncated gzip stream")
             }
         }
         // What fits no more into the buffer of the last round comes out without further input.
@@ -86,7 +86,7 @@ struct GzipReader: ~Copyable {
     /// Throws unless the stream has come to its end, its checksum included.
     func finish() throws(ClientError) {
         guard isAtEnd else {
-            throw ClientError.protocolViolation("a gzip stream without its end")
+            throw ClientError.protocolViolation("truncated gzip stream")
         }
     }
 }

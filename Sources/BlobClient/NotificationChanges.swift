@@ -227,13 +227,13 @@ public struct NotificationChange: Sendable, Hashable {
     init(_ reader: DocumentReader) throws(ClientError) {
         cursor = try reader.text("cursor")
         guard let kind = try reader.optionalChoice("kind", of: Kind.self) else {
-            throw .protocolViolation("a change without a kind")
+            throw .protocolViolation("a change has no kind")
         }
         self.kind = kind
         if kind == .category {
             guard
                 let named = try reader.optionalObject("category", Self.namedCategory)
-            else { throw .protocolViolation("a change of a category without the category") }
+            else { throw .protocolViolation("a change of a category has no category") }
             id = named.name
             app = named.app
             category = named.category

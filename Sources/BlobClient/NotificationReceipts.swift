@@ -49,7 +49,7 @@ public struct HeldBlobReceipt: Sendable, Hashable {
         let reader = try DocumentReader(answer.body)
         let text = try reader.text("digest")
         guard let digest = PayloadDigest(text) else {
-            throw .protocolViolation("the digest \(text)")
+            throw .protocolViolation("invalid digest \(text)")
         }
         self.digest = digest
         isCreated = answer.status == 201

@@ -63,10 +63,10 @@ public struct PutRequest: Sendable, Hashable {
     /// The same as the protocol has it. Throws `invalid` for an id, a part and so on that is there
     /// but empty, which the wire cannot tell from one that is absent.
     func draft() throws(ClientError) -> Put.Draft {
-        if id == "" { throw .invalid(ProtocolError(.badID, "the id is empty")) }
-        if part == "" { throw .invalid(ProtocolError(.badPart, "the part name is empty")) }
+        if id == "" { throw .invalid(ProtocolError(.badID, "the id must not be empty")) }
+        if part == "" { throw .invalid(ProtocolError(.badPart, "the part name must not be empty")) }
         if mediaType == "" {
-            throw .invalid(ProtocolError(.badMediaType, "the media type is empty"))
+            throw .invalid(ProtocolError(.badMediaType, "the media type must not be empty"))
         }
         var draft = Put.Draft(
             id: id, part: part, mediaType: mediaType, owner: owner, richType: richType,

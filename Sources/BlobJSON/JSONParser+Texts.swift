@@ -18,7 +18,7 @@ extension JSONParser {
                 Self.append(bytes, start, upTo: index, to: &unescaped)
                 try escape(bytes, to: &unescaped)
                 start = index
-            case nil: throw wrong(bytes, "a string does not end")
+            case nil: throw wrong(bytes, "unterminated string")
             default: throw wrong(bytes, "a control character in a string must be escaped")
             }
         }
@@ -52,8 +52,8 @@ extension JSONParser {
             index += 1
             out.append(contentsOf: try scalar(bytes).utf8)
             return
-        case nil: throw wrong(bytes, "a string does not end")
-        default: throw wrong(bytes, "there is no such escape")
+        case nil: throw wrong(bytes, "unterminated string")
+        default: throw wrong(bytes, "unknown escape")
         }
         index += 1
     }
@@ -74,7 +74,7 @@ extension JSONParser {
             }
         }
         index = start
-        throw wrong(bytes, "half of a surrogate pair stands alone")
+        throw wrong(bytes, "unpaired surrogate")
     }
 
     /// Four hexadecimal digits.
@@ -86,7 +86,7 @@ extension JSONParser {
             case let byte? where byte >= 0x30 && byte <= 0x39: digit = byte - 0x30
             case let byte? where byte | 0x20 >= 0x61 && byte | 0x20 <= 0x66:
                 digit = byte | 0x20 - 0x61 + 10
-            default: throw wrong(bytes, "four hexadecimal digits are expected behind \\u")
+            default: throw wrong(bytes, "four hexadecimal digits are expected after \\u")
             }
             value = value << 4 | UInt32(digit)
             index += 1
@@ -100,7 +100,7 @@ extension JSONParser {
         if peek(bytes) == UInt8(ascii: "-") { index += 1 }
         if peek(bytes) == UInt8(ascii: "0") {
             index += 1
-            if isDigit(bytes) { throw wrong(bytes, "a number may not begin with 0 and go on") }
+            if isDigit(bytes) { throw wrong(bytes, "a number must not have leading zeros") }
         } else {
             try digits(bytes)
         }
@@ -120,7 +120,7 @@ extension JSONParser {
 
     /// One digit or more.
     private mutating func digits(_ bytes: RawSpan) throws(JSONError) {
-        guard isDigit(bytes) else { throw wrong(bytes, "a number lacks a digit") }
+        guard isDigit(bytes) else { throw wrong(bytes, "a number has no digit here") }
         while isDigit(bytes) { index += 1 }
     }
 

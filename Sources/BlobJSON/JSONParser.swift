@@ -22,14 +22,14 @@ extension JSONValue {
             let offset = error.byteOffsets.lowerBound
             throw JSONError(
                 kind: .notUTF8, offset: offset,
-                description: "the JSON is not UTF-8 at byte \(offset)")
+                description: "the JSON is not valid UTF-8 at byte \(offset)")
         }
         var parser = JSONParser(limits)
         parser.skipBlanks(bytes)
         let value = try parser.value(bytes)
         parser.skipBlanks(bytes)
         guard parser.index == bytes.byteCount else {
-            throw parser.wrong(bytes, "nothing may follow the value")
+            throw parser.wrong(bytes, "unexpected text after the value")
         }
         return value
     }
@@ -87,12 +87,12 @@ struct JSONParser {
                 throw JSONError(
                     kind: .duplicateKey, offset: start,
                     description:
-                        "the key \(Self.excerpt(name)) is given twice in one object, at byte \(start)"
+                        "duplicate key \(Self.excerpt(name)) at byte \(start)"
                 )
             }
             skipBlanks(bytes)
             guard peek(bytes) == UInt8(ascii: ":") else {
-                throw wrong(bytes, "a colon is expected behind a member's name")
+                throw wrong(bytes, "a colon is expected after a member's name")
             }
             index += 1
             skipBlanks(bytes)
@@ -150,7 +150,7 @@ struct JSONParser {
             throw JSONError(
                 kind: .tooDeep, offset: index,
                 description:
-                    "arrays and objects are nested deeper than \(depthMax) levels at byte \(index)")
+                    "nested deeper than \(depthMax) levels at byte \(index)")
         }
     }
 
@@ -166,7 +166,7 @@ struct JSONParser {
             throw JSONError(
                 kind: .tooMany, offset: index,
                 description:
-                    "there are more than \(memberCountMax) members and elements at byte \(index)")
+                    "more than \(memberCountMax) members and elements at byte \(index)")
         }
     }
 

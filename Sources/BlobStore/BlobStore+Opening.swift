@@ -71,7 +71,7 @@ extension BlobStore {
     ) throws(StoreError) -> BlobStore {
         let data = "\(directory)/\(DataFile.name)"
         guard DataFile.exists(data) else {
-            throw .cannotOpen(path: directory, reason: "there is no \(DataFile.name) in it")
+            throw .cannotOpen(path: directory, reason: "it has no \(DataFile.name)")
         }
         let lockPath = "\(directory)/\(DataFile.lockName)"
         if !DataFile.exists(lockPath) {
@@ -80,7 +80,7 @@ extension BlobStore {
         guard access(lockPath, R_OK | W_OK) == 0 else {
             throw .cannotOpen(
                 path: directory,
-                reason: "\(lockPath) cannot be written (\(systemMessage(errno))); readers need to")
+                reason: "\(lockPath) must be writable for readers: \(systemMessage(errno))")
         }
         _ = try DataFile(data, directory: directory)
         let store = try open(directory, options, isReadOnly: true, lock: nil)
@@ -113,7 +113,7 @@ extension BlobStore {
     /// is closed), and another process would then take their slots away.
     private static func refuseSecondOpening(_ directory: String) throws(StoreError) {
         guard !Environment.isOpen(directory) else {
-            throw .cannotOpen(path: directory, reason: "this process has it open already")
+            throw .cannotOpen(path: directory, reason: "this process has already opened it")
         }
     }
 
@@ -131,7 +131,7 @@ extension BlobStore {
         } catch {
             let reason =
                 error.systemError == EBUSY
-                ? "this process has it open already" : error.description
+                ? "this process has already opened it" : error.description
             throw .cannotOpen(path: directory, reason: reason)
         }
         // The format first: another version may have other tables.
@@ -141,7 +141,8 @@ extension BlobStore {
             tables = try Tables(opening: environment)
         } catch {
             throw .cannotOpen(
-                path: directory, reason: "\(DataFile.name) lacks a table: \(error.description)")
+                path: directory,
+                reason: "a table of \(DataFile.name) is missing: \(error.description)")
         }
         return BlobStore(
             environment, tables: tables, format: format, directory: directory, options: options,
@@ -171,10 +172,10 @@ extension BlobStore {
         } catch {
             throw refuse(error.description)
         }
-        guard let format = found else { throw refuse("has no format record, or a damaged one") }
+        guard let format = found else { throw refuse("has no valid format record") }
         guard format.version == FormatRecord.version else {
             throw refuse(
-                "has format version \(format.version), and this program opens version \(FormatRecord.version) only; use the program that made it, or begin with an empty folder"
+                "has format version \(format.version), but this program opens only version \(FormatRecord.version); use the program that created it, or start with an empty directory"
             )
         }
         return format
@@ -190,7 +191,7 @@ extension BlobStore {
         }
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw .cannotOpen(path: path, reason: "it is not a folder")
+            throw .cannotOpen(path: path, reason: "it is not a directory")
         }
     }
 

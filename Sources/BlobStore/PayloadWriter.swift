@@ -60,7 +60,7 @@ public struct PayloadWriter: ~Copyable, Sendable {
             throw .invalid(
                 InvalidInput(
                     field: .payload,
-                    reason: "has more than \(limit) bytes, which is the limit"))
+                    reason: "is over the limit of \(limit) bytes"))
         }
         if coding == .identity { hash.update(bytes) }
         let byteCount = byteCount + bytes.byteCount

@@ -71,7 +71,7 @@ public struct LoadRun: Sendable {
             now = try engine.turn(until: now + 50_000_000, now: now)
             if engine.record.answerCount > before { lastAnswer = now }
             guard now - lastAnswer < LoadLimits.storeNanosecondsWithoutAnswerMax else {
-                throw LoadFailure(.server, "no answer to a publish came for a minute")
+                throw LoadFailure(.server, "timeout: no answer to a publish for a minute")
             }
             pace.tell(now, begin: begin, counted: begin, engine.record)
         }
@@ -126,7 +126,7 @@ public struct LoadRun: Sendable {
         guard engine.record.requestCount > 0 else {
             throw LoadFailure(
                 .server,
-                "no answer came within \(options.seconds) seconds; no figure is given")
+                "no answer within \(options.seconds) seconds; no figures")
         }
         let unanswered = options.rate == nil ? 0 : engine.countUnanswered(at: now)
         return LoadFigures(
@@ -139,7 +139,7 @@ public struct LoadRun: Sendable {
         cload_exact_timers()
         _ = clinux_raise_descriptor_limit()
         if let core = options.core, cload_pin_thread(Int32(core)) != 0 {
-            throw LoadFailure(.options, "there is no core \(core) to run on")
+            throw LoadFailure(.options, "core \(core) does not exist")
         }
     }
 }

@@ -17,7 +17,7 @@ package enum TextRules {
     package static func fault(
         in bytes: RawSpan, _ rule: Rule, byteCountMax: Int, mayBeEmpty: Bool = false
     ) -> TextFault? {
-        guard mayBeEmpty || bytes.byteCount > 0 else { return TextFault("is empty") }
+        guard mayBeEmpty || bytes.byteCount > 0 else { return TextFault("must not be empty") }
         guard bytes.byteCount <= byteCountMax else {
             return TextFault(
                 "is \(bytes.byteCount) bytes long; the limit is \(byteCountMax)",
@@ -29,7 +29,7 @@ package enum TextRules {
         guard rule == .name else { return nil }
         for index in 0..<bytes.byteCount
         where bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self) == UInt8(ascii: "/") {
-            return TextFault("has a / at byte \(index)")
+            return TextFault("must not contain / (byte \(index))")
         }
         return nil
     }

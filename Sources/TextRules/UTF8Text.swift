@@ -12,16 +12,16 @@ package enum UTF8Text {
             let first = byte(bytes, index)
             if first < 0x80 {
                 if first < 0x20 || first == 0x7F, !(allowingBreaks && isBreak(first)) {
-                    return "has the control character \(name(first)) at byte \(index)"
+                    return "must not contain the control character \(name(first)) (byte \(index))"
                 }
                 index += 1
                 continue
             }
             let length = sequenceLength(bytes, at: index, first: first, count: count)
-            guard length > 0 else { return "is not UTF-8 at byte \(index)" }
+            guard length > 0 else { return "is not valid UTF-8 at byte \(index)" }
             if first == 0xC2, byte(bytes, index + 1) < 0xA0 {
                 return
-                    "has the control character \(name(byte(bytes, index + 1))) at byte \(index)"
+                    "must not contain the control character \(name(byte(bytes, index + 1))) (byte \(index))"
             }
             index += length
         }

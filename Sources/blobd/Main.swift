@@ -7,22 +7,22 @@ import Glibc
 struct Blobd: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "blobd",
-        abstract: "Stores the payloads of rich notifications, and serves them by id.",
+        abstract: "Stores the payloads of rich push notifications and serves them by id.",
         discussion: """
-            Start a daemon, give it a picture for a notification, and fetch it back:
+            Start a daemon, store a picture for a notification, and fetch it:
 
               blobd serve --data ./data --socket ./blobd.sock &
               export BLOBD_SOCKET=./blobd.sock
               blobd put 42 photo.jpg --ttl 24h --message 'Look who is here'
               blobd get 42 -o fetched.jpg
 
-            Or publish a notification with all it says to a user, and hear what becomes of it:
+            Publish a whole notification for a user, and follow its changes:
 
               blobd publish 43 --owner ann --message 'Dinner?' --part payload=photo.jpg
               blobd changes ann --follow
 
-            Exit codes: 0 done, 1 the daemon refused or an answer could not be used, 2 bad usage, \
-            3 not found or expired, 4 no daemon there.
+            Exit codes: 0 success, 1 refused by the daemon or invalid answer, 2 bad usage, 3 not found \
+            or expired, 4 no daemon.
             """,
         version: blobdVersion,
         subcommands: [

@@ -101,7 +101,9 @@ import BlobProtocol
         do throws(ProtocolError) { try Names.checkPart(bell.span.bytes) } catch {
             problem = error
         }
-        #expect(problem?.detail == "the part name has the control character U+0007 at byte 1")
+        #expect(
+            problem?.detail
+                == "the part name must not contain the control character U+0007 (byte 1)")
     }
 
     @Test(

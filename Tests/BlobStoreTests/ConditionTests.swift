@@ -87,7 +87,7 @@ import Testing
         ].map { StoreError.preconditionFailed($0).description }
         #expect(
             words == [
-                "there is no such notification", "the notification has the revision 3",
+                "the notification does not exist", "the notification has the revision 3",
                 "the notification has the revision 3, and its payload is \(one)",
                 "the notification has the revision 3 and no part icon",
                 "the notification has the revision 3, and its part icon is \(one)",

@@ -131,7 +131,7 @@ import Testing
     @Test("A mark that is damaged makes everything wait, and is written anew")
     func damaged() throws {
         let folder = TemporaryFolder()
-        let problem = #"table meta, key "lending": corrupt: the mark of lent pages"#
+        let problem = #"table meta, key "lending": corrupt: the zero-copy mark"#
         try run(folder, from: Self.at(1_000), leaving: [problem]) { store in
             try store.put("old", Self.bytes(1))
             try store.delete("old", asOf: noon)

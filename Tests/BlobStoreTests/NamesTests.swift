@@ -136,11 +136,12 @@ import Testing
         let long = try failure { try store.put(String(repeating: "x", count: 300), [1]) }
         #expect(long.description == "the id is 300 bytes long; the limit is 255")
         let slash = try failure { try store.put("a/b", [1]) }
-        #expect(slash.description == "the id has a / at byte 1")
+        #expect(slash.description == "the id must not contain / (byte 1)")
         let control = try failure { try store.put("a\u{1}", [1]) }
-        #expect(control.description == "the id has the control character U+0001 at byte 1")
+        #expect(
+            control.description == "the id must not contain the control character U+0001 (byte 1)")
         let type = try failure { try store.put("a", [1], mediaType: "png") }
-        #expect(type.description == "the media type is \"png\", not of the form type/subtype")
+        #expect(type.description == "the media type \"png\" must have the form type/subtype")
     }
 
     @Test(

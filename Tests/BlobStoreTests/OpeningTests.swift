@@ -50,7 +50,7 @@ import Testing
             try expectRefused(Array(whole[..<length]), words, "\(length) bytes")
         }
         for length in [8_191, 8_192, 12_288, used / 2, used - 4_096, used - 1] {
-            try expectRefused(Array(whole[..<length]), "was cut short", "\(length) bytes")
+            try expectRefused(Array(whole[..<length]), "is truncated", "\(length) bytes")
         }
     }
 
@@ -80,7 +80,8 @@ import Testing
                 try transaction.commit()
             }
             let data = try Files.read(folder.path + "/data.mdb")
-            let words = "\(table)" == "meta" ? "no format record" : "another program's LMDB file"
+            let words =
+                "\(table)" == "meta" ? "no valid format record" : "another program's LMDB file"
             try expectRefused(data, words, "\(table)")
         }
     }
@@ -103,7 +104,7 @@ import Testing
             }
             #expect(
                 error.openReason
-                    == "data.mdb has format version \(version), and this program opens version 1 only; use the program that made it, or begin with an empty folder"
+                    == "data.mdb has format version \(version), but this program opens only version 1; use the program that created it, or start with an empty directory"
             )
         }
         let left = try Files.read(folder.path + "/data.mdb")
@@ -117,7 +118,7 @@ import Testing
             do { _ = try folder.open() }
             try change(folder, "format", to: value)
             let error = try failure { _ = try folder.open() }
-            #expect(error.openReason?.contains("no format record, or a damaged one") == true)
+            #expect(error.openReason?.contains("no valid format record") == true)
         }
     }
 
@@ -133,7 +134,7 @@ import Testing
         let file = folder.path + "/data"
         try Files.write([1, 2, 3], to: file)
         let second = try failure { _ = try BlobStore.open(at: file) }
-        #expect(second.openReason?.contains("it is not a folder") == true, "\(second)")
+        #expect(second.openReason?.contains("it is not a directory") == true, "\(second)")
         let left = try Files.read(file)
         #expect(left == [1, 2, 3])
         let third = try failure { _ = try BlobStore.openReadOnly(at: file) }
@@ -142,7 +143,7 @@ import Testing
         #expect(fourth.openReason?.contains("No such file or directory") == true, "\(fourth)")
         Files.remove(file)
         let fifth = try failure { _ = try BlobStore.openReadOnly(at: folder.path) }
-        #expect(fifth.openReason?.contains("there is no data.mdb") == true, "\(fifth)")
+        #expect(fifth.openReason?.contains("it has no data.mdb") == true, "\(fifth)")
     }
 
     @Test("A second opening in the process is refused, in every combination, and the first goes on")
@@ -155,7 +156,7 @@ import Testing
             }
             let store = try open(first)
             let error = try failure { _ = try open(second) }
-            #expect(error.openReason == "this process has it open already")
+            #expect(error.openReason == "this process has already opened it")
             let found = try store.lookUp("a")
             #expect(found == .found)
         }
@@ -194,7 +195,7 @@ import Testing
         #expect(child.readLine() == "opened")
         let error = try failure { _ = try folder.open() }
         #expect(
-            error.openReason == "it is in use by another process, which holds blobd.lock",
+            error.openReason == "another process uses it and holds blobd.lock",
             "\(error)")
         // Reading beside it is allowed, and sees what there is.
         do {
@@ -266,7 +267,7 @@ import Testing
         let (lines, status) = try Child.run(Child.torturer, ["read", folder.path, "a", nobody])
         try #require(status != .exited(3), "\(lines)")
         #expect(lines.count == 1)
-        #expect(lines[0].contains("lock.mdb cannot be written"), "\(lines)")
+        #expect(lines[0].contains("lock.mdb must be writable for readers"), "\(lines)")
         chmod(folder.path + "/lock.mdb", 0o666)
         let (allowed, _) = try Child.run(Child.torturer, ["read", folder.path, "a", nobody])
         #expect(allowed == ["found 1"])

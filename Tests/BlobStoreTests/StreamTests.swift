@@ -76,7 +76,7 @@ import Testing
             try tooMuch.append([UInt8](repeating: 1, count: 999).span.bytes)
             try tooMuch.append([1, 2].span.bytes.extracting(0..<2))
         }
-        #expect(error.description == "the payload has more than 1000 bytes, which is the limit")
+        #expect(error.description == "the payload is over the limit of 1000 bytes")
         let payload = try writer.finish(mediaType: "image/png")
         #expect(payload.byteCount == 1_000)
     }

@@ -53,7 +53,7 @@ import Testing
         silent.send(lineAnswer(bytes(payloads, 0)))
         var unasked: LoadFailure?
         do throws(LoadFailure) { try idle.receive(now: 1) } catch { unasked = error }
-        #expect(unasked?.description == "an answer came that nobody asked for")
+        #expect(unasked?.description == "an answer without a request")
     }
 
     @Test("Nothing is asked before the opening was answered")

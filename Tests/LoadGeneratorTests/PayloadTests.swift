@@ -73,14 +73,15 @@ import Testing
             }
         }
         #expect(words { _ in } == "")
-        #expect(words { $0.connections = 0 } == "connections: 0 is not within 1…8192")
-        #expect(words { $0.depth = 1_025 } == "requests in flight: 1025 is not within 1…1024")
-        #expect(words { $0.readPercent = 101 } == "percent of reads: 101 is not within 0…100")
-        #expect(words { $0.rate = 0 }.hasPrefix("requests a second: 0.0 is not within 1.0…"))
-        #expect(words { $0.rate = .nan }.hasPrefix("requests a second: nan is not within"))
-        #expect(words { $0.seconds = .infinity }.hasPrefix("seconds: inf is not within"))
-        #expect(words { $0.warmUpSeconds = -1 }.hasPrefix("seconds of warm-up: -1.0 is not"))
-        #expect(words { $0.core = -1 } == "core: -1 is not within 0…1023")
-        #expect(words { $0.receiveByteCount = 1 }.hasPrefix("bytes of one receive: 1 is not"))
+        #expect(words { $0.connections = 0 } == "connections is 0; it must be 1 to 8192")
+        #expect(words { $0.depth = 1_025 } == "requests in flight is 1025; it must be 1 to 1024")
+        #expect(words { $0.readPercent = 101 } == "percent of reads is 101; it must be 0 to 100")
+        #expect(words { $0.rate = 0 }.hasPrefix("requests per second is 0.0; it must be 1.0 to "))
+        #expect(words { $0.rate = .nan }.hasPrefix("requests per second is nan; it must be"))
+        #expect(words { $0.seconds = .infinity }.hasPrefix("seconds is inf; it must be"))
+        #expect(words { $0.warmUpSeconds = -1 }.hasPrefix("seconds of warm-up is -1.0; it must be"))
+        #expect(words { $0.core = -1 } == "core is -1; it must be 0 to 1023")
+        #expect(
+            words { $0.receiveByteCount = 1 }.hasPrefix("bytes of one receive is 1; it must be"))
     }
 }

@@ -30,7 +30,8 @@ import Testing
             wrong[offset] ^= 0x10
             let found = failure([lineAnswer(wrong)], asking: [3], upTo: most, check: .all)
             #expect(found?.reason == .wrongBytes, "byte \(offset)")
-            let words = "\(payloads.item(3).id): byte \(offset) of 1000 came as \(wrong[offset])"
+            let id = payloads.item(3).id
+            let words = "\(id): byte \(offset) of 1000 is \(wrong[offset]); expected "
             #expect(found?.description.hasPrefix(words) == true, "\(found?.description ?? "")")
         }
     }
@@ -44,7 +45,7 @@ import Testing
                 let body = [UInt8](repeating: 1, count: count)
                 let found = failure([lineAnswer(body)], asking: [3], upTo: 99, check: check)
                 #expect(found?.reason == .wrongBytes, "\(count) bytes")
-                #expect(found?.description.contains("\(count) bytes instead of 1000") == true)
+                #expect(found?.description.contains("\(count) bytes; expected 1000") == true)
             }
         }
     }

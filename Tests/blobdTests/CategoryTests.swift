@@ -31,7 +31,7 @@ import Testing
                 == #"{"categories":[{"name":"ALARM","revision":2,"actions":[]},\#(set.text)]}"#)
         #expect(try client.request("DELETE", target).status == 204)
         let gone = try client.request("DELETE", target)
-        #expect(gone.code == "not_found" && gone.member("detail") == "there is no such category")
+        #expect(gone.code == "not_found" && gone.member("detail") == "the category was not found")
         #expect(try client.request("GET", target).code == "not_found")
     }
 

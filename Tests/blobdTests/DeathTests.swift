@@ -70,7 +70,7 @@ struct DeathTests {
             let log = refusal?.log ?? ""
             #expect(log.contains("the last run died of SIGSEGV"), "\(log)")
             #expect(log.contains("of table notifications"), "\(log)")
-            #expect(log.contains("Restore the folder from a backup"), "\(log)")
+            #expect(log.contains("Restore the directory from a backup"), "\(log)")
         }
         try Self.writeBytes(whole, "\(folder)/data/data.mdb")
         let daemon = try DaemonProcess(in: folder)
@@ -86,7 +86,7 @@ struct DeathTests {
         let result = try CommandProcess.run(["verify", "--data", "\(folder)/data", "--json"])
         #expect(result.status == 1)
         #expect(result.text.contains(#""clean":false"#), "\(result.text)")
-        #expect(result.errors.contains("SIGSEGV ended the walk at"), "\(result.errors)")
+        #expect(result.errors.contains("SIGSEGV ended the check at"), "\(result.errors)")
         #expect(result.errors.contains("of table notifications"), "\(result.errors)")
     }
 

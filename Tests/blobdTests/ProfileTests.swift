@@ -197,7 +197,7 @@ import Testing
         }
         for text in texts {
             #expect(jsonMember(text, "code") == "bad_profile", "\(text)")
-            #expect(text.contains("there are: ios"), "\(text)")
+            #expect(text.contains("known are ios"), "\(text)")
         }
         let bad = try run([
             DaemonProcess.program, "serve", "--data", "/tmp", "--socket", "/tmp/x", "--profile",

@@ -109,17 +109,18 @@ func publishAndRead(_ picture: [UInt8], _ store: BlobStore, asOf now: Timestamp)
     let day = now.adding(seconds: 86_400)
     try store.publish(Publication(id: "42", payload: payload, expiry: .at(day)), asOf: now)
 
-    // Borrowed straight from the mapped file: two lookups, no copy. Nil: none, or expired.
+    // A view of the mapped file: two lookups, no copy. Nil: not found or expired.
     return try store.withPayload(for: "42", asOf: now) { payload in
         try payload.forEachPiece { piece in print(piece.byteCount) }
         return payload.byteCount
     }
 }
 
-/// What the daemon does by itself and a program with a store of its own must: about once a second.
+/// Reclaims space. The daemon does this by itself. A program with its own store calls it about once a
+/// second.
 func maintain(_ store: BlobStore, asOf now: Timestamp) throws {
-    while try store.sweepExpired(asOf: now, limit: 1_000).more {}  // removes what has expired
-    while try store.freeOrphans(byteCountMax: 8 << 20).more {}  // gives its space back
+    while try store.sweepExpired(asOf: now, limit: 1_000).more {}  // removes expired notifications
+    while try store.freeOrphans(byteCountMax: 8 << 20).more {}  // frees their pages
     try store.trimFile()
-    try store.checkReaders()  // frees the places of processes that died
+    try store.checkReaders()  // clears reader slots of dead processes
 }

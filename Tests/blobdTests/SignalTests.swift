@@ -91,7 +91,7 @@ import Testing
         .enabled(if: access("/usr/bin/prlimit", X_OK) == 0, "needs prlimit"))
     func noLog() throws {
         let daemon = try DaemonProcess(under: ["/usr/bin/prlimit", "--fsize=\(6 << 20)"])
-        #expect(daemon.log.contains("No space for the log"), "\(daemon.log)")
+        #expect(daemon.log.contains("No space for the write-ahead log"), "\(daemon.log)")
         #expect(try daemon.put("1", [1]).status == 201)
         #expect(daemon.stop() == 0)
     }

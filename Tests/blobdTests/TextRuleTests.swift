@@ -87,7 +87,9 @@ import Testing
             if case .refused(let error) = outcome { words = error.description }
             #expect(
                 words
-                    == (isBreak ? nil : "the message has the control character \(name) at byte 2"))
+                    == (isBreak
+                        ? nil
+                        : "the message must not contain the control character \(name) (byte 2)"))
             for way in Way.allCases {
                 let answer = try sender.send(message, way)
                 if isBreak {

@@ -50,7 +50,7 @@ public enum Call {
             case .mustExist: self = .exists
             default:
                 throw ProtocolError(
-                    .malformed, "flags \(flags.rawValue) say more than one condition")
+                    .malformed, "flags \(flags.rawValue) set more than one condition")
             }
         }
     }
@@ -100,7 +100,7 @@ public enum Call {
             let mediaType = texts.next(Int(head.byte(4)))
             try texts.checkEnd(of: head, .call)
             guard let method = Method(rawValue: head.byte(0)) else {
-                throw ProtocolError(.malformed, "method \(head.byte(0)) is not known")
+                throw ProtocolError(.malformed, "unknown method \(head.byte(0))")
             }
             try Call.check(
                 target: target.of(head), device: device.of(head), mediaType: mediaType.of(head))
@@ -224,19 +224,22 @@ public enum Call {
     /// blanks nor anything that is not ASCII.
     private static func check(target: RawSpan) throws(ProtocolError) {
         let max = WireLimits.callTargetByteCountMax
-        guard target.byteCount > 0 else { throw ProtocolError(.malformed, "the target is empty") }
+        guard target.byteCount > 0 else {
+            throw ProtocolError(.malformed, "the target must not be empty")
+        }
         guard target.byteCount <= max else {
             throw ProtocolError(
                 .malformed, "the target is \(target.byteCount) bytes long; the limit is \(max)",
                 limit: max)
         }
         guard target.byte(0) == UInt8(ascii: "/") else {
-            throw ProtocolError(.malformed, "the target does not begin with /")
+            throw ProtocolError(.malformed, "the target must begin with /")
         }
         for index in 0..<target.byteCount {
             guard (0x21...0x7E).contains(target.byte(index)) else {
                 throw ProtocolError(
-                    .malformed, "the target has byte \(target.byte(index)) at byte \(index)")
+                    .malformed,
+                    "the target must not contain byte \(target.byte(index)) (byte \(index))")
             }
         }
     }

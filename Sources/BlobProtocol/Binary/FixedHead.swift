@@ -22,7 +22,7 @@ struct HeadTexts {
         guard position == head.byteCount else {
             throw ProtocolError(
                 .malformed,
-                "the head of \(operation) is \(head.byteCount) bytes long; its fields add up to \(position)"
+                "the head of \(operation) is \(head.byteCount) bytes long; the sum of its fields is \(position)"
             )
         }
     }
@@ -34,7 +34,7 @@ extension RawSpan {
         guard self.byteCount >= byteCount else {
             throw ProtocolError(
                 .malformed,
-                "the head of \(operation) is \(self.byteCount) bytes long; it begins with \(byteCount)"
+                "the head of \(operation) is \(self.byteCount) bytes long; it must have at least \(byteCount)"
             )
         }
     }

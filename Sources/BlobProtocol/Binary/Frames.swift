@@ -72,12 +72,13 @@ public struct RequestFrame: Sendable, Hashable {
             let max = WireLimits.frameHeadByteCountMax
             throw FrameError(
                 .malformed,
-                "the head is said to be \(headByteCount) bytes long; the limit is \(max)",
+                "the header announces a head of \(headByteCount) bytes; the limit is \(max)",
                 limit: max, of: self)
         }
         guard reserved == 0 else {
             throw FrameError(
-                .reserved, "the reserved field at byte 12 of the header is \(reserved), not 0",
+                .reserved,
+                "the reserved field at byte 12 of the header is \(reserved); it must be 0",
                 of: self)
         }
         guard let operation else { return }
@@ -85,7 +86,7 @@ public struct RequestFrame: Sendable, Hashable {
         guard unknown.isEmpty else {
             throw FrameError(
                 .reserved,
-                "flags \(unknown.rawValue) have no meaning with the operation \(operation)",
+                "unknown flags \(unknown.rawValue) for the operation \(operation)",
                 of: self)
         }
     }
@@ -183,13 +184,14 @@ public struct ResponseFrame: Sendable, Hashable {
             let max = WireLimits.frameHeadByteCountMax
             throw FrameError(
                 .malformed,
-                "the head is said to be \(frame.headByteCount) bytes long; the limit is \(max)",
+                "the header announces a head of \(frame.headByteCount) bytes; the limit is \(max)",
                 limit: max, opcode: frame.opcode, requestID: frame.requestID)
         }
         let reserved = bytes.integer(12, as: UInt32.self)
         guard reserved == 0 else {
             throw FrameError(
-                .reserved, "the reserved field at byte 12 of the header is \(reserved), not 0",
+                .reserved,
+                "the reserved field at byte 12 of the header is \(reserved); it must be 0",
                 opcode: frame.opcode, requestID: frame.requestID)
         }
         return frame

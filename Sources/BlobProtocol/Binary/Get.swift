@@ -117,7 +117,7 @@ public struct WireRange: Sendable, Hashable {
         }
         let count = head.integer(8, as: UInt64.self)
         guard count > 0 else {
-            throw ProtocolError(.malformed, "a range of 0 bytes is asked for; the least is 1")
+            throw ProtocolError(.malformed, "the range has 0 bytes; the minimum is 1")
         }
         return WireRange(
             first: head.integer(0, as: UInt64.self), count: count == toTheEnd ? nil : count)
@@ -125,7 +125,7 @@ public struct WireRange: Sendable, Hashable {
 
     static func compose(_ range: WireRange?, into out: inout [UInt8]) throws(ProtocolError) {
         guard range?.count != 0 else {
-            throw ProtocolError(.malformed, "a range of 0 bytes is asked for; the least is 1")
+            throw ProtocolError(.malformed, "the range has 0 bytes; the minimum is 1")
         }
         out.append(littleEndian: range?.first ?? 0)
         out.append(littleEndian: range.map { $0.count ?? toTheEnd } ?? 0)

@@ -51,7 +51,7 @@ extension Get {
             try head.checkFixedPart(fixedByteCount, .get)
             try head.checkReserved(from: 74, upTo: 80, .get)
             guard let coding = WireCoding(rawValue: head.byte(72)) else {
-                throw ProtocolError(.malformed, "coding \(head.byte(72)) is not known")
+                throw ProtocolError(.malformed, "unknown coding \(head.byte(72))")
             }
             var response = Response(
                 byteCount: head.integer(32, as: UInt64.self),

@@ -36,8 +36,8 @@ public enum Hello {
             else {
                 throw ProtocolError(
                     .version,
-                    "the client speaks versions \(request.lowestVersion) to \(request.highestVersion); "
-                        + "this daemon speaks \(Wire.version)")
+                    "the client supports versions \(request.lowestVersion) to \(request.highestVersion); "
+                        + "this daemon supports \(Wire.version)")
             }
             return request
         }

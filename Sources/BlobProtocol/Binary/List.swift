@@ -57,7 +57,7 @@ public enum List {
             guard limit >= 1, limit <= max else {
                 throw ProtocolError(
                     .badQuery,
-                    "a page of \(limit) is asked for; the limit is \(max) and the least 1",
+                    "the page size is \(limit); it must be 1 to \(max)",
                     limit: max)
             }
         }

@@ -87,7 +87,7 @@ public enum Put {
                 guard id.isEmpty else {
                     throw ProtocolError(
                         .badID,
-                        "the daemon shall choose the id, but one of \(id.count) bytes is given")
+                        "the daemon chooses the id, but an id of \(id.count) bytes is given")
                 }
             } else {
                 try Names.checkID(id.of(head))
@@ -189,7 +189,7 @@ public enum Put {
             // Which there are is for the daemon to say.
             guard profile.count <= Int(UInt8.max) else {
                 throw ProtocolError(
-                    .badProfile, "the profile \(profile.span.bytes.excerpt()) is not known")
+                    .badProfile, "unknown profile \(profile.span.bytes.excerpt())")
             }
             out.append(littleEndian: ttlSeconds ?? 0)
             out.append(littleEndian: expiryMilliseconds ?? 0)

@@ -47,7 +47,7 @@ extension Put {
             try head.checkFixedPart(fixedByteCount, .put)
             try head.checkReserved(from: 66, upTo: 72, .put)
             guard let coding = WireCoding(rawValue: head.byte(64)) else {
-                throw ProtocolError(.malformed, "coding \(head.byte(64)) is not known")
+                throw ProtocolError(.malformed, "unknown coding \(head.byte(64))")
             }
             var response = Response(
                 byteCount: head.integer(32, as: UInt64.self),

@@ -49,13 +49,14 @@ public enum Watch {
             try check(group: group.of(head), app: app.of(head))
             let read = head.byte(4)
             guard read <= 2 else {
-                throw ProtocolError(.badQuery, "byte 4 of the head of watch is \(read), not 0 to 2")
+                throw ProtocolError(
+                    .badQuery, "byte 4 of the head of watch is \(read); it must be 0 to 2")
             }
             let state = head.byte(5)
             guard state <= actionStateCount else {
                 throw ProtocolError(
                     .badActionState,
-                    "byte 5 of the head of watch is \(state), not 0 to \(actionStateCount)")
+                    "byte 5 of the head of watch is \(state); it must be 0 to \(actionStateCount)")
             }
             return Request(
                 limit: limit, owner: owner, cursor: cursor, isRead: read == 0 ? nil : read == 2,
@@ -79,7 +80,7 @@ public enum Watch {
             if let actionState, actionState >= actionStateCount {
                 throw ProtocolError(
                     .badActionState,
-                    "the action state is \(actionState), not 0 to \(actionStateCount - 1)")
+                    "the action state is \(actionState); it must be 0 to \(actionStateCount - 1)")
             }
             out.append(littleEndian: UInt16(limit))
             out.append(UInt8(owner.byteCount))
@@ -121,14 +122,14 @@ public enum Watch {
             let max = WireLimits.feedPageLimitMax
             guard limit >= 0, limit <= max else {
                 throw ProtocolError(
-                    .badLimit, "a page of \(limit) is asked for; the limit is \(max)", limit: max)
+                    .badLimit, "the page size is \(limit); the limit is \(max)", limit: max)
             }
             try Names.checkOwner(owner)
             let isPlace = cursor.byteCount == WireLimits.cursorByteCount
             guard isPlace || cursor.equals("0") || cursor.equals("latest") else {
                 throw ProtocolError(
                     .badCursor,
-                    "the cursor is \(cursor.byteCount) bytes long; it is 0, latest, or has \(WireLimits.cursorByteCount)"
+                    "the cursor is \(cursor.byteCount) bytes long; it must be 0, latest, or \(WireLimits.cursorByteCount) bytes"
                 )
             }
         }
@@ -165,7 +166,7 @@ public enum Watch {
             try head.checkReserved(from: 5, upTo: 8, .watch)
             guard head.byte(4) <= 1 else {
                 throw ProtocolError(
-                    .malformed, "byte 4 of the head of watch is \(head.byte(4)), not 0 or 1")
+                    .malformed, "byte 4 of the head of watch is \(head.byte(4)); it must be 0 or 1")
             }
             return Response(
                 changeCount: head.integer(0, as: UInt32.self), hasMore: head.byte(4) == 1)

@@ -72,7 +72,7 @@ public struct ChunkedDecoder: Sendable, Hashable {
             state = chunkByteCount > 0 ? .data : .trailerStart
         case .dataCR:
             guard byte == 0x0D else {
-                throw ProtocolError(.malformed, "a chunk is longer than its size says")
+                throw ProtocolError(.malformed, "a chunk is longer than its size")
             }
             state = .dataLF
         case .dataLF:
@@ -96,7 +96,8 @@ public struct ChunkedDecoder: Sendable, Hashable {
         guard lineByteCount <= WireLimits.chunkLineByteCountMax else {
             let max = WireLimits.chunkLineByteCountMax
             throw ProtocolError(
-                .malformed, "a chunk's size and extensions are longer than \(max) bytes", limit: max
+                .malformed, "a chunk's size and extensions are over the limit of \(max) bytes",
+                limit: max
             )
         }
         switch state {
@@ -118,7 +119,8 @@ public struct ChunkedDecoder: Sendable, Hashable {
             if byte == UInt8(ascii: ";") {
                 state = .chunkExtension
             } else if !Token.isBlank(byte) {
-                throw ProtocolError(.malformed, "blanks after a chunk's size are not followed by ;")
+                throw ProtocolError(
+                    .malformed, "after a chunk's size, blanks must be followed by ;")
             }
         default:
             if byte == 0x0D {
@@ -132,7 +134,7 @@ public struct ChunkedDecoder: Sendable, Hashable {
     private mutating func size(_ digit: UInt8) throws(ProtocolError) {
         digitCount += 1
         guard chunkByteCount >> 60 == 0 else {
-            throw ProtocolError(.malformed, "a chunk's size is more than 64 bits can count")
+            throw ProtocolError(.malformed, "a chunk's size does not fit in 64 bits")
         }
         chunkByteCount = chunkByteCount << 4 | UInt64(digit)
     }
@@ -146,7 +148,7 @@ public struct ChunkedDecoder: Sendable, Hashable {
                 state = .trailerLF
             } else if !Token.isFieldContent(byte) {
                 throw ProtocolError(
-                    .malformed, "a trailer field has a character that cannot be there")
+                    .malformed, "a trailer field has an invalid character")
             }
         case .trailerStart where byte == 0x0D: state = .endLF
         case .trailerName where byte == UInt8(ascii: ":"): state = .trailerValue
@@ -155,8 +157,8 @@ public struct ChunkedDecoder: Sendable, Hashable {
                 throw ProtocolError(
                     .malformed,
                     state == .trailerStart
-                        ? "a trailer field begins with a character that cannot be in its name"
-                        : "the name of a trailer field has no colon behind it")
+                        ? "the name of a trailer field has an invalid character"
+                        : "a trailer field has no colon after its name")
             }
             state = .trailerName
         }
@@ -168,13 +170,14 @@ public struct ChunkedDecoder: Sendable, Hashable {
         guard trailerByteCount <= WireLimits.trailerSectionByteCountMax else {
             let max = WireLimits.trailerSectionByteCountMax
             throw ProtocolError(
-                .headersTooLarge, "the trailer section is larger than \(max) bytes", limit: max)
+                .headersTooLarge, "the trailer section is over the limit of \(max) bytes",
+                limit: max)
         }
     }
 
     private func expectLF(_ byte: UInt8) throws(ProtocolError) {
         guard byte == 0x0A else {
-            throw ProtocolError(.malformed, "a CR in a chunked body has no LF behind it")
+            throw ProtocolError(.malformed, "a CR in a chunked body is not followed by LF")
         }
     }
 }

@@ -42,7 +42,7 @@ public struct ConditionTags: Sendable, Hashable {
             case .end: return
             case .malformed:
                 throw ProtocolError(
-                    .malformed, "\(line.excerpt()) is neither * nor a list of entity tags")
+                    .malformed, "\(line.excerpt()) is not * or a list of entity tags")
             }
         }
     }

@@ -33,6 +33,6 @@ public enum DigestText {
 
     private static func refused(_ text: RawSpan) -> ProtocolError {
         ProtocolError(
-            .badDigest, "the digest \(text.excerpt()) is not of the form sha256:<64 hex digits>")
+            .badDigest, "the digest \(text.excerpt()) must have the form sha256:<64 hex digits>")
     }
 }

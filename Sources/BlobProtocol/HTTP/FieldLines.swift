@@ -36,7 +36,8 @@ public struct FieldLines: Sendable, Hashable {
         default:
             let max = WireLimits.conditionLineCountMax
             throw ProtocolError(
-                .headersTooLarge, "there are more than \(max) field lines of \(name)", limit: max)
+                .headersTooLarge, "too many field lines of \(name); the limit is \(max)", limit: max
+            )
         }
         count += 1
     }

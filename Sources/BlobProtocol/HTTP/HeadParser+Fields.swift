@@ -62,7 +62,7 @@ extension HeadParser {
         // RFC 9112, section 3.2.
         guard head.hostCount == 1 || (head.hostCount == 0 && head.minorVersion == 0) else {
             throw ProtocolError(
-                .malformed, "there are \(head.hostCount) Host fields; there must be 1")
+                .malformed, "the request has \(head.hostCount) Host fields; it must have 1")
         }
         try finishTransferCoding(bytes)
         // RFC 9112, section 9.3.
@@ -72,7 +72,8 @@ extension HeadParser {
         if let expectation = fields.expectation {
             throw ProtocolError(
                 .expectationFailed,
-                "the expectation \(expectation.of(bytes).excerpt()) is not known; 100-continue is")
+                "unknown expectation \(expectation.of(bytes).excerpt()); only 100-continue is supported"
+            )
         }
         head.expectsContinue = fields.expectsContinue && head.minorVersion == 1 && head.hasBody
         // RFC 9110, section 14.2: two Range fields are no valid one, and other methods ignore it.
@@ -80,7 +81,7 @@ extension HeadParser {
         // RFC 9110, section 14.5: storing a piece as if it were the whole would lose the rest.
         if fields.hasContentRange, head.method == .put {
             throw ProtocolError(
-                .malformed, "a PUT with Content-Range is refused; send the whole payload")
+                .malformed, "Content-Range is not supported in a PUT; send the whole payload")
         }
     }
 
@@ -90,16 +91,17 @@ extension HeadParser {
         guard fields.transferEncodingCount > 0 else { return }
         guard head.contentLength == nil else {
             throw ProtocolError(
-                .malformed, "Content-Length and Transfer-Encoding are both given; give one of them")
+                .malformed, "Content-Length and Transfer-Encoding exclude each other")
         }
         guard head.minorVersion == 1 else {
             throw ProtocolError(
-                .malformed, "Transfer-Encoding is given in HTTP/1.0, which has none")
+                .malformed, "HTTP/1.0 does not have Transfer-Encoding")
         }
         guard fields.transferEncodingCount == 1, fields.isTransferEncodingChunked else {
             let text = fields.transferEncoding.of(bytes).excerpt()
             throw ProtocolError(
-                .unsupportedTransferCoding, "the transfer coding is \(text); chunked alone is known"
+                .unsupportedTransferCoding,
+                "unknown transfer coding \(text); only chunked is supported"
             )
         }
         head.isChunked = true
@@ -116,7 +118,7 @@ extension HeadParser {
     private mutating func host(_ text: RawSpan) throws(ProtocolError) {
         head.hostCount += 1
         guard text.byteCount == 0 || Authority.isValid(text) else {
-            throw ProtocolError(.malformed, "the Host \(text.excerpt()) is not a host")
+            throw ProtocolError(.malformed, "the Host \(text.excerpt()) is not valid")
         }
     }
 
@@ -130,10 +132,10 @@ extension HeadParser {
             head.contentLength = value
         case .tooLarge:
             throw ProtocolError(
-                .payloadTooLarge, "Content-Length is \(text.excerpt()), more than 64 bits can count"
+                .payloadTooLarge, "Content-Length \(text.excerpt()) does not fit in 64 bits"
             )
         case .malformed:
-            throw ProtocolError(.malformed, "Content-Length is \(text.excerpt()), not a number")
+            throw ProtocolError(.malformed, "Content-Length \(text.excerpt()) is not a number")
         }
     }
 

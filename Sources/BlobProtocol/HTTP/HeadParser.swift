@@ -102,10 +102,11 @@ struct HeadParser {
             Decimal.isDigit(version.byte(7))
         {
             throw ProtocolError(
-                .versionNotSupported, "the version is \(version.excerpt()); HTTP/1.1 is spoken here"
+                .versionNotSupported,
+                "the version is \(version.excerpt()); only HTTP/1.1 and HTTP/1.0 are supported"
             )
         } else {
-            throw ProtocolError(.malformed, "the HTTP version is \(version.excerpt())")
+            throw ProtocolError(.malformed, "invalid HTTP version \(version.excerpt())")
         }
         return try requestLineEnd(bytes)
     }
@@ -128,7 +129,7 @@ struct HeadParser {
         guard bytes.byte(index) == UInt8(ascii: ":"), index > start else {
             if index == start, Token.isBlank(bytes.byte(index)) {
                 throw ProtocolError(
-                    .malformed, "a field line begins with a blank; folded lines are refused")
+                    .malformed, "a field line begins with a blank; folded lines are not supported")
             }
             throw unexpected(bytes, "in a field's name")
         }
@@ -147,7 +148,7 @@ struct HeadParser {
         guard fieldLineCount <= WireLimits.fieldLineCountMax else {
             let max = WireLimits.fieldLineCountMax
             throw ProtocolError(
-                .headersTooLarge, "there are more than \(max) field lines", limit: max)
+                .headersTooLarge, "too many field lines; the limit is \(max)", limit: max)
         }
         try field(bytes, name: name, value: Slice(valueStart, upTo: valueEnd))
         return true
@@ -163,7 +164,8 @@ struct HeadParser {
         }
         guard index + 1 < bytes.byteCount else { return false }
         guard bytes.byte(index + 1) == 0x0A else {
-            throw ProtocolError(.malformed, "a CR at byte \(index) of the head has no LF behind it")
+            throw ProtocolError(
+                .malformed, "a CR at byte \(index) of the head is not followed by LF")
         }
         index += 2
         return true
@@ -172,7 +174,8 @@ struct HeadParser {
     private func unexpected(_ bytes: RawSpan, _ place: String) -> ProtocolError {
         if bytes.byte(index) == 0x0A { return Self.bareLF }
         let hex = String(bytes.byte(index), radix: 16, uppercase: true)
-        return ProtocolError(.malformed, "byte 0x\(hex) at byte \(index) of the head, \(place)")
+        return ProtocolError(
+            .malformed, "invalid byte 0x\(hex) at byte \(index) of the head, \(place)")
     }
 }
 
@@ -187,7 +190,8 @@ extension HeadParser {
         guard count <= WireLimits.leadingEmptyLineCountMax else {
             let max = WireLimits.leadingEmptyLineCountMax
             throw ProtocolError(
-                .malformed, "more than \(max) empty lines come before the request", limit: max)
+                .malformed, "too many empty lines before the request; the limit is \(max)",
+                limit: max)
         }
     }
 
@@ -195,7 +199,7 @@ extension HeadParser {
         guard byteCount <= WireLimits.requestLineByteCountMax else {
             let max = WireLimits.requestLineByteCountMax
             throw ProtocolError(
-                .uriTooLong, "the request line is longer than \(max) bytes", limit: max)
+                .uriTooLong, "the request line is over the limit of \(max) bytes", limit: max)
         }
     }
 
@@ -203,7 +207,8 @@ extension HeadParser {
         guard byteCount <= WireLimits.headerSectionByteCountMax else {
             let max = WireLimits.headerSectionByteCountMax
             throw ProtocolError(
-                .headersTooLarge, "the header section is larger than \(max) bytes", limit: max)
+                .headersTooLarge, "the header section is over the limit of \(max) bytes", limit: max
+            )
         }
     }
 }

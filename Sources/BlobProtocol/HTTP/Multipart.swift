@@ -56,12 +56,12 @@ public struct MultipartParser: Sendable {
         while let parameter = try parameters.next(contentType) {
             guard parameter.name.of(contentType).equalsIgnoringCase("boundary") else { continue }
             guard boundary == nil else {
-                throw ProtocolError(.badMultipart, "the media type gives two boundaries")
+                throw ProtocolError(.badMultipart, "the media type has two boundaries")
             }
             boundary = parameter.value
         }
         guard let boundary, !boundary.isEmpty else {
-            throw ProtocolError(.badMultipart, "the media type gives no boundary")
+            throw ProtocolError(.badMultipart, "the media type has no boundary")
         }
         let max = WireLimits.boundaryByteCountMax
         guard boundary.count <= max else {
@@ -72,7 +72,7 @@ public struct MultipartParser: Sendable {
         guard boundary.allSatisfy(isBoundary), boundary.last != 0x20 else {
             throw ProtocolError(
                 .badMultipart,
-                "the boundary \(boundary.span.bytes.excerpt()) has a character that none may have, or ends in a blank"
+                "the boundary \(boundary.span.bytes.excerpt()) has an invalid character, or ends in a blank"
             )
         }
         return boundary
@@ -148,7 +148,8 @@ public struct MultipartParser: Sendable {
             let max = WireLimits.multipartBlankByteCountMax
             guard count <= max else {
                 throw ProtocolError(
-                    .badMultipart, "more than \(max) blanks follow a boundary", limit: max)
+                    .badMultipart, "too many blanks after a boundary; the limit is \(max)",
+                    limit: max)
             }
         }
         guard index < bytes.byteCount else { return (.needsMore, index) }
@@ -162,7 +163,7 @@ public struct MultipartParser: Sendable {
     private mutating func epilogue(
         _ bytes: RawSpan
     ) throws(ProtocolError) -> (step: Step, consumed: Int) {
-        try advance(bytes.byteCount, "behind the last part")
+        try advance(bytes.byteCount, "after the last part")
         return (.end, bytes.byteCount)
     }
 
@@ -172,12 +173,12 @@ public struct MultipartParser: Sendable {
         let max = WireLimits.multipartPreambleByteCountMax
         guard count <= max else {
             throw ProtocolError(
-                .badMultipart, "there are more than \(max) bytes \(place)", limit: max)
+                .badMultipart, "too many bytes \(place); the limit is \(max)", limit: max)
         }
     }
 
     private static let badLine = ProtocolError(
-        .badMultipart, "a boundary is followed neither by -- nor by the end of its line")
+        .badMultipart, "a boundary is not followed by -- or by the end of the line")
 
     // A part.
 
@@ -211,7 +212,8 @@ public struct MultipartParser: Sendable {
             let max = WireLimits.multipartHeadByteCountMax
             guard count <= max else {
                 throw ProtocolError(
-                    .badMultipart, "the head of a part is longer than \(max) bytes", limit: max)
+                    .badMultipart, "the head of a part is over the limit of \(max) bytes",
+                    limit: max)
             }
         }
         return (.needsMore, start)
@@ -222,13 +224,13 @@ public struct MultipartParser: Sendable {
         let max = WireLimits.multipartHeadLineCountMax
         guard lineCount <= max else {
             throw ProtocolError(
-                .badMultipart, "the head of a part has more than \(max) lines", limit: max)
+                .badMultipart, "the head of a part is over the limit of \(max) lines", limit: max)
         }
     }
 
     private static let badHead = ProtocolError(
         .badMultipart,
-        "the head of a part has a bare CR or LF, a line that goes on in the next, or a control character"
+        "the head of a part has a bare CR or LF, a folded line, or a control character"
     )
 
     /// A part without bytes may end right behind its field lines: the delimiter's CR LF is then the

@@ -35,7 +35,7 @@ public struct MultipartHead: Sendable, Hashable {
             start = end + 2
         }
         guard let name else {
-            throw ProtocolError(.badMultipart, "a part's head lacks Content-Disposition")
+            throw ProtocolError(.badMultipart, "a part has no Content-Disposition")
         }
         self.name = name
     }
@@ -49,7 +49,7 @@ public struct MultipartHead: Sendable, Hashable {
             line.byte(index) == UInt8(ascii: ":")
         else {
             throw ProtocolError(
-                .badMultipart, "the line \(line.excerpt()) of a part's head is no field")
+                .badMultipart, "the line \(line.excerpt()) of a part's head is not a field")
         }
         let value = Token.trimmed(line, Slice(index + 1, upTo: line.byteCount))
         return (Slice(offset: 0, count: index), value)
@@ -66,12 +66,12 @@ public struct MultipartHead: Sendable, Hashable {
         while let parameter = try parameters.next(value) {
             guard parameter.name.of(value).equalsIgnoringCase("name") else { continue }
             guard name == nil else {
-                throw ProtocolError(.badMultipart, "a part's head gives two names")
+                throw ProtocolError(.badMultipart, "a part has two names")
             }
             name = parameter.value
         }
         guard let name, !name.isEmpty else {
-            throw ProtocolError(.badMultipart, "a part's head gives no name")
+            throw ProtocolError(.badMultipart, "a part has no name")
         }
         return name
     }
@@ -84,7 +84,7 @@ public struct MultipartHead: Sendable, Hashable {
         else {
             throw ProtocolError(
                 .badMultipart,
-                "a part has the Content-Transfer-Encoding \(value.excerpt()); 7bit, 8bit and binary are taken"
+                "unknown Content-Transfer-Encoding \(value.excerpt()); 7bit, 8bit and binary are supported"
             )
         }
     }
@@ -155,6 +155,6 @@ struct MediaParameters {
 
     private static func malformed(_ value: RawSpan) -> ProtocolError {
         ProtocolError(
-            .badMultipart, "\(value.excerpt()) is not of the form type; name=value")
+            .badMultipart, "\(value.excerpt()) must have the form type; name=value")
     }
 }

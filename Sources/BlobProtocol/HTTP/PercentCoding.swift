@@ -29,7 +29,8 @@ public enum PercentCoding {
                 else {
                     throw ProtocolError(
                         code,
-                        "in \(text.excerpt()) the % at byte \(index - 1) has no two hex digits")
+                        "in \(text.excerpt()) the % at byte \(index - 1) is not followed by two hex digits"
+                    )
                 }
                 out.append(high << 4 | low)
                 index += 2

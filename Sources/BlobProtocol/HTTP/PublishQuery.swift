@@ -87,7 +87,7 @@ public struct PublishQuery: Sendable, Hashable {
         }
         throw ProtocolError(
             .badQuery,
-            "the parameter \(name.excerpt()) is not one of ttl, expires_at, title, message, rich_type, owner, app, profile"
+            "the parameter \(name.excerpt()) is unknown; known are ttl, expires_at, title, message, rich_type, owner, app, profile"
         )
     }
 
@@ -101,7 +101,7 @@ public struct PublishQuery: Sendable, Hashable {
             throw ProtocolError(.badTTL, "the ttl \(text.excerpt()) is too long")
         case .malformed:
             throw ProtocolError(
-                .badTTL, "the ttl \(text.excerpt()) is not a whole number of seconds, at least 1")
+                .badTTL, "the ttl \(text.excerpt()) must be a whole number of seconds, at least 1")
         }
     }
 }

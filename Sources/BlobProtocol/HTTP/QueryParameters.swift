@@ -26,7 +26,7 @@ public struct QueryParameters: Sendable {
             guard count <= WireLimits.queryParameterCountMax else {
                 let max = WireLimits.queryParameterCountMax
                 throw ProtocolError(
-                    .badQuery, "the query has more than \(max) parameters", limit: max)
+                    .badQuery, "too many query parameters; the limit is \(max)", limit: max)
             }
             guard equals >= 0 else { return (Slice(start, upTo: end), Slice(end, upTo: end)) }
             return (Slice(start, upTo: equals), Slice(equals + 1, upTo: end))

@@ -7,12 +7,12 @@ public enum RFC3339 {
         guard let milliseconds = milliseconds(text) else {
             throw ProtocolError(
                 .badExpiry,
-                "the time \(text.excerpt()) is not like 2026-12-01T00:00:00Z or "
-                    + "2026-12-01T00:00:00+01:00 (in a query a + is written %2B)")
+                "the time \(text.excerpt()) must have the form 2026-12-01T00:00:00Z or "
+                    + "2026-12-01T00:00:00+01:00 (in a query write + as %2B)")
         }
         guard milliseconds >= 0, milliseconds <= WireLimits.expiryMillisecondsMax else {
             throw ProtocolError(
-                .badExpiry, "the time \(text.excerpt()) is not within the years 1970 to 9999")
+                .badExpiry, "the time \(text.excerpt()) must be in the years 1970 to 9999")
         }
         return milliseconds
     }

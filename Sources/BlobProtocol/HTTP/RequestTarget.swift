@@ -38,6 +38,6 @@ enum RequestTarget {
 
     private static func refused(_ target: RawSpan) -> ProtocolError {
         ProtocolError(
-            .malformed, "the request target \(target.excerpt()) is neither a path nor an http URI")
+            .malformed, "the request target \(target.excerpt()) is not a path or an http URI")
     }
 }

@@ -13,7 +13,7 @@ public enum DeviceProfile: String, CaseIterable, Sendable, Hashable {
         }
         let known = Self.allCases.map(\.rawValue).joined(separator: ", ")
         throw ProtocolError(
-            .badProfile, "the profile \(name.excerpt()) is not known; there are: \(known)")
+            .badProfile, "unknown profile \(name.excerpt()); known are \(known)")
     }
 
     /// The most bytes of an attachment of a media type; nil: no limit of its own.

@@ -10,11 +10,11 @@ public enum Lifetime {
         if let ttlSeconds {
             guard expiryMilliseconds == nil else {
                 throw ProtocolError(
-                    .badExpiry, "a ttl and an expiry are both given; give one of them")
+                    .badExpiry, "a ttl and an expiry exclude each other")
             }
             guard ttlSeconds >= 1 else {
                 throw ProtocolError(
-                    .badTTL, "a ttl of \(ttlSeconds) s is too short; the least is 1 s")
+                    .badTTL, "a ttl of \(ttlSeconds) s is too short; the minimum is 1 s")
             }
         }
         if let expiryMilliseconds {
@@ -22,7 +22,7 @@ public enum Lifetime {
             guard expiryMilliseconds >= 0, expiryMilliseconds <= max else {
                 throw ProtocolError(
                     .badExpiry,
-                    "an expiry of \(expiryMilliseconds) ms is not within 0…\(max), the years 1970 to 9999"
+                    "an expiry of \(expiryMilliseconds) ms must be 0 to \(max), the years 1970 to 9999"
                 )
             }
         }

@@ -4,7 +4,7 @@ public enum MediaType {
     /// end the field line in which the type is sent back. Throws `bad_media_type`.
     public static func check(_ bytes: RawSpan) throws(ProtocolError) {
         guard bytes.byteCount > 0 else {
-            throw ProtocolError(.badMediaType, "the media type is empty")
+            throw ProtocolError(.badMediaType, "the media type must not be empty")
         }
         guard bytes.byteCount <= WireLimits.mediaTypeByteCountMax else {
             let max = WireLimits.mediaTypeByteCountMax
@@ -16,7 +16,7 @@ public enum MediaType {
         if let offset = fault(in: bytes) {
             throw ProtocolError(
                 .badMediaType,
-                "the media type is not of the form type/subtype; name=value: wrong at byte \(offset)"
+                "the media type must have the form type/subtype; name=value (invalid at byte \(offset))"
             )
         }
     }

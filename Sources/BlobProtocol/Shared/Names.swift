@@ -80,8 +80,8 @@ public enum Names {
             guard !bytes.extracting(start..<end).isDotSegment else {
                 throw ProtocolError(
                     code,
-                    "\(thing) has the dot segment \(bytes.extracting(start..<end).text()) "
-                        + "at byte \(start)")
+                    "\(thing) must not contain the dot segment \(bytes.extracting(start..<end).text()) "
+                        + "(byte \(start))")
             }
             start = end + 1
         }

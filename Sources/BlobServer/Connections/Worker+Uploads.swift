@@ -367,10 +367,10 @@ extension Worker {
     func refuseUnfinished(_ connection: Connection, _ batch: inout AnswerBatch) {
         if case .body = connection.state.phase {
             refuse(
-                connection, ProtocolError(.bodyMismatch, "the body is shorter than was said"),
+                connection, ProtocolError(.bodyMismatch, "the body is shorter than announced"),
                 &batch)
         } else {
-            refuse(connection, ProtocolError(.malformed, "the request is not whole"), &batch)
+            refuse(connection, ProtocolError(.malformed, "the request is incomplete"), &batch)
         }
     }
 

@@ -213,7 +213,7 @@ final class Worker {
         do {
             try poller.addConnection(connection.socket.number, token: token.rawValue, .input)
         } catch {
-            environment.log.error("A connection cannot be served: \(error)")
+            environment.log.error("Cannot serve a connection: \(error)")
             counters.countConnection(-1)
             connections.giveBack(token)
             return

@@ -95,7 +95,7 @@ struct Acceptor: ~Copyable {
         guard number == SIGHUP else { return number > 0 ? number : nil }
         if !hasToldOfHangup {
             hasToldOfHangup = true
-            log.notice("SIGHUP does nothing: there is no file to read again; SIGTERM stops")
+            log.notice("SIGHUP is ignored: blobd has no configuration file. SIGTERM stops it")
         }
         return nil
     }
@@ -119,7 +119,7 @@ struct Acceptor: ~Copyable {
             case .connection(let socket): admit(socket)
             case .none: return
             case .exhausted(let error):
-                exhaustion.note(.warning, "Nobody is accepted for a moment: \(error)")
+                exhaustion.note(.warning, "Cannot accept connections for a moment: \(error)")
                 return pauseAccepting(
                     listener, milliseconds: DaemonLimits.acceptPauseMilliseconds)
             }

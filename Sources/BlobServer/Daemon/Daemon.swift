@@ -66,7 +66,7 @@ package enum Daemon {
             try store.beginLending(
                 at: .now, graceMilliseconds: Int64(options.limits.lendingGraceMilliseconds))
         } catch StoreError.full {
-            log.warning("No space to note this start: payloads are copied, not sent from the file")
+            log.warning("No space to record this start: zero-copy send is off")
         }
     }
 
@@ -75,7 +75,9 @@ package enum Daemon {
         do {
             try store.beginLogging()
         } catch StoreError.full {
-            log.warning("No space for the log: each change is committed before it is acknowledged")
+            log.warning(
+                "No space for the write-ahead log: each change is committed before it is acknowledged"
+            )
         }
     }
 
@@ -150,7 +152,7 @@ private struct RunningDaemon {
         let lends = options.limits.linkedByteCountMin > 0 && store.mayLend
         let pages = lends ? store.dataPages() : nil
         if pages == nil, lends {
-            log.warning("data.mdb is not found in /proc/self/maps: all payloads are copied")
+            log.warning("data.mdb is not in /proc/self/maps: zero-copy send is off")
         }
         environment = WorkerEnvironment(
             store: store, limits: options.limits, counters: counters, bodyMemory: bodyMemory,
@@ -181,7 +183,7 @@ private struct RunningDaemon {
                 // Made on its own thread, and never seen by another.
                 try Worker(index: index, inbox: inbox, environment: environment).run()
             } catch {
-                environment.log.critical("A worker cannot start: \(error)")
+                environment.log.critical("Cannot start a worker: \(error)")
                 // Its connections would wait for ever.
                 exit(1)
             }

@@ -23,11 +23,11 @@ enum DeathMark {
         if let signal = signal(of: path) {
             let name = signalName(signal)
             log.warning(
-                "The last run died of \(name). The pages of all tables are read before it is served"
+                "The last run died of \(name). All tables are checked before the store is served"
             )
             try walk(directory, name, .pages)
             try walk(directory, name, .entries)
-            log.notice("The pages of all tables are sound")
+            log.notice("All tables are valid")
             unlink(path)
         }
         // It stays open: it is for the end.
@@ -55,17 +55,18 @@ enum DeathMark {
                 path: directory,
                 reason:
                     "the last run died of \(signal), and \(why). Nothing was changed. Restore the "
-                    + "folder from a backup; `blobd verify` names everything that is damaged")
+                    + "directory from a backup; `blobd verify` lists all damage")
         }
         let walk: StoreWalk
         do throws(SystemError) {
             walk = try StoreWalk.run(directory, depth)
         } catch {
-            throw refuse("its pages cannot be read by another process: \(error)")
+            throw refuse("the check process cannot run: \(error)")
         }
         switch walk.ending {
-        case .died: throw refuse("reading it ends a process: \(walk.report.problems.last ?? "")")
-        case .failed(let why): throw refuse("it cannot be read: \(why)")
+        case .died:
+            throw refuse("reading the store kills a process: \(walk.report.problems.last ?? "")")
+        case .failed(let why): throw refuse("the store cannot be read: \(why)")
         case .done: break
         }
         guard walk.report.pageProblemCount == 0 else {

@@ -55,7 +55,7 @@ extension RequestHandler {
         default: break
         }
         appendProblem(
-            ProtocolError(.internalError, "the outcome does not fit the request"), frame,
+            ProtocolError(.internalError, "the outcome does not match the request"), frame,
             into: &batch)
     }
 

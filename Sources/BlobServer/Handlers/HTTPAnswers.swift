@@ -58,7 +58,7 @@ extension RequestHandler {
                     || (accepted.acceptsGzip && !accepted.acceptsIdentity))
             guard choice.coding == .gzip || accepted.acceptsIdentity else {
                 throw ProtocolError(
-                    .notAcceptable, "the payload is here as it was given, which is not accepted")
+                    .notAcceptable, "only identity coding is available")
             }
             // A range is of the bytes as given: whoever refuses those gets all of it, coded.
             var resolved = ResolvedRange.whole
@@ -71,7 +71,7 @@ extension RequestHandler {
                     head.ifMatch, in: bytes, batch.scratch, coding, strongly: true)
             {
                 throw ProtocolError(
-                    .preconditionFailed, "the payload is not one that If-Match names")
+                    .preconditionFailed, "If-Match does not match the payload")
             }
             if head.ifNoneMatch.count > 0,
                 Self.isNamed(
@@ -190,7 +190,7 @@ extension RequestHandler {
         _ byteCount: Int, _ form: HTTPForm, into batch: inout AnswerBatch
     ) {
         let error = ProtocolError(
-            .badRange, "the range begins past the end; the payload is \(byteCount) bytes long",
+            .badRange, "the range begins after the end; the payload is \(byteCount) bytes long",
             limit: byteCount)
         counters.count(error.code)
         document.removeAll(keepingCapacity: true)
@@ -230,7 +230,7 @@ extension RequestHandler {
             appendProblem(problem(error), form, into: &batch)
         default:
             appendProblem(
-                ProtocolError(.internalError, "the outcome does not fit the request"), form,
+                ProtocolError(.internalError, "the outcome does not match the request"), form,
                 into: &batch)
         }
     }

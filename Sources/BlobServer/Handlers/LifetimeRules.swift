@@ -35,7 +35,7 @@ struct LifetimeRules: Sendable {
         guard milliseconds > now.milliseconds else {
             throw ProtocolError(
                 .badExpiry,
-                "the expiry \(Self.text(milliseconds)) is not after the present, \(Self.text(now.milliseconds))"
+                "the expiry \(Self.text(milliseconds)) must be after the current time, \(Self.text(now.milliseconds))"
             )
         }
         guard milliseconds <= now.adding(seconds: secondsMax).milliseconds else {

@@ -66,12 +66,12 @@ extension RequestHandler {
                     return end("the first frame must be hello, not \(frame.opcode)", frame, &batch)
                 }
                 throw ProtocolError(
-                    .methodNotAllowed, "the operation \(frame.opcode) is not known")
+                    .methodNotAllowed, "unknown operation \(frame.opcode)")
             }
             guard connection.isGreeted != (operation == .hello) else {
                 return end(
                     connection.isGreeted
-                        ? "hello comes a second time"
+                        ? "hello must be sent once"
                         : "the first frame must be hello, not \(operation)", frame, &batch)
             }
             let bodyMax = bodyByteCountMax(of: operation, frame.flags)
@@ -130,7 +130,7 @@ extension RequestHandler {
         case .getBlob:
             let request = try GetBlob.Request.parse(head, flags: frame.flags)
             guard let digest = Digest(bytes: request.digest.of(head)) else {
-                throw ProtocolError(.badDigest, "the digest is not 32 bytes long")
+                throw ProtocolError(.badDigest, "the digest must be 32 bytes long")
             }
             try appendPayload(
                 try blob(digest, in: snapshot), FetchOptions(request), frame, in: snapshot,
@@ -218,7 +218,7 @@ extension RequestHandler {
                 case .unsatisfiable:
                     throw ProtocolError(
                         .badRange,
-                        "the range begins at \(range.first); the payload is \(blob.byteCount) bytes long",
+                        "the range begins at byte \(range.first); the payload is \(blob.byteCount) bytes long",
                         limit: blob.byteCount)
                 }
             }

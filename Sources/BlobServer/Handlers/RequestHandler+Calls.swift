@@ -18,7 +18,7 @@ extension RequestHandler {
                     plan, .counted(frame.bodyByteCount), .binary(frame)))
         }
         guard frame.bodyByteCount == 0 else {
-            throw ProtocolError(.malformed, "this call has no body here")
+            throw ProtocolError(.malformed, "this call must not have a body")
         }
         switch step {
         case .answer(let answer): appendCall(answer, frame, into: &batch)
@@ -82,7 +82,7 @@ extension ResourceRequest {
         }
         guard route.allows(call.method.http) else {
             throw ProtocolError(
-                .methodNotAllowed, "this resource has \(route.allow), not \(call.method)")
+                .methodNotAllowed, "this resource supports \(route.allow), not \(call.method)")
         }
         self.init(method: call.method.http, resource: resource)
         self.query = query.of(head).array()

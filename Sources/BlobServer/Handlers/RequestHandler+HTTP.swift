@@ -86,7 +86,7 @@ extension RequestHandler {
         guard route != .unknown || method == .other else { throw .notFound("resource") }
         guard route.allows(method) else {
             throw ProtocolError(
-                .methodNotAllowed, "this resource does not have that method; Allow says which")
+                .methodNotAllowed, "this resource does not support the method; see Allow")
         }
         batch.scratch.id.removeAll(keepingCapacity: true)
         batch.scratch.part.removeAll(keepingCapacity: true)
@@ -158,7 +158,7 @@ extension RequestHandler {
         where MediaType.isType(type, untold) {
             throw ProtocolError(
                 .unsupportedMediaType,
-                "the media type is \(untold); a notification is sent as application/json or "
+                "the media type \(untold) is not supported here; send a notification as application/json or "
                     + "multipart/form-data, and a payload of this type to "
                     + "/v1/notifications/{id}/payload")
         }
@@ -220,15 +220,15 @@ extension RequestHandler {
         guard head.isChunked || head.contentLength != nil else {
             throw ProtocolError(
                 .lengthRequired,
-                "neither Content-Length nor Transfer-Encoding is given; an empty payload is sent "
-                    + "with Content-Length: 0")
+                "Content-Length or Transfer-Encoding is required; an empty payload has "
+                    + "Content-Length: 0")
         }
     }
 
     /// What the writer answers later cannot throw a body away first.
     private func checkNoBody(_ head: HTTPRequestHead) throws(ProtocolError) {
         guard !head.hasBody else {
-            throw ProtocolError(.malformed, "this request has no body here")
+            throw ProtocolError(.malformed, "this request must not have a body")
         }
     }
 

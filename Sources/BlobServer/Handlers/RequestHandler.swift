@@ -88,7 +88,7 @@ final class RequestHandler {
     func requireAnswerMemory() throws(ProtocolError) {
         guard answerMemory.isUsedUp else { return }
         throw ProtocolError(
-            .unavailable, "clients that do not read hold all memory for answers; try again",
+            .unavailable, "the memory for unread answers is used up; try again",
             limit: limits.answerMemoryByteCountMax)
     }
 
@@ -132,7 +132,8 @@ final class RequestHandler {
             appendProblem(
                 ProtocolError(
                     .malformed,
-                    "the first byte, \(bytes.byte(0)), begins neither a frame nor an HTTP request"),
+                    "the first byte, \(bytes.byte(0)), is not the first byte of a frame or an HTTP request"
+                ),
                 HTTPForm(keepAlive: false, isHTTP10: false, isHead: false), into: &batch)
             return .answeredThenClose
         }

@@ -10,17 +10,17 @@ extension ProtocolError {
             self.init(Self.code(of: input.field), input.description, limit: input.limit)
         case .full:
             self.init(
-                .full, "there is no space for the payload; delete something, or give the store room"
+                .full, "no space left; delete notifications, or enlarge the disk or --map-size"
             )
         case .corrupt:
-            self.init(.corrupt, "the stored bytes do not match their checksum and are not sent")
+            self.init(.corrupt, "the stored bytes failed their checksum and are not sent")
         case .outcomeUnknown:
             self.init(
                 .outcomeUnknown,
-                "whether the change is on disk is not known; the daemon stops. Look, or do it again"
+                "it is unknown whether the change is on disk, and the daemon stops; check it after the restart, or repeat it"
             )
         case .readersFull:
-            self.init(.unavailable, "too many readers are at work; try again")
+            self.init(.unavailable, "too many open snapshots; try again")
         case .categoryPreconditionFailed(let revision):
             self.init(.preconditionFailed, error.description)
             members = [ProblemMember("revision", revision.map { .number($0) } ?? .null)]
@@ -50,7 +50,7 @@ extension ProtocolError {
             self.init(.tooManyRequests, error.description, limit: limit)
             members = [ProblemMember("limit_name", .text(which.rawValue))]
         case .cannotOpen, .io:
-            self.init(.internalError, "the store could not do it: \(error)")
+            self.init(.internalError, "store error: \(error)")
         }
     }
 
@@ -58,7 +58,7 @@ extension ProtocolError {
     /// `reason`.
     init(notReady error: StoreError) {
         let publish = ProtocolError(error)
-        self.init(.unavailable, "a publish cannot be stored now: \(publish.detail)")
+        self.init(.unavailable, "cannot store a publish: \(publish.detail)")
         members = [ProblemMember("reason", .text(publish.code.rawValue))]
     }
 
@@ -68,10 +68,11 @@ extension ProtocolError {
         case .tooLarge(let byteCount, let limit):
             self.init(
                 .envelopeTooLarge,
-                "the push would have \(byteCount) bytes; its service takes \(limit)", limit: limit)
+                "the push is \(byteCount) bytes long; the push service's limit is \(limit)",
+                limit: limit)
         case .noMessage:
             self.init(
-                .noMessage, "the notification has neither title nor message; an alert needs one")
+                .noMessage, "an alert needs a title or a message")
         }
     }
 
@@ -103,7 +104,7 @@ extension ProtocolError {
 
     /// There is no such thing.
     static func notFound(_ thing: StaticString) -> ProtocolError {
-        ProtocolError(.notFound, "there is no such \(thing)")
+        ProtocolError(.notFound, "the \(thing) was not found")
     }
 
     /// There was one until a moment; nil: when is not known.
@@ -122,7 +123,7 @@ extension ProtocolError {
         let seconds = DaemonLimits.retryAfterSeconds
         var error = ProtocolError(
             .unavailable,
-            "the memory for bodies (\(limits.byteCountMax) bytes) is taken by others; "
+            "the memory for bodies (\(limits.byteCountMax) bytes) is used up; "
                 + "try again in \(seconds) s",
             limit: limits.byteCountMax)
         error.members = [ProblemMember("retry_after", .number(seconds))]

@@ -150,6 +150,6 @@ final class Upload {
     /// The error for a body over the limit.
     static func tooLarge(limit: Int) -> ProtocolError {
         ProtocolError(
-            .payloadTooLarge, "the body is larger than \(limit) bytes", limit: limit)
+            .payloadTooLarge, "the body is over the limit of \(limit) bytes", limit: limit)
     }
 }

@@ -78,12 +78,12 @@ struct SocketFile: ~Copyable {
         }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw Failure(
-                description: "--socket \(path): there is something else, which is left alone")
+                description: "--socket \(path): the path exists and is not a socket")
         }
         switch ListeningSocket.probe(path) {
         case .refused, .absent: return
         case .alive:
-            throw Failure(description: "--socket \(path): another process is listening there")
+            throw Failure(description: "--socket \(path): another process listens on it")
         case .failed(let error):
             throw Failure(description: "--socket \(path): \(error)")
         }

@@ -57,12 +57,12 @@ package struct StoreWalk {
         if signal != 0 {
             walk.ending = .died(signal: signal)
             walk.report.add(
-                "\(signalName(signal)) ended the walk at \(WalkPlace(memory).text), or right behind it"
+                "\(signalName(signal)) ended the check at \(WalkPlace(memory).text), or right after it"
             )
         } else if let failure = lines.failure {
             walk.ending = .failed(failure)
         } else if !lines.isEnded {
-            walk.ending = .failed("the walk ended with exit code \(status >> 8 & 0xFF)")
+            walk.ending = .failed("the check ended with exit code \(status >> 8 & 0xFF)")
         }
         return walk
     }

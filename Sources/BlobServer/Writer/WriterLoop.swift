@@ -115,7 +115,8 @@ extension WriterThread {
                 if case .outcomeUnknown = error {
                     fail(error)
                 } else {
-                    trouble.note(.error, "Cannot tell owners of a category's edit: \(error)")
+                    trouble.note(
+                        .error, "Cannot publish a category's change to its owners: \(error)")
                 }
             }
             if !hasCategoryEdits { answerCategoryEditors() }
@@ -318,9 +319,9 @@ extension WriterThread {
             self.isFull = isFull
             if isFull {
                 writer.log.error(
-                    "No space: publishes are refused; reads, deletes and expiry go on")
+                    "No space: publishes are refused; reads, deletes and expiry continue")
             } else {
-                writer.log.notice("Space again: publishes are taken")
+                writer.log.notice("Space is available again: publishes are accepted")
             }
         }
 
@@ -347,7 +348,7 @@ extension WriterThread {
                     if swept.damaged > 0 {
                         trouble.note(
                             .error,
-                            "\(swept.damaged) expired notifications are damaged and cannot be removed; run blobd verify"
+                            "Cannot remove \(swept.damaged) damaged expired notifications; run blobd verify"
                         )
                     }
                 }
@@ -365,7 +366,7 @@ extension WriterThread {
                 if case .outcomeUnknown = error {
                     fail(error)
                 } else {
-                    trouble.note(.error, "Cannot remove what has expired: \(error)")
+                    trouble.note(.error, "Cannot remove expired notifications: \(error)")
                 }
             }
             // Come back right after the changes that wait meanwhile.
@@ -379,7 +380,7 @@ extension WriterThread {
             case .jumped(let milliseconds):
                 writer.counters.clockJumps.add()
                 writer.log.warning(
-                    "The wall clock went \(milliseconds / 1_000) s away from the boot clock; nothing is deleted by expiry for \(ExpiryClock.pauseMilliseconds / 60_000) minutes"
+                    "The wall clock jumped by \(milliseconds / 1_000) s against the boot clock; expiry is paused for \(ExpiryClock.pauseMilliseconds / 60_000) minutes"
                 )
                 return false
             }

@@ -17,7 +17,7 @@ extension ChangeTransaction {
         let new = BlobEntry(reference, referenceCount: 1, expiryBound: expiry)
         guard try insert(new, payload.digest) else {
             guard var entry = try blobEntry(payload.digest) else {
-                throw .corrupt("the blob entry of \(payload.digest) is there and is not")
+                throw .corrupt("the blob entry of \(payload.digest) is inconsistent")
             }
             entry.referenceCount += 1
             entry.expiryBound = max(entry.expiryBound, expiry)
@@ -35,7 +35,7 @@ extension ChangeTransaction {
         _ digest: Digest, until expiry: Timestamp
     ) throws(StoreError) -> BlobReference {
         guard var entry = try blobEntry(digest) else {
-            throw .corrupt("the blob entry of \(digest) is not there any more")
+            throw .corrupt("the blob entry of \(digest) is missing")
         }
         let blob = entry.reference(digest)
         counters.bytesReferenced = try counters.bytesReferenced.changed(
@@ -79,7 +79,7 @@ extension ChangeTransaction {
     mutating func release(_ blob: BlobReference) throws(StoreError) {
         guard var entry = try blobEntry(blob.digest), entry.number == blob.number,
             entry.referenceCount > 0
-        else { throw .corrupt("a notification refers to \(blob.digest), which is not there") }
+        else { throw .corrupt("a notification refers to the missing blob \(blob.digest)") }
         counters.bytesReferenced = try counters.bytesReferenced.changed(
             by: -blob.byteCount, "bytes referenced")
         entry.referenceCount -= 1
@@ -163,7 +163,7 @@ extension ChangeTransaction {
     /// Takes a blob that was written ahead out of the orphans.
     private mutating func adopt(_ number: UInt64) throws(StoreError) {
         guard let entry = try orphanEntry(number), entry.state == .staged else {
-            throw .corrupt("blob \(number) was written ahead and is not there")
+            throw .corrupt("the staged blob \(number) is missing")
         }
         try removeOrphan(number, entry)
     }

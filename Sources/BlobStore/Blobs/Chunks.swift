@@ -82,7 +82,7 @@ enum Chunk {
     ) throws(StoreError) {
         let key = Keys.chunk(blob.number, index)
         guard Checksum(key: key.bytes, bytes).value == checksum else {
-            throw .corrupt("chunk \(index) of \(blob.digest) does not match its checksum")
+            throw .corrupt("chunk \(index) of \(blob.digest) failed its checksum")
         }
     }
 }

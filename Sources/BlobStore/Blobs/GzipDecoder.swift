@@ -81,8 +81,8 @@ final class GzipDecoder {
                     throw .invalid(
                         InvalidInput(
                             field: .payload,
-                            reason: "has more than \(byteCountMax) bytes inside its gzip coding, "
-                                + "which is the limit"))
+                            reason: "is over the limit of \(byteCountMax) bytes "
+                                + "when decompressed"))
                 }
                 byteCount += produced
                 // A second reference, gone before the next piece is written.
@@ -102,7 +102,7 @@ final class GzipDecoder {
             default:
                 throw Self.refused(
                     memberCount > 1 && byteCountOfMember == 0
-                        ? "has something else behind its end" : "is damaged, or none")
+                        ? "has bytes after its end" : "is damaged or not gzip")
             }
         }
     }

@@ -184,7 +184,7 @@ public final class Inflater {
                 chunk.extracting(used..<chunk.byteCount), &rest, at: 0, count: 1)
             storedOffset += consumed
             guard produced == 0, consumed > 0, code == Z_STREAM_END || code == Z_OK else {
-                throw .corrupt("\(blob.digest) is longer than it should be")
+                throw .corrupt("\(blob.digest) is too long")
             }
         }
     }

@@ -39,7 +39,7 @@ extension CommitPipeline {
         let records = try log.records(of: transaction.id)
         guard records.count >= log.recordCount else {
             throw .corrupt(
-                "\(log.recordCount) records were written to the log, and \(records.count) are there"
+                "the write-ahead log has \(records.count) of \(log.recordCount) written records"
             )
         }
         guard !records.isEmpty else { return }
@@ -131,7 +131,8 @@ extension WriteTransaction {
         var reader = RedoReader(record.extracting(droppingFirst: LogRecord.byteCount))
         while let operation = reader.next() {
             guard let table = all.first(where: { $0.number == operation.table }) else {
-                throw .corrupt("a record of the log names table \(operation.table)")
+                throw .corrupt(
+                    "a record of the write-ahead log has the unknown table \(operation.table)")
             }
             if operation.isPut {
                 try set(operation.key, to: operation.value, in: table)
@@ -140,7 +141,7 @@ extension WriteTransaction {
             }
         }
         guard reader.isAtEnd else {
-            throw .corrupt("a record of the log ends in the middle of a change")
+            throw .corrupt("a record of the write-ahead log ends inside an operation")
         }
     }
 }

@@ -20,7 +20,7 @@ struct AccountMark: Equatable {
         guard value.byteCount == Self.byteCount,
             value.integer(at: Self.checkedByteCount, as: UInt32.self)
                 == Checksum(key: key, value.extracting(first: Self.checkedByteCount)).value
-        else { throw .corrupt("an account mark") }
+        else { throw .corrupt("a purge marker") }
         revision = value.integer(at: 0)
         end = Timestamp(milliseconds: value.integer(at: 8))
     }

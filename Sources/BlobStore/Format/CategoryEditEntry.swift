@@ -17,7 +17,7 @@ struct CategoryEditEntry: Equatable {
             value.byteCount - Self.headerByteCount <= StoreLimits.idByteCountMax,
             value.integer(at: Self.checksumOffset, as: UInt32.self)
                 == Self.checksum(key: key, value: value)
-        else { throw .corrupt("an edit of a category that owners are to be told of") }
+        else { throw .corrupt("a pending edit of a category") }
         revision = value.integer(at: 0)
         lastID = value.extracting(Self.headerByteCount..<value.byteCount).array
     }

@@ -14,7 +14,7 @@ struct FinderEntry: Equatable {
         guard value.byteCount == Self.byteCount,
             value.integer(at: Self.checkedByteCount, as: UInt32.self)
                 == Checksum(key: key, value.extracting(first: Self.checkedByteCount)).value
-        else { throw .corrupt("an entry that finds a tombstone") }
+        else { throw .corrupt("a tombstone index entry") }
         revision = value.integer(at: 0)
     }
 

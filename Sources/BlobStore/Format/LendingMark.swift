@@ -33,7 +33,7 @@ struct LendingMark: Equatable {
         guard value.byteCount == Self.byteCount,
             value.integer(at: Self.checkedByteCount, as: UInt32.self)
                 == Checksum(value.extracting(first: Self.checkedByteCount)).value
-        else { throw .corrupt("the mark of lent pages") }
+        else { throw .corrupt("the zero-copy mark") }
         bootID = BootID(high: value.integer(at: 0), low: value.integer(at: 8))
         returnedTransaction = value.integer(at: 16)
         transaction = value.integer(at: 24)

@@ -126,7 +126,7 @@ struct RecordView: ~Escapable {
                     throw .corrupt("field \(tag) of notification \(id)")
                 }
                 details = found
-            case nil: throw .corrupt("field \(tag) of notification \(id) is not known")
+            case nil: throw .corrupt("unknown field \(tag) of notification \(id)")
             }
             offset += count
         }

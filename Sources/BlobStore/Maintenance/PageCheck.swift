@@ -36,6 +36,6 @@ enum PageCheck {
             path: directory,
             reason:
                 "\(DataFile.name) is damaged: \(first)\(more). Nothing was changed. Restore the "
-                + "folder from a backup; `blobd verify` names everything that is damaged")
+                + "directory from a backup; `blobd verify` lists all damage")
     }
 }

@@ -45,7 +45,7 @@ struct PageWalk: ~Copyable {
         guard fstat(file.descriptor, &status) == 0, meta.usedByteCount <= Int(status.st_size) else {
             var report = VerifyReport()
             report.add(
-                "a meta page says that page \(meta.lastPage) is the last; the file is shorter")
+                "the meta page's last page is \(meta.lastPage), but the file is shorter")
             return report
         }
         var walk = PageWalk(file, meta, extent, willRead)
@@ -80,7 +80,7 @@ struct PageWalk: ~Copyable {
         walk(&main) { (walk, page, entry) in
             let name = entry.key.string
             guard entry.isTable, entry.value.byteCount == PageFile.Tree.byteCount else {
-                walk.report.add("page \(page): entry \(name) of the main table is no table")
+                walk.report.add("page \(page): entry \(name) of the main table is not a table")
                 return
             }
             tables.append(Walked("table \(name)", PageFile.Tree(entry.value)))
@@ -128,20 +128,20 @@ struct PageWalk: ~Copyable {
         guard key.byteCount == 8, bytes.byteCount >= 8,
             bytes.integer(at: 0, as: UInt64.self) <= UInt64(bytes.byteCount / 8 - 1)
         else {
-            report.add("page \(page): an entry of the free list is no list of pages")
+            report.add("page \(page): an entry of the free list is not a list of pages")
             return []
         }
         let transaction: UInt64 = key.integer(at: 0)
         if transaction > meta.transaction {
             report.add(
-                "page \(page): transaction \(transaction) of the free list is not done yet")
+                "page \(page): the free list has the future transaction \(transaction)")
         }
         var pages: [(UInt64, UInt64)] = []
         var before = UInt64.max
         for index in 0..<Int(bytes.integer(at: 0, as: UInt64.self)) {
             let free: UInt64 = bytes.integer(at: 8 + 8 * index)
             guard free >= 2, free <= meta.lastPage, free < before else {
-                report.add("page \(page): the free list has page \(free)")
+                report.add("page \(page): the free list has the invalid page \(free)")
                 return pages
             }
             before = free
@@ -183,7 +183,7 @@ struct PageWalk: ~Copyable {
             tree.depth <= Self.depthMax,
             tree.flags == (walked.hasNumberKeys ? Self.numberKeys : 0)
         else {
-            report.add("the root of \(walked.name) makes no sense")
+            report.add("the root of \(walked.name) is invalid")
             return
         }
         let before = report.problemCount
@@ -199,7 +199,7 @@ struct PageWalk: ~Copyable {
             pairs.append(("pages of long values", tree.overflowCount, walked.overflowCount))
         }
         for (what, said, counted) in pairs where said != counted {
-            report.add("\(walked.name) says that it has \(said) \(what); counted: \(counted)")
+            report.add("\(walked.name) should have \(said) \(what); counted: \(counted)")
         }
     }
 
@@ -380,11 +380,11 @@ struct PageEntry: ~Escapable {
         let header = PageFile.pageHeaderByteCount
         guard bytes.integer(at: 0, as: UInt64.self) == page,
             bytes.integer(at: 10, as: UInt16.self) == kind.rawValue
-        else { throw .corrupt("it is no \(kind) page, or has another number") }
+        else { throw .corrupt("it is not a \(kind) page, or has another number") }
         let lower = Int(bytes.integer(at: 12, as: UInt16.self))
         let upper = Int(bytes.integer(at: 14, as: UInt16.self))
         guard lower >= header, lower % 2 == 0, lower <= upper, upper <= bytes.byteCount else {
-            throw .corrupt("it has no room for its entries")
+            throw .corrupt("its entries do not fit")
         }
         var places: [Range<Int>] = []
         var byteCount = 0
@@ -392,13 +392,13 @@ struct PageEntry: ~Escapable {
             let start = Int(bytes.integer(at: offset, as: UInt16.self))
             guard start >= upper, start % 2 == 0, start <= bytes.byteCount - headerByteCount,
                 let count = Self.byteCount(bytes.extracting(start..<bytes.byteCount), kind)
-            else { throw .corrupt("its entry \(places.count) makes no sense") }
+            else { throw .corrupt("its entry \(places.count) is invalid") }
             places.append(start..<start + count)
             byteCount += count + count % 2
         }
         guard byteCount == bytes.byteCount - upper else {
             throw .corrupt(
-                "its entries have \(byteCount) bytes instead of \(bytes.byteCount - upper)")
+                "its entries have \(byteCount) bytes; expected \(bytes.byteCount - upper)")
         }
         return places
     }

@@ -10,7 +10,7 @@ extension Snapshot {
     ) throws(StoreError) {
         guard let owner = record.owner else { return }
         if record.sequence > record.revision {
-            report.add("notification \(record.id) came to its owner after its last change")
+            report.add("notification \(record.id) has a sequence above its revision")
         }
         for (number, place, name) in [
             (record.revision, SequenceEntry.Places.feed, "feed"),
@@ -21,7 +21,7 @@ extension Snapshot {
                 entry.id.isSame(as: record.id)
             else {
                 report.add(
-                    "notification \(record.id) has no place \(number) in the \(name) of \(owner)")
+                    "notification \(record.id) has no entry \(number) in the \(name) of \(owner)")
                 continue
             }
         }
@@ -38,13 +38,13 @@ extension Snapshot {
     ) throws(StoreError) {
         guard let end = entry.heldUntil else {
             if entry.referenceCount == 0 {
-                report.add("\(digest) is kept, and nothing refers to it or holds it")
+                report.add("\(digest) has no reference and no hold")
             }
             return
         }
         recount.counters.heldBlobs += 1
         if try !isThere(IndexKeys.holdEnd(end, digest)) {
-            report.add("the hold of \(digest) has no end in the index")
+            report.add("the hold of \(digest) has no expiry in the index")
         }
     }
 
@@ -93,14 +93,16 @@ extension Snapshot {
                 guard let entry, entry.kind != .live,
                     entry.finderKey(owner).suffix(IndexKeys.finderHashByteCount).elementsEqual(hash)
                 else {
-                    report.add("\(owner): revision \(finder.revision) is no tombstone to be found")
+                    report.add(
+                        "\(owner): the tombstone index entry of revision \(finder.revision) has no tombstone"
+                    )
                     return
                 }
             case .mark(let owner):
                 let mark = try AccountMark(cursor.value, key: key)
                 recount.revisionMax = max(recount.revisionMax, mark.revision)
                 if try !isThere(IndexKeys.markEnd(mark.end, owner)) {
-                    report.add("the account mark of \(owner) has no end in the index")
+                    report.add("the purge marker of \(owner) has no expiry in the index")
                 }
             }
         }
@@ -119,18 +121,18 @@ extension Snapshot {
         case .notification: break
         case .tombstone(let end, let owner, let revision):
             if try sequenceEntry(owner, revision)?.end != end {
-                report.add("the end of a tombstone of \(owner), \(revision), belongs to none")
+                report.add("the expiry of tombstone \(revision) of \(owner) has no tombstone")
             }
         case .hold(let end, let digest):
             if try blobEntry(digest)?.heldUntil != end {
-                report.add("the end of a hold of \(digest) belongs to none")
+                report.add("the expiry of a hold of \(digest) has no hold")
             }
         case .mark(let end, let owner):
             let key = IndexKeys.mark(owner)
             guard let value = try indexValue(key),
                 try AccountMark(value, key: key.span.bytes).end == end
             else {
-                report.add("the end of an account mark of \(owner) belongs to none")
+                report.add("the expiry of a purge marker of \(owner) has no purge marker")
                 return
             }
         }
@@ -145,7 +147,7 @@ extension Snapshot {
             !entry.places.contains(.feed) || record.revision == number,
             !entry.places.contains(.history) || record.sequence == number
         else {
-            report.add("place \(number) of \(owner) is not that of notification \(entry.id)")
+            report.add("entry \(number) of \(owner) does not match notification \(entry.id)")
             return
         }
     }
@@ -157,7 +159,7 @@ extension Snapshot {
         if entry.kind != .category, let record = try storedRecord(entry.id),
             record.owner.isSame(as: owner), record.app.isSame(as: entry.app)
         {
-            report.add("notification \(entry.id) of \(owner) is there and has a tombstone")
+            report.add("notification \(entry.id) of \(owner) exists and has a tombstone")
         }
         let key = entry.finderKey(owner)
         let finder: FinderEntry?
@@ -167,10 +169,10 @@ extension Snapshot {
             finder = nil
         }
         if finder?.revision != revision {
-            report.add("the tombstone \(revision) of \(owner) cannot be found by its id")
+            report.add("tombstone \(revision) of \(owner) has no tombstone index entry")
         }
         if let end = entry.end, try !isThere(IndexKeys.tombstoneEnd(end, owner, revision)) {
-            report.add("the tombstone \(revision) of \(owner) has no end in the index")
+            report.add("tombstone \(revision) of \(owner) has no expiry in the index")
         }
     }
 
@@ -180,7 +182,7 @@ extension Snapshot {
         guard let entry = try sequenceEntry(owner, sequence), entry.places.contains(.history),
             let record = try storedRecord(entry.id), record.details.group.isSame(as: group)
         else {
-            report.add("member \(sequence) of the group \(group) of \(owner) is none")
+            report.add("member \(sequence) of the group \(group) of \(owner) does not exist")
             return
         }
     }

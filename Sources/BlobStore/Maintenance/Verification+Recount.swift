@@ -32,7 +32,8 @@ extension Snapshot {
                 let known = recount.references[part.digest]
                 if let known, known.blob != part.blob {
                     report.add(
-                        "notification \(record.id): \(part.digest) is said to be in two places")
+                        "notification \(record.id): \(part.digest) has another location than in other parts"
+                    )
                 }
                 recount.references[part.digest] = ((known?.count ?? 0) + 1, part.blob)
             }
@@ -65,7 +66,7 @@ extension Snapshot {
                 )
             }
             if let referenced, referenced.blob != blob {
-                report.add("\(digest) is not where the parts that refer to it say")
+                report.add("\(digest) has another location than in its parts")
             }
             try checkHold(entry, digest, &recount, &report)
             recount.counters.blobs += 1
@@ -108,7 +109,7 @@ extension Snapshot {
             }
             let number = UInt64(bigEndian: cursor.key.word(at: 0))
             if recount.numbers[number] == nil {
-                report.add("a chunk of blob \(number) belongs to nothing")
+                report.add("a chunk of blob \(number) has no blob")
             }
             found[number, default: 0] += ChunkLayout.byteCount(
                 ofValue: cursor.value.byteCount)
@@ -116,7 +117,7 @@ extension Snapshot {
         for (number, byteCount) in recount.numbers where !recount.partlyFreed.contains(number) {
             let there = found[number] ?? 0
             if there != byteCount {
-                report.add("blob \(number) has \(there) stored bytes instead of \(byteCount)")
+                report.add("blob \(number) has \(there) stored bytes; expected \(byteCount)")
             }
         }
     }
@@ -132,7 +133,7 @@ extension Snapshot {
         var isBegun = false
         while true {
             guard movesLeft > 0 else {
-                report.add("table \(table.name) has more entries than it says")
+                report.add("table \(table.name) has more entries than its count")
                 return
             }
             movesLeft -= 1
@@ -173,8 +174,10 @@ extension Snapshot {
             case Counters.name: _ = try Counters(value)
             case LendingMark.name: _ = try LendingMark(value)
             case LogState.name:
-                guard LogState(value) != nil else { throw .corrupt("what is said of the log") }
-            case let name: throw .corrupt("an entry \"\(name)\", which is not known,")
+                guard LogState(value) != nil else {
+                    throw .corrupt("the state of the write-ahead log")
+                }
+            case let name: throw .corrupt("an unknown entry \"\(name)\"")
             }
         }
     }
@@ -205,18 +208,18 @@ extension Snapshot {
             ("categories", said.categories, counted.categories),
         ]
         for (name, said, counted) in pairs where said != counted {
-            report.add("the counter of \(name) says \(said); counted: \(counted)")
+            report.add("the counter of \(name) is \(said); counted: \(counted)")
         }
         let highest = recount.numbers.keys.max() ?? 0
         if said.nextBlobNumber <= highest {
-            report.add("the next blob number, \(said.nextBlobNumber), is in use already")
+            report.add("the next blob number, \(said.nextBlobNumber), is already in use")
         }
         if said.revision < recount.revisionMax {
-            report.add("revision \(recount.revisionMax) is behind the last one, \(said.revision)")
+            report.add("revision \(recount.revisionMax) is above the last one, \(said.revision)")
         }
         if said.revision < said.horizon {
             report.add(
-                "the horizon, \(said.horizon), is behind the last revision, \(said.revision)")
+                "the horizon \(said.horizon) is above the last revision, \(said.revision)")
         }
     }
 

@@ -27,7 +27,7 @@ extension Snapshot {
             }
         }
         guard Digest(hash.digest()) == blob.digest else {
-            throw .corrupt("a restart point of \(blob.digest) is at another place")
+            throw .corrupt("a restart point of \(blob.digest) is at another position")
         }
     }
 }

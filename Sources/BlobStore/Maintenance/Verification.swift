@@ -153,7 +153,7 @@ package struct Verifier {
     private func checkPages() throws(StoreError) -> VerifyReport {
         guard let file = PageFile(core.environment.dataDescriptor) else {
             var report = VerifyReport()
-            report.add("page 0: is no meta page")
+            report.add("page 0: is not a meta page")
             return report
         }
         // A meta page is written over two commits later; by then the snapshot is anew.
@@ -171,7 +171,7 @@ package struct Verifier {
             if let report { return report }
         }
         var report = VerifyReport()
-        report.add("no meta page is of the last commit")
+        report.add("no meta page has the last commit")
         return report
     }
 

@@ -18,7 +18,7 @@ extension ChangeTransaction {
             return .refused(
                 Rules.refuse(
                     .category,
-                    "\"\(category.name)\" would be one more than \(StoreLimits.categoryCountMax), which is the limit"
+                    "\"\(category.name)\" is over the limit of \(StoreLimits.categoryCountMax) categories"
                 ))
         }
         counters.revision += 1

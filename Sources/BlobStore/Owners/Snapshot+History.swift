@@ -71,7 +71,7 @@ extension OwnerWalk {
         of sequence: UInt64
     ) throws(StoreError) -> (record: Record, byteCount: Int)? {
         guard try seek(sequence), number == sequence, let found = try historyRecord() else {
-            throw .corrupt("a member of a group, \(sequence), is not in its owner's history")
+            throw .corrupt("member \(sequence) of a group is not in its owner's history")
         }
         return found
     }
@@ -85,7 +85,7 @@ extension OwnerWalk {
         let entry = try entry()
         guard entry.places.contains(.history) else { return nil }
         guard let found = try record(entry.id), found.record.sequence == number else {
-            throw .corrupt("notification \(entry.id) has no place in its owner's history")
+            throw .corrupt("notification \(entry.id) is not in its owner's history")
         }
         return found
     }

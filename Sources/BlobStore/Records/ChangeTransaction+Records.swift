@@ -24,7 +24,7 @@ extension ChangeTransaction {
         guard value.count <= StoreLimits.recordByteCountMax else {
             throw Rules.refuse(
                 .record,
-                "has \(value.count) bytes; the limit is \(StoreLimits.recordByteCountMax)")
+                "is \(value.count) bytes long; the limit is \(StoreLimits.recordByteCountMax)")
         }
         try transaction.set(
             record.id.utf8.span.bytes, to: value.span.bytes, in: tables.notifications)

@@ -77,7 +77,7 @@ extension NotificationDraft {
                 try part.limit?.check(byteCount: payload.byteCount, mediaType: part.mediaType)
             }
             guard !parts[..<index].contains(where: { $0.name.isSame(as: part.name) }) else {
-                throw Rules.refuse(.partName, "\"\(part.name)\" is there twice")
+                throw Rules.refuse(.partName, "\"\(part.name)\" is given twice")
             }
         }
     }

@@ -64,7 +64,7 @@ extension NotificationPatch {
         switch expiresAt {
         case .keep: break
         case .clear:
-            throw Rules.refuse(.expiry, "cannot be cleared; every notification ends")
+            throw Rules.refuse(.expiry, "must not be null: every notification expires")
         case .set(let moment): try Rules.check(end: moment, asOf: now)
         }
     }

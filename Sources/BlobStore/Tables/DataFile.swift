@@ -37,11 +37,11 @@ struct DataFile {
 
         let first = Self.read(descriptor, at: 0)
         guard let one = Meta(first.span.bytes) else {
-            throw refuse("is not an LMDB file; it was left as it is")
+            throw refuse("is not an LMDB file; it was not changed")
         }
         let second = Self.read(descriptor, at: one.pageByteCount)
         guard let two = Meta(second.span.bytes), two.pageByteCount == one.pageByteCount else {
-            throw refuse("has a damaged second meta page; it was left as it is")
+            throw refuse("has a damaged second meta page; it was not changed")
         }
         // Commits write them in turn, and pages are never given back; so a flipped bit shows. Of a
         // file without a commit both are the same.
@@ -53,7 +53,7 @@ struct DataFile {
                         || two.transaction &+ 1 == one.transaction)
         else {
             throw refuse(
-                "has meta pages of the commits \(one.transaction) and \(two.transaction), which do not follow each other; it was left as it is"
+                "has meta pages of the commits \(one.transaction) and \(two.transaction), which are not consecutive; it was not changed"
             )
         }
         let newest = one.transaction > two.transaction ? one : two
@@ -62,11 +62,11 @@ struct DataFile {
         guard !overflow, !overflowed, newest.lastPage >= 1,
             newest.lastPage >= max(one.lastPage, two.lastPage)
         else {
-            throw refuse("has a damaged meta page; it was left as it is")
+            throw refuse("has a damaged meta page; it was not changed")
         }
         guard status.st_size >= used else {
             throw refuse(
-                "was cut short: it has \(status.st_size) bytes, its last page ends at \(used); it was left as it is"
+                "is truncated: it has \(status.st_size) bytes, its last page ends at \(used); it was not changed"
             )
         }
         usedByteCount = used

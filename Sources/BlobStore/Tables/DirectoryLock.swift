@@ -32,7 +32,7 @@ struct DirectoryLock: Sendable {
             }
             throw .cannotOpen(
                 path: directory,
-                reason: "it is in use by another process, which holds \(Self.fileName)")
+                reason: "another process uses it and holds \(Self.fileName)")
         }
     }
 }

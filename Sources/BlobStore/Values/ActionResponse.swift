@@ -45,13 +45,13 @@ extension ActionResponse {
         guard !staysOnScreen || !action.isSame(as: Self.dismissAction) else {
             throw Rules.refuse(
                 .response,
-                "\"\(Self.dismissAction)\" takes the notification off the screen, where it cannot stay"
+                "\"\(Self.dismissAction)\" excludes dismissed: false"
             )
         }
         if let answer = contentExtension, (answer == .doNotDismiss) != staysOnScreen {
             throw Rules.refuse(
                 .response,
-                "the content extension answered \(answer.name), and the notification \(staysOnScreen ? "stays" : "does not stay") on screen"
+                "contradicts itself: extension is \(answer.name), and the notification \(staysOnScreen ? "stays" : "does not stay") on screen"
             )
         }
     }

@@ -45,7 +45,7 @@ public struct PresentState: Sendable, Hashable {
 
     /// What is there, in words for a person.
     var description: String {
-        guard let revision else { return "there is no such notification" }
+        guard let revision else { return "the notification does not exist" }
         let notification = "the notification has the revision \(revision)"
         switch (part, digest) {
         case (nil, nil): return notification

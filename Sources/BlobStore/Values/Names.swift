@@ -36,7 +36,7 @@ enum Names {
         guard bytes.count <= StoreLimits.mediaTypeByteCountMax else {
             throw refuse(
                 .mediaType,
-                "has \(bytes.count) bytes; the limit is \(StoreLimits.mediaTypeByteCountMax)")
+                "is \(bytes.count) bytes long; the limit is \(StoreLimits.mediaTypeByteCountMax)")
         }
         let essence = MediaType.essence(bytes.bytes)
         var slash: Int?
@@ -54,7 +54,7 @@ enum Names {
             if !(byte >= 0x20 && byte < 0x7F) && byte != 0x09 { isRight = false }
         }
         guard isRight, let slash, slash > 0, slash < essence.byteCount - 1 else {
-            throw refuse(.mediaType, "is \"\(text)\", not of the form type/subtype")
+            throw refuse(.mediaType, "\"\(text)\" must have the form type/subtype")
         }
     }
 

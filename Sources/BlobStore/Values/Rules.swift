@@ -10,7 +10,7 @@ enum Rules {
         else {
             throw refuse(
                 .expiry,
-                "is \(moment.milliseconds) ms since 1970, which is not after the present, \(now.milliseconds), and before the year 10000"
+                "is \(moment.milliseconds) ms since 1970; it must be after the current time, \(now.milliseconds), and before the year 10000"
             )
         }
     }
@@ -73,7 +73,8 @@ enum Rules {
     static func check(dataByteCount count: Int) throws(StoreError) {
         guard count > 0, count <= StoreLimits.dataByteCountMax else {
             throw refuse(
-                .data, "has \(count) bytes; it has 1 to \(StoreLimits.dataByteCountMax)")
+                .data,
+                "is \(count) bytes long; it must have 1 to \(StoreLimits.dataByteCountMax) bytes")
         }
     }
 

@@ -47,28 +47,28 @@ public enum StoreError: Error, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .invalid(let input): input.description
-        case .full: "no space: the disk, or the size this store may have, is used up"
+        case .full: "no space: the disk is full, or the store has its maximum size"
         case .corrupt(let what): "corrupt: \(what)"
         case .outcomeUnknown(let why): "outcome unknown: \(why)"
         case .cannotOpen(let path, let reason): "cannot open the store at \(path): \(reason)"
         case .io(let operation, let number): "\(operation) failed: \(systemMessage(number))"
-        case .readersFull: "as many snapshots are open as there may be"
+        case .readersFull: "too many open snapshots"
         case .preconditionFailed(let state): state.description
         case .categoryPreconditionFailed(let revision?):
             "the category has the revision \(revision)"
-        case .categoryPreconditionFailed(nil): "there is no such category"
-        case .unknownCategory(let name): "there is no category \(name)"
+        case .categoryPreconditionFailed(nil): "the category does not exist"
+        case .unknownCategory(let name): "unknown category \(name)"
         case .emptyNotification:
-            "the notification has no title, no message, no data and no part; give one of them"
-        case .unknownDigest(let digest): "no blob \(digest) is stored"
+            "a notification needs a title, a message, data or a part"
+        case .unknownDigest(let digest): "the blob \(digest) is not stored"
         case .attachmentTooLarge(let byteCount, let mediaType, let limit):
             "the part of type \(mediaType) is \(byteCount) bytes long; the limit of \(limit.name) is \(limit.byteCountMax)"
         case .digestMismatch(let expected, let actual):
-            "the bytes are those of \(actual), not of \(expected)"
+            "the digest of the bytes is \(actual); expected \(expected)"
         case .unknownAction(let action): "the notification has no action \(action)"
         case .responseConflict(let key): "the key \(key) was used for another response"
-        case .resync: "the place in the feed is too old: read the history anew"
-        case .tooManyWatchers(let limit, let which): "\(which.words) (\(limit)) is reached"
+        case .resync: "the cursor is too old: read the history again"
+        case .tooManyWatchers(let limit, let which): "\(which.words) (\(limit)) reached"
         }
     }
 }

@@ -10,9 +10,9 @@ public enum WatcherLimit: String, Sendable, Hashable {
     /// For a person.
     var words: String {
         switch self {
-        case .total: "the watcher limit"
-        case .owner: "the watcher limit of one owner"
-        case .peer: "the watcher limit of one peer"
+        case .total: "watcher limit"
+        case .owner: "watcher limit per owner"
+        case .peer: "watcher limit per peer"
         }
     }
 }

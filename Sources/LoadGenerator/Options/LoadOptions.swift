@@ -42,7 +42,7 @@ public struct LoadOptions: Sendable {
         try Self.check("percent of reads", readPercent, LoadLimits.readPercent)
         try Self.check(
             "bytes of one receive", receiveByteCount, LoadLimits.receiveByteCount)
-        if let rate { try Self.check("requests a second", rate, LoadLimits.rate) }
+        if let rate { try Self.check("requests per second", rate, LoadLimits.rate) }
         if let core { try Self.check("core", core, LoadLimits.core) }
         try Self.check(
             "number of server processes", serverProcesses.count,
@@ -55,7 +55,7 @@ public struct LoadOptions: Sendable {
         guard bounds.contains(value) else {
             throw LoadFailure(
                 .options,
-                "\(name): \(value) is not within \(bounds.lowerBound)…\(bounds.upperBound)")
+                "\(name) is \(value); it must be \(bounds.lowerBound) to \(bounds.upperBound)")
         }
     }
 }

@@ -85,7 +85,7 @@ struct AnswerReader: ~Copyable {
                 let id = workload.payloads.item(request.index).id
                 throw LoadFailure(
                     .wrongBytes,
-                    "\(id) came with \(head.bodyByteCount) bytes instead of \(slice.byteCount)")
+                    "\(id) has \(head.bodyByteCount) bytes; expected \(slice.byteCount)")
             }
             comparesAll = check == .all || fetchCount % LoadCheck.sampleInterval == 0
             fetchCount &+= 1
@@ -146,8 +146,8 @@ struct AnswerReader: ~Copyable {
         let wanted = right.unsafeLoad(fromByteOffset: at, as: UInt8.self)
         return LoadFailure(
             .wrongBytes,
-            "\(item.id): byte \(bodyOffset + at) of \(item.byteCount) came as \(came) instead of "
-                + "\(wanted); no figure is given")
+            "\(item.id): byte \(bodyOffset + at) of \(item.byteCount) is \(came); expected "
+                + "\(wanted); no figures")
     }
 }
 

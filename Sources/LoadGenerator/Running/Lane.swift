@@ -68,7 +68,7 @@ struct Lane: ~Copyable {
                 continue
             }
             guard inFlight.count > 0 else {
-                throw LoadFailure(.server, "an answer came that nobody asked for")
+                throw LoadFailure(.server, "an answer without a request")
             }
             let request = inFlight.first
             guard try reader.take(input, from: &offset, to: request, of: workload) else {

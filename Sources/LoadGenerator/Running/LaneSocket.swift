@@ -17,8 +17,8 @@ struct LaneSocket: ~Copyable {
         guard !bytes.isEmpty, bytes.count < Int(CLINUX_PATH_MAX), !bytes.contains(0) else {
             throw LoadFailure(
                 .options,
-                "the socket's path \"\(path)\" is \(bytes.count) bytes long; it must be within "
-                    + "1…\(Int(CLINUX_PATH_MAX) - 1), without a zero")
+                "the socket's path \"\(path)\" is \(bytes.count) bytes long; it must have "
+                    + "1…\(Int(CLINUX_PATH_MAX) - 1), bytes without NUL")
         }
         let descriptor = clinux_unix_socket()
         guard descriptor >= 0 else { throw LoadFailure(systemCall: "socket") }

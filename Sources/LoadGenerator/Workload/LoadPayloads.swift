@@ -29,7 +29,7 @@ public struct LoadPayloads: Sendable {
             let bounds = LoadLimits.payloadCount
             throw LoadFailure(
                 .options,
-                "\(count) payloads: the number is not within \(bounds.lowerBound)…\(bounds.upperBound)"
+                "the number of payloads is \(count); it must be \(bounds.lowerBound) to \(bounds.upperBound)"
             )
         }
         self.sizes = sizes
@@ -48,7 +48,7 @@ public struct LoadPayloads: Sendable {
         guard bounds.contains(size) else {
             throw LoadFailure(
                 .options,
-                "a payload of \(size) bytes is not within \(bounds.lowerBound)…\(bounds.upperBound)"
+                "the payload size is \(size) bytes; it must be \(bounds.lowerBound) to \(bounds.upperBound)"
             )
         }
     }

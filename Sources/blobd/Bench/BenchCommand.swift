@@ -5,33 +5,32 @@ import LoadGenerator
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measures how fast a daemon answers, checking every byte.",
+        abstract: "Measure the throughput and latency of a daemon. Every byte is verified.",
         discussion: """
-            Stores payloads under ids that begin with bench-, for two hours, then fetches them at random; or \
-            publishes, or both. A wrong byte or an error ends it with exit code 1 and without a figure.
+            Stores payloads under ids that begin with bench-, for two hours. Then fetches them at random, \
+            publishes, or does both. After a wrong byte or an error it prints no figure and exits with 1.
 
               blobd bench
               blobd bench --size 1KiB,16KiB,128KiB,1MiB --connections 16
               blobd bench --dialect binary,http --json
 
-            As in production, sizes of all kinds and one publish in ten requests; nothing but publishes, \
-            each on disk before it is answered; and a load that does not yield:
+            Mixed sizes with 10 % publishes, as in production; only publishes, each on disk before it is \
+            answered; a fixed rate:
 
               blobd bench --size mix --reads 90 --connections 32
               blobd bench --publish --size 16KiB --connections 64
               blobd bench --rate 20000 --connections 16
 
-            CLOSED LOOP AND FIXED RATE. Without --rate each connection keeps --pipeline requests in flight and \
-            asks again as soon as it is answered: that finds the highest throughput, and a latency in which a slow \
-            server slows its own load down. With --rate requests are due at even times, come what may, and a \
-            latency counts from when its request was due, so that a stall is felt by all who would have come \
-            meanwhile. Look there for p99 and beyond, at half of the highest throughput or less.
+            CLOSED LOOP AND FIXED RATE. Without --rate the loop is closed: each connection keeps --pipeline \
+            requests in flight. This measures the maximum throughput, but a slow server reduces its own load. With \
+            --rate requests are due at fixed intervals. A latency counts from the time at which its request was \
+            due, so a stall counts for every request that it delays. Measure p99 and beyond with --rate, at half of \
+            the maximum throughput or less.
 
-            WHAT THE NUMBERS MEAN. Latencies are in microseconds; 99 % of all are not above p99. MB/s counts \
-            payload bytes, in units of 10^6. 'server' is the daemon's processor time by answers, 'load' is how much \
-            of a core this command used: near 100 % in a closed loop it may be the limit itself. Two programs on \
-            the same core measure each other: give them cores of their own. Behind a publish the fetches of its \
-            connection wait, since answers come in order.
+            FIGURES. Latencies are in microseconds; 99 % of them are at most p99. MB/s counts payload bytes, in \
+            units of 10^6. 'server' is the daemon's CPU time per answer. 'load' is the CPU use of this command: near \
+            100 % in a closed loop, the command may be the limit. Run both programs on separate cores. Answers come \
+            in order: a fetch after a publish on the same connection waits for it.
 
               taskset -c 0 blobd serve --workers 1 --data DIR --socket PATH &
               blobd bench --cpu 1 --socket PATH --connections 16
@@ -41,53 +40,53 @@ struct BenchCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Payload sizes, one run for each: bytes, KiB or MiB, or mix: lognormal around 60 kB, 1 KiB to 4 MiB.",
+            "Payload sizes, one run each: bytes, KiB, MiB, or mix (lognormal around 60 kB, 1 KiB to 4 MiB).",
             valueName: "size,…"))
     var size: SizesText = SizesText([.fixed(1_024)])
 
-    @Option(help: "Connections.")
+    @Option(help: "Number of connections.")
     var connections: Int = 1
 
     @Option(help: "Requests in flight on each connection.")
     var pipeline: Int = 1
 
     @Option(
-        help: ArgumentHelp("binary, http, or both: one run for each.", valueName: "dialect,…"))
+        help: ArgumentHelp("binary, http, or both: one run each.", valueName: "dialect,…"))
     var dialect: DialectsText = DialectsText([.binary])
 
     @Option(
         help: ArgumentHelp(
-            "How many of a hundred requests fetch; the others publish payloads like no other. (default: 100)",
+            "Percentage of fetches; the others publish unique payloads. (default: 100)",
             valueName: "percent"))
     var reads: Int?
 
-    @Flag(help: "Only publish: --reads 0.")
+    @Flag(help: "Only publish. Same as --reads 0.")
     var publish = false
 
     @Option(
         help: ArgumentHelp(
-            "Requests a second, all connections together; without it as many as are answered.",
+            "Requests per second, over all connections. Default: closed loop, as fast as possible.",
             valueName: "requests"))
     var rate: Double?
 
-    @Option(help: "Seconds that count, for each run.")
+    @Option(help: "Measured seconds of each run.")
     var seconds: Double = 5
 
-    @Option(help: "Seconds before they count.")
+    @Option(help: "Seconds before the measurement.")
     var warmUp: Double = 1
 
-    @Option(help: "The same seed asks for the same payloads in the same order.")
+    @Option(help: "The same seed requests the same payloads in the same order.")
     var seed: UInt64 = 1
 
     @Option(
         help: ArgumentHelp(
-            "all: every byte. sample: lengths and ends, and every byte of one answer in 16.",
+            "all: verify every byte. sample: lengths and ends, and every byte of 1 answer in 16.",
             valueName: "all|sample"))
     var check: CheckText = CheckText(.all)
 
     @Flag(
         help:
-            "Store nothing first: an earlier run with these sizes and this seed did, less than two hours ago."
+            "Store no payloads: an earlier run with the same sizes and seed did, less than two hours ago."
     )
     var stored = false
 
@@ -96,14 +95,14 @@ struct BenchCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Whose processor time is the server's; without it, who listens at the socket.",
+            "The server's process, for its CPU time. Default: the process that listens on the socket.",
             valueName: "pid"))
     var serverPid: [Int32] = []
 
     @Option(help: .hidden)
     var receiveSize: ByteCountText = ByteCountText(LoadLimits.receiveByteCountUsual)
 
-    @Flag(help: "One JSON document a line and run.")
+    @Flag(help: "Print one JSON document per run.")
     var json = false
 
     func validate() throws {
@@ -131,7 +130,7 @@ struct BenchCommand: ParsableCommand {
     ) throws {
         guard bounds.contains(value) else {
             throw ValidationError(
-                "\(name) \(value) is not within \(bounds.lowerBound)…\(bounds.upperBound)")
+                "\(name) is \(value); it must be \(bounds.lowerBound) to \(bounds.upperBound)")
         }
     }
 

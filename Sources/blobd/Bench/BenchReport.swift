@@ -58,13 +58,13 @@ struct BenchReport {
             let achieved = HumanText.count(Int(rate.achievedPerSecond.rounded()))
             let asked = HumanText.count(Int(rate.askedPerSecond.rounded()))
             remarks.append(
-                "\(run): the rate was not reached: \(achieved) of \(asked) requests a second, "
-                    + "\(HumanText.count(rate.unanswered)) unanswered at the end. The latencies grow with --seconds.\n"
+                "\(run): the rate was not reached: \(achieved) of \(asked) requests per second, "
+                    + "\(HumanText.count(rate.unanswered)) unanswered at the end. Latencies grow with --seconds.\n"
             )
         } else if figures.generator.cpuShare > Self.busyShare {
             remarks.append(
-                "\(run): the load used \(Int((figures.generator.cpuShare * 100).rounded())) % of its core, "
-                    + "and may have been the limit.\n")
+                "\(run): the load used \(Int((figures.generator.cpuShare * 100).rounded())) % of its core: "
+                    + "it may be the limit.\n")
         }
     }
 

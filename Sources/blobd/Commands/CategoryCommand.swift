@@ -13,11 +13,10 @@ struct CategoryCommand: ParsableCommand {
                            [--if-revision <number>]
             """,
         discussion: """
-            Without a name all of them are printed, one JSON document a line. An action has the \
+            Without a name all categories are printed, one JSON document per line. An action has the \
             strings identifier and title, and the booleans foreground, destructive and \
-            authentication_required. A category of one app goes before the one of all apps. Users \
-            with a notification of the category hear of a change: blobd changes prints it as a \
-            line of the kind category.
+            authentication_required. A category of one app overrides the one of all apps. Each user \
+            with a notification of the category gets a change of the kind category: see blobd changes.
 
               blobd category invitation --actions \\
                 '[{"identifier":"yes","title":"Yes"},{"identifier":"no","title":"No"}]'
@@ -29,23 +28,23 @@ struct CategoryCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The category's name.", valueName: "name"))
     var name: String?
 
-    @Option(help: ArgumentHelp("The app it is for. Without it: all.", valueName: "name"))
+    @Option(help: ArgumentHelp("The app it is for. Default: all.", valueName: "name"))
     var app: String?
 
-    @Option(help: ArgumentHelp("Its actions from now on, as a JSON array.", valueName: "json"))
+    @Option(help: ArgumentHelp("The new actions, as a JSON array.", valueName: "json"))
     var actions: String?
 
     @Option(
         help: ArgumentHelp(
-            "How devices treat its notifications; more than once for several.", valueName: "name"))
+            "How devices treat its notifications. Repeatable.", valueName: "name"))
     var option: [NotificationCategory.Option] = []
 
     @Option(
         help: ArgumentHelp(
-            "Only if this is its revision; otherwise exit with 1.", valueName: "number"))
+            "Required revision. Exits with 1 if it differs.", valueName: "number"))
     var ifRevision: UInt64?
 
-    @Flag(help: "Remove it. Notifications keep its name, and have no buttons of it.")
+    @Flag(help: "Delete it. Notifications keep its name, but lose its buttons.")
     var delete = false
 
     @OptionGroup var socket: SocketOptions
@@ -53,16 +52,16 @@ struct CategoryCommand: ParsableCommand {
     func validate() throws {
         guard name != nil || (app == nil && actions == nil && !delete) else {
             throw ValidationError(
-                "--app, --actions and --delete are for one category: give its name")
+                "--app, --actions and --delete need a category's name")
         }
         guard actions == nil || !delete else {
             throw ValidationError("--actions and --delete exclude each other: give one of them")
         }
         guard option.isEmpty || actions != nil else {
-            throw ValidationError("--option comes with --actions: they are set together")
+            throw ValidationError("--option needs --actions: they are set together")
         }
         guard ifRevision == nil || actions != nil || delete else {
-            throw ValidationError("--if-revision is for --actions and --delete")
+            throw ValidationError("--if-revision needs --actions or --delete")
         }
         if let actions { _ = try JSONTexts.actions(actions) }
     }

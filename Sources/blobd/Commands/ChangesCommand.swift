@@ -10,17 +10,17 @@ struct ChangesCommand: ParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "Print the changes of a user's notifications, one JSON document a line.",
+        abstract: "Print a user's change feed, one JSON document per line.",
         discussion: """
-            Each notification comes once, with its latest change: published, updated, deleted or \
-            expired; and so does a category of theirs that was set or removed. The last line on standard error is the cursor: give it as --since the next time, \
-            and nothing is missed and nothing comes twice. With --follow it goes on until it is \
-            interrupted, also while the daemon is started again.
+            Each notification appears once, with its latest change: published, updated, deleted or \
+            expired. A category that the user's notifications show appears when it is set or removed. \
+            The last line on standard error is the cursor. Give it as --since the next time: no change \
+            is missed or repeated. --follow waits for changes until it is interrupted, and reconnects \
+            when the daemon restarts.
 
-            With --app, --read, --unread, --state or --group only what matches is told as published \
-            or updated; what was changed and does not match is told as left, whether it matched \
-            before or not. A cursor goes with one such choice: for another one begin with blobd \
-            history, with the same options.
+            --app, --read, --unread, --state and --group are a filter. A changed notification that \
+            does not match is printed as left, whether it matched before or not. A cursor belongs to \
+            one filter: for another filter start with blobd history and the same options.
 
               blobd changes ann
               blobd changes ann --since Nu3o…
@@ -33,16 +33,16 @@ struct ChangesCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Begin behind this cursor; 0: at the beginning, latest: with what comes now.",
+            "Start after this cursor. 0: all changes. latest: only new changes.",
             valueName: "cursor"))
     var since = "0"
 
-    @Option(help: ArgumentHelp("At most so many. Without it: all.", valueName: "count"))
+    @Option(help: ArgumentHelp("Maximum count. Default: all.", valueName: "count"))
     var limit: Int?
 
     @OptionGroup var filter: FilterOptions
 
-    @Flag(help: "Wait for more until interrupted.")
+    @Flag(help: "Wait for changes until interrupted.")
     var follow = false
 
     @OptionGroup var socket: SocketOptions

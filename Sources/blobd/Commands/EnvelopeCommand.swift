@@ -7,10 +7,10 @@ struct EnvelopeCommand: ParsableCommand {
         commandName: "envelope",
         abstract: "Print the push to send for a notification.",
         discussion: """
-            It has the notification's id and never its payload: the device fetches that. What would be \
-            longer than the provider takes is refused. Token or topic are the sender's to add. With \
-            --headers it comes as an object with media_type, headers (what the request to the \
-            provider says of priority and of how long to try) and body, a text to be sent as it is.
+            The push has the notification's id, not its payload: the device fetches the payload. A \
+            push over the provider's size limit is refused. Add the device token or topic yourself. \
+            --headers prints an object with media_type, headers (priority and expiry for the request \
+            to the provider) and body (the push as a string; send it unchanged).
 
               blobd envelope 42 --platform apns
               blobd envelope 42 --platform apns --style alert
@@ -21,15 +21,15 @@ struct EnvelopeCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
     var id: String
 
-    @Option(help: ArgumentHelp("Whose push service.", valueName: "name"))
+    @Option(help: ArgumentHelp("The push service.", valueName: "name"))
     var platform: EnvelopePlatform
 
     @Option(
         help: ArgumentHelp(
-            "silent wakes the app, alert shows the message.", valueName: "style"))
+            "silent wakes the app; alert shows the message.", valueName: "style"))
     var style = EnvelopeStyle.silent
 
-    @Flag(help: "Print what goes with it as well, as a JSON object.")
+    @Flag(help: "Print the push and its headers as a JSON object.")
     var headers = false
 
     @OptionGroup var socket: SocketOptions

@@ -3,19 +3,19 @@ import BlobClient
 
 /// Which of a user's notifications, as `history` and `changes` take it.
 struct FilterOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only of this app.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only notifications of this app.", valueName: "name"))
     var app: String?
 
-    @Flag(help: "Only what was read.")
+    @Flag(help: "Only read notifications.")
     var read = false
 
-    @Flag(help: "Only what was not read.")
+    @Flag(help: "Only unread notifications.")
     var unread = false
 
-    @Option(help: ArgumentHelp("Only with this state.", valueName: "state"))
+    @Option(help: ArgumentHelp("Only notifications with this action state.", valueName: "state"))
     var state: NotificationRecord.ActionState?
 
-    @Option(help: ArgumentHelp("Only of this group.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only notifications of this group.", valueName: "name"))
     var group: String?
 
     func validate() throws {

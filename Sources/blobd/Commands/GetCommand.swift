@@ -12,32 +12,31 @@ struct GetCommand: ParsableCommand {
             blobd get --ids-from <list> --check [--json]
             """,
         discussion: """
-            The bytes are compared with their SHA-256 as they come. With -o the file appears when all \
-            of them are there and right, and otherwise not at all. On standard output they come as \
-            they are; the exit code tells whether they were right.
+            The bytes are verified against their SHA-256. With -o the file is created only when all \
+            bytes are correct. Standard output gets them before that: check the exit code.
 
               blobd get 42 -o photo.jpg
               blobd get 42 --part sound | aplay
-              blobd get --ids-from ids.txt --check    # fetch all, compare all, keep none
+              blobd get --ids-from ids.txt --check    # fetch and verify all, keep none
 
-            With --data the store is read directly, beside a daemon or without one.
+            --data reads the store directly, with or without a running daemon.
             """)
 
     @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
     var id: String?
 
-    @Option(help: ArgumentHelp("The part's name. Without it: payload.", valueName: "name"))
+    @Option(help: ArgumentHelp("The part's name. Default: payload.", valueName: "name"))
     var part: String?
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("The file to write. Without it: standard output.", valueName: "file"))
+        help: ArgumentHelp("The output file. Default: standard output.", valueName: "file"))
     var output: String?
 
-    @Option(help: ArgumentHelp("Fetch for every id in this file, one a line.", valueName: "list"))
+    @Option(help: ArgumentHelp("Fetch every id in this file, one per line.", valueName: "list"))
     var idsFrom: String?
 
-    @Flag(help: "With --ids-from: compare every payload with its digest and print a summary.")
+    @Flag(help: "With --ids-from: verify every payload and print a summary.")
     var check = false
 
     @Flag(help: "With --check: print the summary as JSON.")
@@ -45,7 +44,7 @@ struct GetCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Read the store in this folder directly instead of asking a daemon.",
+            "Read the store in this directory, without a daemon.",
             valueName: "dir"))
     var data: String?
 
@@ -54,12 +53,12 @@ struct GetCommand: ParsableCommand {
     func validate() throws {
         if idsFrom != nil {
             guard id == nil, output == nil, check else {
-                throw ValidationError("--ids-from goes with --check, and without an id and -o")
+                throw ValidationError("--ids-from needs --check, and excludes an id and -o")
             }
         } else {
             guard id != nil else { throw ValidationError("Missing expected argument '<id>'") }
             guard !check, !json else {
-                throw ValidationError("--check and --json go with --ids-from")
+                throw ValidationError("--check and --json need --ids-from")
             }
         }
     }
@@ -107,7 +106,8 @@ struct GetCommand: ParsableCommand {
         try fetch { mediaType, piece in
             guard !isTerminal || MediaTypes.isText(mediaType) else {
                 throw CommandFailure(
-                    .badUsage, "\(mediaType) is not for a terminal; write it to a file: -o FILE")
+                    .badUsage,
+                    "\(mediaType) is binary and standard output is a terminal; use -o FILE")
             }
             try StandardOutput.write(piece)
         }
@@ -157,7 +157,7 @@ struct GetCommand: ParsableCommand {
                 progress.finish()
                 report.tell(id, "\(error)")
             default:
-                throw CommandFailure(.refused, "an answer to something else than a get")
+                throw CommandFailure(.refused, "the answer is not a get's answer")
             }
             progress.update(UInt64(report.right + report.wrong), of: UInt64(ids.count))
         }

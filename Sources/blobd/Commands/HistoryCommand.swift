@@ -10,9 +10,9 @@ struct HistoryCommand: ParsableCommand {
         commandName: "history",
         abstract: "List a user's notifications, newest first.",
         discussion: """
-            Dismissed ones are among them until they expire. The last line on standard error is the \
-            cursor from which blobd changes goes on without missing anything; where --limit cut the \
-            list, the one above it says how to go on.
+            Dismissed notifications are included until they expire. The last line on standard error \
+            is the cursor for blobd changes --since. If --limit cut the list, the line above it has \
+            the option that continues it.
 
               blobd history ann
               blobd history ann --unread --limit 20
@@ -22,15 +22,15 @@ struct HistoryCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The user.", valueName: "user"))
     var owner: String
 
-    @Option(help: ArgumentHelp("At most so many. Without it: all.", valueName: "count"))
+    @Option(help: ArgumentHelp("Maximum count. Default: all.", valueName: "count"))
     var limit: Int?
 
-    @Option(help: ArgumentHelp("Go on where another list was cut.", valueName: "place"))
+    @Option(help: ArgumentHelp("Continue another list from this position.", valueName: "position"))
     var before: String?
 
     @OptionGroup var filter: FilterOptions
 
-    @Flag(help: "Print one JSON record a line.")
+    @Flag(help: "Print one JSON record per line.")
     var json = false
 
     @OptionGroup var socket: SocketOptions

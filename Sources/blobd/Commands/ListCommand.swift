@@ -8,22 +8,22 @@ struct ListCommand: ParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "ls",
-        abstract: "List the notifications.",
+        abstract: "List all notifications.",
         discussion: """
-            In the byte order of their ids. Expired ones are left out. The list is read page by page, \
-            so one that changes meanwhile is shown partly as it was and partly as it is.
+            The list is sorted by the bytes of the ids, without expired notifications. It is read in \
+            pages and is not a snapshot: changes made meanwhile appear in later pages.
 
               blobd ls --limit 20
               blobd ls --after user-7- --json | jq -r .id
             """)
 
-    @Option(help: ArgumentHelp("At most so many. Without it: all.", valueName: "count"))
+    @Option(help: ArgumentHelp("Maximum count. Default: all.", valueName: "count"))
     var limit: Int?
 
-    @Option(help: ArgumentHelp("Begin behind this id.", valueName: "id"))
+    @Option(help: ArgumentHelp("Start after this id.", valueName: "id"))
     var after: String?
 
-    @Flag(help: "Print one JSON record a line.")
+    @Flag(help: "Print one JSON record per line.")
     var json = false
 
     @OptionGroup var socket: SocketOptions

@@ -46,7 +46,8 @@ enum LocalStore {
                     )
                 }
                 throw CommandFailure(
-                    .notFound, "there is no part '\(part ?? "payload")' of '\(id)'")
+                    .notFound,
+                    "notification '\(id)' or its part '\(part ?? "payload")' was not found")
             }
             return found
         } catch let error as StoreError {

@@ -6,18 +6,18 @@ import BlobProtocol
 struct MarkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mark",
-        abstract: "Mark a notification, or a group of them, as read, dismissed and so on.",
+        abstract: "Set the state of a notification or of a group, or record a response.",
         usage: """
             blobd mark <id> [--read | --unread] [--state <state>] [--if-revision <number>] ...
             blobd mark <id> --action <identifier> [--key <key>] [--stay | --extension <answer>] ...
             blobd mark --owner <user> --group <name> [--app <name>] [--read | --unread] [--state <state>] ...
             """,
         discussion: """
-            All of the user's devices learn of it. Marking what is marked so already changes nothing.
+            All of the user's devices receive the change. Setting the same state again changes nothing.
 
               blobd mark 42 --read --device phone
               blobd mark 42 --state dismissed --if-revision 17
-              blobd mark 42 --action yes --key 5f1c    # the key makes it count once
+              blobd mark 42 --action yes --key 5f1c    # one response per key
               blobd mark 42 --action dismiss
               blobd mark 42 --action like --extension do_not_dismiss
               blobd mark --owner ann --group weekend --read
@@ -26,50 +26,52 @@ struct MarkCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
     var id: String?
 
-    @Option(help: ArgumentHelp("The user whose group it is.", valueName: "user"))
+    @Option(help: ArgumentHelp("The group's owner.", valueName: "user"))
     var owner: String?
 
-    @Option(help: ArgumentHelp("All notifications of this group.", valueName: "name"))
+    @Option(help: ArgumentHelp("Mark all notifications of this group.", valueName: "name"))
     var group: String?
 
-    @Option(help: ArgumentHelp("Only those of this app.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only notifications of this app.", valueName: "name"))
     var app: String?
 
-    @Flag(help: "It was read.")
+    @Flag(help: "Mark it as read.")
     var read = false
 
-    @Flag(help: "It was not read.")
+    @Flag(help: "Mark it as unread.")
     var unread = false
 
     @Option(
-        help: ArgumentHelp("What its user did with it.", valueName: "state"))
+        help: ArgumentHelp("The action state.", valueName: "state"))
     var state: NotificationRecord.ActionState?
 
     @Option(
         help: ArgumentHelp(
-            "What the user chose: default (opened it), dismiss, or a button's identifier.",
+            "The user's action: default (opened it), dismiss, or a button's identifier.",
             valueName: "identifier"))
     var action: String?
 
-    @Option(help: ArgumentHelp("Makes the choice count once.", valueName: "key"))
+    @Option(
+        help: ArgumentHelp(
+            "The response's key: one response per key is recorded.", valueName: "key"))
     var key: String?
 
-    @Flag(help: "The notification stays on screen after the choice.")
+    @Flag(help: "The notification stays on screen after the action.")
     var stay = false
 
     @Option(
         name: .customLong("extension"),
         help: ArgumentHelp(
-            "What the app's content extension answered to the choice.", valueName: "answer"))
+            "The answer of the app's content extension to the action.", valueName: "answer"))
     var contentExtension: NotificationRecord.ContentExtensionAnswer?
 
     @Option(
         help: ArgumentHelp(
-            "Only if this is its revision; otherwise exit with 1.", valueName: "number")
+            "Required revision. Exits with 1 if it differs.", valueName: "number")
     )
     var ifRevision: UInt64?
 
-    @Option(help: ArgumentHelp("The device it was done on.", valueName: "name"))
+    @Option(help: ArgumentHelp("The device that makes the change.", valueName: "name"))
     var device: String?
 
     @Flag(help: "Print the notification as JSON.")
@@ -91,25 +93,25 @@ struct MarkCommand: ParsableCommand {
                 throw ValidationError("give an id, or --owner and --group")
             }
             guard action == nil, ifRevision == nil, !json else {
-                throw ValidationError("--action, --if-revision and --json are for one id")
+                throw ValidationError("--action, --if-revision and --json need an id")
             }
         }
         guard !stay || contentExtension == nil else {
             throw ValidationError(
-                "--stay and --extension exclude each other: do_not_dismiss says --stay")
+                "--stay and --extension exclude each other: do_not_dismiss implies --stay")
         }
         if action != nil {
             guard !isMarking, ifRevision == nil else {
                 throw ValidationError(
-                    "--action says what was chosen, and that says the rest: "
-                        + "give it without --read, --unread, --state, --if-revision")
+                    "--action excludes --read, --unread, --state and --if-revision: "
+                        + "the action sets the state")
             }
         } else {
             guard isMarking else {
                 throw ValidationError("give --read, --unread, --state or --action")
             }
             guard key == nil, !stay, contentExtension == nil else {
-                throw ValidationError("--key, --stay and --extension are --action's")
+                throw ValidationError("--key, --stay and --extension need --action")
             }
         }
     }
@@ -129,7 +131,7 @@ struct MarkCommand: ParsableCommand {
             let response = ResponseRequest(
                 action: action, key: key, staysOnScreen: stay, contentExtension: contentExtension)
             let answer = try connection.respondAnswer(to: id, response, device: device)
-            try report(answer, answer.status == 201 ? "recorded" : "known already")
+            try report(answer, answer.status == 201 ? "recorded" : "already recorded")
         } else {
             let condition = ifRevision.map { CallCondition.revision($0) } ?? CallCondition.none
             try report(

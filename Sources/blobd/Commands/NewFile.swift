@@ -25,7 +25,7 @@ struct NewFile: ~Copyable {
         let exists = stat(path, &status) == 0
         let type = status.st_mode & S_IFMT
         if exists, type == S_IFDIR {
-            throw CommandFailure(.badUsage, "\(path) is a directory; a file is wanted")
+            throw CommandFailure(.badUsage, "\(path) is a directory; give a file")
         }
         let slash = path.lastIndex(of: "/")
         let name = slash.map { path[path.index(after: $0)...] } ?? path[...]

@@ -36,7 +36,7 @@ enum JSONTexts {
 
     private static func action(_ value: JSONValue) throws -> NotificationRecord.Action {
         guard case .object(let members) = value else {
-            throw ValidationError("--actions has an element that is no object")
+            throw ValidationError("--actions has an element that is not an object")
         }
         var identifier: String?
         var title: String?
@@ -66,7 +66,7 @@ enum JSONTexts {
     /// The elements of an array in a document of the daemon's, each in a line of its own.
     static func lines(_ name: String, in document: [UInt8]) throws -> [String] {
         guard case .array(let elements) = answer(document)?[name] else {
-            throw CommandFailure(.refused, "the daemon's answer has no array \(name)")
+            throw CommandFailure(.refused, "the daemon's answer has no array '\(name)'")
         }
         return elements.map { minified($0) + "\n" }
     }
@@ -147,10 +147,10 @@ struct PartText: ExpressibleByArgument, Equatable {
 
 /// How long a notification lives, as `put` and `publish` take it.
 struct LifetimeOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("How long it lives: 90, 90s, 15m, 24h, 30d.", valueName: "time"))
+    @Option(help: ArgumentHelp("The TTL: 90, 90s, 15m, 24h, 30d.", valueName: "time"))
     var ttl: String?
 
-    @Option(help: ArgumentHelp("When it expires: 2026-12-01T00:00:00Z.", valueName: "time"))
+    @Option(help: ArgumentHelp("The expiry: 2026-12-01T00:00:00Z.", valueName: "time"))
     var expiresAt: String?
 
     func validate() throws {
@@ -164,7 +164,7 @@ struct LifetimeOptions: ParsableArguments {
         if let ttl {
             guard let seconds = CommandLineText.seconds(ttl) else {
                 throw ValidationError(
-                    "--ttl '\(ttl)' is not a lifetime: give whole seconds, at least 1, "
+                    "--ttl '\(ttl)' is not a TTL: give whole seconds, at least 1, "
                         + "or a number with s, m, h or d, such as 90, 15m, 24h, 30d")
             }
             return .seconds(seconds)

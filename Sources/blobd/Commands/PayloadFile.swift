@@ -23,7 +23,7 @@ struct PayloadFile: ~Copyable {
             byteCount = UInt64(max(0, status.st_size - position))
             descriptor = fcntl(source.descriptor, F_DUPFD_CLOEXEC, 0)
         case S_IFDIR:
-            throw CommandFailure(.badUsage, "\(source.name) is a directory; a file is wanted")
+            throw CommandFailure(.badUsage, "\(source.name) is a directory; give a file")
         default:
             let spool = try Self.makeSpool()
             do {
@@ -85,7 +85,8 @@ struct PayloadFile: ~Copyable {
         var template = Array("\(folder)/blobd-XXXXXX\0".utf8CString)
         let named = mkstemp(&template)
         guard named >= 0 else {
-            throw CommandFailure(.refused, "no temporary file in \(folder): \(errorText(errno))")
+            throw CommandFailure(
+                .refused, "cannot create a temporary file in \(folder): \(errorText(errno))")
         }
         unlink(template)
         return named
@@ -104,10 +105,10 @@ struct PayloadFile: ~Copyable {
             guard total <= byteCountMax else {
                 throw CommandFailure(
                     .refused,
-                    "\(source.name) has more than \(byteCountMax) bytes, which is the limit")
+                    "\(source.name) is over the limit of \(byteCountMax) bytes")
             }
             if let code = writeAll(piece.span.bytes, to: spool) {
-                throw CommandFailure(.refused, "spooling \(source.name): \(errorText(code))")
+                throw CommandFailure(.refused, "cannot spool \(source.name): \(errorText(code))")
             }
         }
     }

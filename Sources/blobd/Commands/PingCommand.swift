@@ -5,10 +5,10 @@ import BlobClient
 struct PingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ping",
-        abstract: "Ask whether the daemon can store a publish.",
+        abstract: "Test whether the daemon can store a publish.",
         discussion: """
-            Prints ok. Where a publish would be refused it says why, and the exit code is 1; where no \
-            daemon answers it is 4. Over HTTP: /readyz, and /livez, which asks for an answer only.
+            Prints ok if a publish can be stored. Otherwise prints the reason and exits with 1; without \
+            a daemon it exits with 4. Over HTTP: /readyz. /livez tests only that the daemon answers.
 
               blobd ping --socket /run/blobd/blobd.sock
             """)

@@ -5,60 +5,62 @@ import BlobClient
 struct PublishCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
-        abstract: "Publish a notification: what it says, its buttons, its parts.",
+        abstract: "Publish a whole notification: texts, buttons and parts.",
         usage: """
             blobd publish [<id>] [--owner <user>] [--title <text>] [--message <text>]
                           [--part <name>=<file>] ...
             blobd publish --batch <file>
             """,
         discussion: """
-            All of it is stored at once, or nothing. It takes the place of everything that a \
-            notification of that id was. Without an id the daemon chooses one.
+            The notification is stored in one transaction. It replaces a notification with the same \
+            id. Without an id the daemon chooses one.
 
               blobd publish 42 --owner ann --message 'Hi' --part payload=photo.jpg
               blobd publish --owner ann --message 'Dinner?' --category invitation
               blobd publish 43 --part payload=sha256:3ea3741a… --part sound=chime.wav
               blobd publish 44 --actions '[{"identifier":"yes","title":"Yes"}]'
-              blobd publish --batch campaign.jsonl    # one JSON document a line
+              blobd publish --batch campaign.jsonl    # one JSON document per line
 
-            A part's file may be followed by a colon and its media type, as in \
-            picture=photo:image/webp; a part that the daemon has already is named by its digest.
+            A part is NAME=FILE, NAME=FILE:MEDIA/TYPE such as picture=photo:image/webp, or \
+            NAME=sha256:DIGEST for bytes that are already stored.
             """)
 
     @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
     var id: String?
 
-    @Option(help: ArgumentHelp("The user it is for.", valueName: "user"))
+    @Option(help: ArgumentHelp("The user it belongs to.", valueName: "user"))
     var owner: String?
 
-    @Option(help: ArgumentHelp("Which of the user's apps it is for.", valueName: "name"))
+    @Option(help: ArgumentHelp("The app it is for.", valueName: "name"))
     var app: String?
 
-    @Option(help: ArgumentHelp("A line above the text.", valueName: "text"))
+    @Option(help: ArgumentHelp("The title.", valueName: "text"))
     var title: String?
 
-    @Option(help: ArgumentHelp("The notification's text.", valueName: "text"))
+    @Option(help: ArgumentHelp("The message.", valueName: "text"))
     var message: String?
 
-    @Option(help: ArgumentHelp("What kind of notification it is, such as img.", valueName: "kind"))
+    @Option(help: ArgumentHelp("The rich type, such as img.", valueName: "kind"))
     var richType: String?
 
-    @Option(help: ArgumentHelp("The category whose buttons it has.", valueName: "name"))
+    @Option(help: ArgumentHelp("The category that gives its buttons.", valueName: "name"))
     var category: String?
 
-    @Option(help: ArgumentHelp("What it belongs to.", valueName: "name"))
+    @Option(help: ArgumentHelp("The group it belongs to.", valueName: "name"))
     var group: String?
 
-    @Option(help: ArgumentHelp("How urgent it is.", valueName: "priority"))
+    @Option(help: ArgumentHelp("The priority.", valueName: "priority"))
     var priority: NotificationRecord.Priority?
 
-    @Option(help: ArgumentHelp("How long to show it: 30s, 5m.", valueName: "time"))
+    @Option(help: ArgumentHelp("The display time: 30s, 5m.", valueName: "time"))
     var displayTTL: String?
 
-    @Option(help: ArgumentHelp("Anything else, as JSON.", valueName: "json"))
+    @Option(help: ArgumentHelp("Your own data, as JSON.", valueName: "json"))
     var data: String?
 
-    @Option(help: ArgumentHelp("Its own buttons, as a JSON array.", valueName: "json"))
+    @Option(
+        help: ArgumentHelp(
+            "Its buttons, as a JSON array. They replace the category's.", valueName: "json"))
     var actions: String?
 
     @OptionGroup var life: LifetimeOptions
@@ -66,24 +68,24 @@ struct PublishCommand: ParsableCommand {
     @Option(
         name: .customLong("part"),
         help: ArgumentHelp(
-            "A part: its name, and a file or the digest of stored bytes. May be given again.",
+            "A part: its name, and a file or the digest of stored bytes. Repeatable.",
             valueName: "name=file"))
     var parts: [PartText] = []
 
     @Option(
         help: ArgumentHelp(
-            "Publish every line of this file, or of standard input for -.", valueName: "file"))
+            "Publish every line of this file. - is standard input.", valueName: "file"))
     var batch: String?
 
     @Option(
         help: ArgumentHelp(
-            "Refuse parts that these devices do not take: ios.", valueName: "profile"))
+            "Refuse parts that are too large for these devices: ios.", valueName: "profile"))
     var profile: String?
 
-    @Option(help: ArgumentHelp("The device it comes from.", valueName: "name"))
+    @Option(help: ArgumentHelp("The device that publishes it.", valueName: "name"))
     var device: String?
 
-    @Flag(help: "Print what was stored as JSON.")
+    @Flag(help: "Print the result as JSON.")
     var json = false
 
     @OptionGroup var socket: SocketOptions
@@ -91,7 +93,7 @@ struct PublishCommand: ParsableCommand {
     func validate() throws {
         guard batch == nil || !saysSomething else {
             throw ValidationError(
-                "--batch takes all from its lines: give it with --device and --json alone")
+                "--batch allows only --device and --json")
         }
         _ = try displayTTLSeconds()
         if let data { _ = try JSONTexts.value(data, of: "--data") }

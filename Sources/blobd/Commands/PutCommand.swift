@@ -14,14 +14,14 @@ struct PutCommand: ParsableCommand {
             blobd put --blob <file> [--type <media-type>] [--ttl <time>]
             """,
         discussion: """
-            When it returns the payload is on the daemon's disk. A part that was there is replaced. \
-            What no option says stays as it is: message, kind, owner, and when it expires.
+            The payload is on disk when the command returns. An existing part is replaced. Without \
+            an option, its value stays: title, message, rich type, owner, app and expiry.
 
               blobd put 42 photo.jpg --ttl 24h --message 'Look who is here' --rich-type img
               blobd put 42 chime.wav --part sound
               magick in.png -resize 50% webp:- | blobd put 43 - --type image/webp
               blobd put --ids-from ids.txt banner.png    # stored once
-              blobd put 44 report.json.gz --gzip         # what is inside is the payload
+              blobd put 44 report.json.gz --gzip         # stores the decompressed payload
               blobd put --blob banner.png --ttl 1h       # for notifications that name its digest
             """)
 
@@ -29,52 +29,52 @@ struct PutCommand: ParsableCommand {
     var id: String
 
     @Argument(
-        help: ArgumentHelp("The file with the payload, or - for standard input.", valueName: "file")
+        help: ArgumentHelp("The payload's file. - is standard input.", valueName: "file")
     )
     var file: String?
 
     @Option(
-        help: ArgumentHelp("Store it for every id in this file, one a line.", valueName: "list"))
+        help: ArgumentHelp("Store it for every id in this file, one per line.", valueName: "list"))
     var idsFrom: String?
 
     @Option(
         help: ArgumentHelp(
-            "The media type. Without it the file's name tells, else application/octet-stream.",
+            "The media type. Default: by the file's name, else application/octet-stream.",
             valueName: "media-type"))
     var type: String?
 
     @OptionGroup var life: LifetimeOptions
 
-    @Option(help: ArgumentHelp("A line above the text.", valueName: "text"))
+    @Option(help: ArgumentHelp("The title.", valueName: "text"))
     var title: String?
 
-    @Option(help: ArgumentHelp("The notification's text.", valueName: "text"))
+    @Option(help: ArgumentHelp("The message.", valueName: "text"))
     var message: String?
 
-    @Option(help: ArgumentHelp("What kind of notification it is, such as img.", valueName: "kind"))
+    @Option(help: ArgumentHelp("The rich type, such as img.", valueName: "kind"))
     var richType: String?
 
-    @Option(help: ArgumentHelp("The user it is for.", valueName: "user"))
+    @Option(help: ArgumentHelp("The user it belongs to.", valueName: "user"))
     var owner: String?
 
-    @Option(help: ArgumentHelp("Which of the user's apps it is for.", valueName: "name"))
+    @Option(help: ArgumentHelp("The app it is for.", valueName: "name"))
     var app: String?
 
-    @Option(help: ArgumentHelp("The part's name. Without it: payload.", valueName: "name"))
+    @Option(help: ArgumentHelp("The part's name. Default: payload.", valueName: "name"))
     var part: String?
 
     @Option(
         help: ArgumentHelp(
-            "Refuse parts that these devices do not take: ios.", valueName: "profile"))
+            "Refuse parts that are too large for these devices: ios.", valueName: "profile"))
     var profile: String?
 
-    @Flag(help: "The file is compressed with gzip: what is inside it is stored.")
+    @Flag(help: "The file is gzip-compressed. The decompressed payload is stored.")
     var gzip = false
 
-    @Flag(help: "Store the bytes without a notification, for an hour or --ttl; print their digest.")
+    @Flag(help: "Store the bytes without a notification, for --ttl or 1 h. Prints their digest.")
     var blob = false
 
-    @Flag(help: "Print what was stored as JSON.")
+    @Flag(help: "Print the result as JSON.")
     var json = false
 
     @OptionGroup var socket: SocketOptions
@@ -82,19 +82,19 @@ struct PutCommand: ParsableCommand {
     func validate() throws {
         if blob {
             guard file == nil, idsFrom == nil else {
-                throw ValidationError("--blob takes the place of an id: give the file alone")
+                throw ValidationError("--blob excludes an id: give only the file")
             }
             guard message == nil, richType == nil, owner == nil, part == nil,
                 life.expiresAt == nil
             else {
-                throw ValidationError("with --blob only --type, --ttl, --gzip and --json are given")
+                throw ValidationError("--blob allows only --type, --ttl, --gzip and --json")
             }
         } else if idsFrom != nil {
             guard file == nil else {
-                throw ValidationError("--ids-from takes the place of an id: give the file alone")
+                throw ValidationError("--ids-from excludes an id: give only the file")
             }
             guard idsFrom != "-" || id != "-" else {
-                throw ValidationError("the list and the payload cannot both be standard input")
+                throw ValidationError("--ids-from and the payload must not both be standard input")
             }
         } else if file == nil {
             throw ValidationError("Missing expected argument '<file>'")
@@ -136,7 +136,7 @@ struct PutCommand: ParsableCommand {
         guard payload.byteCount <= limit else {
             throw CommandFailure(
                 .refused,
-                "\(path) is \(payload.byteCount) bytes long; the daemon's limit is \(limit)")
+                "\(path) is \(payload.byteCount) bytes long; the daemon's limit is \(limit) bytes")
         }
     }
 
@@ -151,7 +151,7 @@ struct PutCommand: ParsableCommand {
         try StandardOutput.write(
             json
                 ? try JSONLine.text(PutBlobReport(receipt))
-                : "\(receipt.isCreated ? "created" : "there already") \(receipt.digest)"
+                : "\(receipt.isCreated ? "created" : "already stored") \(receipt.digest)"
                     + "  \(HumanText.bytes(receipt.byteCount))  held until \(receipt.heldUntil)\n")
     }
 
@@ -195,10 +195,10 @@ struct PutCommand: ParsableCommand {
                 let done = HumanText.count(report.created + report.replaced)
                 throw CommandFailure(
                     ExitStatus(error),
-                    "stopped at \(HumanText.line(id)), after at least \(done) were stored: \(error)"
+                    "stopped at \(HumanText.line(id)); at least \(done) are stored: \(error)"
                 )
             default:
-                throw CommandFailure(.refused, "an answer to something else than a put")
+                throw CommandFailure(.refused, "the answer is not a put's answer")
             }
             progress.update(UInt64(report.created + report.replaced), of: UInt64(ids.count))
         }

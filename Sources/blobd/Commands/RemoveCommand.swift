@@ -5,37 +5,38 @@ import BlobClient
 struct RemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm",
-        abstract: "Remove notifications with all their parts.",
+        abstract: "Delete notifications with all their parts.",
         usage: """
             blobd rm <id> ... [--ids-from <list>]
             blobd rm --owner <user> --group <name> [--app <name>] [--device <name>]
             """,
         discussion: """
-            When it returns the removal is on the daemon's disk. The bytes of a payload go when the \
-            last notification that has them goes. Says nothing when all went well; an id that is not \
-            there is reported, the others are removed all the same, and the exit code is 3.
+            The deletion is on disk when the command returns. A payload is deleted with the last \
+            notification that has it. Prints nothing on success. A missing id is reported and the \
+            exit code is 3; the other ids are deleted.
 
               blobd rm 42 43
               blobd rm --ids-from ids.txt
-              blobd rm --owner ann --group weekend    # says how many there were
+              blobd rm --owner ann --group weekend    # prints how many
             """)
 
     @Argument(help: ArgumentHelp("The notifications' ids.", valueName: "id"))
     var ids: [String] = []
 
-    @Option(help: ArgumentHelp("Also those in this file, one a line.", valueName: "list"))
+    @Option(help: ArgumentHelp("Also the ids in this file, one per line.", valueName: "list"))
     var idsFrom: String?
 
-    @Option(help: ArgumentHelp("The user whose group it is.", valueName: "user"))
+    @Option(help: ArgumentHelp("The group's owner.", valueName: "user"))
     var owner: String?
 
-    @Option(help: ArgumentHelp("All notifications of this group.", valueName: "name"))
+    @Option(help: ArgumentHelp("Delete all notifications of this group.", valueName: "name"))
     var group: String?
 
-    @Option(help: ArgumentHelp("Only those of this app.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only notifications of this app.", valueName: "name"))
     var app: String?
 
-    @Option(help: ArgumentHelp("The device it was done on, with --group.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("The device that makes the change, with --group.", valueName: "name"))
     var device: String?
 
     @OptionGroup var socket: SocketOptions

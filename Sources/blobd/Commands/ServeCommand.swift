@@ -11,18 +11,18 @@ struct ServeCommand: ParsableCommand {
         commandName: "serve",
         abstract: "Run the daemon.",
         discussion: """
-            It prints one line when it is ready, logs to standard error, and stops on SIGTERM after \
-            finishing its answers. A second SIGTERM ends them.
+            Prints one line when it is ready. Logs to standard error. SIGTERM stops it after the \
+            answers in progress. A second SIGTERM stops it at once.
 
               blobd serve --data /var/lib/blobd --socket /run/blobd/blobd.sock --socket-group www-data
 
-            Times are written 500ms, 10s, 15m, 24h, 30d; sizes 65536, 512KiB, 64MiB, 2GiB.
+            Times: 500ms, 10s, 15m, 24h, 30d. Sizes: 65536, 512KiB, 64MiB, 2GiB.
             """)
 
-    @Option(help: ArgumentHelp("The folder with the store; made when absent.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The store's directory. Created when missing.", valueName: "dir"))
     var data: String
 
-    @Option(help: ArgumentHelp("Where clients connect.", valueName: "path"))
+    @Option(help: ArgumentHelp("The path of the socket.", valueName: "path"))
     var socket: String
 
     @Option(help: ArgumentHelp("The socket's permission bits.", valueName: "octal"))
@@ -30,125 +30,126 @@ struct ServeCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The socket's group. Its members may connect; the mode decides, not --allow-uid.",
+            "The socket's group. Its members may connect: --socket-mode decides, not --allow-uid.",
             valueName: "group"))
     var socketGroup: GroupText?
 
     @Option(
         help: ArgumentHelp(
-            "A user who may connect, besides root and the daemon's own. Repeat for more.",
+            "A user id that may connect, besides root and the daemon's own. Repeatable.",
             valueName: "uid"))
     var allowUid: [UInt32] = []
 
-    @Option(help: "Threads that serve connections. Without it: one for each core.")
+    @Option(help: "Worker threads. Default: one per core.")
     var workers: Int?
 
-    @Option(help: ArgumentHelp("The longest payload.", valueName: "size"))
+    @Option(help: ArgumentHelp("Maximum payload size.", valueName: "size"))
     var maxPayload: ByteCountText = ByteCountText(64 << 20)
 
     @Option(
         help: ArgumentHelp(
-            "How long a notification lives that does not say: 30d, or the longest if that is less.",
+            "Default TTL (30d, or --max-ttl if that is less).",
             valueName: "time"))
     var defaultTtl: DurationText?
 
-    @Option(help: ArgumentHelp("The longest life a publisher may ask for.", valueName: "time"))
+    @Option(help: ArgumentHelp("Maximum TTL.", valueName: "time"))
     var maxTtl: DurationText = DurationText(seconds: 30 * 86_400)
 
     @Option(
         help: """
-            Connections at once. Sockets that have ended and hold unread pages do not count; there \
-            are at most 2,048 of them.
+            Maximum number of connections. Closed connections with unread pages do not count; their \
+            limit is 2,048.
             """)
     var maxConnections: Int = 8_192
 
     @Option(
         help: ArgumentHelp(
             """
-            Memory for bodies on their way in. Bodies that find none wait, up to 16 KiB for 0.5 s, \
-            longer ones for 5 s, and are then refused (503).
+            Memory for request bodies. A body that finds none waits: 0.5 s up to 16 KiB, 5 s above. \
+            Then it is refused (503).
             """,
             valueName: "size"))
     var bodyMemory: ByteCountText = ByteCountText(64 << 20)
 
     @Option(
         help: ArgumentHelp(
-            "Memory for answers that their clients have not read.", valueName: "size"))
+            "Memory for unread answers.", valueName: "size"))
     var answerMemory: ByteCountText = ByteCountText(64 << 20)
 
-    @Option(help: ArgumentHelp("How long a request's head may take.", valueName: "time"))
+    @Option(help: ArgumentHelp("Maximum time for the head of a request.", valueName: "time"))
     var headTimeout: DurationText = DurationText(seconds: 10)
 
-    @Option(help: ArgumentHelp("How long a connection may be idle.", valueName: "time"))
+    @Option(help: ArgumentHelp("Maximum idle time of a connection.", valueName: "time"))
     var idleTimeout: DurationText = DurationText(seconds: 75)
 
     @Option(
         help: ArgumentHelp(
-            "The least speed of bodies and answers, in bytes per second.", valueName: "size"))
+            "Minimum rate of bodies and answers, in bytes per second.", valueName: "size"))
     var minRate: ByteCountText = ByteCountText(4_096)
 
-    @Option(help: ArgumentHelp("Over how long that speed is measured.", valueName: "time"))
+    @Option(help: ArgumentHelp("The window over which --min-rate is measured.", valueName: "time"))
     var rateWindow: DurationText = DurationText(seconds: 10)
 
-    @Option(help: ArgumentHelp("How long a stop waits for answers under way.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp("Maximum time for the answers in progress at a stop.", valueName: "time")
+    )
     var drainTimeout: DurationText = DurationText(seconds: 10)
 
-    @Option(help: ArgumentHelp("How often expired payloads are removed.", valueName: "time"))
+    @Option(help: ArgumentHelp("Interval between removals of expired payloads.", valueName: "time"))
     var sweepInterval: DurationText = DurationText(seconds: 1)
 
-    @Option(help: "Watchers at once: waits, event streams and watches.")
+    @Option(help: "Maximum number of watchers: waiting calls, event streams and watches.")
     var maxWatchers: Int = StoreLimits.watcherCountMaxDefault
 
-    @Option(help: "Watchers of one owner at once.")
+    @Option(help: "Maximum number of watchers of one owner.")
     var maxWatchersPerOwner: Int = StoreLimits.watcherCountPerOwnerMaxDefault
 
     @Option(
-        help: "Watchers of one peer at once, by its user. Without it: three quarters of all.")
+        help: "Maximum number of watchers of one peer, by its user id. Default: 3/4 of all.")
     var maxWatchersPerPeer: Int?
 
     @Option(
         help: ArgumentHelp(
-            "How long a stream of changes is quiet before it gives a sign of life.",
+            "Heartbeat interval of event streams and watches.",
             valueName: "time"))
     var heartbeat: DurationText = DurationText(seconds: 25)
 
     @Option(
         help: ArgumentHelp(
-            "How long a device may be away and still be told what was deleted meanwhile.",
+            "How long deletions are remembered. An older cursor must resync.",
             valueName: "time"))
     var tombstoneRetention: DurationText = DurationText(seconds: 30 * 86_400)
 
     @Option(
         help: ArgumentHelp(
             """
-            How long payloads that an earlier run may have sent are not freed after its end. Without \
-            it: as long as a client of --min-rate takes to read what its socket holds, a minute at \
-            least.
+            How long payloads that an earlier run may have sent are kept after its end. Default: \
+            the time in which a client reads a full socket at --min-rate, at least a minute.
             """,
             valueName: "time", visibility: .hidden))
     var lendingGrace: DurationText?
 
     @Option(
         help: ArgumentHelp(
-            "The shortest payload sent by sendfile, uncopied. 0: none, for clients that splice.",
+            "Minimum size for zero-copy send (sendfile). 0 disables it, for clients that splice.",
             valueName: "size"))
     var sendfileMin: ByteCountText = ByteCountText(DaemonLimits().linkedByteCountMin)
 
     @Option(
         help: ArgumentHelp(
-            "How long a worker looks for the next request before it sleeps. 0: not at all.",
+            "Busy-poll before blocking, in µs (0 disables).",
             valueName: "microseconds"))
     var spin: Int = DaemonLimits().spinMicroseconds
 
     @Flag(
-        help: "Refuse to patch a notification without If-Match, so that no update is lost: 428.")
+        help: "Refuse a PATCH of a notification without If-Match (428): no lost updates.")
     var requireIfMatch = false
 
     @Option(
         help: ArgumentHelp(
             """
-            Refuse parts that these devices do not take. ios: images over 10 MB, audio over 5 MB, \
-            video over 50 MB.
+            Refuse parts that are too large for these devices. ios: images over 10 MB, audio over \
+            5 MB, video over 50 MB.
             """,
             valueName: "profile"))
     var profile: ProfileText?
@@ -156,24 +157,25 @@ struct ServeCommand: ParsableCommand {
     @Flag(
         inversion: .prefixedNo,
         help: """
-            Answer short changes once they are in a log on disk, and commit up to 100 ms of them \
-            together; or commit each batch before it is answered.
+            Acknowledge short changes when they are in the write-ahead log (WAL), and commit them \
+            within 100 ms. Without the WAL each batch is committed before it is acknowledged.
             """)
     var writeAheadLog = true
 
     @Flag(
         help: """
-            Start also where the log (changes.log) is missing, cut short, damaged or another store's. \
-            Acknowledged changes that were only in it are lost. A log that is in order is used.
+            Start even if the WAL (changes.log) is missing, truncated, damaged or from another store. \
+            Acknowledged changes that were only in it are lost. A valid WAL is replayed.
             """)
     var discardLog = false
 
-    @Option(help: ArgumentHelp("The most the store's file may grow to.", valueName: "size"))
+    @Option(help: ArgumentHelp("Maximum size of the store's file.", valueName: "size"))
     var mapSize: ByteCountText = ByteCountText(StoreLimits.mapByteCountDefault)
 
     @Option(
         help: ArgumentHelp(
-            "trace, debug, info, notice, warning, error or critical.", valueName: "level"))
+            "Log level: trace, debug, info, notice, warning, error or critical.", valueName: "level"
+        ))
     var logLevel: LogLevelText = LogLevelText(level: .info)
 
     mutating func run() throws {
@@ -188,7 +190,7 @@ struct ServeCommand: ParsableCommand {
             }
             guard case .stopped = end else {
                 throw CommandFailure(
-                    .refused, "a commit's outcome is unknown: look at the disk, then start again")
+                    .refused, "the outcome of a commit is unknown: check the disk, then restart")
             }
         } catch let failure as Daemon.Failure {
             throw CommandFailure(.refused, failure.description)
@@ -198,7 +200,7 @@ struct ServeCommand: ParsableCommand {
     /// The options, once each is within its bounds.
     private func checkedOptions() throws(CommandFailure) -> DaemonOptions {
         guard !data.isEmpty else {
-            throw CommandFailure(.badUsage, "--data is empty; it names a folder")
+            throw CommandFailure(.badUsage, "--data must not be empty")
         }
         var options = DaemonOptions(dataPath: data, socketPath: socket)
         options.socketMode = socketMode.bits

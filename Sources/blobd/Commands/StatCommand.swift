@@ -5,7 +5,7 @@ import BlobClient
 struct StatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stat",
-        abstract: "Describe a notification.",
+        abstract: "Show a notification.",
         discussion: """
               blobd stat 42
               blobd stat 42 --json | jq -r '.parts[].digest'

@@ -7,7 +7,7 @@ struct StatsCommand: ParsableCommand {
         commandName: "stats",
         abstract: "Show the daemon's counters.",
         discussion: """
-            What is stored is counted exactly; what is served is counted since the daemon's start.
+            Counters of the store are exact. Counters of requests start at 0 with the daemon.
 
               blobd stats
               blobd stats --json | jq .blobs

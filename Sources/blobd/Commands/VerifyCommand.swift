@@ -7,21 +7,21 @@ import Glibc
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Check a store: recount everything, read every byte.",
+        abstract: "Check a store: all counters, references and bytes.",
         discussion: """
-            Opens the store for reading only, also while a daemon serves from it, and changes nothing. \
-            Walks the pages of every table, and compares every chunk with its checksum, every \
-            payload with its SHA-256, and every count and reference with what is there. Another \
-            process does it, so that a page that cannot be read is a problem among others. Says how \
-            many acknowledged changes are only in the log (changes.log), which the next commit or \
-            start takes over, and reports a log that is missing, cut short or another store's. \
-            Exit code 0: all is well; 1: the store is damaged.
+            Opens the store read-only and changes nothing. A daemon may run at the same time. Checks \
+            the pages of every table, the checksum of every chunk, the SHA-256 of every payload, and \
+            every counter and reference. A child process reads the pages, so an unreadable page is \
+            reported like any other problem. Prints how many acknowledged changes are only in the \
+            write-ahead log (changes.log): the daemon's next commit writes them to the store, or the \
+            next start replays them. Reports a log that is missing, truncated or from another store.
+            Exit code 0: no problem. 1: the store is damaged.
 
               blobd verify --data ./data
               blobd verify --data ./data --json | jq .problems
             """)
 
-    @Option(help: ArgumentHelp("The store's folder.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The store's directory.", valueName: "dir"))
     var data: String
 
     @Flag(help: "Print the report as JSON.")
@@ -78,7 +78,8 @@ struct VerifyCommand: ParsableCommand {
             + "\(HumanText.count(report.parts)) parts, \(HumanText.count(report.blobs)) blobs, "
             + "\(HumanText.count(report.orphans)) orphans, "
             + (report.changesInLog == 0
-                ? "" : "\(HumanText.count(report.changesInLog)) acknowledged only in the log, ")
+                ? ""
+                : "\(HumanText.count(report.changesInLog)) acknowledged only in the write-ahead log, ")
             + "\(HumanText.bytes(report.bytesStored)) read in \((seconds * 1_000).rounded() / 1_000) s\n"
     }
 }

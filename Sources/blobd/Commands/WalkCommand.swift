@@ -8,7 +8,7 @@ import Glibc
 /// It is nothing for people.
 struct WalkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: StoreWalk.commandName, abstract: "Walk a store for another process.",
+        commandName: StoreWalk.commandName, abstract: "Check a store's pages for another process.",
         shouldDisplay: false)
 
     @Option var data: String

@@ -6,13 +6,13 @@ import Glibc
 struct SocketOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The daemon's socket. Without it the environment variable BLOBD_SOCKET names it.",
+            "The daemon's socket. Default: the environment variable BLOBD_SOCKET.",
             valueName: "path"))
     var socket: String?
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for the daemon to say or take anything; 0: for ever.",
+            "Maximum time without progress, in seconds. 0: no limit.",
             valueName: "seconds"))
     var timeout: Int = 30
 
@@ -22,7 +22,7 @@ struct SocketOptions: ParsableArguments {
     func validate() throws {
         guard (0...Self.timeoutSecondsMax).contains(timeout) else {
             throw ValidationError(
-                "--timeout \(timeout) is not within 0…\(Self.timeoutSecondsMax) seconds")
+                "--timeout is \(timeout); it must be 0 to \(Self.timeoutSecondsMax) seconds")
         }
     }
 
@@ -40,7 +40,7 @@ struct SocketOptions: ParsableArguments {
     func path() throws -> String {
         if let socket {
             guard !socket.isEmpty else {
-                throw CommandFailure(.badUsage, "--socket is empty; it takes the path of a socket")
+                throw CommandFailure(.badUsage, "--socket must not be empty")
             }
             return socket
         }
@@ -51,6 +51,6 @@ struct SocketOptions: ParsableArguments {
         }
         throw CommandFailure(
             .badUsage,
-            "where is the daemon? Give --socket PATH, or set it once: export BLOBD_SOCKET=PATH")
+            "no socket given: use --socket PATH, or export BLOBD_SOCKET=PATH")
     }
 }

@@ -454,7 +454,7 @@ import Testing
         Files.remove(folder.path + "/lock.mdb")
         if !isEnded {
             let error = try failure { _ = try folder.open() }
-            #expect("\(error)".contains("put back from a copy"), "\(error)")
+            #expect("\(error)".contains("restored from an older copy"), "\(error)")
             #expect("\(error)".contains("--discard-log"), "\(error)")
         }
         let store = try folder.openLogging { $0.discardsLog = !isEnded }

@@ -91,7 +91,9 @@ import Testing
             #expect(reason.contains("--discard-log"), "\(error)")
             #expect(
                 reason.contains(
-                    withMarks ? "up to 8 acknowledged changes may be missing" : "it is not known"),
+                    withMarks
+                        ? "up to 8 acknowledged changes may be missing"
+                        : "an unknown number of acknowledged changes may be missing"),
                 "\(error)")
         }
         expectRefusal(try failure { _ = try folder.open() })

@@ -54,7 +54,7 @@ import Testing
         }
         let error = try failure { _ = try BlobStore.openReadOnly(at: folder.path) }
         #expect(error.openReason?.contains("changes.log has changes") == true, "\(error)")
-        #expect(error.openReason?.contains("open it for writing once") == true, "\(error)")
+        #expect(error.openReason?.contains("open the store once for writing") == true, "\(error)")
         do {
             var options = BlobStore.Options()
             options.ignoresLog = true

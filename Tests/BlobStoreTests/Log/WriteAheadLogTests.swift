@@ -189,7 +189,7 @@ import Testing
             #expect(error.isCorrupt)
             #expect("\(error)".contains("changes of transaction 9"), "\(error)")
             #expect("\(error)".contains("ends with \(transaction - 1)"), "\(error)")
-            #expect("\(error)".contains("put back from a copy"), "\(error)")
+            #expect("\(error)".contains("restored from an older copy"), "\(error)")
         }
     }
 

@@ -38,7 +38,7 @@ import Testing
         let answered = try daemon.run("mark", "42", "--action", "yes", "--key", "k")
         #expect(answered.text == "recorded  42  revision 4  read, activated\n")
         let again = try daemon.run("mark", "42", "--action", "yes", "--key", "k")
-        #expect(again.text == "known already  42  revision 4  read, activated\n")
+        #expect(again.text == "already recorded  42  revision 4  read, activated\n")
         let unknown = try daemon.run("mark", "42", "--action", "maybe")
         #expect(unknown.status == 1)
         #expect(unknown.errors.contains("unknown_action"))

@@ -39,9 +39,9 @@ import Testing
         let again = try daemon.run("put", "--blob", file, "--json")
         #expect(again.status == 0 && again.text.contains("\"created\":false"))
         #expect(again.text.contains("\"digest\":\"\(digest)\""))
-        #expect(try daemon.run("put", "--blob", file).text.hasPrefix("there already \(digest)"))
+        #expect(try daemon.run("put", "--blob", file).text.hasPrefix("already stored \(digest)"))
         let coded = try daemon.folder.write("b.gz", try gzipped(bytes))
-        #expect(try daemon.run("put", "--blob", coded, "--gzip").text.hasPrefix("there already"))
+        #expect(try daemon.run("put", "--blob", coded, "--gzip").text.hasPrefix("already stored"))
         var connection = try BlobConnection.connect(to: daemon.socket)
         #expect(try connection.getBlob(digest).bytes == bytes)
         for arguments in [

@@ -37,7 +37,7 @@ enum ActionsDocument {
         let max = StoreLimits.actionCountMax
         guard elements.count <= max else {
             throw ProtocolError(
-                .badActions, "there are \(elements.count) actions; the limit is \(max)", limit: max)
+                .badActions, "too many actions: \(elements.count); the limit is \(max)", limit: max)
         }
         var actions: [NotificationAction] = []
         for (index, element) in elements.enumerated() {

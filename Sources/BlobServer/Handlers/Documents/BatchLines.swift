@@ -22,7 +22,7 @@ enum BatchLines {
                 let max = WireLimits.batchLineCountMax
                 guard lines.count < max else {
                     throw ProtocolError(
-                        .payloadTooLarge, "the batch has more than \(max) lines", limit: max)
+                        .payloadTooLarge, "the batch is over the limit of \(max) lines", limit: max)
                 }
                 // A CR is a blank to JSON.
                 lines.append(Slice(offset: start, count: end - start))

@@ -56,15 +56,15 @@ enum CategoryDocument {
         if let said = try object.text("name"), !said.utf8.elementsEqual(name.utf8) {
             throw ProtocolError(
                 .immutableMember,
-                "the document's name, \(said.utf8.span.bytes.excerpt()), is not the path's")
+                "the name \(said.utf8.span.bytes.excerpt()) in the document differs from the path")
         }
         if let said = try object.text("app"), !said.utf8.elementsEqual((app ?? "").utf8) {
             throw ProtocolError(
                 .immutableMember,
-                "the document's app, \(said.utf8.span.bytes.excerpt()), is not the query's")
+                "the app \(said.utf8.span.bytes.excerpt()) in the document differs from the query")
         }
         guard let actions = try object.actions() else {
-            throw ProtocolError(.badDocument, "the category lacks the member actions")
+            throw ProtocolError(.badDocument, "the category has no member actions")
         }
         return Category(name: name, actions: actions, options: try options(object), app: app)
     }
@@ -84,7 +84,7 @@ enum CategoryDocument {
                 let known = CategoryOptions.known.map(\.name).joined(separator: ", ")
                 throw ProtocolError(
                     .badOptions,
-                    "the option \(text.utf8.span.bytes.excerpt()) is not known; there are \(known)")
+                    "unknown option \(text.utf8.span.bytes.excerpt()); known are \(known)")
             }
             options.insert(found.option)
         }

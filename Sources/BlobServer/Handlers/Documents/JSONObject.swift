@@ -44,7 +44,7 @@ struct JSONObject {
             let list = known.map(\.description).joined(separator: ", ")
             throw ProtocolError(
                 .unknownMember,
-                "the member \(name.excerpt()) of \(thing) is not known; there are \(list)")
+                "unknown member \(name.excerpt()) of \(thing); known are \(list)")
         }
     }
 
@@ -71,7 +71,7 @@ struct JSONObject {
     /// A text that must be there.
     func required(_ name: StaticString) throws(ProtocolError) -> String {
         guard let text = try text(name) else {
-            throw ProtocolError(.badDocument, "\(thing) lacks the member \(name)")
+            throw ProtocolError(.badDocument, "\(thing) has no member \(name)")
         }
         return text
     }
@@ -97,7 +97,7 @@ struct JSONObject {
         guard let integer = number.integer, bounds.contains(integer) else {
             throw ProtocolError(
                 code,
-                "\(name) is \(number.text.utf8.span.bytes.excerpt()), not a whole number from \(bounds.lowerBound) to \(bounds.upperBound)",
+                "\(name) is \(number.text.utf8.span.bytes.excerpt()); it must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)",
                 limit: Int(clamping: bounds.upperBound))
         }
         return integer

@@ -29,20 +29,20 @@ extension NotificationDocument {
             try Names.checkPart(name.utf8.span.bytes)
             guard !names[..<index].contains(where: { $0.utf8.elementsEqual(name.utf8) }) else {
                 throw ProtocolError(
-                    .badMultipart, "the file \(name.utf8.span.bytes.excerpt()) is there twice")
+                    .badMultipart, "duplicate file \(name.utf8.span.bytes.excerpt())")
             }
         }
         guard let parts else { return try Self.checkCount(names.count) }
         for name in names where !parts.contains(where: { $0.isNamed(name) }) {
             throw ProtocolError(
                 .partUnexpected,
-                "the file \(name.utf8.span.bytes.excerpt()) is not among the document's parts")
+                "the file \(name.utf8.span.bytes.excerpt()) is not in the document's parts")
         }
         for part in parts where part.digest == nil {
             guard names.contains(where: { part.isNamed($0) }) else {
                 throw ProtocolError(
                     .partMissing,
-                    "the part \(part.name.utf8.span.bytes.excerpt()) has neither a digest nor a file"
+                    "the part \(part.name.utf8.span.bytes.excerpt()) has no digest and no file"
                 )
             }
         }

@@ -77,7 +77,7 @@ struct NotificationDocument: Sendable {
         if let path, !path.utf8.elementsEqual(id.utf8) {
             throw ProtocolError(
                 .immutableMember,
-                "the document's id, \(id.utf8.span.bytes.excerpt()), is not the path's")
+                "the id \(id.utf8.span.bytes.excerpt()) in the document differs from the path")
         }
         return id
     }
@@ -98,7 +98,7 @@ struct NotificationDocument: Sendable {
             if let type = part.mediaType { try MediaType.check(type.utf8.span.bytes) }
             guard !parts.contains(where: { $0.isNamed(part.name) }) else {
                 throw ProtocolError(
-                    .badPart, "the part \(part.name.utf8.span.bytes.excerpt()) is named twice")
+                    .badPart, "duplicate part \(part.name.utf8.span.bytes.excerpt())")
             }
             parts.append(part)
         }
@@ -110,7 +110,7 @@ struct NotificationDocument: Sendable {
         let max = StoreLimits.partCountMax
         guard count <= max else {
             throw ProtocolError(
-                .tooManyParts, "there are \(count) parts; the limit is \(max)", limit: max)
+                .tooManyParts, "too many parts: \(count); the limit is \(max)", limit: max)
         }
     }
 

@@ -40,7 +40,7 @@ extension JSONObject {
         guard let priority = NotificationPriority(name: name) else {
             throw ProtocolError(
                 .badPriority,
-                "the priority is \(name.utf8.span.bytes.excerpt()); there are high and low")
+                "unknown priority \(name.utf8.span.bytes.excerpt()); known are high and low")
         }
         return priority
     }
@@ -51,7 +51,7 @@ extension JSONObject {
         guard let state = ActionState(name: name) else {
             throw ProtocolError(
                 .badActionState,
-                "the state is \(name.utf8.span.bytes.excerpt()); there are none, activated, dismissed, snoozed"
+                "unknown action state \(name.utf8.span.bytes.excerpt()); known are none, activated, dismissed, snoozed"
             )
         }
         return state

@@ -36,7 +36,7 @@ enum PatchDocument {
         patch.expiresAt = object.patch("expires_at", expiry.map { Timestamp(milliseconds: $0) })
         guard patch.expiresAt != .clear else {
             throw ProtocolError(
-                .badExpiry, "expires_at is null; a notification always has an end")
+                .badExpiry, "expires_at must not be null: every notification expires")
         }
         patch.device = device
         patch.condition = condition

@@ -28,7 +28,7 @@ enum ResponseDocument {
             let known = ContentExtensionAnswer.allCases.map(\.name).joined(separator: ", ")
             throw ProtocolError(
                 .badResponse,
-                "the extension's answer is \(name.utf8.span.bytes.excerpt()); there are \(known)")
+                "unknown extension \(name.utf8.span.bytes.excerpt()); known are \(known)")
         }
         return answer
     }

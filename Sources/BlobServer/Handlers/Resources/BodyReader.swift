@@ -42,7 +42,7 @@ struct BodyReader: Sendable {
                     try CategoryDocument.parse(text, name: name, app: app),
                     condition: plan.condition))
         case .multipart, .batch, .heldBlob:
-            throw ProtocolError(.internalError, "the body is no document")
+            throw ProtocolError(.internalError, "the body is not a document")
         }
     }
 
@@ -91,7 +91,7 @@ struct BodyReader: Sendable {
         var draft: NotificationDraft
         do throws(ProtocolError) {
             guard let bytes = received.document else {
-                throw ProtocolError(.badMultipart, "there is no field notification")
+                throw ProtocolError(.badMultipart, "the field notification is missing")
             }
             document = try NotificationDocument(parsing: bytes.span.bytes, id: id)
             // What can be refused is refused before the files are compressed.

@@ -118,7 +118,7 @@ final class MultipartReceiver {
         }
         guard files.count < StoreLimits.partCountMax else {
             throw ProtocolError(
-                .tooManyParts, "there are more than \(StoreLimits.partCountMax) files",
+                .tooManyParts, "too many files; the limit is \(StoreLimits.partCountMax)",
                 limit: StoreLimits.partCountMax)
         }
         if let mediaType = head.mediaType { try MediaType.check(mediaType.span.bytes) }
@@ -130,7 +130,7 @@ final class MultipartReceiver {
     }
 
     private static func twice(_ name: RawSpan) -> ProtocolError {
-        ProtocolError(.badMultipart, "the field \(name.excerpt()) is there twice")
+        ProtocolError(.badMultipart, "duplicate field \(name.excerpt())")
     }
 
     private func append(content bytes: RawSpan) throws(BodyFailure) {
@@ -139,7 +139,7 @@ final class MultipartReceiver {
             guard bytes.byteCount <= limit - (document?.count ?? 0) else {
                 throw .wire(
                     ProtocolError(
-                        .payloadTooLarge, "the document is larger than \(limit) bytes",
+                        .payloadTooLarge, "the document is over the limit of \(limit) bytes",
                         limit: limit))
             }
             document?.append(contentsOf: bytes)

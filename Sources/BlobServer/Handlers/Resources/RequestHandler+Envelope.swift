@@ -8,19 +8,20 @@ extension RequestHandler {
     ) throws(ProtocolError) -> ResourceAnswer {
         let query = try ResourceQuery(request.query, "platform", "style", "format")
         guard let name = try query.text("platform", .badPlatform) else {
-            throw ProtocolError(.badPlatform, "no platform is given; there are apns, fcm, wns")
+            throw ProtocolError(
+                .badPlatform, "the parameter platform is missing; known are apns, fcm, wns")
         }
         guard let platform = PushPlatform(rawValue: name) else {
             throw ProtocolError(
                 .badPlatform,
-                "the platform is \(name.utf8.span.bytes.excerpt()); there are apns, fcm, wns")
+                "unknown platform \(name.utf8.span.bytes.excerpt()); known are apns, fcm, wns")
         }
         var style = PushStyle.silent
         if let name = try query.text("style", .badQuery) {
             guard let known = PushStyle(rawValue: name) else {
                 throw ProtocolError(
                     .badQuery,
-                    "the style is \(name.utf8.span.bytes.excerpt()); there are silent, alert")
+                    "unknown style \(name.utf8.span.bytes.excerpt()); known are silent, alert")
             }
             style = known
         }
@@ -49,7 +50,7 @@ extension RequestHandler {
         if format.span.bytes.equals("json") { return true }
         guard format.span.bytes.equals("body") else {
             throw ProtocolError(
-                .badQuery, "the format is \(format.span.bytes.excerpt()); there are body, json")
+                .badQuery, "unknown format \(format.span.bytes.excerpt()); known are body, json")
         }
         return false
     }

@@ -29,7 +29,7 @@ extension RequestHandler {
         guard let cursor = FeedCursor(text, owner: owner.utf8.span.bytes, store: store.id) else {
             throw ProtocolError(
                 .badCursor,
-                "\(text.excerpt()) is no place in this owner's feed: give 0, latest, or a cursor that was answered for it"
+                "invalid cursor \(text.excerpt()) for this owner: use 0, latest, or a cursor of this owner's feed"
             )
         }
         return .after(cursor)
@@ -92,7 +92,7 @@ extension RequestHandler {
             else {
                 throw ProtocolError(
                     .badCursor,
-                    "\(before.span.bytes.excerpt()) is no place in this owner's history: give what was answered as next"
+                    "invalid before \(before.span.bytes.excerpt()) for this owner: use next of a page of this owner's history"
                 )
             }
             history.before = token

@@ -43,7 +43,7 @@ extension RequestHandler {
             for line in lines { append(line) }
             return ResourceAnswer(status: 200, mediaType: "application/x-ndjson")
         default:
-            throw ProtocolError(.internalError, "the outcome does not fit the request")
+            throw ProtocolError(.internalError, "the outcome does not match the request")
         }
     }
 
@@ -88,7 +88,8 @@ extension RequestHandler {
         case .failed(let error): append(problem(error), id: line.id)
         default:
             append(
-                ProtocolError(.internalError, "the outcome does not fit the request"), id: line.id)
+                ProtocolError(.internalError, "the outcome does not match the request"), id: line.id
+            )
         }
         document.append("}\n")
     }

@@ -55,9 +55,9 @@ extension RequestHandler {
             return request.acceptsEvents ? .stream(query) : .wait(query)
         case .heldBlob:
             throw ProtocolError(
-                .methodNotAllowed, "a blob is not called with GET; getBlob fetches its bytes")
+                .methodNotAllowed, "call does not support GET of a blob; use getBlob")
         case .newNotification, .batch, .responses, .newBlob, .owner:
-            throw ProtocolError(.methodNotAllowed, "this resource cannot be read")
+            throw ProtocolError(.methodNotAllowed, "this resource does not support GET")
         }
     }
 
@@ -89,7 +89,7 @@ extension RequestHandler {
                     .deleteGroup(owner: owner, group: group, app: app, device: request.device)),
                 .ownerDeleted)
         default:
-            throw ProtocolError(.methodNotAllowed, "this resource cannot be removed")
+            throw ProtocolError(.methodNotAllowed, "this resource does not support DELETE")
         }
     }
 
@@ -102,7 +102,7 @@ extension RequestHandler {
         guard let group = try query.group() else {
             throw ProtocolError(
                 .badQuery,
-                "no group is given; notifications of one group are changed or removed together")
+                "the parameter group is missing")
         }
         return (group, try query.app())
     }
@@ -111,7 +111,7 @@ extension RequestHandler {
     private static func checkNoCondition(_ request: ResourceRequest) throws(ProtocolError) {
         guard request.condition == .none else {
             throw ProtocolError(
-                .malformed, "a condition is given, and this resource has no revision to judge by")
+                .malformed, "this resource has no revision and does not support conditions")
         }
     }
 
@@ -125,8 +125,8 @@ extension RequestHandler {
             guard request.coding == .identity else {
                 throw ProtocolError(
                     .unsupportedContentCoding,
-                    "the content coding is gzip, which is taken for payloads and blobs; send this "
-                        + "document as it is")
+                    "gzip is supported for payloads and blobs only; send this "
+                        + "document uncompressed")
             }
         }
         switch (request.resource, request.method) {
@@ -137,7 +137,7 @@ extension RequestHandler {
             guard !limits.requiresIfMatch || request.condition.namesWhatIsThere else {
                 throw ProtocolError(
                     .preconditionRequired,
-                    "this daemon patches a notification only with If-Match: give its revision, or *"
+                    "this daemon requires If-Match to patch a notification: give its revision, or *"
                 )
             }
             return try documentPlan(.patch(id: id), request, isPatch: true)
@@ -162,7 +162,7 @@ extension RequestHandler {
         case (.heldBlob(let digest), .put): return try holdPlan(digest, request)
         case (.newBlob, .post): return try holdPlan(nil, request)
         default:
-            throw ProtocolError(.methodNotAllowed, "this resource does not have that method")
+            throw ProtocolError(.methodNotAllowed, "this resource does not support the method")
         }
     }
 
@@ -193,8 +193,8 @@ extension RequestHandler {
             guard isJSON || isMergePatch else {
                 throw ProtocolError(
                     .unsupportedMediaType,
-                    "the media type is \(type.span.bytes.excerpt()); application/json is taken"
-                        + (isPatch ? ", and application/merge-patch+json" : ""))
+                    "the media type \(type.span.bytes.excerpt()) is not supported; use application/json"
+                        + (isPatch ? " or application/merge-patch+json" : ""))
             }
         }
         return BodyPlan(

@@ -16,8 +16,8 @@ struct ResourceQuery {
                 let known = names.map(\.description).joined(separator: ", ")
                 throw ProtocolError(
                     .badQuery,
-                    "the parameter \(name.span.bytes.excerpt()) is not known here; "
-                        + (names.isEmpty ? "there are none" : "there are \(known)"))
+                    "unknown parameter \(name.span.bytes.excerpt()); "
+                        + (names.isEmpty ? "none is known here" : "known are \(known)"))
             }
             guard !parameters.contains(where: { $0.name == name }) else {
                 throw ProtocolError(
@@ -42,7 +42,7 @@ struct ResourceQuery {
     func text(_ name: StaticString, _ code: ErrorCode) throws(ProtocolError) -> String? {
         guard let bytes = self[name] else { return nil }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ProtocolError(code, "\(name) is not UTF-8")
+            throw ProtocolError(code, "\(name) is not valid UTF-8")
         }
         return text
     }
@@ -70,7 +70,7 @@ struct ResourceQuery {
             guard let state = ActionState(name: name) else {
                 throw ProtocolError(
                     .badActionState,
-                    "the state is \(name.utf8.span.bytes.excerpt()); there are none, activated, dismissed, snoozed"
+                    "unknown action state \(name.utf8.span.bytes.excerpt()); known are none, activated, dismissed, snoozed"
                 )
             }
             filter.actionState = state
@@ -89,7 +89,7 @@ struct ResourceQuery {
         else {
             throw ProtocolError(
                 code,
-                "\(name) is \(bytes.span.bytes.excerpt()), not a whole number from \(bounds.lowerBound) to \(bounds.upperBound)",
+                "\(name) is \(bytes.span.bytes.excerpt()); it must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)",
                 limit: bounds.upperBound)
         }
         return number
@@ -101,6 +101,6 @@ struct ResourceQuery {
         if bytes.span.bytes.equals("true") { return true }
         if bytes.span.bytes.equals("false") { return false }
         throw ProtocolError(
-            .badQuery, "\(name) is \(bytes.span.bytes.excerpt()); it may be true or false")
+            .badQuery, "\(name) is \(bytes.span.bytes.excerpt()); it must be true or false")
     }
 }

@@ -51,7 +51,7 @@ extension Resource {
     static func digest(_ text: RawSpan) throws(ProtocolError) -> Digest {
         let bytes = try DigestText.parse(text)
         guard let digest = Digest(bytes: bytes.span.bytes) else {
-            throw ProtocolError(.badDigest, "the digest is not 32 bytes long")
+            throw ProtocolError(.badDigest, "the digest must be 32 bytes long")
         }
         return digest
     }
@@ -96,7 +96,7 @@ extension Coding {
         guard name.equalsIgnoringCase("gzip") || name.equalsIgnoringCase("x-gzip") else {
             throw ProtocolError(
                 .unsupportedContentCoding,
-                "the content coding is \(name.excerpt()); gzip is taken for payloads and blobs, and "
+                "the content coding \(name.excerpt()) is not supported; gzip is supported for payloads and blobs, and "
                     + "identity")
         }
         self = .gzip

@@ -37,7 +37,7 @@ extension WriteAheadLog {
             mark.transaction == last + 1 ? mark.batchCount - contents.records.count : 0
         guard missing <= 1 else {
             throw .corrupt(
-                "\(log.path) has \(contents.records.count) of the \(mark.batchCount) batches that \(UnsettledKeys.fileName) counts"
+                "\(log.path) has \(contents.records.count) of the \(mark.batchCount) batches in \(UnsettledKeys.fileName)"
             )
         }
         if missing == 1 {
@@ -59,20 +59,20 @@ extension WriteAheadLog {
             throw .corrupt(
                 byteCount == 0
                     ? "\(path) is empty"
-                    : "\(path) was cut short: it has \(byteCount) of \(StoreLimits.logByteCount) bytes"
+                    : "\(path) is truncated: it has \(byteCount) of \(StoreLimits.logByteCount) bytes"
             )
         }
         guard let head = try anyHead(at: 0) else {
             throw .corrupt("\(path) does not begin with a record: it was emptied or overwritten")
         }
         guard head.logID == id else {
-            throw .corrupt("\(path) is another store's log, or that of an earlier run")
+            throw .corrupt("\(path) belongs to another store or to an earlier run")
         }
         if head.kind == .ended { return false }
         if head.transaction > last + 1 { throw tooOld(head, last + 1) }
         guard head.transaction == last + 1 || head.transaction == state.firstTransaction else {
             throw .corrupt(
-                "\(path) is of an earlier time: it begins with transaction \(head.transaction), and \(DataFile.name) says \(state.firstTransaction)"
+                "\(path) is too old: it begins with transaction \(head.transaction); \(DataFile.name) expects \(state.firstTransaction)"
             )
         }
         return true

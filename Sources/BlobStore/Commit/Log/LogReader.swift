@@ -103,8 +103,8 @@ struct LogReader: Sendable {
         let lost =
             mark.transaction == last + 1
             ? "up to \(mark.changeCount) acknowledged changes may be missing"
-            : "acknowledged changes may be missing, it is not known how many"
+            : "an unknown number of acknowledged changes may be missing"
         return
-            "\(reason): \(lost). Put the file back as it was; or go on without it, by blobd serve --discard-log (BlobStore.Options.discardsLog)"
+            "\(reason): \(lost). Restore the file, or start without it: blobd serve --discard-log (BlobStore.Options.discardsLog)"
     }
 }

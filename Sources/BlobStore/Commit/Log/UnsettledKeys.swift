@@ -56,7 +56,7 @@ internal import Synchronization
         }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_size >= Self.byteCount else {
-            throw .io(operation: "read \(path), which is too short,", errno: EIO)
+            throw .io(operation: "read \(path) (too short)", errno: EIO)
         }
         words = try Self.map(descriptor, Self.byteCount, canAsk: canAsk)
         filter = try Self.map(-1, Self.filterByteCount, canAsk: true)

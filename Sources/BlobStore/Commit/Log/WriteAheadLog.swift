@@ -179,12 +179,12 @@ final class WriteAheadLog {
 
     func tooOld(_ head: LogRecord, _ transaction: UInt64) -> StoreError {
         .corrupt(
-            "\(path) has changes of transaction \(head.transaction), and \(DataFile.name) ends with \(transaction - 1), so it was put back from a copy"
+            "\(path) has changes of transaction \(head.transaction), but \(DataFile.name) ends with \(transaction - 1): it was restored from an older copy"
         )
     }
 
     private func missing(_ records: [[UInt8]]) -> StoreError {
-        .corrupt("record \(records.count) of \(path) is damaged, and one behind it is not")
+        .corrupt("record \(records.count) of \(path) is damaged, but a later one is valid")
     }
 
     private struct Found {
