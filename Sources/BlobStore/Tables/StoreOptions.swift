@@ -55,7 +55,7 @@ public struct StoreOptions: Sendable {
             throw .cannotOpen(
                 path: directory,
                 reason:
-                    "\(name) is \(value); it must be \(range.lowerBound) to \(range.upperBound)"
+                    "\(name) is \(value); it must be \(range.lowerBound) to \(range.upperBound)")
         }
     }
 }
