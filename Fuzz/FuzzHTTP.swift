@@ -4,6 +4,8 @@
 // The properties: nothing traps; a head reads the same however it is cut; slices lie within it; a
 // chunked body gives the same payload however it is cut; what is decoded or formatted reads back.
 
+import TextRules
+
 /// Called by libFuzzer with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHTTP(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -49,30 +51,30 @@ private func checkHead(_ bytes: RawSpan) {
         }
     }
     if let whole { checkSlices(whole.head, bytes.extracting(first: whole.consumed)) }
-    if let line = FetchLine(bytes) { checkFetchLine(line, bytes, whole) }
+    checkPrefixes(bytes, whole)
     if let whole, whole.head.isChunked {
         checkChunks(bytes.extracting(droppingFirst: whole.consumed))
     }
 }
 
-/// What is recognised by its words is what the parser reads, as far as it gets.
-private func checkFetchLine(
-    _ line: FetchLine, _ bytes: RawSpan, _ whole: (head: HTTPRequestHead, consumed: Int)?
+/// A piece of a head is no head, and what comes behind a head does not change it: words of many bytes
+/// are read, some over the end of what they are about.
+private func checkPrefixes(
+    _ bytes: RawSpan, _ whole: (head: HTTPRequestHead, consumed: Int)?
 ) {
-    precondition(line.end <= bytes.byteCount)
-    precondition((try? Names.checkID(line.id.of(bytes))) != nil)
-    guard let whole else { return }
-    precondition(whole.head.method == .get && whole.head.minorVersion == 1)
-    precondition(whole.head.query.isEmpty && whole.consumed > line.end)
-    guard case .payload(let id) = Route.parse(path: whole.head.path.of(bytes)) else {
-        preconditionFailure("a fetch of something else")
+    let end = whole?.consumed ?? min(bytes.byteCount, 512)
+    for length in 0..<min(end, 512) {
+        do {
+            let piece = try HTTPRequestHead.parse(bytes.extracting(first: length))
+            precondition(piece == nil, "a piece of a head is one")
+        } catch {
+            precondition(whole == nil, "a piece of a head is refused")
+        }
     }
-    precondition(whole.head.path.offset + id.offset == line.id.offset && id.count == line.id.count)
-    var section = KnownSection()
-    section.remember(bytes.extracting(line.end..<whole.consumed), of: whole.head)
-    if section.byteCount > 0 {
-        precondition(section.stands(at: line.end, in: bytes))
-        precondition(line.end + section.byteCount == whole.consumed)
+    guard let whole else { return }
+    for length in end...min(bytes.byteCount, end + 40) {
+        let longer = try? HTTPRequestHead.parse(bytes.extracting(first: length))
+        precondition(longer?.head == whole.head && longer?.consumed == end)
     }
 }
 
@@ -189,10 +191,12 @@ private func checkTexts(_ bytes: RawSpan) {
         RFC3339.append(time, to: &text)
         precondition((try? RFC3339.parse(text.span.bytes)) == time)
     }
-    let isUTF8 = String(validating: bytes.array(), as: UTF8.self) != nil
-    let hasNUL = bytes.array().contains(0)
-    let fault = UTF8Text.fault(in: bytes, refusing: .nul)
-    precondition((fault == nil) == (isUTF8 && !hasNUL), "UTF-8 is judged otherwise")
+    let text = String(validating: bytes.array(), as: UTF8.self)
+    let isText = text?.unicodeScalars.allSatisfy {
+        ($0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)) || [9, 10, 13].contains($0.value)
+    }
+    let fault = UTF8Text.fault(in: bytes, allowingBreaks: true)
+    precondition((fault == nil) == (isText == true), "UTF-8 is judged otherwise")
     let tag: [UInt8] = Array("\"a\"".utf8)
     _ = EntityTags.matchesWeakly(bytes, tag: tag.span.bytes)
 }

@@ -41,20 +41,55 @@ import Testing
         }
     }
 
-    @Test("A path ends in the eight bytes with the first byte that may not be in one")
-    func path() {
-        for length in 0...25 {
-            for place in 0..<length {
-                for byte in 0...255 as ClosedRange<UInt8> {
-                    var text = [UInt8](repeating: 0x7E, count: length)
-                    text[place] = byte
-                    let isPath =
-                        byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "?")
-                        && byte != UInt8(ascii: "#")
-                    let whole = length / 8 * 8
-                    let count = text.span.bytes.pathByteCount(from: 0)
-                    #expect(count == (isPath || place >= whole ? whole : place / 8 * 8))
+    @Test("A run ends at the first byte that is not of its kind, wherever it stands in the span")
+    func runs() {
+        for length in 0...40 {
+            for start in [0, 1, 15, 16, 17] where start <= length {
+                for place in start..<length {
+                    // The bounds of every kind, and what lies beside them.
+                    for byte in [
+                        0x00, 0x08, 0x09, 0x0A, 0x0D, 0x1F, 0x20, 0x21, 0x22, 0x23, 0x24, 0x2C,
+                        0x2D, 0x2E, 0x2F, 0x30, 0x39, 0x3A, 0x3F, 0x40, 0x41, 0x5A, 0x5B, 0x5F,
+                        0x60, 0x61, 0x7A, 0x7B, 0x7E, 0x7F, 0x80, 0xA0, 0xFF,
+                    ] as [UInt8] {
+                        var text = [UInt8](repeating: 0x6E, count: length)
+                        text[place] = byte
+                        let bytes = text.span.bytes
+                        let ends = (
+                            bytes.tokenEnd(from: start), bytes.fieldContentEnd(from: start),
+                            bytes.pathEnd(from: start), bytes.targetEnd(from: start)
+                        )
+                        let isTarget = byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "#")
+                        let isPath = isTarget && byte != UInt8(ascii: "?")
+                        let isRight =
+                            ends.0 == (Token.isToken(byte) ? length : place)
+                            && ends.1 == (Token.isFieldContent(byte) ? length : place)
+                            && ends.2 == (isPath ? length : place)
+                            && ends.3 == (isTarget ? length : place)
+                        if !isRight {
+                            Issue.record("\(byte) at \(place) of \(length), from \(start)")
+                        }
+                    }
                 }
+            }
+        }
+    }
+
+    @Test("Only letters are compared without regard to case")
+    func cases() {
+        for byte in 0...255 as ClosedRange<UInt8> {
+            for place in 0..<17 {
+                var text = Array("transfer-encoding".utf8)
+                let isSame = byte == text[place]
+                let isLetter = text[place] != UInt8(ascii: "-")
+                let isOther = isLetter && byte == text[place] & ~0x20
+                text[place] = byte
+                let bytes = text.span.bytes
+                let found = (
+                    bytes.equals("transfer-encoding"),
+                    bytes.equalsIgnoringCase("transfer-encoding")
+                )
+                #expect(found == (isSame, isSame || isOther), "\(byte) at \(place)")
             }
         }
     }

@@ -107,7 +107,6 @@ enum PublicNames {
     typealias EmptyHeadName = EmptyHead
     typealias EntityTagsName = EntityTags
     typealias ErrorCodeName = ErrorCode
-    typealias FetchLineName = FetchLine
     typealias FieldLinesName = FieldLines
     typealias FrameErrorName = FrameError
     typealias GetName = Get
@@ -120,7 +119,6 @@ enum PublicNames {
     typealias HelloName = Hello
     typealias HexName = Hex
     typealias JSONTextName = JSONText
-    typealias KnownSectionName = KnownSection
     typealias LifetimeName = Lifetime
     typealias ListName = List
     typealias MediaRangesName = MediaRanges

@@ -30,6 +30,47 @@ extension Subjects {
 
         """.utf8)
 
+    /// What devices ask through a proxy, each with fields of its own.
+    private static let devices = [
+        Array(
+            """
+            GET /api/notifications/notification-1000042 HTTP/1.1\r
+            Host: push.example.com\r
+            X-Real-IP: 203.0.113.7\r
+            X-Forwarded-For: 203.0.113.7\r
+            X-Forwarded-Proto: https\r
+            X-Forwarded-Host: push.example.com\r
+            X-Request-ID: 6f1c1a1e0c9b4f7fa2b7e58c1d3a9b55\r
+            Connection: keep-alive\r
+            Accept: image/webp,image/png;q=0.8,*/*;q=0.5\r
+            Accept-Encoding: gzip, deflate, br\r
+            Accept-Language: en-GB,en;q=0.9\r
+            User-Agent: Push/4.2 (iPhone; iOS 19.1; Scale/3.00)\r
+            Priority: u=3, i\r
+            Authorization: Bearer 0123456789abcdef0123456789abcdef\r
+            \r
+
+            """.utf8),
+        Array(
+            """
+            GET /api/notifications/notification-1000042 HTTP/1.1\r
+            host: push.example.com:8443\r
+            x-forwarded-for: 198.51.100.23, 10.0.0.4\r
+            x-forwarded-proto: https\r
+            x-forwarded-port: 443\r
+            via: 2.0 edge-7\r
+            user-agent: okhttp/4.12.0\r
+            accept: image/*\r
+            accept-encoding: gzip\r
+            authorization: Bearer 0123456789abcdef0123456789abcdef\r
+            traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r
+            x-app-version: 4.2.1 (1042)\r
+            cache-control: no-cache\r
+            \r
+
+            """.utf8),
+    ]
+
     static var codecs: [Subject] {
         [
             Subject("memchr for a head's end, in C") {
@@ -42,8 +83,27 @@ extension Subjects {
                     }
                 }
             },
-            Subject("HTTP request head of curl") { { try parse(request, $0) } },
-            Subject("HTTP request head behind nginx") { { try parse(proxied, $0) } },
+            Subject("HTTP request head of curl") { { try parse([request], $0) } },
+            Subject("HTTP request head behind nginx") { { try parse([proxied], $0) } },
+            Subject("HTTP request heads of two devices") { { try parse(devices, $0) } },
+            Subject("HTTP head of a payload") {
+                let digest = [UInt8](repeating: 9, count: 32)
+                let type = Array("image/png".utf8)
+                return { count in
+                    var head = PayloadHead()
+                    head.setDate(seconds: 1_800_000_000)
+                    var fields = PayloadHead.Fields(status: 200, maxAge: 86_400)
+                    var out: [UInt8] = []
+                    for turn in 0..<count {
+                        out.removeAll(keepingCapacity: true)
+                        fields.byteCount = UInt64(turn)
+                        head.append(
+                            fields, mediaType: type.span.bytes, digest: digest.span.bytes,
+                            into: &out)
+                        use(UInt64(out.count))
+                    }
+                }
+            },
             Subject("HTTP response head") {
                 let tag = Array("\"sha256:\(String(repeating: "a", count: 64))\"".utf8)
                 let type = Array("image/png".utf8)
@@ -139,13 +199,14 @@ extension Subjects {
         return Array(text.utf8)
     }()
 
-    private static func parse(_ bytes: [UInt8], _ count: Int) throws {
-        for _ in 0..<count {
-            guard let (head, consumed) = try HTTPRequestHead.parse(bytes.span.bytes) else {
+    private static func parse(_ heads: [[UInt8]], _ count: Int) throws {
+        for turn in 0..<count {
+            let bytes = heads[turn % heads.count].span.bytes
+            guard let (head, consumed) = try HTTPRequestHead.parse(bytes) else {
                 throw SubjectFailure(reason: "half a head")
             }
-            let route = Route.parse(path: head.path.of(bytes.span.bytes))
-            guard consumed == bytes.count, route.allows(.get) else {
+            let route = Route.parse(path: head.path.of(bytes))
+            guard consumed == bytes.byteCount, route.allows(.get) else {
                 throw SubjectFailure(reason: "another head")
             }
         }

@@ -27,23 +27,34 @@ public struct AcceptEncoding: Sendable, Hashable {
 
     /// Takes note of one field line. Elements that are malformed are passed over.
     mutating func add(_ text: RawSpan) {
-        var list = ListElements()
-        while let element = list.next(text) {
-            let item = element.of(text)
-            var index = 0
-            guard Token.skip(item, &index) else { continue }
-            guard let weight = QualityValue.weight(item.extracting(droppingFirst: index)) else {
-                continue
+        var index = 0
+        while index < text.byteCount {
+            // Most codings that are named are others.
+            switch text.byte(index) | 0x20 {
+            case UInt8(ascii: " "), 0x29: index &+= 1
+            case UInt8(ascii: "g"), UInt8(ascii: "x"), UInt8(ascii: "i"), UInt8(ascii: "*"):
+                let end = text.index(of: UInt8(ascii: ","), from: index)
+                add(element: text.extracting(index..<end))
+                index = end &+ 1
+            default: index = text.index(of: UInt8(ascii: ","), from: index) &+ 1
             }
-            let coding = item.extracting(first: index)
-            // The same coding twice: the greater weight, whichever comes first.
-            if coding.equalsIgnoringCase("gzip") || coding.equalsIgnoringCase("x-gzip") {
-                gzip = max(gzip, weight)
-            } else if coding.equalsIgnoringCase("identity") {
-                identity = max(identity, weight)
-            } else if coding.equals("*") {
-                any = max(any, weight)
-            }
+        }
+    }
+
+    private mutating func add(element item: RawSpan) {
+        let item = Token.trimmed(item, Slice(0, upTo: item.byteCount)).of(item)
+        var index = 0
+        guard Token.skip(item, &index),
+            let weight = QualityValue.weight(item.extracting(droppingFirst: index))
+        else { return }
+        let coding = item.extracting(first: index)
+        // The same coding twice: the greater weight, whichever comes first.
+        if coding.equalsIgnoringCase("gzip") || coding.equalsIgnoringCase("x-gzip") {
+            gzip = max(gzip, weight)
+        } else if coding.equalsIgnoringCase("identity") {
+            identity = max(identity, weight)
+        } else if coding.equals("*") {
+            any = max(any, weight)
         }
     }
 }

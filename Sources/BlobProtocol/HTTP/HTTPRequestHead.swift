@@ -43,10 +43,16 @@ public struct HTTPRequestHead: Sendable, Hashable {
     /// How many `Host` lines there were: 1, or in HTTP/1.0 also 0.
     public var hostCount = 0
 
-    init() {}
+    /// The head of nothing, to be read into.
+    public init() {}
 
     /// Whether a body follows the head.
     public var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
+
+    /// Whether a field compares entity tags.
+    public var hasConditions: Bool {
+        !ifMatch.isEmpty || !ifNoneMatch.isEmpty || ifRange != nil
+    }
 
     /// Reads the head at the start of `bytes`, in a single pass; nil when more bytes are needed.
     /// `consumed` counts the head with its empty line and the empty lines before it; the body
@@ -56,34 +62,51 @@ public struct HTTPRequestHead: Sendable, Hashable {
     /// closed, for where the next request begins is not known.
     ///
     /// Calling this again and again with a buffer that grows costs the square of its size; keep a
-    /// `HeadScanner` with each connection and use `parse(_:resuming:)`.
+    /// `HeadScanner` with each connection and use `read(_:resuming:)`.
     public static func parse(
         _ bytes: RawSpan
     ) throws(ProtocolError) -> (head: HTTPRequestHead, consumed: Int)? {
-        var parser = HeadParser()
-        guard try parser.parse(bytes) else {
-            try parser.checkUnfinished(bytes)
-            return nil
-        }
-        return (parser.head, parser.index)
+        var head = HTTPRequestHead()
+        guard let consumed = try head.read(bytes) else { return nil }
+        return (head, consumed)
     }
 
-    /// The same for a buffer that grows: the first call reads what there is, later ones only look
-    /// for the head's end from where the last one stopped, and read the head when it is whole.
-    /// Linear in the size of the head however it arrives. `scanner` starts anew by itself after a
-    /// head was returned.
-    ///
-    /// `bytes` must begin at the same byte in each call until a head is returned.
+    /// The same for a buffer that grows: see ``read(_:resuming:)``.
     public static func parse(
         _ bytes: RawSpan, resuming scanner: inout HeadScanner
     ) throws(ProtocolError) -> (head: HTTPRequestHead, consumed: Int)? {
+        var head = HTTPRequestHead()
+        guard let consumed = try head.read(bytes, resuming: &scanner) else { return nil }
+        return (head, consumed)
+    }
+
+    /// Reads the head at the start of a buffer that grows, into a new value: the first call reads
+    /// what there is, later ones only look for the head's end from where the last one stopped, and
+    /// read the head when it is whole. Linear in the size of the head however it arrives. `scanner`
+    /// starts anew by itself after a head was returned.
+    ///
+    /// `bytes` must begin at the same byte in each call until a head is returned.
+    ///
+    /// - Returns: how many bytes the head has; nil when more are needed, and then the value is of no use.
+    public mutating func read(
+        _ bytes: RawSpan, resuming scanner: inout HeadScanner
+    ) throws(ProtocolError) -> Int? {
         if scanner.isFresh {
-            if let whole = try parse(bytes) { return whole }
+            if let consumed = try read(bytes) { return consumed }
             _ = try scanner.scan(bytes)
             return nil
         }
         guard try scanner.scan(bytes) else { return nil }
         scanner = HeadScanner()
-        return try parse(bytes)
+        return try read(bytes)
+    }
+
+    private mutating func read(_ bytes: RawSpan) throws(ProtocolError) -> Int? {
+        var parser = HeadParser()
+        guard try parser.parse(bytes, into: &self) else {
+            try parser.checkUnfinished(bytes)
+            return nil
+        }
+        return parser.index
     }
 }

@@ -11,60 +11,98 @@ struct SeenFields {
     var expectsContinue = false
 }
 
+/// The fields that mean something for every request. Any other is checked and passed over.
+enum KnownField {
+    case host, range, expect, ifMatch, ifRange, connection, contentType, ifNoneMatch, contentRange
+    case contentLength, acceptEncoding, contentEncoding, transferEncoding
+
+    /// The field of a name, without regard to case (RFC 9110, section 5.1).
+    init?(_ name: RawSpan) {
+        switch name.byteCount {
+        case 4 where name.equalsIgnoringCase("host"): self = .host
+        case 5 where name.equalsIgnoringCase("range"): self = .range
+        case 6 where name.equalsIgnoringCase("expect"): self = .expect
+        case 8 where name.equalsIgnoringCase("if-match"): self = .ifMatch
+        case 8 where name.equalsIgnoringCase("if-range"): self = .ifRange
+        case 10 where name.equalsIgnoringCase("connection"): self = .connection
+        case 12 where name.equalsIgnoringCase("content-type"): self = .contentType
+        case 13 where name.equalsIgnoringCase("if-none-match"): self = .ifNoneMatch
+        case 13 where name.equalsIgnoringCase("content-range"): self = .contentRange
+        case 14 where name.equalsIgnoringCase("content-length"): self = .contentLength
+        case 15 where name.equalsIgnoringCase("accept-encoding"): self = .acceptEncoding
+        case 16 where name.equalsIgnoringCase("content-encoding"): self = .contentEncoding
+        case 17 where name.equalsIgnoringCase("transfer-encoding"): self = .transferEncoding
+        default: return nil
+        }
+    }
+
+    /// Whether a name with this first letter and of so many bytes may be one of them: most others
+    /// are told apart by that.
+    @inline(__always)
+    static func mayBe(_ first: UInt8, _ count: Int) -> Bool {
+        initials(count) &>> UInt32(first & 31) & 1 == 1
+    }
+
+    /// The first letters of names of so many bytes: a bit for each, by its place in the alphabet.
+    @inline(__always)
+    private static func initials(_ count: Int) -> UInt32 {
+        let (a, c, e, h): (UInt32, UInt32, UInt32, UInt32) = (1 << 1, 1 << 3, 1 << 5, 1 << 8)
+        let (i, r, t): (UInt32, UInt32, UInt32) = (1 << 9, 1 << 18, 1 << 20)
+        switch count {
+        case 4: return h
+        case 5: return r
+        case 6: return e
+        case 8: return i
+        case 10, 12, 14, 16: return c
+        case 13: return c | i
+        case 15: return a
+        case 17: return t
+        default: return 0
+        }
+    }
+}
+
 extension HeadParser {
-    /// Takes note of one field line. Names are compared without regard to case (RFC 9110, section
-    /// 5.1); their length tells most of them apart.
-    mutating func field(
-        _ bytes: RawSpan, name: Slice, value: Slice
+    /// Takes note of one field line, of which only the name may be that of no known field.
+    @inline(never)
+    mutating func note(
+        _ bytes: RawSpan, _ name: Range<Int>, _ lower: Int, upTo upper: Int,
+        _ head: inout HTTPRequestHead
     ) throws(ProtocolError) {
-        let field = name.of(bytes)
-        let text = value.of(bytes)
-        switch field.byteCount {
-        case 4 where field.equalsIgnoringCase("host"):
-            try host(text)
-        case 5 where field.equalsIgnoringCase("range"):
+        guard let field = KnownField(bytes.extracting(name)) else { return }
+        let value = Slice(lower, upTo: upper)
+        switch field {
+        case .host: try host(bytes, value, &head)
+        case .range:
             fields.rangeCount += 1
-            head.range = RangeSpec(text)
-        case 6 where field.equalsIgnoringCase("expect"):
-            expect(bytes, value)
-        case 8 where field.equalsIgnoringCase("if-match"):
-            try head.ifMatch.append(value, name: "If-Match")
-        case 8 where field.equalsIgnoringCase("if-range"):
-            try Self.once(head.ifRange, "If-Range")
-            head.ifRange = value
-        case 10 where field.equalsIgnoringCase("connection"):
-            connection(text)
-        case 12 where field.equalsIgnoringCase("content-type"):
-            try Self.once(head.contentType, "Content-Type")
-            head.contentType = value
-        case 13 where field.equalsIgnoringCase("if-none-match"):
-            try head.ifNoneMatch.append(value, name: "If-None-Match")
-        case 13 where field.equalsIgnoringCase("content-range"):
-            fields.hasContentRange = true
-        case 14 where field.equalsIgnoringCase("content-length"):
-            try contentLength(text)
-        case 15 where field.equalsIgnoringCase("accept-encoding"):
-            head.acceptEncoding.add(text)
-        case 16 where field.equalsIgnoringCase("content-encoding"):
-            try Self.once(head.contentEncoding, "Content-Encoding")
-            head.contentEncoding = value
-        case 17 where field.equalsIgnoringCase("transfer-encoding"):
+            head.range = RangeSpec(value.of(bytes))
+        case .expect: expect(bytes, value)
+        case .ifMatch: try head.ifMatch.append(value, name: "If-Match")
+        case .ifRange: try Self.once(&head.ifRange, value, "If-Range")
+        case .connection: connection(value.of(bytes))
+        case .contentType: try Self.once(&head.contentType, value, "Content-Type")
+        case .ifNoneMatch: try head.ifNoneMatch.append(value, name: "If-None-Match")
+        case .contentRange: fields.hasContentRange = true
+        case .contentLength: try contentLength(value.of(bytes), &head)
+        case .acceptEncoding: head.acceptEncoding.add(value.of(bytes))
+        case .contentEncoding: try Self.once(&head.contentEncoding, value, "Content-Encoding")
+        case .transferEncoding:
             fields.transferEncodingCount += 1
-            fields.isTransferEncodingChunked = text.equalsIgnoringCase("chunked")
+            fields.isTransferEncodingChunked = value.of(bytes).equalsIgnoringCase("chunked")
             fields.transferEncoding = value
-        default:
-            break
         }
     }
 
     /// Judges the head as a whole.
-    mutating func finish(_ bytes: RawSpan) throws(ProtocolError) {
+    mutating func finish(
+        _ bytes: RawSpan, _ head: inout HTTPRequestHead
+    ) throws(ProtocolError) {
         // RFC 9112, section 3.2.
         guard head.hostCount == 1 || (head.hostCount == 0 && head.minorVersion == 0) else {
             throw ProtocolError(
                 .malformed, "the request has \(head.hostCount) Host fields; it must have 1")
         }
-        try finishTransferCoding(bytes)
+        try finishTransferCoding(bytes, &head)
         // RFC 9112, section 9.3.
         head.keepAlive =
             !fields.connectionClose && (head.minorVersion == 1 || fields.connectionKeepAlive)
@@ -87,7 +125,9 @@ extension HeadParser {
 
     /// RFC 9112, section 6. Whatever could make two programs disagree about a body's length is
     /// refused.
-    private mutating func finishTransferCoding(_ bytes: RawSpan) throws(ProtocolError) {
+    private func finishTransferCoding(
+        _ bytes: RawSpan, _ head: inout HTTPRequestHead
+    ) throws(ProtocolError) {
         guard fields.transferEncodingCount > 0 else { return }
         guard head.contentLength == nil else {
             throw ProtocolError(
@@ -108,22 +148,29 @@ extension HeadParser {
     }
 
     private static func once(
-        _ value: Slice?, _ name: StaticString
+        _ field: inout Slice?, _ value: Slice, _ name: StaticString
     ) throws(ProtocolError) {
-        guard value == nil else { throw ProtocolError(.malformed, "\(name) is given twice") }
+        guard field == nil else { throw ProtocolError(.malformed, "\(name) is given twice") }
+        field = value
     }
 
     /// RFC 9112, section 3.2: a Host that is none is refused. Its value is used for nothing. It is
     /// empty where the target has no authority.
-    private mutating func host(_ text: RawSpan) throws(ProtocolError) {
+    private func host(
+        _ bytes: RawSpan, _ value: Slice, _ head: inout HTTPRequestHead
+    ) throws(ProtocolError) {
         head.hostCount += 1
-        guard text.byteCount == 0 || Authority.isValid(text) else {
-            throw ProtocolError(.malformed, "the Host \(text.excerpt()) is not valid")
+        // A name or an address of IPv4 without a port.
+        if bytes.plainNameEnd(from: value.offset) == value.end { return }
+        guard Authority.isValid(value.of(bytes)) else {
+            throw ProtocolError(.malformed, "the Host \(value.of(bytes).excerpt()) is not valid")
         }
     }
 
     /// RFC 9110, section 8.6: digits and nothing else; once, even if both times say the same.
-    private mutating func contentLength(_ text: RawSpan) throws(ProtocolError) {
+    private func contentLength(
+        _ text: RawSpan, _ head: inout HTTPRequestHead
+    ) throws(ProtocolError) {
         guard head.contentLength == nil else {
             throw ProtocolError(.malformed, "Content-Length is given twice")
         }
@@ -141,9 +188,13 @@ extension HeadParser {
 
     /// RFC 9110, section 7.6.1: a list of options, of which two matter.
     private mutating func connection(_ text: RawSpan) {
+        if text.equalsIgnoringCase("keep-alive") {
+            fields.connectionKeepAlive = true
+            return
+        }
         var list = ListElements()
         while let element = list.next(text) {
-            let option = element.of(text)
+            let option = text.extracting(element)
             if option.equalsIgnoringCase("close") {
                 fields.connectionClose = true
             } else if option.equalsIgnoringCase("keep-alive") {
@@ -157,7 +208,7 @@ extension HeadParser {
         let text = value.of(bytes)
         var list = ListElements()
         while let element = list.next(text) {
-            if element.of(text).equalsIgnoringCase("100-continue") {
+            if text.extracting(element).equalsIgnoringCase("100-continue") {
                 fields.expectsContinue = true
             } else {
                 fields.expectation = value

@@ -1,27 +1,21 @@
 /// The single pass over a request's head: lines here, the meaning of the fields in
 /// `HeadParser+Fields.swift`. Every step returns false when the bytes end too early.
 struct HeadParser {
-    var head = HTTPRequestHead()
     var index = 0
     /// Where the request line begins.
     private var lineStart = 0
     /// Where the header section begins; 0 as long as the request line is not whole.
     private var sectionStart = 0
-    private var fieldLineCount = 0
     var fields = SeenFields()
 
-    mutating func parse(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
-        guard try skipEmptyLines(bytes), try requestLine(bytes) else { return false }
-        while index < bytes.byteCount {
-            if bytes.byte(index) == 0x0D {
-                guard try lineEnd(bytes) else { return false }
-                try Self.checkSection(byteCount: index - sectionStart)
-                try finish(bytes)
-                return true
-            }
-            guard try fieldLine(bytes) else { return false }
-        }
-        return false
+    mutating func parse(
+        _ bytes: RawSpan, into head: inout HTTPRequestHead
+    ) throws(ProtocolError) -> Bool {
+        guard try skipEmptyLines(bytes), try requestLine(bytes, &head),
+            try fieldLines(bytes, &head)
+        else { return false }
+        try finish(bytes, &head)
+        return true
     }
 
     /// Checks the limits of a head that has not ended yet.
@@ -47,9 +41,12 @@ struct HeadParser {
 
     /// `method SP request-target SP HTTP-version CRLF` (RFC 9112, section 3), with single spaces
     /// only.
-    private mutating func requestLine(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
+    @inline(__always)
+    private mutating func requestLine(
+        _ bytes: RawSpan, _ head: inout HTTPRequestHead
+    ) throws(ProtocolError) -> Bool {
         let count = bytes.byteCount
-        while index < count, Token.isToken(bytes.byte(index)) { index += 1 }
+        index = bytes.tokenEnd(from: index)
         guard index < count else { return false }
         guard bytes.byte(index) == 0x20, index > lineStart else {
             throw unexpected(bytes, "in the method")
@@ -58,60 +55,34 @@ struct HeadParser {
         index += 1
 
         let targetStart = index
-        var queryStart = -1
-        // Most of a target is its path, and most of that is plain.
-        index += bytes.pathByteCount(from: index)
-        while index < count {
-            let byte = bytes.byte(index)
-            if byte == UInt8(ascii: "?"), queryStart < 0 { queryStart = index + 1 }
-            // Visible ASCII; a fragment is never sent (RFC 9110, section 7.1).
-            guard byte > 0x20, byte < 0x7F, byte != UInt8(ascii: "#") else { break }
-            index += 1
+        let pathEnd = bytes.pathEnd(from: index)
+        index = pathEnd
+        if index < count, bytes.uncheckedByte(index) == UInt8(ascii: "?") {
+            index = bytes.targetEnd(from: index)
         }
         guard index < count else { return false }
         guard bytes.byte(index) == 0x20, index > targetStart else {
             throw unexpected(bytes, "in the request target")
         }
         head.target = Slice(targetStart, upTo: index)
-        try RequestTarget.split(bytes, queryStart: queryStart, into: &head)
+        try RequestTarget.split(bytes, pathEnd: pathEnd, into: &head)
         index += 1
-        return try httpVersion(bytes)
+        return try httpVersion(bytes, &head)
     }
 
     /// `HTTP/1.1` or `HTTP/1.0` and the line's end (RFC 9112, section 2.3).
-    private mutating func httpVersion(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
-        let start = index
-        if index + 8 < bytes.byteCount, bytes.byte(index + 8) == 0x0D,
-            bytes.extracting(index..<index + 8).equals("HTTP/1.1")
-        {
-            head.minorVersion = 1
-            index += 8
-            return try requestLineEnd(bytes)
+    @inline(__always)
+    private mutating func httpVersion(
+        _ bytes: RawSpan, _ head: inout HTTPRequestHead
+    ) throws(ProtocolError) -> Bool {
+        if index &+ 10 <= bytes.byteCount, bytes.contains("HTTP/1.1\r\n", at: index) {
+            try Self.checkRequestLine(byteCount: index &+ 8 &- lineStart)
+            index &+= 10
+            sectionStart = index
+            return true
         }
-        while index < bytes.byteCount, bytes.byte(index) > 0x20, bytes.byte(index) < 0x7F {
-            index += 1
-        }
-        guard index < bytes.byteCount else { return false }
-        let version = bytes.extracting(start..<index)
-        if version.equals("HTTP/1.1") {
-            head.minorVersion = 1
-        } else if version.equals("HTTP/1.0") {
-            head.minorVersion = 0
-        } else if version.byteCount == 8, version.extracting(first: 5).equals("HTTP/"),
-            Decimal.isDigit(version.byte(5)), version.byte(6) == UInt8(ascii: "."),
-            Decimal.isDigit(version.byte(7))
-        {
-            throw ProtocolError(
-                .versionNotSupported,
-                "the version is \(version.excerpt()); only HTTP/1.1 and HTTP/1.0 are supported"
-            )
-        } else {
-            throw ProtocolError(.malformed, "invalid HTTP version \(version.excerpt())")
-        }
-        return try requestLineEnd(bytes)
-    }
-
-    private mutating func requestLineEnd(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
+        guard let version = try otherVersion(bytes) else { return false }
+        head.minorVersion = version
         let lineByteCount = index - lineStart
         guard try lineEnd(bytes) else { return false }
         try Self.checkRequestLine(byteCount: lineByteCount)
@@ -119,39 +90,95 @@ struct HeadParser {
         return true
     }
 
-    /// `field-name ":" OWS field-value OWS CRLF` (RFC 9112, section 5). No blank before the colon,
-    /// no line that continues the one before.
-    private mutating func fieldLine(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
-        let count = bytes.byteCount
+    /// The minor version in a line that does not end just as most do; nil when it does not end.
+    @inline(never)
+    private mutating func otherVersion(_ bytes: RawSpan) throws(ProtocolError) -> UInt8? {
         let start = index
-        while index < count, Token.isToken(bytes.byte(index)) { index += 1 }
-        guard index < count else { return false }
-        guard bytes.byte(index) == UInt8(ascii: ":"), index > start else {
-            if index == start, Token.isBlank(bytes.byte(index)) {
-                throw ProtocolError(
-                    .malformed, "a field line begins with a blank; folded lines are not supported")
-            }
-            throw unexpected(bytes, "in a field's name")
+        while index < bytes.byteCount, bytes.byte(index) > 0x20, bytes.byte(index) < 0x7F {
+            index += 1
         }
-        let name = Slice(start, upTo: index)
-        index += 1
-        while index < count, Token.isBlank(bytes.byte(index)) { index += 1 }
-        let valueStart = index
-        while index < count, Token.isFieldContent(bytes.byte(index)) { index += 1 }
-        guard index < count else { return false }
-        var valueEnd = index
-        guard try lineEnd(bytes) else { return false }
-        while valueEnd > valueStart, Token.isBlank(bytes.byte(valueEnd - 1)) { valueEnd -= 1 }
-
-        try Self.checkSection(byteCount: index - sectionStart)
-        fieldLineCount += 1
-        guard fieldLineCount <= WireLimits.fieldLineCountMax else {
-            let max = WireLimits.fieldLineCountMax
+        guard index < bytes.byteCount else { return nil }
+        let version = bytes.extracting(start..<index)
+        if version.equals("HTTP/1.1") { return 1 }
+        if version.equals("HTTP/1.0") { return 0 }
+        if version.byteCount == 8, version.extracting(first: 5).equals("HTTP/"),
+            Decimal.isDigit(version.byte(5)), version.byte(6) == UInt8(ascii: "."),
+            Decimal.isDigit(version.byte(7))
+        {
             throw ProtocolError(
-                .headersTooLarge, "too many field lines; the limit is \(max)", limit: max)
+                .versionNotSupported,
+                "the version is \(version.excerpt()); only HTTP/1.1 and HTTP/1.0 are supported"
+            )
         }
-        try field(bytes, name: name, value: Slice(valueStart, upTo: valueEnd))
-        return true
+        throw ProtocolError(.malformed, "invalid HTTP version \(version.excerpt())")
+    }
+
+    /// `field-name ":" OWS field-value OWS CRLF` (RFC 9112, section 5), and the empty line behind
+    /// the last. No blank before the colon, no line that continues the one before.
+    @inline(__always)
+    private mutating func fieldLines(
+        _ bytes: RawSpan, _ head: inout HTTPRequestHead
+    ) throws(ProtocolError) -> Bool {
+        let count = bytes.byteCount
+        var lineCount = 0
+        var start = index
+        while true {
+            if start &+ 1 < count, bytes.uncheckedByte(start) == 0x0D,
+                bytes.uncheckedByte(start &+ 1) == 0x0A
+            {
+                index = start &+ 2
+                try Self.checkSection(byteCount: index &- sectionStart)
+                return true
+            }
+            var nameEnd = bytes.plainNameEnd(from: start)
+            if nameEnd >= count || bytes.uncheckedByte(nameEnd) != UInt8(ascii: ":") {
+                nameEnd = bytes.tokenEnd(from: nameEnd)
+            }
+            guard nameEnd < count, bytes.uncheckedByte(nameEnd) == UInt8(ascii: ":"),
+                nameEnd > start
+            else {
+                index = nameEnd
+                return try noFieldLine(bytes, lineStart: start)
+            }
+            var lower = nameEnd &+ 1
+            while lower < count, Token.isBlank(bytes.uncheckedByte(lower)) { lower &+= 1 }
+            let valueEnd = bytes.fieldContentEnd(from: lower)
+            guard valueEnd &+ 1 < count, bytes.uncheckedByte(valueEnd) == 0x0D,
+                bytes.uncheckedByte(valueEnd &+ 1) == 0x0A
+            else {
+                index = valueEnd
+                // It throws, unless the line's end is not there yet.
+                if index < count { _ = try lineEnd(bytes) }
+                return false
+            }
+            var upper = valueEnd
+            while upper > lower, Token.isBlank(bytes.uncheckedByte(upper &- 1)) { upper &-= 1 }
+
+            let nameStart = start
+            start = valueEnd &+ 2
+            lineCount &+= 1
+            try Self.checkSection(byteCount: start &- sectionStart)
+            try Self.checkFieldLines(lineCount)
+            if KnownField.mayBe(bytes.uncheckedByte(nameStart), nameEnd &- nameStart) {
+                try note(bytes, nameStart..<nameEnd, lower, upTo: upper, &head)
+            }
+        }
+    }
+
+    /// Throws what is wrong with what is neither a field line nor the empty line, if that can be
+    /// told yet. `index` is where it is told.
+    @inline(never)
+    private mutating func noFieldLine(
+        _ bytes: RawSpan, lineStart: Int
+    ) throws(ProtocolError) -> Bool {
+        guard index < bytes.byteCount else { return false }
+        guard index == lineStart else { throw unexpected(bytes, "in a field's name") }
+        if bytes.byte(index) == 0x0D { return try lineEnd(bytes) }
+        if Token.isBlank(bytes.byte(index)) {
+            throw ProtocolError(
+                .malformed, "a field line begins with a blank; folded lines are not supported")
+        }
+        throw unexpected(bytes, "in a field's name")
     }
 
     /// Moves past CR LF. A CR or LF alone is refused, although RFC 9112, section 2.2, would let a
@@ -195,20 +222,37 @@ extension HeadParser {
         }
     }
 
+    @inline(__always)
     static func checkRequestLine(byteCount: Int) throws(ProtocolError) {
         guard byteCount <= WireLimits.requestLineByteCountMax else {
-            let max = WireLimits.requestLineByteCountMax
-            throw ProtocolError(
-                .uriTooLong, "the request line is over the limit of \(max) bytes", limit: max)
+            throw tooLarge(
+                .uriTooLong, "the request line is longer than", "bytes",
+                WireLimits.requestLineByteCountMax)
         }
     }
 
+    @inline(__always)
     static func checkSection(byteCount: Int) throws(ProtocolError) {
         guard byteCount <= WireLimits.headerSectionByteCountMax else {
-            let max = WireLimits.headerSectionByteCountMax
-            throw ProtocolError(
-                .headersTooLarge, "the header section is over the limit of \(max) bytes", limit: max
-            )
+            throw tooLarge(
+                .headersTooLarge, "the header section is larger than", "bytes",
+                WireLimits.headerSectionByteCountMax)
         }
+    }
+
+    @inline(__always)
+    private static func checkFieldLines(_ count: Int) throws(ProtocolError) {
+        guard count <= WireLimits.fieldLineCountMax else {
+            throw tooLarge(
+                .headersTooLarge, "there are more than", "field lines",
+                WireLimits.fieldLineCountMax)
+        }
+    }
+
+    @inline(never)
+    private static func tooLarge(
+        _ code: ErrorCode, _ what: StaticString, _ unit: StaticString, _ max: Int
+    ) -> ProtocolError {
+        ProtocolError(code, "\(what) \(max) \(unit)", limit: max)
     }
 }

@@ -3,14 +3,17 @@
 struct ListElements {
     private var index = 0
 
-    /// The next element, or nil at the end.
-    mutating func next(_ text: RawSpan) -> Slice? {
+    /// The positions of the next element, or nil at the end.
+    @inline(__always)
+    mutating func next(_ text: RawSpan) -> Range<Int>? {
         while index < text.byteCount {
-            let start = index
-            while index < text.byteCount, text.byte(index) != UInt8(ascii: ",") { index += 1 }
-            let element = Token.trimmed(text, Slice(start, upTo: index))
-            index += 1
-            if !element.isEmpty { return element }
+            var lower = index
+            while lower < text.byteCount, Token.isBlank(text.byte(lower)) { lower &+= 1 }
+            var upper = lower
+            while upper < text.byteCount, text.byte(upper) != UInt8(ascii: ",") { upper &+= 1 }
+            index = upper &+ 1
+            while upper > lower, Token.isBlank(text.byte(upper &- 1)) { upper &-= 1 }
+            if upper > lower { return lower..<upper }
         }
         return nil
     }

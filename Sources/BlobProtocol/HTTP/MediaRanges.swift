@@ -8,7 +8,7 @@ public enum MediaRanges {
     public static func names(_ mediaType: StaticString, in list: RawSpan) -> Bool {
         var elements = ListElements()
         while let element = elements.next(list) {
-            let range = element.of(list)
+            let range = list.extracting(element)
             if MediaType.isType(range, mediaType), weight(of: range) > 0 { return true }
         }
         return false

@@ -1,69 +1,120 @@
-/// The head of the usual answer to a fetch: 200, all of a payload as it was given, on a connection
-/// that goes on. The same fields as any other answer with a payload, in the same order, but written
-/// in one go: most of the head is text that is known beforehand.
+/// The heads of answers with a payload, or that it has not changed: 200, 206 and 304. Most of such a
+/// head is text that is known beforehand, and it is written in one go.
 public struct PayloadHead: ~Copyable, Sendable {
-    /// From the status line up to the value of `Content-Type`; changes once a second.
-    private var opening: [UInt8] = []
+    /// The `Date` line; changes once a second.
+    private var date: [UInt8] = []
 
     /// A head whose time is not set.
     public init() {}
 
     /// Sets the time of the `Date` field, which must be done before a head is appended.
     public mutating func setDate(seconds: Int64) {
-        opening.removeAll(keepingCapacity: true)
-        HTTPResponseHead.begin(200, into: &opening)
-        HTTPResponseHead.date(seconds: seconds, into: &opening)
-        opening.append("Content-Type: ")
+        date.removeAll(keepingCapacity: true)
+        HTTPResponseHead.date(seconds: seconds, into: &date)
+    }
+
+    /// What tells one head from another.
+    public struct Fields: Sendable {
+        /// 200, 206 with a range, or 304.
+        public var status: UInt16
+        /// Whether the connection ends after the answer.
+        public var isLast = false
+        /// Whether the request was of HTTP/1.0, to which it has to be said that the connection goes
+        /// on.
+        public var isHTTP10 = false
+        /// The bytes that follow.
+        public var byteCount: UInt64 = 0
+        /// Which bytes of how many they are.
+        public var range: (lower: UInt64, upper: UInt64, total: UInt64)?
+        /// Whether the bytes are a gzip stream.
+        public var isGzip = false
+        /// Whether they are one for clients that take it.
+        public var varies = false
+        /// How many seconds the payload has left.
+        public var maxAge: UInt64
+        /// Whether the last line's end and the empty line are written too. If not, blanks may
+        /// follow, and the four bytes must.
+        public var isEnded = true
+
+        /// The fields of an answer of this status, on a connection of HTTP/1.1 that goes on.
+        public init(status: UInt16, maxAge: UInt64) {
+            self.status = status
+            self.maxAge = maxAge
+        }
     }
 
     /// Appends the head to `out`. The bytes of both spans are copied; nothing is allocated but what
     /// `out` grows by.
     ///
     /// - Parameters:
-    ///   - mediaType: the value of `Content-Type`, which was checked; at most
-    ///     ``WireLimits/mediaTypeByteCountMax`` bytes.
-    ///   - byteCount: how many bytes the payload has.
-    ///   - digest: its SHA-256, 32 bytes.
-    ///   - maxAge: how many seconds it has left.
-    ///   - isEnded: whether the last line's end and the empty line are written too. If not, blanks
-    ///     may follow, and the four bytes must.
+    ///   - mediaType: the value of `Content-Type`, which was checked; not in a 304.
+    ///   - digest: the payload's SHA-256, 32 bytes.
     public func append(
-        mediaType: RawSpan, byteCount: UInt64, digest: RawSpan, maxAge: UInt64, isEnded: Bool,
-        into out: inout [UInt8]
+        _ fields: Fields, mediaType: RawSpan, digest: RawSpan, into out: inout [UInt8]
     ) {
-        precondition(
-            mediaType.byteCount <= WireLimits.mediaTypeByteCountMax
-                && digest.byteCount == Wire.digestByteCount
-                && opening.count <= Self.openingByteCountMax)
-        withUnsafeTemporaryAllocation(byteCount: Self.byteCountMax, alignment: 8) { memory in
-            guard let start = memory.baseAddress else { return }
-            // The parts of variable length were bounded above, and a number has at most twenty
-            // digits; ``byteCountMax`` is the sum of all.
-            var writer = HeadWriter(next: start)
-            writer.put(opening.span.bytes)
-            writer.put(mediaType)
-            writer.put("\r\nContent-Length: ")
-            writer.put(byteCount)
-            writer.put("\r\nETag: \"sha256:")
-            writer.put(hexOf: digest)
-            writer.put("\"\r\nCache-Control: private, max-age=")
-            writer.put(maxAge)
-            writer.put(Self.unchanging)
-            if isEnded { writer.put("\r\n\r\n") }
-            out.append(
-                contentsOf: UnsafeRawBufferPointer(start: start, count: writer.next - start))
+        precondition(digest.byteCount == 32)
+        out.append(addingCapacity: Self.byteCountMax + date.count + mediaType.byteCount) { room in
+            room.withUnsafeMutableBufferPointer { buffer, count in
+                guard let start = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
+                // The parts of variable length were added above, and a number has at most twenty
+                // digits; ``byteCountMax`` is more than the sum of all others.
+                var writer = HeadWriter(next: start)
+                write(fields, mediaType, digest, with: &writer)
+                count = writer.next - start
+            }
         }
     }
 
-    /// The fields that are the same for every payload, from the end of the line before; the last
-    /// line is not ended.
-    public static let unchanging: StaticString =
-        "\r\nAccept-Ranges: bytes\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: sandbox; default-src 'none'"
+    @inline(__always)
+    private func write(
+        _ fields: Fields, _ mediaType: RawSpan, _ digest: RawSpan, with writer: inout HeadWriter
+    ) {
+        switch fields.status {
+        case 206: writer.put("HTTP/1.1 206 Partial Content\r\n")
+        case 304: writer.put("HTTP/1.1 304 Not Modified\r\n")
+        default: writer.put("HTTP/1.1 200 OK\r\n")
+        }
+        writer.put(date.span.bytes)
+        if fields.isLast {
+            writer.put("Connection: close\r\n")
+        } else if fields.isHTTP10 {
+            writer.put("Connection: keep-alive\r\n")
+        }
+        if fields.status != 304 {
+            writer.put("Content-Type: ")
+            writer.put(mediaType)
+            writer.put("\r\nContent-Length: ")
+            writer.put(fields.byteCount)
+            if let range = fields.range {
+                writer.put("\r\nContent-Range: bytes ")
+                writer.put(range.lower)
+                writer.put("-")
+                writer.put(range.upper - 1)
+                writer.put("/")
+                writer.put(range.total)
+            }
+            if fields.isGzip { writer.put("\r\nContent-Encoding: gzip") }
+            writer.put("\r\n")
+        }
+        writer.put("ETag: \"sha256:")
+        writer.put(hexOf: digest)
+        if fields.isGzip { writer.put("-gzip") }
+        writer.put("\"")
+        if fields.varies { writer.put("\r\nVary: Accept-Encoding") }
+        writer.put("\r\nCache-Control: private, max-age=")
+        writer.put(fields.maxAge)
+        if fields.status != 304 {
+            writer.put(
+                """
+                \r\nAccept-Ranges: bytes\r\nX-Content-Type-Options: nosniff\r\n\
+                Content-Security-Policy: sandbox; default-src 'none'
+                """)
+        }
+        if fields.isEnded { writer.put("\r\n\r\n") }
+    }
 
-    private static let openingByteCountMax = 128
-    /// More than the opening, the longest media type, a digest's digits, two numbers and the fixed
-    /// text, which is under 300 bytes, together.
-    private static let byteCountMax = 1_024
+    /// More than the fixed text, a digest's digits and five numbers together.
+    private static let byteCountMax = 640
 }
 
 /// Writes texts one behind the other.

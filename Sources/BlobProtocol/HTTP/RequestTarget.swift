@@ -1,16 +1,15 @@
 /// The forms of a request target (RFC 9112, section 3.2).
 enum RequestTarget {
-    /// Finds path and query in `head.target`. `queryStart` is the position behind the first `?`, or
-    /// -1.
+    /// Finds path and query in `head.target`; the path ends at `pathEnd`, the first `?` or the target's end.
     ///
     /// Taken are the origin form, the absolute form (a server must accept it, section 3.2.2) and,
     /// with OPTIONS, `*`. The authority form belongs to CONNECT, which is refused.
+    @inline(__always)
     static func split(
-        _ bytes: RawSpan, queryStart: Int, into head: inout HTTPRequestHead
+        _ bytes: RawSpan, pathEnd: Int, into head: inout HTTPRequestHead
     ) throws(ProtocolError) {
         let target = head.target
-        let pathEnd = queryStart < 0 ? target.end : queryStart - 1
-        if queryStart >= 0 { head.query = Slice(queryStart, upTo: target.end) }
+        if pathEnd < target.end { head.query = Slice(pathEnd + 1, upTo: target.end) }
         if bytes.byte(target.offset) == UInt8(ascii: "/") {
             head.path = Slice(target.offset, upTo: pathEnd)
         } else if let authority = authorityStart(target.of(bytes)) {

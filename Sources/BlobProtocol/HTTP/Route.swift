@@ -44,64 +44,63 @@ public enum Route: Sendable, Hashable {
     /// Finds the resource of a path without its query. Empty segments and a slash at the end make a
     /// path unknown.
     public static func parse(path: RawSpan) -> Route {
-        var segments = PathSegments(path)
-        guard let first = segments.next(path) else { return .unknown }
-        switch first.of(path) {
-        case let text where text.equals("v1"): return versioned(path, &segments)
-        case let text where text.equals("api"):
-            guard let second = segments.next(path), second.of(path).equals("notifications"),
-                let id = segments.next(path), segments.isAtEnd(path)
-            else { return .unknown }
+        var segments = PathSegments()
+        if segments.skip("/v1", path) { return versioned(path, &segments) }
+        if segments.skip("/api/notifications", path) {
+            guard let id = segments.last(path) else { return .unknown }
             return .classicPayload(id: id)
-        case let text where text.equals("livez"):
-            return segments.isAtEnd(path) ? .livez : .unknown
-        case let text where text.equals("readyz") || text.equals("healthz"):
-            return segments.isAtEnd(path) ? .readyz : .unknown
-        default: return .unknown
         }
-    }
-
-    private static func versioned(_ path: RawSpan, _ segments: inout PathSegments) -> Route {
-        guard let kind = segments.next(path) else { return .unknown }
-        if kind.of(path).equals("notifications") { return notification(path, &segments) }
-        if kind.of(path).equals("blobs") {
-            if segments.isAtEnd(path) { return .blobs }
-            guard let digest = segments.next(path), segments.isAtEnd(path) else { return .unknown }
-            return .blob(digest: digest)
+        if segments.skip("/livez", path) { return segments.end(path, .livez) }
+        if segments.skip("/readyz", path) || segments.skip("/healthz", path) {
+            return segments.end(path, .readyz)
         }
-        if kind.of(path).equals("stats"), segments.isAtEnd(path) { return .stats }
-        if kind.of(path).equals("users") { return user(path, &segments) }
-        if kind.of(path).equals("categories") {
-            if segments.isAtEnd(path) { return .categories }
-            guard let name = segments.next(path), segments.isAtEnd(path) else { return .unknown }
-            return .category(name: name)
-        }
-        if kind.of(path).equals("notifications:batch"), segments.isAtEnd(path) { return .batch }
         return .unknown
     }
 
+    @inline(__always)
+    private static func versioned(_ path: RawSpan, _ segments: inout PathSegments) -> Route {
+        if segments.skip("/notifications", path) { return notification(path, &segments) }
+        if segments.skip("/blobs", path) {
+            if segments.isAtEnd(path) { return .blobs }
+            guard let digest = segments.last(path) else { return .unknown }
+            return .blob(digest: digest)
+        }
+        if segments.skip("/stats", path) { return segments.end(path, .stats) }
+        if segments.skip("/users", path) { return user(path, &segments) }
+        if segments.skip("/categories", path) {
+            if segments.isAtEnd(path) { return .categories }
+            guard let name = segments.last(path) else { return .unknown }
+            return .category(name: name)
+        }
+        if segments.skip("/notifications:batch", path) { return segments.end(path, .batch) }
+        return .unknown
+    }
+
+    @inline(__always)
     private static func notification(_ path: RawSpan, _ segments: inout PathSegments) -> Route {
         if segments.isAtEnd(path) { return .notifications }
         guard let id = segments.next(path) else { return .unknown }
         if segments.isAtEnd(path) { return .notification(id: id) }
-        guard let kind = segments.next(path) else { return .unknown }
-        if kind.of(path).equals("payload") {
-            return segments.isAtEnd(path) ? .payload(id: id) : .unknown
+        if segments.skip("/payload", path) { return segments.end(path, .payload(id: id)) }
+        if segments.skip("/parts", path) {
+            guard let name = segments.last(path) else { return .unknown }
+            return .part(id: id, name: name)
         }
-        if kind.of(path).equals("parts"), let name = segments.next(path) {
-            return segments.isAtEnd(path) ? .part(id: id, name: name) : .unknown
-        }
-        guard segments.isAtEnd(path) else { return .unknown }
-        if kind.of(path).equals("responses") { return .responses(id: id) }
-        return kind.of(path).equals("envelope") ? .envelope(id: id) : .unknown
+        if segments.skip("/responses", path) { return segments.end(path, .responses(id: id)) }
+        if segments.skip("/envelope", path) { return segments.end(path, .envelope(id: id)) }
+        return .unknown
     }
 
     private static func user(_ path: RawSpan, _ segments: inout PathSegments) -> Route {
         guard let owner = segments.next(path) else { return .unknown }
         if segments.isAtEnd(path) { return .owner(owner: owner) }
-        guard let kind = segments.next(path), segments.isAtEnd(path) else { return .unknown }
-        if kind.of(path).equals("changes") { return .ownerChanges(owner: owner) }
-        return kind.of(path).equals("notifications") ? .ownerNotifications(owner: owner) : .unknown
+        if segments.skip("/changes", path) {
+            return segments.end(path, .ownerChanges(owner: owner))
+        }
+        if segments.skip("/notifications", path) {
+            return segments.end(path, .ownerNotifications(owner: owner))
+        }
+        return .unknown
     }
 
     /// The methods that the resource has, for the `Allow` field of a 405 (RFC 9110, section
@@ -153,17 +152,37 @@ private struct PathSegments {
     /// Where the slash before the next segment is.
     private var index = 0
 
-    init(_ path: RawSpan) {
-        if path.byteCount == 0 || path.byte(0) != UInt8(ascii: "/") { index = path.byteCount }
-    }
-
     func isAtEnd(_ path: RawSpan) -> Bool { index >= path.byteCount }
 
+    /// The route, if the path ends here.
+    func end(_ path: RawSpan, _ route: Route) -> Route { isAtEnd(path) ? route : .unknown }
+
+    /// Moves past segments, written with the slashes before them, if they come next.
+    @inline(__always)
+    mutating func skip(_ segments: StaticString, _ path: RawSpan) -> Bool {
+        let end = index &+ segments.utf8CodeUnitCount
+        guard end <= path.byteCount, path.contains(segments, at: index),
+            end == path.byteCount || path.uncheckedByte(end) == UInt8(ascii: "/")
+        else { return false }
+        index = end
+        return true
+    }
+
     /// The next segment, or nil when it is empty or there is none.
+    @inline(__always)
     mutating func next(_ path: RawSpan) -> Slice? {
-        guard index < path.byteCount else { return nil }
-        let start = index + 1
+        guard index < path.byteCount, path.uncheckedByte(index) == UInt8(ascii: "/") else {
+            return nil
+        }
+        let start = index &+ 1
         index = path.index(of: UInt8(ascii: "/"), from: start)
         return index > start ? Slice(start, upTo: index) : nil
+    }
+
+    /// The next segment, if the path ends behind it.
+    @inline(__always)
+    mutating func last(_ path: RawSpan) -> Slice? {
+        guard let segment = next(path), isAtEnd(path) else { return nil }
+        return segment
     }
 }

@@ -40,46 +40,7 @@ extension RawSpan {
         return byteCount == 1 || byte(1) == UInt8(ascii: ".")
     }
 
-    /// How many bytes from `start` on, in steps of eight, may stand in the path of a request
-    /// target: visible ASCII, and neither `?` nor `#`.
-    @inline(__always)
-    func pathByteCount(from start: Int) -> Int {
-        var index = start
-        while index &+ 8 <= byteCount {
-            let word = Word(self, index)
-            guard word.isPrintable, !word.has(0x20), !word.has(UInt8(ascii: "?")),
-                !word.has(UInt8(ascii: "#"))
-            else { break }
-            index &+= 8
-        }
-        return index &- start
-    }
-
-    /// Where the segment of a path that begins at `start` ends: at the `/` behind it. Only for one
-    /// that stands for itself and needs no second look.
-    ///
-    /// - Returns: nil when another byte than `&`…`~` comes before the `/`, or a `?`; when there are
-    ///   more than `byteCountMax` before it, or none; and within the last seven bytes of the span.
-    @inline(__always)
-    func plainSegmentEnd(from start: Int, byteCountMax: Int) -> Int? {
-        var index = start
-        while index &+ 8 <= byteCount, index &- start <= byteCountMax {
-            let word = Word(self, index)
-            let position = word.position(of: UInt8(ascii: "/"))
-            guard position == 8 else {
-                let end = index &+ position
-                guard end > start, end &- start <= byteCountMax,
-                    word.first(position).isPlainSegment
-                else { return nil }
-                return end
-            }
-            guard word.isPlainSegment else { return nil }
-            index &+= 8
-        }
-        return nil
-    }
-
-    /// Where `byte`, which is ASCII, stands first from `start` on; the end when it does not.
+    /// Where `byte`, which is ASCII and not 0, stands first from `start` on; the end when it does not.
     @inline(__always)
     func index(of byte: UInt8, from start: Int) -> Int {
         var index = start
@@ -87,6 +48,11 @@ extension RawSpan {
             let position = Word(self, index).position(of: byte)
             if position < 8 { return index &+ position }
             index &+= 8
+        }
+        // The last eight, of which some have been looked at.
+        if byteCount >= 8, index < byteCount {
+            let word = Word(self, byteCount &- 8).dropping(index &- (byteCount &- 8))
+            return min(index &+ word.position(of: byte), byteCount)
         }
         while index < byteCount, self.byte(index) != byte { index &+= 1 }
         return index
@@ -116,18 +82,10 @@ private struct Word {
         (bits | (bits &- 0x20 &* Self.ones) | (bits &+ Self.ones)) & Self.highs == 0
     }
 
-    /// Whether all eight are `&`…`~`, and none is a `?`: found as ``isPrintable`` finds them.
+    /// Without the first `count`, less than eight; zeros behind the others.
     @inline(__always)
-    var isPlainSegment: Bool {
-        (bits | (bits &- 0x26 &* Self.ones) | (bits &+ Self.ones)) & Self.highs == 0
-            && !has(UInt8(ascii: "?"))
-    }
-
-    /// The first `count` of them, less than eight, and letters behind them.
-    @inline(__always)
-    func first(_ count: Int) -> Word {
-        let kept = (UInt64(1) &<< UInt64(truncatingIfNeeded: 8 &* count)) &- 1
-        return Word(bits: bits & kept | 0x61 &* Self.ones & ~kept)
+    func dropping(_ count: Int) -> Word {
+        Word(bits: bits &>> UInt64(truncatingIfNeeded: 8 &* count))
     }
 
     /// Whether one of them is `byte`.

@@ -22,7 +22,7 @@ enum Token {
     /// Moves `index` past one token; false, and nothing moved, when there is none.
     static func skip(_ bytes: RawSpan, _ index: inout Int) -> Bool {
         let start = index
-        while index < bytes.byteCount, isToken(bytes.byte(index)) { index += 1 }
+        index = bytes.tokenEnd(from: start)
         return index > start
     }
 

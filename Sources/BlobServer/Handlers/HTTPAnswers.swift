@@ -4,41 +4,6 @@ import BlobStore
 // HTTP's answers, as bytes.
 
 extension RequestHandler {
-    /// Appends the usual answer to the usual request: all of a payload that is kept as it was
-    /// given. ``appendPayload(_:_:_:_:in:into:)`` would append the same.
-    ///
-    /// - Returns: false when the answer is another one, an error or a coded payload; the batch is
-    ///   then as it was.
-    func appendUsual(
-        _ id: RawSpan, in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
-    ) -> Bool {
-        appendUsual(id, acceptsGzip: false, in: snapshot, into: &batch) {
-            (payload, range, batch) in
-            appendUsualHead(payload, range, into: &batch)
-        }
-    }
-
-    private func appendUsualHead(
-        _ payload: Payload, _ range: StoredRange, into batch: inout AnswerBatch
-    ) {
-        let left = max(0, (payload.expiresAt.milliseconds - now.milliseconds) / 1_000)
-        let digest = range.blob.digest.rawBytes
-        let isLinked = range.byteCount >= batch.linkedByteCountMin
-        payloadHead.append(
-            mediaType: payload.mediaType, byteCount: UInt64(range.byteCount),
-            digest: digest.span.bytes, maxAge: UInt64(left), isEnded: !isLinked,
-            into: &batch.heads)
-        if isLinked { end(range, into: &batch) }
-    }
-
-    /// Ends the head of an answer with a body, behind the last field's value.
-    private func end(_ range: StoredRange, into batch: inout AnswerBatch) {
-        // Blanks behind a value are no part of it (RFC 9112, section 5).
-        let count = batch.alignment(of: range, behind: 4)
-        batch.heads.append(contentsOf: repeatElement(UInt8(ascii: " "), count: count))
-        HTTPResponseHead.prepared("\r\n\r\n", into: &batch.heads)
-    }
-
     /// Appends a payload's answer: 200, 206, 304 or 416 (RFC 9110, section 13.2.2 for the order of
     /// the conditions).
     func appendPayload(
@@ -50,7 +15,6 @@ extension RequestHandler {
         case .expired(let moment): throw .expired("payload", at: moment)
         case .found(let payload):
             let blob = payload.blob
-            Self.composeTags(of: blob, &batch.scratch)
             let accepted = head.acceptEncoding
             var choice = BodyChoice.whole(
                 blob,
@@ -60,9 +24,12 @@ extension RequestHandler {
                 throw ProtocolError(
                     .notAcceptable, "only identity coding is available")
             }
+            if head.hasConditions { Self.composeTags(of: blob, &batch.scratch) }
             // A range is of the bytes as given: whoever refuses those gets all of it, coded.
             var resolved = ResolvedRange.whole
-            if accepted.acceptsIdentity, Self.isRangeWanted(head, bytes, batch.scratch) {
+            if head.range != .none, accepted.acceptsIdentity,
+                Self.isRangeWanted(head, bytes, batch.scratch)
+            {
                 resolved = head.range.resolve(byteCount: UInt64(blob.byteCount))
             }
             let coding = resolved == .whole ? choice.coding : .identity
@@ -73,57 +40,66 @@ extension RequestHandler {
                 throw ProtocolError(
                     .preconditionFailed, "If-Match does not match the payload")
             }
+            let left = max(0, (payload.expiresAt.milliseconds - now.milliseconds) / 1_000)
+            var fields = PayloadHead.Fields(status: 200, maxAge: UInt64(left))
+            fields.isLast = !form.keepAlive
+            fields.isHTTP10 = form.isHTTP10
+            fields.varies = blob.coding == .gzip
+            let digest = blob.digest.rawBytes
             if head.ifNoneMatch.count > 0,
                 Self.isNamed(
                     head.ifNoneMatch, in: bytes, batch.scratch, coding, strongly: false)
             {
-                appendNotModified(payload, coding, form, into: &batch)
-                return
+                fields.status = 304
+                fields.isGzip = coding == .gzip
+                payloadHead.append(
+                    fields, mediaType: RawSpan(), digest: digest.span.bytes, into: &batch.heads)
+                return batch.endAnswer()
             }
-            var range: (lower: Int, upper: Int)?
-            if resolved != .whole {
-                switch resolved {
-                case .whole: break
-                case .partial(let lower, let upper):
-                    // Both are at most the payload's size, which is an Int.
-                    range = (Int(lower), Int(upper))
-                    choice = .asGiven(blob, Int(lower), upTo: Int(upper))
-                case .unsatisfiable:
-                    appendUnsatisfiable(blob.byteCount, form, into: &batch)
-                    return
+            switch resolved {
+            case .whole: break
+            case .partial(let lower, let upper):
+                // Both are at most the payload's size, which is an Int.
+                choice = .asGiven(blob, Int(lower), upTo: Int(upper))
+                fields.status = 206
+                fields.range = (lower, upper, UInt64(blob.byteCount))
+            case .unsatisfiable:
+                return appendUnsatisfiable(blob.byteCount, form, into: &batch)
+            }
+            if form.isHead {
+                choice.body = .none
+            } else {
+                try map(choice.body, of: payload, into: &batch, in: snapshot)
+            }
+            fields.byteCount = UInt64(choice.byteCount)
+            fields.isGzip = choice.coding == .gzip
+            var linked: StoredRange?
+            if case .stored(let range) = choice.body, range.byteCount >= batch.linkedByteCountMin {
+                linked = range
+            }
+            fields.isEnded = linked == nil
+            if payload.mediaType.byteCount > 0 {
+                payloadHead.append(
+                    fields, mediaType: payload.mediaType, digest: digest.span.bytes,
+                    into: &batch.heads)
+            } else {
+                Wire.defaultMediaType.withUTF8Buffer {
+                    payloadHead.append(
+                        fields, mediaType: RawSpan(_unsafeBytes: .init($0)),
+                        digest: digest.span.bytes, into: &batch.heads)
                 }
             }
-            if !form.isHead {
-                try map(choice.body, into: &batch, in: snapshot)
-            }
-            begin(range == nil ? 200 : 206, form, into: &batch.heads)
-            if payload.mediaType.byteCount > 0 {
-                HTTPResponseHead.prepared(
-                    "Content-Type: ", checked: payload.mediaType, into: &batch.heads)
-            } else {
-                batch.heads.append("Content-Type: ")
-                batch.heads.append(Wire.defaultMediaType)
-            }
-            HTTPResponseHead.prepared(
-                "\r\nContent-Length: ", UInt64(choice.byteCount), into: &batch.heads)
-            batch.heads.append("\r\n")
-            if let range {
-                HTTPResponseHead.contentRange(
-                    UInt64(range.lower), upTo: UInt64(range.upper), of: UInt64(blob.byteCount),
-                    into: &batch.heads)
-            }
-            if choice.coding == .gzip {
-                HTTPResponseHead.field("Content-Encoding", "gzip", into: &batch.heads)
-            }
-            appendValidators(payload, choice.coding, into: &batch)
-            HTTPResponseHead.prepared(PayloadHead.unchanging, into: &batch.heads)
-            if !form.isHead, case .stored(let range) = choice.body {
-                end(range, into: &batch)
-            } else {
-                HTTPResponseHead.prepared("\r\n\r\n", into: &batch.heads)
-            }
-            batch.endAnswer(form.isHead ? .none : choice.body)
+            if let linked { end(linked, into: &batch) }
+            batch.endAnswer(choice.body)
         }
+    }
+
+    /// Ends the head of an answer with a linked body, behind the last field's value.
+    private func end(_ range: StoredRange, into batch: inout AnswerBatch) {
+        // Blanks behind a value are no part of it (RFC 9112, section 5).
+        let count = batch.alignment(of: range, behind: 4)
+        batch.heads.append(contentsOf: repeatElement(UInt8(ascii: " "), count: count))
+        HTTPResponseHead.prepared("\r\n\r\n", into: &batch.heads)
     }
 
     /// Composes the tag, and the one of the gzip coding where it may be sent.
@@ -152,38 +128,13 @@ extension RequestHandler {
             || (coding == .gzip && isNamed(scratch.gzipTag.span.bytes))
     }
 
-    /// Whether a Range is to be heeded: there is one, and If-Range, if given, names the bytes as
-    /// they were given, of which ranges are.
+    /// Whether a Range is to be heeded: If-Range, if given, names the bytes as they were given, of
+    /// which ranges are.
     private static func isRangeWanted(
         _ head: HTTPRequestHead, _ bytes: RawSpan, _ scratch: AnswerBatch.Scratch
     ) -> Bool {
-        guard head.range != .none else { return false }
         guard let ifRange = head.ifRange else { return true }
         return EntityTags.matchesIfRange(ifRange.of(bytes), tag: scratch.tag.span.bytes)
-    }
-
-    /// The fields by which caches know a payload; 304 has them too (RFC 9110, section 15.4.5). The
-    /// last line is not ended.
-    private func appendValidators(
-        _ payload: Payload, _ coding: Coding, into batch: inout AnswerBatch
-    ) {
-        // A second reference to the array, so that the head can be changed while its bytes are
-        // lent.
-        let tag = batch.scratch.tag(of: coding)
-        HTTPResponseHead.prepared("ETag: ", checked: tag.span.bytes, into: &batch.heads)
-        if payload.coding == .gzip { batch.heads.append("\r\nVary: Accept-Encoding") }
-        let left = max(0, (payload.expiresAt.milliseconds - now.milliseconds) / 1_000)
-        HTTPResponseHead.prepared(
-            "\r\nCache-Control: private, max-age=", UInt64(left), into: &batch.heads)
-    }
-
-    private func appendNotModified(
-        _ payload: Payload, _ coding: Coding, _ form: HTTPForm, into batch: inout AnswerBatch
-    ) {
-        begin(304, form, into: &batch.heads)
-        appendValidators(payload, coding, into: &batch)
-        HTTPResponseHead.prepared("\r\n\r\n", into: &batch.heads)
-        batch.endAnswer()
     }
 
     private func appendUnsatisfiable(

@@ -16,10 +16,20 @@ extension RequestHandler {
         into batch: inout AnswerBatch
     ) -> Int {
         guard connection.isGreeted, let get = PlainGet(bytes) else { return 0 }
-        let isAnswered = appendUsual(
-            get.id.of(bytes), acceptsGzip: get.acceptsGzip, in: snapshot, into: &batch
-        ) { (payload, range, batch) in
-            let blob = range.blob
+        let id = get.id.of(bytes)
+        // Where it may be about to change, whoever answers anything has it wait.
+        guard !store.unsettled.mayContain(id), snapshot.isCurrent else { return 0 }
+        do throws(StoreError) {
+            guard
+                case .found(let payload) = try snapshot.payload(
+                    for: id, part: RawSpan(), asOf: now)
+            else { return 0 }
+            let blob = payload.blob
+            guard blob.storedByteCount > 0, blob.coding == .identity || get.acceptsGzip,
+                payload.mediaType.byteCount > 0,
+                payload.mediaType.byteCount <= WireLimits.mediaTypeByteCountMax
+            else { return 0 }
+            try batch.map(payload)
             let digest = blob.digest.rawBytes
             Get.Response(
                 byteCount: UInt64(blob.byteCount),
@@ -29,10 +39,14 @@ extension RequestHandler {
             ).compose(
                 answering: RequestFrame(
                     .get, requestID: get.requestID, headByteCount: 0, bodyByteCount: 0),
-                status: 200, bodyByteCount: UInt64(range.byteCount), digest: digest.span.bytes,
-                mediaType: payload.mediaType, into: &batch.heads)
+                status: 200, bodyByteCount: UInt64(blob.storedByteCount),
+                digest: digest.span.bytes, mediaType: payload.mediaType, into: &batch.heads)
+            batch.endAnswer(
+                .stored(StoredRange(blob: blob, from: 0, upTo: blob.storedByteCount)))
+        } catch {
+            // What is wrong is found again, noted and said by who answers anything.
+            return 0
         }
-        guard isAnswered else { return 0 }
         counters.requests.add()
         return get.byteCount
     }
@@ -223,7 +237,7 @@ extension RequestHandler {
                 }
             }
             if !options.isHeadOnly {
-                try map(choice.body, into: &batch, in: snapshot)
+                try map(choice.body, of: payload, into: &batch, in: snapshot)
             }
             let response = Get.Response(
                 byteCount: UInt64(blob.byteCount), first: UInt64(first),

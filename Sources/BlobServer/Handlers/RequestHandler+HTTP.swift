@@ -10,32 +10,17 @@ extension RequestHandler {
         _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
-        let line = connection.headScanner.isFresh ? FetchLine(bytes) : nil
-        var isKnown = false
-        if let line {
-            isKnown = knownSection.stands(at: line.end, in: bytes)
-            if isKnown, !isStopping, !line.id.of(bytes).isDotSegment,
-                appendUsual(line.id.of(bytes), in: snapshot, into: &batch)
-            {
-                counters.requests.add()
-                consumed = line.end + knownSection.byteCount
-                return .answered
-            }
-        }
-        let head: HTTPRequestHead
+        var head = HTTPRequestHead()
         do throws(ProtocolError) {
-            guard
-                let parsed = try HTTPRequestHead.parse(bytes, resuming: &connection.headScanner)
-            else { return .needsInput }
-            (head, consumed) = parsed
+            guard let count = try head.read(bytes, resuming: &connection.headScanner) else {
+                return .needsInput
+            }
+            consumed = count
         } catch {
             counters.requests.add()
             appendProblem(
                 error, HTTPForm(keepAlive: false, isHTTP10: false, isHead: false), into: &batch)
             return .answeredThenClose
-        }
-        if let line, !isKnown {
-            knownSection.remember(bytes.extracting(line.end..<consumed), of: head)
         }
         counters.requests.add()
         let skipped = bodyToSkip(head)
@@ -88,14 +73,20 @@ extension RequestHandler {
             throw ProtocolError(
                 .methodNotAllowed, "this resource does not support the method; see Allow")
         }
-        batch.scratch.id.removeAll(keepingCapacity: true)
-        batch.scratch.part.removeAll(keepingCapacity: true)
+        let isFetch = method == .get || method == .head
         switch route {
-        case .payload(let id), .classicPayload(let id):
-            try Self.decodeID(id.of(path), into: &batch.scratch.id)
+        case .payload(let id) where isFetch, .classicPayload(let id) where isFetch:
+            try fetch(
+                id.of(path), part: RawSpan(), head, bytes, form, in: snapshot, into: &batch)
+            return .answered
+        case .part(let id, let name) where isFetch:
+            try fetch(
+                id.of(path), part: name.of(path), head, bytes, form, in: snapshot, into: &batch)
+            return .answered
+        case .payload(let id):
+            try Self.decode(id.of(path), part: RawSpan(), &batch.scratch)
         case .part(let id, let name):
-            try Self.decodeID(id.of(path), into: &batch.scratch.id)
-            try Self.decodePart(name.of(path), into: &batch.scratch.part)
+            try Self.decode(id.of(path), part: name.of(path), &batch.scratch)
         case .blob(let text) where method != .put:
             try appendPayload(
                 try blob(try Resource.digest(text.of(path)), in: snapshot), head, bytes, form,
@@ -114,35 +105,61 @@ extension RequestHandler {
             try composeStatistics()
             appendDocument(200, form, into: &batch)
             return .answered
-        case .notifications where try Self.isRawPublish(head, bytes): break
+        case .notifications where try Self.isRawPublish(head, bytes):
+            Self.clear(&batch.scratch)
         default:
             guard let resource = try Resource(route, in: path) else { throw .notFound("resource") }
             return try perform(resource, head, bytes, form, in: snapshot, into: &batch)
         }
-        if method == .put || method == .post {
-            return try publish(head, bytes, form, batch, in: snapshot)
+        return try publish(head, bytes, form, batch, in: snapshot)
+    }
+
+    /// Appends a payload's answer. The names are as they stand in the path; the part may be empty.
+    private func fetch(
+        _ id: RawSpan, part: RawSpan, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
+    ) throws(ProtocolError) {
+        let lookup: PayloadLookup
+        if PercentCoding.isPlain(id), part.byteCount == 0 || PercentCoding.isPlain(part) {
+            try Self.check(id, part: part)
+            lookup = try payload(id, part, in: snapshot)
+        } else {
+            try Self.decode(id, part: part, &batch.scratch)
+            lookup = try payload(
+                batch.scratch.id.span.bytes, batch.scratch.part.span.bytes, in: snapshot)
         }
-        try appendPayload(
-            try payload(
-                batch.scratch.id.span.bytes, batch.scratch.part.span.bytes, in: snapshot),
-            head, bytes, form, in: snapshot, into: &batch)
-        return .answered
+        try appendPayload(lookup, head, bytes, form, in: snapshot, into: &batch)
     }
 
-    private static func decodeID(
-        _ text: RawSpan, into id: inout [UInt8]
+    /// Decodes the names in a path, of which the part may be missing, and checks them.
+    private static func decode(
+        _ id: RawSpan, part: RawSpan, _ scratch: inout AnswerBatch.Scratch
     ) throws(ProtocolError) {
-        try PercentCoding.decode(text, orThrow: .badID, into: &id)
-        try Names.checkID(id.span.bytes)
-        try Names.checkDotSegments(id.span.bytes, "the id", .badID)
+        clear(&scratch)
+        try PercentCoding.decode(id, orThrow: .badID, into: &scratch.id)
+        try check(scratch.id.span.bytes, part: RawSpan())
+        try PercentCoding.decode(part, orThrow: .badPart, into: &scratch.part)
+        try check(part: scratch.part.span.bytes)
     }
 
-    private static func decodePart(
-        _ text: RawSpan, into part: inout [UInt8]
-    ) throws(ProtocolError) {
-        try PercentCoding.decode(text, orThrow: .badPart, into: &part)
-        try Names.checkPart(part.span.bytes)
-        try Names.checkDotSegments(part.span.bytes, "the part name", .badPart)
+    private static func clear(_ scratch: inout AnswerBatch.Scratch) {
+        scratch.id.removeAll(keepingCapacity: true)
+        scratch.part.removeAll(keepingCapacity: true)
+    }
+
+    /// Neither an id nor a part's name has a slash, so that it is a dot segment or has none.
+    @inline(__always)
+    private static func check(_ id: RawSpan, part: RawSpan) throws(ProtocolError) {
+        try Names.checkID(id)
+        if id.isDotSegment { try Names.checkDotSegments(id, "the id", .badID) }
+        try check(part: part)
+    }
+
+    @inline(__always)
+    private static func check(part: RawSpan) throws(ProtocolError) {
+        guard part.byteCount > 0 else { return }
+        try Names.checkPart(part)
+        if part.isDotSegment { try Names.checkDotSegments(part, "the part name", .badPart) }
     }
 
     /// A POST is of a payload's bytes, unless it has the type of a whole notification and none of

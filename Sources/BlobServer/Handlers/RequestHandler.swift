@@ -20,11 +20,9 @@ final class RequestHandler {
     @exclusivity(unchecked) private(set) var now = Timestamp.now
     /// The `Date` line of this second.
     @exclusivity(unchecked) private(set) var dateLine: [UInt8] = []
-    /// The heads of usual answers of this second.
+    /// The heads of payloads of this second.
     @exclusivity(unchecked) private(set) var payloadHead = PayloadHead()
     private var dateSecond: Int64 = -1
-    /// What HTTP requests said last.
-    @exclusivity(unchecked) var knownSection = KnownSection()
     /// A body whose length must be known before it is written. Reused.
     @exclusivity(unchecked) var document: [UInt8] = []
     /// Set when the daemon is stopping: answers are then the last of their connections.
@@ -249,13 +247,17 @@ final class RequestHandler {
     }
 
     /// Looks up the first bytes, so that a damaged chunk is met before the head is written.
+    @inline(__always)
     func map(
-        _ body: BatchedAnswer.Body, into batch: inout AnswerBatch, in snapshot: borrowing Snapshot
+        _ body: BatchedAnswer.Body, of payload: Payload, into batch: inout AnswerBatch,
+        in snapshot: borrowing Snapshot
     ) throws(ProtocolError) {
         var isLong = false
         do throws(StoreError) {
             switch body {
             case .none: break
+            case .stored(let range) where range.byteCount == range.blob.storedByteCount:
+                try batch.map(payload)
             case .stored(let range): try batch.map(range, in: snapshot)
             case .inflated(let blob, let from, let upTo):
                 isLong = upTo - from > Inflater.pieceByteCount

@@ -1,9 +1,9 @@
 import BlobProtocol
 import Testing
 
-/// A usual GET of a payload, and the binary protocol's usual get, are answered on a short way, without
-/// their heads being parsed. Nobody must be able to tell.
-@Suite struct UsualFetchTests {
+/// A fetch gets the same answer however it is written, whatever was asked before it, and in whatever
+/// pieces it comes.
+@Suite struct FetchFormsTests {
     let daemon: DaemonProcess
     let bodies: [String: [UInt8]]
 
@@ -35,7 +35,7 @@ import Testing
         let client = try daemon.connect()
         for (id, body) in bodies {
             let path = "/v1/notifications/\(id)/payload"
-            // The first byte of the id encoded, so that the parser has to look at it.
+            // The first byte of the id encoded.
             let byte = String(id.utf8.first!, radix: 16)
             let other = "/v1/notifications/%\(byte)\(id.dropFirst())/payload"
             let slow = try client.request("GET", other)
@@ -95,7 +95,7 @@ import Testing
         let client = try daemon.connectBinary()
         for (id, body) in bodies {
             for acceptsGzip in [false, true] {
-                // Named, so that the parsers have to look at it.
+                // The part named.
                 var head: [UInt8] = []
                 try Get.Request.compose(id: id, part: "payload", into: &head)
                 let flags = Get.flags(acceptsGzip: acceptsGzip)
