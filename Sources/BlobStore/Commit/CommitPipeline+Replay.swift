@@ -19,7 +19,7 @@ extension CommitPipeline {
             try replayLog()
         } catch {
             throw .outcomeUnknown(
-                "what was acknowledged is in \(WriteAheadLog.fileName) and was not committed: \(error)"
+                "acknowledged changes are in \(WriteAheadLog.fileName) and not committed: \(error)"
             )
         }
         let counters = try core.withSnapshot { (snapshot) throws(StoreError) in

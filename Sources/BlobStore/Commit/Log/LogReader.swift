@@ -43,7 +43,7 @@ struct LogReader: Sendable {
         throw .cannotOpen(
             path: core.directory,
             reason:
-                "\(WriteAheadLog.fileName) has changes that \(DataFile.name) has not; open it for writing once (blobd serve does), which commits them"
+                "\(WriteAheadLog.fileName) has changes that are not committed; open the store once for writing, for example with blobd serve"
         )
     }
 
