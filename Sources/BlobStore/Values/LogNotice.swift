@@ -8,16 +8,13 @@ public enum LogNotice: Sendable, Hashable, CustomStringConvertible {
     /// The log could not be used, and the store was opened without it (``BlobStore/Options/discardsLog``).
     case discarded(reason: String)
 
-    private static let fileName = "changes.log"
-
     /// What it means.
     public var description: String {
         switch self {
-        case .replayed(let changes):
-            "Committed what was only in \(Self.fileName): \(changes) changes"
+        case .replayed(let changes): "Replayed \(changes) changes from changes.log"
         case .lastRecordDropped:
-            "The last record of \(Self.fileName) was not whole and was dropped: a change that was being written, or an acknowledged one that was damaged later"
-        case .discarded(let reason): "Opened without \(Self.fileName): \(reason)"
+            "Dropped the incomplete last record of changes.log: an interrupted write, or an acknowledged change that was damaged later"
+        case .discarded(let reason): "Opened without changes.log: \(reason)"
         }
     }
 }
