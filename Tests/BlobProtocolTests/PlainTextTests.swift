@@ -59,11 +59,14 @@ import Testing
                             bytes.tokenEnd(from: start), bytes.fieldContentEnd(from: start),
                             bytes.pathEnd(from: start), bytes.targetEnd(from: start)
                         )
+                        let tagEnd = bytes.entityTagEnd(from: start)
+                        let isOfTag = byte > 0x20 && byte != 0x7F && byte != UInt8(ascii: "\"")
                         let isTarget = byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "#")
                         let isPath = isTarget && byte != UInt8(ascii: "?")
                         let isRight =
                             ends.0 == (Token.isToken(byte) ? length : place)
                             && ends.1 == (Token.isFieldContent(byte) ? length : place)
+                            && tagEnd == (isOfTag ? length : place)
                             && ends.2 == (isPath ? length : place)
                             && ends.3 == (isTarget ? length : place)
                         if !isRight {

@@ -42,6 +42,10 @@ public struct AcceptEncoding: Sendable, Hashable {
     }
 
     private mutating func add(element item: RawSpan) {
+        if item.equalsIgnoringCase("gzip") {
+            gzip = 1_000
+            return
+        }
         let item = Token.trimmed(item, Slice(0, upTo: item.byteCount)).of(item)
         var index = 0
         guard Token.skip(item, &index),

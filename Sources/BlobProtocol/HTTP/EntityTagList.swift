@@ -41,13 +41,9 @@ struct EntityTagList {
     /// Moves past `DQUOTE *etagc DQUOTE`.
     private static func skipOpaqueTag(_ text: RawSpan, _ index: inout Int) -> Bool {
         guard index < text.byteCount, text.byte(index) == UInt8(ascii: "\"") else { return false }
+        index = text.entityTagEnd(from: index + 1)
+        guard index < text.byteCount, text.byte(index) == UInt8(ascii: "\"") else { return false }
         index += 1
-        while index < text.byteCount {
-            let byte = text.byte(index)
-            index += 1
-            if byte == UInt8(ascii: "\"") { return true }
-            guard byte > 0x20, byte != 0x7F else { return false }
-        }
-        return false
+        return true
     }
 }

@@ -123,33 +123,34 @@ struct HeadParser {
         var lineCount = 0
         var start = index
         while true {
-            if start &+ 1 < count, bytes.uncheckedByte(start) == 0x0D,
-                bytes.uncheckedByte(start &+ 1) == 0x0A
-            {
-                index = start &+ 2
-                try Self.checkSection(byteCount: index &- sectionStart)
-                return true
-            }
             var nameEnd = bytes.plainNameEnd(from: start)
-            if nameEnd >= count || bytes.uncheckedByte(nameEnd) != UInt8(ascii: ":") {
+            if nameEnd >= count || bytes.uncheckedByte(nameEnd) != UInt8(ascii: ":")
+                || nameEnd == start
+            {
+                if bytes.isLineEnd(start) {
+                    index = start &+ 2
+                    try Self.checkSection(byteCount: index &- sectionStart)
+                    return true
+                }
                 nameEnd = bytes.tokenEnd(from: nameEnd)
-            }
-            guard nameEnd < count, bytes.uncheckedByte(nameEnd) == UInt8(ascii: ":"),
-                nameEnd > start
-            else {
-                index = nameEnd
-                return try noFieldLine(bytes, lineStart: start)
+                guard nameEnd < count, bytes.uncheckedByte(nameEnd) == UInt8(ascii: ":"),
+                    nameEnd > start
+                else {
+                    index = nameEnd
+                    return try noFieldLine(bytes, lineStart: start)
+                }
             }
             var lower = nameEnd &+ 1
             while lower < count, Token.isBlank(bytes.uncheckedByte(lower)) { lower &+= 1 }
-            let valueEnd = bytes.fieldContentEnd(from: lower)
-            guard valueEnd &+ 1 < count, bytes.uncheckedByte(valueEnd) == 0x0D,
-                bytes.uncheckedByte(valueEnd &+ 1) == 0x0A
-            else {
-                index = valueEnd
-                // It throws, unless the line's end is not there yet.
-                if index < count { _ = try lineEnd(bytes) }
-                return false
+            var valueEnd = bytes.plainContentEnd(from: lower)
+            if !bytes.isLineEnd(valueEnd) {
+                valueEnd = bytes.fieldContentEnd(from: valueEnd)
+                guard bytes.isLineEnd(valueEnd) else {
+                    index = valueEnd
+                    // It throws, unless the line's end is not there yet.
+                    if index < count { _ = try lineEnd(bytes) }
+                    return false
+                }
             }
             var upper = valueEnd
             while upper > lower, Token.isBlank(bytes.uncheckedByte(upper &- 1)) { upper &-= 1 }

@@ -153,15 +153,10 @@ private struct HeadWriter {
         next += digits.count
     }
 
-    /// Two digits in lower case for each byte, of which there are a multiple of four.
+    /// Two digits in lower case for each byte.
     @inline(__always)
     mutating func put(hexOf bytes: RawSpan) {
-        var offset = 0
-        while offset &+ 4 <= bytes.byteCount {
-            let digits = Hex.digits(UInt32(bigEndian: bytes.integer(offset, as: UInt32.self)))
-            next.storeBytes(of: digits.bigEndian, as: UInt64.self)
-            next += 8
-            offset &+= 4
-        }
+        Hex.write(bytes, to: next)
+        next += 2 &* bytes.byteCount
     }
 }

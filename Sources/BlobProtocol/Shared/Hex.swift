@@ -33,10 +33,31 @@ public enum Hex {
 
     /// Appends two digits in lower case for each byte.
     public static func append(_ bytes: RawSpan, to out: inout [UInt8]) {
-        for index in 0..<bytes.byteCount {
-            let byte = bytes.byte(index)
-            out.append(digit(byte >> 4))
-            out.append(digit(byte & 0xF))
+        out.append(addingCapacity: 2 * bytes.byteCount) { room in
+            room.withUnsafeMutableBufferPointer { buffer, count in
+                guard let start = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
+                // There is room for two digits a byte, and all of them are written.
+                write(bytes, to: start)
+                count = 2 &* bytes.byteCount
+            }
+        }
+    }
+
+    /// Writes two digits in lower case for each byte. There must be room for them.
+    @inline(__always)
+    static func write(_ bytes: RawSpan, to start: UnsafeMutableRawPointer) {
+        var offset = 0
+        while offset &+ 4 <= bytes.byteCount {
+            let digits = digits(UInt32(bigEndian: bytes.integer(offset, as: UInt32.self)))
+            start.storeBytes(
+                of: digits.bigEndian, toByteOffset: 2 &* offset, as: UInt64.self)
+            offset &+= 4
+        }
+        while offset < bytes.byteCount {
+            let byte = bytes.byte(offset)
+            start.storeBytes(of: digit(byte >> 4), toByteOffset: 2 &* offset, as: UInt8.self)
+            start.storeBytes(of: digit(byte & 0xF), toByteOffset: 2 &* offset &+ 1, as: UInt8.self)
+            offset &+= 1
         }
     }
 }

@@ -82,7 +82,8 @@ enum EntityTag {
     /// Appends `"sha256:<hex>"` or `"sha256:<hex>-gzip"`.
     static func append(_ digest: Digest, _ coding: Coding, to out: inout [UInt8]) {
         out.append("\"sha256:")
-        digest.appendHex(to: &out)
+        let bytes = digest.rawBytes
+        Hex.append(bytes.span.bytes, to: &out)
         if coding == .gzip { out.append("-gzip") }
         out.append("\"")
     }
