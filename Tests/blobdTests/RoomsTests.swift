@@ -49,7 +49,9 @@ import Testing
         ),
         ("BlobStore", ["LMDB", "Hashing", "BlobStore"]),
 
-        ("BlobProtocol", ["TextRules"]),
+        ("BlobProtocol/Shared", ["TextRules"]),
+        ("BlobProtocol/Binary", ["BlobProtocol/Shared", "TextRules"]),
+        ("BlobProtocol/HTTP", ["BlobProtocol/Shared"]),
 
         ("BlobClient", ["BlobProtocol", "BlobJSON", "Hashing"]),
 
