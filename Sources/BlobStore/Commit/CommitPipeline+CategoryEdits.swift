@@ -27,12 +27,4 @@ extension CommitPipeline {
             categoryEdits.store(false, ordering: .relaxed)
         }
     }
-
-    /// Whether there is a committed edit that is not told to all yet. One seek.
-    func hasCategoryEdit() throws(StoreError) -> Bool {
-        try core.withSnapshot { (snapshot) throws(StoreError) in
-            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            return try cursor.firstCategoryEdit() != nil
-        }
-    }
 }

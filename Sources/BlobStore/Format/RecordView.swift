@@ -101,7 +101,8 @@ struct RecordView: ~Escapable {
                     name: part.name.string, mediaType: part.mediaType.string,
                     blob: try part.blob()))
         }
-        var details: NotificationDetails?
+        var details = NotificationDetails()
+        var hasDetails = false
         var lastTag: UInt16 = 0
         var offset = fieldsOffset
         while offset < bytes.byteCount {
@@ -121,16 +122,15 @@ struct RecordView: ~Escapable {
             case .message: record.message = value.string
             case .richType: record.richType = value.string
             case let field?:
-                var found = details ?? NotificationDetails()
-                guard DetailsFields.read(field, value, revision: revision, into: &found) else {
+                hasDetails = true
+                guard DetailsFields.read(field, value, revision: revision, into: &details) else {
                     throw .corrupt("field \(tag) of notification \(id)")
                 }
-                details = found
             case nil: throw .corrupt("unknown field \(tag) of notification \(id)")
             }
             offset += count
         }
-        if let details { record.details = details }
+        if hasDetails { record.details = details }
         return record
     }
 }

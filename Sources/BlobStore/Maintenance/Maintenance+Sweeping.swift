@@ -22,8 +22,9 @@ extension Maintenance {
     /// See ``BlobStore/sweepExpired(asOf:limit:)``.
     func sweepExpired(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
         var result = SweepResult()
-        if try hasDueEntry(asOf: now) { result = try sweepDue(asOf: now, limit: limit) }
-        guard try pipeline.hasCategoryEdit() else { return result }
+        let due = try due(asOf: now)
+        if due.hasEntry { result = try sweepDue(asOf: now, limit: limit) }
+        guard due.hasCategoryEdit else { return result }
         do throws(StoreError) {
             if try pipeline.tellCategoryEdits(asOf: now) { result.more = true }
         } catch {
@@ -45,10 +46,14 @@ extension Maintenance {
         }
     }
 
-    private func hasDueEntry(asOf now: Timestamp) throws(StoreError) -> Bool {
+    /// What there is to do: two seeks in one snapshot.
+    private func due(
+        asOf now: Timestamp
+    ) throws(StoreError) -> (hasEntry: Bool, hasCategoryEdit: Bool) {
         try core.withSnapshot { (snapshot) throws(StoreError) in
             var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            return try !cursor.dueEntries(asOf: now, limit: 1).isEmpty
+            let hasEntry = try !cursor.dueEntries(asOf: now, limit: 1).isEmpty
+            return (hasEntry, try cursor.firstCategoryEdit() != nil)
         }
     }
 }

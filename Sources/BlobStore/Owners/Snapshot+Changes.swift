@@ -152,7 +152,7 @@ extension OwnerWalk {
             guard matches || !isOld && filter.isOfApp(record.app) else { return (nil, byteCount) }
             let change = FeedChange(
                 kind: !matches ? .left : record.sequence == revision ? .published : .updated,
-                id: entry.id, revision: revision, device: record.details.device,
+                id: entry.id, revision: revision, device: record.device,
                 record: matches ? record : nil, cursor: cursor)
             return (change, byteCount)
         }

@@ -185,6 +185,9 @@ extension Record {
         }
     }
 
+    /// The device that changed it last.
+    var device: String? { box?.value.device }
+
     /// Whether it shows nothing and carries nothing: no title, no message, no data and no part.
     var isEmpty: Bool {
         parts.isEmpty && (message ?? "").isEmpty && (title ?? "").isEmpty
