@@ -201,7 +201,8 @@ extension Subjects {
 
     private static func parse(_ heads: [[UInt8]], _ count: Int) throws {
         for turn in 0..<count {
-            let bytes = heads[turn % heads.count].span.bytes
+            let text = heads[turn % heads.count]
+            let bytes = text.span.bytes
             guard let (head, consumed) = try HTTPRequestHead.parse(bytes) else {
                 throw SubjectFailure(reason: "half a head")
             }
