@@ -131,7 +131,7 @@ public struct Answer: Sendable {
         case document([UInt8])
         /// A call was carried out.
         case called(CallAnswer)
-        /// What is watched has news, or gives a sign of life. More will come.
+        /// What is watched has news, or gives a heartbeat. More will come.
         case changes(WatchedPage)
         /// This request failed. The connection goes on.
         case failed(ClientError)
@@ -162,11 +162,11 @@ public struct CallAnswer: Sendable, Hashable {
 
 /// What watching an owner's notifications brought.
 public struct WatchedPage: Sendable, Hashable {
-    /// How many changes there are; 0 is a sign of life.
+    /// How many changes there are; 0 is a heartbeat.
     public let changeCount: Int
     /// Whether more come at once.
     public let hasMore: Bool
-    /// The place behind them.
+    /// The cursor behind them.
     public let next: String
     /// The page as JSON, as `ChangePage` reads it.
     public let document: [UInt8]

@@ -332,13 +332,13 @@ extension BlobConnection {
         return all
     }
 
-    /// A page of the JSON document that `categories` reads. Its `next` is the place behind which the
+    /// A page of the JSON document that `categories` reads. Its `next` is The cursor behind which the
     /// next page begins; the last page has none.
     public mutating func categoriesDocument(
-        after place: String? = nil
+        after cursor: String? = nil
     ) throws(ClientError) -> [UInt8] {
         var target = CallTarget("/v1/categories")
-        target.add("after", place)
+        target.add("after", cursor)
         return try call(.get, target.text).body
     }
 

@@ -3,7 +3,7 @@ import BlobProtocol
 /// One connection to a daemon, speaking the binary protocol. Calls block; each waits at most
 /// `Options.timeoutMilliseconds` for the next byte.
 ///
-/// A connection has one owner and is closed when that owner lets go of it. Off the main path of an
+/// A connection has one owner and is closed when that owner is destroyed. Off the main path of an
 /// `async` program use `BlobdClient`, which keeps the blocking away from Swift's threads.
 ///
 /// There are two ways to use one. The plain calls (`put`, `get`, …, in

@@ -6,7 +6,7 @@ package struct FeedSubscription: ~Copyable {
     static let firstPauseMilliseconds = 100
     static let longestPauseMilliseconds = 5_000
 
-    /// The place behind all that was read.
+    /// The cursor behind all that was read.
     package private(set) var cursor: String
 
     private let owner: String

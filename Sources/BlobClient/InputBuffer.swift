@@ -18,7 +18,7 @@ struct InputBuffer: Sendable {
     /// Whether no more can be taken in before something is read.
     var isFull: Bool { count >= Self.byteCountMax }
 
-    /// Lends the unread bytes.
+    /// Borrows the unread bytes.
     func withUnread<R>(_ body: (RawSpan) throws(ClientError) -> R) throws(ClientError) -> R {
         try body(bytes.span.bytes.extracting(start..<end))
     }

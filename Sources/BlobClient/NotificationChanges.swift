@@ -142,7 +142,7 @@ public struct NotificationFilter: Sendable, Hashable {
 public struct HistoryRequest: Sendable, Hashable {
     /// The most in one page, 1…1,000; a page may have fewer and not be the last.
     public var limit = 100
-    /// Those older than the place that `NotificationHistory.next` gave.
+    /// Those older than the cursor that `NotificationHistory.next` gave.
     public var before: String?
     /// Only those that match.
     public var filter = NotificationFilter()
@@ -175,7 +175,7 @@ public struct NotificationHistory: Sendable, Hashable {
     public let notifications: [NotificationRecord]
     /// Where to go on; nil at the end.
     public let next: String?
-    /// The place in the feed that fits: whoever reads the changes from the first page's on misses
+    /// The cursor in the feed that fits: whoever reads the changes from the first page's on misses
     /// nothing.
     public let cursor: String
 
@@ -207,7 +207,7 @@ public struct NotificationChange: Sendable, Hashable {
         case category
     }
 
-    /// The place behind it: keep it, and go on from there.
+    /// The cursor behind it: keep it, and go on from there.
     public let cursor: String
     /// What kind of change it was.
     public let kind: Kind

@@ -4,7 +4,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// A connected stream socket of the Unix domain. It is closed when its owner lets go of it.
+/// A connected stream socket of the Unix domain. It is closed when its owner is destroyed.
 ///
 /// The socket blocks. `SO_RCVTIMEO` and `SO_SNDTIMEO` bound each wait; a peer that has gone is an
 /// error and never a SIGPIPE (`MSG_NOSIGNAL`).

@@ -26,13 +26,13 @@ extension JSONParser {
 
     /// Moves past what stands in a string for itself.
     private mutating func skipPlain(_ bytes: RawSpan) {
-        var place = index
-        while place < bytes.byteCount {
-            let byte = bytes.byte(place)
+        var end = index
+        while end < bytes.byteCount {
+            let byte = bytes.byte(end)
             if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
-            place &+= 1
+            end &+= 1
         }
-        index = place
+        index = end
     }
 
     /// An escape at `index`, which is at its backslash.

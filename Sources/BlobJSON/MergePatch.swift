@@ -14,16 +14,16 @@ extension JSONValue {
     private static func merge(
         _ changes: [JSONMember], into present: [JSONMember]
     ) -> [JSONMember] {
-        // Taken-away members leave a gap until the end, so that places stay what they are.
+        // Taken-away members leave a gap until the end, so that indexes stay what they are.
         var merged: [JSONMember?] = present
-        let places = MemberPlaces(present)
+        let indexes = MemberIndexes(present)
         for change in changes {
-            let place = places[change.name]
+            let index = indexes[change.name]
             if case .null = change.value {
-                if let place { merged[place] = nil }
-            } else if let place {
-                merged[place] = JSONMember(
-                    present[place].name, present[place].value.merged(with: change.value))
+                if let index { merged[index] = nil }
+            } else if let index {
+                merged[index] = JSONMember(
+                    present[index].name, present[index].value.merged(with: change.value))
             } else {
                 // Merged with nothing: what a patch of a new member says of taking away is dropped.
                 merged.append(JSONMember(change.name, JSONValue.null.merged(with: change.value)))
@@ -34,7 +34,7 @@ extension JSONValue {
 }
 
 /// Where an object's members are, by the bytes of their names.
-private struct MemberPlaces {
+private struct MemberIndexes {
     /// Few members are looked through; more are looked up.
     private static let searchedCountMax = 8
     private let members: [JSONMember]

@@ -25,13 +25,13 @@ extension BlobStore {
     ///
     /// An orphan is left alone while a lease is held on it; while a snapshot of this process is open
     /// that may still find it, since whoever has that snapshot may yet take a lease; and while peers
-    /// of an earlier run may be reading it (``beginLending(at:graceMilliseconds:)``). Snapshots of
+    /// of an earlier run may be reading it (``allowZeroCopy(at:graceMilliseconds:)``). Snapshots of
     /// other processes are safe by LMDB's own rule: pages they can see are not used again.
     ///
     /// - Parameters:
     ///   - byteCountMax: stored bytes to free at the most, but at least one chunk, and a blob of a
     ///     few chunks as a whole.
-    ///   - bootMilliseconds: the boot clock's present (`CLOCK_BOOTTIME`), for a process that lends;
+    ///   - bootMilliseconds: the boot clock's present (`CLOCK_BOOTTIME`), for a process that sends zero-copy;
     ///     nil counts as the moment it began to.
     /// - Returns: what was freed; nothing is written or synced when nothing can be.
     /// - Throws: ``StoreError/corrupt(_:)``, ``StoreError/outcomeUnknown(_:)``.
@@ -73,17 +73,17 @@ extension BlobStore {
     ///   a sync has failed.
     public func checkWritable() throws(StoreError) { try maintenance.checkWritable() }
 
-    /// Whether pages of `data.mdb` may be lent: whether this process's start is on disk
-    /// (``beginLending(at:graceMilliseconds:)``).
-    public var mayLend: Bool { core.leases.mayLend.load(ordering: .acquiring) }
+    /// Whether pages of `data.mdb` may be sent zero-copy: whether this process's start is on disk
+    /// (``allowZeroCopy(at:graceMilliseconds:)``).
+    public var allowsZeroCopy: Bool { core.leases.allowsZeroCopy.load(ordering: .acquiring) }
 
-    /// Says that this process will lend pages of the store to others (`sendfile`), so that freeing
+    /// Says that this process will send pages of the store zero-copy (`sendfile`), so that freeing
     /// takes the peers of earlier runs into account: what those may have been sent is not freed
-    /// until `graceMilliseconds` after the run has ended. Call it once, before anything is lent;
+    /// until `graceMilliseconds` after the run has ended. Call it once, before anything is sent;
     /// without it, nothing is held back.
     ///
     /// The start is written to the store, for the runs to come: one commit, or none where an earlier
-    /// start's grace is not over (``LendingMark``).
+    /// start's grace is not over (``ZeroCopyMark``).
     ///
     /// - Parameters:
     ///   - now: the present, by the machine's boot clock. After a boot no peer is left, and nothing
@@ -91,16 +91,16 @@ extension BlobStore {
     ///   - graceMilliseconds: how long a peer may take to read what it was sent before its daemon
     ///     ended. 0 or less: nothing is held back.
     /// - Throws: ``StoreError/full`` when the start cannot be written. What earlier runs may have
-    ///   lent is held back all the same, but this process must not lend: the next one would not
+    ///   sent is held back all the same, but this process must not send zero-copy: the next one would not
     ///   know. ``StoreError/corrupt(_:)``, ``StoreError/outcomeUnknown(_:)``.
-    public func beginLending(
-        at now: BootTime, graceMilliseconds: Int64 = StoreLimits.lendingGraceMilliseconds
+    public func allowZeroCopy(
+        at now: BootTime, graceMilliseconds: Int64 = StoreLimits.zeroCopyGraceMilliseconds
     ) throws(StoreError) {
-        try maintenance.beginLending(at: now, graceMilliseconds: graceMilliseconds)
+        try maintenance.allowZeroCopy(at: now, graceMilliseconds: graceMilliseconds)
     }
 
     /// Lets no lease end any more, for as long as the store is open: to be called before whoever
-    /// has sent pages lets go of the sockets that tell when they have been read.
+    /// has sent pages closes the sockets that tell when they have been read.
     ///
     /// A server that stops closes its connections while changes are still applied, and those free
     /// and use again what nothing keeps. What is held in the end is freed by the next run, when it
@@ -148,9 +148,9 @@ extension BlobStore {
     /// - Returns: what is wrong with the structure; nothing is looked at beyond it.
     /// - Throws: ``StoreError/cannotOpen(path:reason:)``.
     package static func checkPages(
-        at directory: String, place: WalkPlace? = nil
+        at directory: String, position: WalkPosition? = nil
     ) throws(StoreError) -> VerifyReport {
-        try PageCheck.check(directory, .all, place: place)
+        try PageCheck.check(directory, .all, position: position)
     }
 
     /// Calls `body` while nobody else can open the store for writing; nil when somebody has.

@@ -42,7 +42,7 @@ extension BlobStore {
         _ = try store.checkReaders()
         try store.pipeline.recoverLog()
         // Only now: who reads beside waits for what an earlier writer acknowledged.
-        store.unsettled.clear()
+        store.pendingKeys.clear()
         return store
     }
 
@@ -146,7 +146,7 @@ extension BlobStore {
         }
         return BlobStore(
             environment, tables: tables, format: format, directory: directory, options: options,
-            lock: lock, unsettled: try UnsettledKeys(directory, isWriter: !isReadOnly))
+            lock: lock, pendingKeys: try PendingKeys(directory, isWriter: !isReadOnly))
     }
 
     /// The format record, once it is clear that this program can work with what follows it.

@@ -23,23 +23,23 @@ extension BlobStore {
     ) throws(StoreError) -> [Outcome] {
         let outcomes = try apply(
             changes, asOf: now, freeing: freedByteCountMax, bootMilliseconds: bootMilliseconds,
-            isSettling: false)
-        if hasCategoryEdits { try pipeline.tellAllCategoryEdits(asOf: now) }
+            isCommitting: false)
+        if hasCategoryEdits { try pipeline.announceAllCategoryEdits(asOf: now) }
         return outcomes
     }
 
     /// The same, but for the owners who are to be told of a category's edit
-    /// (``tellCategoryEdits(asOf:)``).
+    /// (``announceCategoryEdits(asOf:)``).
     ///
-    /// - Parameter isSettling: whether they are committed, with all that is in the log alone, even
+    /// - Parameter isCommitting: whether they are committed, with all that is in the log alone, even
     ///   where the log would do (``beginLogging()``).
     package func apply(
         _ changes: [Change], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
-        bootMilliseconds: Int64? = nil, isSettling: Bool
+        bootMilliseconds: Int64? = nil, isCommitting: Bool
     ) throws(StoreError) -> [Outcome] {
         let side = CommitPipeline.SideFreeing(
             byteCountMax: freedByteCountMax, bootMilliseconds: bootMilliseconds)
-        return try pipeline.apply(changes, asOf: now, side, isCommitting: isSettling)
+        return try pipeline.apply(changes, asOf: now, side, isCommitting: isCommitting)
     }
 
     /// Publishes one part; returns once it is on disk.
@@ -131,8 +131,8 @@ extension BlobStore {
     /// - Returns: whether there is more to do. A step that finds nothing to do writes nothing.
     /// - Throws: ``StoreError/full``, with what earlier steps did done;
     ///   ``StoreError/outcomeUnknown(_:)``.
-    package func tellCategoryEdits(asOf now: Timestamp) throws(StoreError) -> Bool {
-        try pipeline.tellCategoryEdits(asOf: now)
+    package func announceCategoryEdits(asOf now: Timestamp) throws(StoreError) -> Bool {
+        try pipeline.announceCategoryEdits(asOf: now)
     }
 
     /// Whether this process has edited a category, and owners are yet to be told of it. One load.
@@ -140,9 +140,9 @@ extension BlobStore {
 
     /// From now on batches of short changes are acknowledged when they are in the log
     /// (`changes.log`), which takes one sync of a few blocks. They are committed to `data.mdb` when
-    /// ``settle()`` is called, when there are many, and with whatever else is changed.
+    /// ``commitPending()`` is called, when there are many, and with whatever else is changed.
     ///
-    /// Until then no snapshot has them: whoever reads asks ``unsettled`` first. All changes must
+    /// Until then no snapshot has them: whoever reads asks ``pendingKeys`` first. All changes must
     /// be made on one thread, since LMDB ties a transaction to one.
     ///
     /// - Throws: ``StoreError/full`` when there is no room for the log: batches are then committed
@@ -158,10 +158,8 @@ extension BlobStore {
     ///
     /// - Throws: ``StoreError/outcomeUnknown(_:)``: nothing is lost, but the process must be started
     ///   again.
-    package func settle() throws(StoreError) { try pipeline.commitPending() }
+    package func commitPending() throws(StoreError) { try pipeline.commitPending() }
 
     /// What is in the log and not in `data.mdb`. Waits while a change is under way.
-    package var unsettledChanges: Unsettled { pipeline.pendingBatches }
-
-    package typealias Unsettled = PendingBatches
+    package var pendingChanges: PendingBatches { pipeline.pendingBatches }
 }

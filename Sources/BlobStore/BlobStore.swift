@@ -35,7 +35,7 @@ public final class BlobStore: Sendable {
     public let feedWatch: FeedWatch
 
     /// Which notifications, blobs and owners have changes that no snapshot has yet.
-    package let unsettled: UnsettledKeys
+    package let pendingKeys: PendingKeys
 
     // The parts. Each knows those before it, and none knows this type.
 
@@ -50,13 +50,13 @@ public final class BlobStore: Sendable {
 
     init(
         _ environment: Environment, tables: Tables, format: FormatRecord, directory: String,
-        options: Options, lock: DirectoryLock?, unsettled: UnsettledKeys
+        options: Options, lock: DirectoryLock?, pendingKeys: PendingKeys
     ) {
         core = StoreCore(
             environment, tables: tables, id: format.storeID,
             directory: directory, options: options, lock: lock)
-        self.unsettled = unsettled
-        log = LogReader(core: core, pending: unsettled)
+        self.pendingKeys = pendingKeys
+        log = LogReader(core: core, pending: pendingKeys)
         feedWatch = FeedWatch(
             watcherCountMax: options.watcherCountMax,
             perOwnerMax: options.watcherCountPerOwnerMax,
@@ -65,5 +65,5 @@ public final class BlobStore: Sendable {
         maintenance = Maintenance(core: core, pipeline: pipeline)
     }
 
-    deinit { unsettled.unmap() }
+    deinit { pendingKeys.unmap() }
 }

@@ -59,12 +59,12 @@ public struct ChangeFeed: AsyncSequence, Sendable {
                 let signal = FeedSignal()
                 let registration = try store.feedWatch.register(
                     Array(owner.utf8), behind: page.revision
-                ) { signal.give() }
+                ) { signal.notify() }
                 guard let registration else { continue }
                 await withTaskCancellationHandler {
                     await signal.wait()
                 } onCancel: {
-                    signal.give()
+                    signal.notify()
                 }
                 registration.cancel()
             }
@@ -117,7 +117,7 @@ private final class FeedSignal: Sendable {
         }
     }
 
-    func give() {
+    func notify() {
         let continuation: CheckedContinuation<Void, Never>? = state.withLock { state in
             defer { state = .given }
             guard case .awaited(let continuation) = state else { return nil }

@@ -129,7 +129,7 @@ internal import CLMDB
             return false
         }
         try LMDBError.check(code, "mdb_cursor_get")
-        // It stands there all the same, and can be moved on: what is not lent is empty.
+        // It stands there all the same, and can be moved on: the value is empty then.
         let hasKey = unsafe holds(key, .key)
         let hasValue = unsafe hasKey && holds(value, table.valueKind)
         unsafe currentKey = hasKey ? key : MDB_val()

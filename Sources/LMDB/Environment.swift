@@ -164,7 +164,7 @@ internal import Synchronization
 }
 
 /// The `MDB_env`, closed (`mdb_env_close`) when the environment and the last of its transactions
-/// have let go of it.
+/// have released it.
 @safe final class EnvironmentHandle: @unchecked Sendable {
     // Sendable: an MDB_env may be used from every thread, and the pointer never changes.
     let pointer: OpaquePointer

@@ -5,12 +5,12 @@ internal import Synchronization
 /// Which addresses have a page of `data.mdb` behind them.
 ///
 /// liblmdb takes a value's size from the page and believes it. One flipped bit there makes a value
-/// of 4 GiB, and reading behind the end of the file is a signal (SIGBUS). So what it lends is
+/// of 4 GiB, and reading behind the end of the file is a signal (SIGBUS). So what is borrowed from it is
 /// compared with these bounds before it becomes a span.
 ///
 /// The bound is the end of the last page in use (`me_last_pgno`), and never more than the size of
 /// the file. It only grows: a commit uses more pages and none ever less, and room at the end of the
-/// file is given back (`ftruncate`) only behind it. So the last known bound is always safe, a
+/// file is released (`ftruncate`) only behind it. So the last known bound is always safe, a
 /// value inside it costs a comparison, and one outside asks again: a commit of this process or
 /// another may have made the file longer.
 @safe struct MapBounds: @unchecked Sendable {
@@ -46,7 +46,7 @@ internal import Synchronization
         unsafe state.deallocate()
     }
 
-    /// Whether all of `value` is inside of pages in use. For what read transactions lend.
+    /// Whether all of `value` is inside of pages in use. For values of read transactions.
     @inline(__always)
     func hold(_ value: MDB_val) -> Bool {
         let offset = unsafe UInt(bitPattern: value.mv_data) &- state.pointee.start
@@ -162,8 +162,8 @@ internal import Synchronization
             return false
         }
         var byteCount = 0
-        for place in stride(from: PageLayout.headerByteCount, to: lower, by: 2) {
-            let entry = unsafe Int(start.loadUnaligned(fromByteOffset: place, as: UInt16.self))
+        for offset in stride(from: PageLayout.headerByteCount, to: lower, by: 2) {
+            let entry = unsafe Int(start.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
             guard entry >= upper, entry <= page - PageLayout.entryHeaderByteCount else {
                 return false
             }

@@ -35,7 +35,7 @@ internal import Glibc
 
     /// How far into the file a value begins.
     ///
-    /// - Parameter value: lent by a read transaction of the same environment.
+    /// - Parameter value: borrowed from a read transaction of the same environment.
     @inline(__always)
     package func offset(of value: UnsafeRawPointer) -> Int { unsafe value - start }
 

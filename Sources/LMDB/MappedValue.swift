@@ -7,7 +7,7 @@ internal import CLMDB
 //
 // Out of C: a value is good until its transaction ends, or, in a write transaction, until the next
 // update. `span(of:)` cannot know which, so each caller ties the span to its transaction with
-// `_overrideLifetime`, and update operations are `mutating`, which no lent span survives.
+// `_overrideLifetime`, and update operations are `mutating`, which no borrowed span survives.
 
 extension RawSpan {
     /// Calls `body` with this span as an `MDB_val`.

@@ -25,7 +25,7 @@ internal import Synchronization
     @inline(__always)
     deinit {
         unsafe mdb_txn_reset(handle)
-        unsafe slot.pointee.giveBack()
+        unsafe slot.pointee.release()
         // Last: the slot may go with it.
         if let keeper = unsafe keeper { unsafe keeper.release() }
     }
@@ -40,15 +40,15 @@ internal import Synchronization
     }
 
     /// Where its transaction, its cache and its bounds are.
-    fileprivate var place: UnsafeMutablePointer<ReaderSlot> {
+    fileprivate var slotAddress: UnsafeMutablePointer<ReaderSlot> {
         @inline(__always)
         get { unsafe slot }
     }
 
-    /// What it may lend.
+    /// The bounds of its values.
     var bounds: MapBounds { unsafe slot.pointee.bounds }
 
-    /// This transaction, lent.
+    /// This transaction, borrowed.
     package var view: ReadView {
         @inline(__always)
         @_lifetime(borrow self)
@@ -99,7 +99,7 @@ extension TableStatistics {
     }
 }
 
-/// A read transaction, lent: a plain value that can be copied and stored in other borrowed values,
+/// A borrowed read transaction: a plain value that can be copied and stored in other borrowed values,
 /// and ends with the transaction.
 @safe package struct ReadView: ~Escapable {
     private let slot: UnsafeMutablePointer<ReaderSlot>
@@ -107,7 +107,7 @@ extension TableStatistics {
     @inline(__always)
     @_lifetime(borrow transaction)
     package init(_ transaction: borrowing ReadTransaction) {
-        unsafe slot = transaction.place
+        unsafe slot = transaction.slotAddress
     }
 
     /// What earlier views of the same commit have found; nil in processes that only read.
@@ -118,7 +118,7 @@ extension TableStatistics {
 
     /// The value of `key`, straight from the map, or nil. One B-tree lookup (`mdb_get`), no copy.
     ///
-    /// - Returns: bytes that are good as long as the transaction that is lent, aligned to 2 bytes
+    /// - Returns: bytes that are good as long as the borrowed transaction, aligned to 2 bytes
     ///   only.
     /// - Throws: also ``LMDBError/isCorruption`` for a value that is not inside of the file's pages
     ///   in use. What is remembered was compared when it was found.

@@ -23,7 +23,7 @@ package final class ReaderPool: Sendable {
     }
 
     deinit {
-        // Nobody is in here: whoever has a transaction out keeps the pool. The environment is
+        // No one is in here: whoever has a transaction out keeps the pool. The environment is
         // closed after this, if at all.
         unsafe slots.free()
     }

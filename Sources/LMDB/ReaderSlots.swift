@@ -5,7 +5,7 @@ internal import Synchronization
 /// The places of a ``ReaderPool``, which frees them: a plain value, so that taking one counts no
 /// reference.
 ///
-/// A slot is taken by one compare-and-exchange of its mark and given back by one store. A thread
+/// A slot is taken by one compare-and-exchange of its mark and released by one store. A thread
 /// begins with the slot it had last, so that threads do not write to each other's cache lines; one
 /// that finds its slot taken looks for another from the first on. So there are about as many
 /// transactions as views were ever open at once, which leaves LMDB's slots to other processes.
@@ -105,7 +105,7 @@ internal import Synchronization
         let code = unsafe mdb_txn_begin(
             rest.pointee.environment, nil, UInt32(MDB_RDONLY), &slot.pointee.transaction)
         guard code == MDB_SUCCESS, let handle = unsafe slot.pointee.transaction else {
-            unsafe slot.pointee.giveBack()
+            unsafe slot.pointee.release()
             throw LMDBError(code: code, call: "mdb_txn_begin")
         }
         let commit = unsafe UInt64(mdb_txn_id(handle))
@@ -176,7 +176,7 @@ internal import Synchronization
     var transaction: OpaquePointer?
     /// What its views have found; nil until it is first used, and in processes that only read.
     var cache: LookupCache?
-    /// What its views may lend.
+    /// The bounds of its views' values.
     let bounds: MapBounds
     private let padding: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
@@ -206,7 +206,7 @@ internal import Synchronization
 
     /// The view is over. Releasing: what it did is seen by whoever sees this.
     @inline(__always)
-    borrowing func giveBack() {
+    borrowing func release() {
         mark.store(Self.idle, ordering: .releasing)
     }
 }

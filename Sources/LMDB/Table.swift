@@ -8,7 +8,7 @@ package struct Table: Sendable, Equatable {
     package let name: StaticString
 
     /// Its place among those it was opened with (``Environment/openTables(_:)``): what a
-    /// ``RedoBuffer`` calls it.
+    /// ``OperationBuffer`` calls it.
     package internal(set) var number: UInt8 = 0
 
     /// Whether nothing in it is ever replaced: its long values then have exactly the pages that they

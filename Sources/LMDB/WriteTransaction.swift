@@ -12,7 +12,7 @@ internal import CLMDB
     /// Whether anything was put or deleted. A transaction that changed nothing need not be committed.
     package private(set) var isDirty = false
     /// What is put and deleted from now on, as far as it is asked for.
-    package var redo = RedoBuffer()
+    package var operations = OperationBuffer()
 
     init(_ environment: Environment) throws(LMDBError) {
         var handle: OpaquePointer?
@@ -86,7 +86,7 @@ internal import CLMDB
         }
         try LMDBError.check(code, "mdb_cursor_put")
         isDirty = true
-        redo.notePut(key, value, in: table)
+        operations.notePut(key, value, in: table)
     }
 
     /// Stores `value` under `key` unless something is there (`mdb_cursor_put` with
@@ -104,7 +104,7 @@ internal import CLMDB
         if code == MDB_KEYEXIST { return false }
         try LMDBError.check(code, "mdb_cursor_put")
         isDirty = true
-        redo.notePut(key, value, in: table)
+        operations.notePut(key, value, in: table)
         return true
     }
 
@@ -128,7 +128,7 @@ internal import CLMDB
         try LMDBError.check(code, "mdb_cursor_put")
         isDirty = true
         unsafe MappedValue.fill(reserved, with: first, second)
-        redo.notePut(key, first, second, in: table)
+        operations.notePut(key, first, second, in: table)
     }
 
     /// Removes `key` (`mdb_cursor_del`).
@@ -145,7 +145,7 @@ internal import CLMDB
         try unsafe check(found, in: table)
         try LMDBError.check(unsafe mdb_cursor_del(cursor, 0), "mdb_cursor_del")
         isDirty = true
-        redo.noteDelete(key, in: table)
+        operations.noteDelete(key, in: table)
         return true
     }
 

@@ -68,12 +68,12 @@ public struct LoadRun: Sendable {
         var lastAnswer = begin
         while engine.record.answerCount < payloads.count {
             let before = engine.record.answerCount
-            now = try engine.turn(until: now + 50_000_000, now: now)
+            now = try engine.run(until: now + 50_000_000, now: now)
             if engine.record.answerCount > before { lastAnswer = now }
             guard now - lastAnswer < LoadLimits.storeNanosecondsWithoutAnswerMax else {
                 throw LoadFailure(.server, "timeout: no answer to a publish for a minute")
             }
-            pace.tell(now, begin: begin, counted: begin, engine.record)
+            pace.report(now, begin: begin, counted: begin, engine.record)
         }
     }
 
@@ -111,15 +111,15 @@ public struct LoadRun: Sendable {
         var now = begin
         var pace = Pace(progress)
         while now < counted {
-            now = try engine.turn(until: counted, now: now)
-            pace.tell(now, begin: begin, counted: nil, engine.record)
+            now = try engine.run(until: counted, now: now)
+            pace.report(now, begin: begin, counted: nil, engine.record)
         }
         engine.beginCounting()
         let before = ProcessorTimes.now(of: processes)
         let first = Engine.now()
         while now < end {
-            now = try engine.turn(until: end, now: now)
-            pace.tell(now, begin: begin, counted: first, engine.record)
+            now = try engine.run(until: end, now: now)
+            pace.report(now, begin: begin, counted: first, engine.record)
         }
         let after = ProcessorTimes.now(of: processes)
         let seconds = Double(now - first) / 1e9
@@ -151,7 +151,7 @@ private struct Pace {
 
     init(_ progress: ((LoadRun.Progress) -> Void)?) { self.progress = progress }
 
-    mutating func tell(_ now: Int64, begin: Int64, counted: Int64?, _ record: LoadRecord) {
+    mutating func report(_ now: Int64, begin: Int64, counted: Int64?, _ record: LoadRecord) {
         guard let progress, now >= next else { return }
         next = now + 500_000_000
         let elapsed = counted.map { Double(now - $0) / 1e9 } ?? 0

@@ -173,11 +173,11 @@ import Testing
             // As the daemon does it: the edit first, the owners in steps.
             let outcomes = try store.apply(
                 [.setCategory(Category(name: "ask", actions: [Self.yes]))], asOf: noon,
-                isSettling: true)
+                isCommitting: true)
             #expect(outcomes[0].isDone)
             #expect(store.hasCategoryEdits)
             let place = try store.counters().revision
-            let hasMore = try store.tellCategoryEdits(asOf: noon)
+            let hasMore = try store.announceCategoryEdits(asOf: noon)
             #expect(hasMore)
             let told = try store.counters().revision - place
             #expect(told == UInt64(StoreLimits.categoryEditOwnerCountMax))

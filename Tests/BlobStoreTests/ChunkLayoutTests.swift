@@ -18,7 +18,7 @@ import Testing
                 #expect(byteCount >= 1 && byteCount <= ChunkLayout.byteCountMax, "\(size)")
                 #expect(ChunkLayout.start(of: index, in: size) == start)
                 for offset in [0, byteCount / 2, byteCount - 1] {
-                    let place = ChunkLayout.place(of: start + offset, in: size)
+                    let place = ChunkLayout.position(of: start + offset, in: size)
                     #expect(place.index == index && place.start == offset, "\(size)")
                 }
                 let prefix = ChunkLayout.prefixByteCount(before: byteCount)

@@ -31,7 +31,8 @@ import Testing
                     try store.delete("n\(index)", asOf: noon)
                     pictures["n\(index)"] = nil
                 }
-                try store.beginLending(at: BootTime(bootID: LendingTests.boot, milliseconds: 5_000))
+                try store.allowZeroCopy(
+                    at: BootTime(bootID: ZeroCopyGraceTests.boot, milliseconds: 5_000))
                 let report = try store.verify()
                 #expect(report.problems == [])
             }
@@ -62,7 +63,7 @@ import Testing
             guard root != .max, pages.insert(root).inserted else { return }
             let start = Int(root) * 4_096
             let page = file.extracting(start..<start + 4_096)
-            guard let children = try? PageEntry.places(on: page, page: root, .branch) else {
+            guard let children = try? PageEntry.ranges(on: page, page: root, .branch) else {
                 return
             }
             for child in children {
@@ -71,7 +72,7 @@ import Testing
         }
         try walk(main)
         let tables = file.extracting(Int(main) * 4_096..<(Int(main) + 1) * 4_096)
-        for place in try PageEntry.places(on: tables, page: main, .leaf) {
+        for place in try PageEntry.ranges(on: tables, page: main, .leaf) {
             let entry = PageEntry(tables.extracting(place), isLeaf: true)
             try walk(PageFile.Tree(entry.value).root)
         }
@@ -84,7 +85,7 @@ import Testing
         for number in try treePages(made).sorted() {
             let start = Int(number) * 4_096
             let page = made.bytes.span.bytes.extracting(start..<start + 4_096)
-            guard let found = try? PageEntry.places(on: page, page: number, .leaf) else { continue }
+            guard let found = try? PageEntry.ranges(on: page, page: number, .leaf) else { continue }
             places += found.map { start + $0.lowerBound }
         }
         return places
@@ -149,7 +150,7 @@ import Testing
             let page = made.bytes.span.bytes.extracting(start..<start + 4_096)
             // Number, kind, and how many entries there are.
             offsets += (0..<64).map { (start, $0) } + (80..<112).map { (start, $0) }
-            guard let children = try? PageEntry.places(on: page, page: number, .branch) else {
+            guard let children = try? PageEntry.ranges(on: page, page: number, .branch) else {
                 continue
             }
             for child in children { offsets += (0..<48).map { (start + child.lowerBound, $0) } }
@@ -165,9 +166,9 @@ import Testing
     }
 
     @Test("A size in `meta` that cannot be is refused by the table and the key")
-    func lendingMark() throws {
+    func zeroCopyMark() throws {
         let made = try Made()
-        let name = Array(LendingMark.name.utf8)
+        let name = Array(ZeroCopyMark.name.utf8)
         let head: [UInt8] = [0, 0, UInt8(name.count), 0] + name
         let places = made.bytes.ranges(of: head).map(\.lowerBound)
         #expect(!places.isEmpty)
@@ -177,7 +178,8 @@ import Testing
         let store = try BlobStore.openReadOnly(at: made.folder.path)
         let report = try store.verify(.entries, goesOnBehindDamage: true)
         #expect(
-            report.problems.contains { $0.contains(#"table meta, key "lending""#) }, "\(report)")
+            report.problems.contains { $0.contains(#"table meta, key "zero-copy""#) },
+            "\(report)")
     }
 
     /// A bit in the free list gave a page of a picture away. What was published next was written
@@ -192,7 +194,7 @@ import Testing
         let root: UInt64 = span.integer(at: newest + 80)
         let page = span.extracting(Int(root) * 4_096..<(Int(root) + 1) * 4_096)
         var refusals = 0
-        for place in try PageEntry.places(on: page, page: root, .leaf) {
+        for place in try PageEntry.ranges(on: page, page: root, .leaf) {
             // Behind the entry's head, its key and the count.
             let start = Int(root) * 4_096 + place.lowerBound + 24
             for bit in 0..<6 where place.count > 24 {

@@ -94,11 +94,11 @@ import Testing
         }
         #expect(store.pipeline.open.isPending)
         #expect(store.pipeline.freeing.withLock { $0.waiting } > 0)
-        try store.settle()
+        try store.commitPending()
         try expectOrphans(UInt64(count), store)
         _ = try store.apply(
             [.publish(try store.publication("last", [9]))], asOf: noon, freeing: 8 << 20)
-        try store.settle()
+        try store.commitPending()
         // As many as are looked at beside one change.
         try expectOrphans(UInt64(count - StoreLimits.freedWithChangesCountMax), store)
         let report = try store.verify()

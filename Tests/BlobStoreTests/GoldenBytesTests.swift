@@ -54,7 +54,7 @@ import Testing
         00 00 00 00 cd 88 dc 68
         """)
 
-    static let lendingMark = hex(
+    static let zeroCopyMark = hex(
         """
         0b 7d 6d 0c 7b 9f 4c 1e 9d 2a 5d 3f 0f 2f 6a 01
         29 00 00 00 00 00 00 00 61 00 00 00 00 00 00 00
@@ -208,19 +208,19 @@ import Testing
     @Test("The mark of lent pages")
     func lendingMarkRecord() throws {
         let bootID = try #require(BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a01"))
-        let mark = LendingMark(
+        let mark = ZeroCopyMark(
             bootID: bootID, returnedTransaction: 41, transaction: 97, moment: 3_600_000)
-        #expect(mark.bytes == Self.lendingMark)
-        let read = try LendingMark(Self.lendingMark.span.bytes)
+        #expect(mark.bytes == Self.zeroCopyMark)
+        let read = try ZeroCopyMark(Self.zeroCopyMark.span.bytes)
         #expect(read == mark)
         for bit in 0..<44 * 8 {
             #expect(throws: StoreError.self, "bit \(bit)") {
-                _ = try LendingMark(Self.lendingMark.flipping(bit: bit).span.bytes)
+                _ = try ZeroCopyMark(Self.zeroCopyMark.flipping(bit: bit).span.bytes)
             }
         }
-        for count in 0..<Self.lendingMark.count {
+        for count in 0..<Self.zeroCopyMark.count {
             #expect(throws: StoreError.self, "\(count) bytes") {
-                _ = try LendingMark(Array(Self.lendingMark.prefix(count)).span.bytes)
+                _ = try ZeroCopyMark(Array(Self.zeroCopyMark.prefix(count)).span.bytes)
             }
         }
         #expect(BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a0") == nil)

@@ -227,7 +227,7 @@ import Testing
         entries[3].device = "phone"
         entries[4].end = noon
         entries[5].end = nil
-        entries[6].places = [.history, .feed]
+        entries[6].indexes = [.history, .feed]
         for entry in entries {
             let bytes = entry.bytes(key: Self.sequenceKey)
             #expect(throws: StoreError.self, "\(entry)") {
@@ -238,23 +238,23 @@ import Testing
 
     @Test("What finds a tombstone")
     func finderRecord() throws {
-        let entry = FinderEntry(revision: 13)
+        let entry = TombstoneIndexEntry(revision: 13)
         #expect(entry.bytes(key: Self.finderKey) == Self.finder)
-        let read = try FinderEntry(Self.finder.span.bytes, key: Self.finderKey.span.bytes)
+        let read = try TombstoneIndexEntry(Self.finder.span.bytes, key: Self.finderKey.span.bytes)
         #expect(read == entry)
         Self.expectCovered(Self.finderKey, Self.finder, unread: 4) { key, value in
-            _ = try FinderEntry(value.span.bytes, key: key.span.bytes)
+            _ = try TombstoneIndexEntry(value.span.bytes, key: key.span.bytes)
         }
     }
 
     @Test("An account mark")
     func markRecord() throws {
-        let entry = AccountMark(revision: 11, end: Self.end)
+        let entry = PurgeMarker(revision: 11, end: Self.end)
         #expect(entry.bytes(key: Self.markKey) == Self.mark)
-        let read = try AccountMark(Self.mark.span.bytes, key: Self.markKey.span.bytes)
+        let read = try PurgeMarker(Self.mark.span.bytes, key: Self.markKey.span.bytes)
         #expect(read == entry)
         Self.expectCovered(Self.markKey, Self.mark, unread: 4) { key, value in
-            _ = try AccountMark(value.span.bytes, key: key.span.bytes)
+            _ = try PurgeMarker(value.span.bytes, key: key.span.bytes)
         }
     }
 

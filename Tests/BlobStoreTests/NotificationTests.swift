@@ -118,8 +118,8 @@ import Testing
         expected.sequence = first.revision
         #expect(second.details == expected)
         let index = try store.ownerIndex("anna")
-        #expect(index.entries[first.revision]?.places == .history)
-        #expect(index.entries[second.revision]?.places == .feed)
+        #expect(index.entries[first.revision]?.indexes == .history)
+        #expect(index.entries[second.revision]?.indexes == .feed)
         #expect(index.entries.count == 2)
         #expect(index.groups == [:])
     }

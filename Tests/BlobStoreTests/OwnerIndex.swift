@@ -9,17 +9,17 @@ struct OwnerIndex: Equatable {
     /// The places in the history of a group's members.
     var groups: [String: [UInt64]] = [:]
     var finderCount = 0
-    var mark: AccountMark?
+    var mark: PurgeMarker?
 
     /// Its ids in the order of the history, oldest first.
     var history: [String] {
-        entries.sorted { $0.key < $1.key }.filter { $0.value.places.contains(.history) }
+        entries.sorted { $0.key < $1.key }.filter { $0.value.indexes.contains(.history) }
             .map { $0.value.id }
     }
 
     /// The same of its feed; what is gone has a minus sign before it.
     var feed: [String] {
-        entries.sorted { $0.key < $1.key }.filter { $0.value.places.contains(.feed) }
+        entries.sorted { $0.key < $1.key }.filter { $0.value.indexes.contains(.feed) }
             .map { ($0.value.kind == .live ? "" : "-") + $0.value.id }
     }
 }
@@ -28,7 +28,7 @@ extension BlobStore {
     /// Gives an owner entries that have only those places, of a notification that is not there; the
     /// store's revision is then the last of theirs.
     func addPlaces(
-        _ places: SequenceEntry.Places, of owner: String, at revisions: ClosedRange<UInt64>
+        _ places: SequenceEntry.Indexes, of owner: String, at revisions: ClosedRange<UInt64>
     ) throws {
         try pipeline.whileWriting { () throws(StoreError) in
             try pipeline.inTransaction(
@@ -57,7 +57,7 @@ extension BlobStore {
                 case .group(owner, let group, let sequence):
                     index.groups[group, default: []].append(sequence)
                 case .finder(owner, _): index.finderCount += 1
-                case .mark(owner): index.mark = try AccountMark(cursor.value, key: cursor.key)
+                case .mark(owner): index.mark = try PurgeMarker(cursor.value, key: cursor.key)
                 default: break
                 }
                 isThere = try cursor.next()

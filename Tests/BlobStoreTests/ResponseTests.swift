@@ -51,7 +51,7 @@ import Testing
         let read = try store.record(for: "a", asOf: noon)
         #expect(read == record)
         let index = try store.ownerIndex("anna")
-        #expect(index.entries[record.revision]?.places == .feed)
+        #expect(index.entries[record.revision]?.indexes == .feed)
     }
 
     @Test("The actions are its own, or where it has none, those of its category")

@@ -131,7 +131,7 @@ import Testing
             #expect(after.problems == [], "\(name)")
         }
         let place = IndexKeys.sequence("anna", record.revision)
-        for places: SequenceEntry.Places in [.history, .feed] {
+        for places: SequenceEntry.Indexes in [.history, .feed] {
             let entry = SequenceEntry(places, id: "d").bytes(key: place)
             try expectFound(tables.index, place, entry, "places \(places)")
         }

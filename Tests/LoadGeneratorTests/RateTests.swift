@@ -15,10 +15,10 @@ import Testing
     func stall() throws {
         let wire = Wire()
         let schedule = RateSchedule(rate: 1e8, start: 1_000)
-        var driven = try DrivenLane(
+        var driven = try DrivenConnection(
             LineDialect(), payloads, RequestPlan(payloads, schedule: schedule), on: wire, depth: 1)
         var now: Int64 = 1_000
-        func step(_ driven: inout DrivenLane, answerAfter wait: Int64) throws {
+        func step(_ driven: inout DrivenConnection, answerAfter wait: Int64) throws {
             try driven.send(now: now, limit: 1)
             let line = String(decoding: wire.received(), as: UTF8.self)
             let index = try #require(Int(line.dropLast().split(separator: "-").last ?? ""))
@@ -52,15 +52,15 @@ import Testing
     func due() throws {
         let wire = Wire()
         let schedule = RateSchedule(rate: 1e9 / 50, start: 100)
-        var driven = try DrivenLane(
+        var driven = try DrivenConnection(
             LineDialect(), payloads, RequestPlan(payloads, schedule: schedule), on: wire, depth: 2)
         try driven.send(now: 99)
         #expect(wire.received().isEmpty)
         try driven.send(now: 100)
-        #expect(driven.lane.inFlight.count == 1)
+        #expect(driven.connection.inFlight.count == 1)
         try driven.send(now: 500)
-        #expect(driven.lane.inFlight.count == 2)
-        #expect(driven.lane.inFlight.request(1).intendedAt == 150)
+        #expect(driven.connection.inFlight.count == 2)
+        #expect(driven.connection.inFlight.request(1).intendedAt == 150)
         // 100 … 450 were due before 500, of which two were taken.
         #expect(driven.plan.schedule?.overdueCount(at: 500) == 6)
         #expect(driven.plan.schedule?.overdueCount(at: 501) == 7)

@@ -42,7 +42,7 @@ func lineAnswer(_ body: [UInt8]) -> [UInt8] {
     Array("$\(body.count)\r\n".utf8) + body + Array("\r\n".utf8)
 }
 
-/// Reads answers that come in pieces, as a lane does: what the reader carries over stands before
+/// Reads answers that come in pieces, as a connection does: what the reader carries over stands before
 /// the next piece.
 ///
 /// - Returns: how many answers were whole.
@@ -84,25 +84,26 @@ func cut(
     return pieces
 }
 
-/// Both ends of a connection: one for a lane, and the server's, whose calls do not wait.
+/// Both ends of a connection: one for a connection, and the server's, whose calls do not wait.
 struct Wire: ~Copyable {
-    let lane: Int32
+    let connection: Int32
     let server: Int32
 
     init(sendByteCount: Int32? = nil) {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         precondition(socketpair(AF_UNIX, kind, 0, &ends) == 0)
-        (lane, server) = (ends[0], ends[1])
+        (connection, server) = (ends[0], ends[1])
         if var size = sendByteCount {
-            setsockopt(lane, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+            setsockopt(
+                connection, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
     }
 
-    // The lane closes its end.
+    // The connection closes its end.
     deinit { close(server) }
 
-    /// What the lane has sent so far.
+    /// What the connection has sent so far.
     func received() -> [UInt8] {
         var all: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -113,40 +114,41 @@ struct Wire: ~Copyable {
         }
     }
 
-    /// Lets the lane receive these.
+    /// Lets the connection receive these.
     func send(_ bytes: [UInt8]) {
         precondition(Glibc.send(server, bytes, bytes.count, 0) == bytes.count)
     }
 }
 
-/// A lane with what it needs, driven by hand and by the times that the test names.
-struct DrivenLane: ~Copyable {
+/// A connection with what it needs, driven by hand and by the times that the test names.
+struct DrivenConnection: ~Copyable {
     let workload: Workload
-    var lane: Lane
+    var connection: LoadConnection
     var plan: RequestPlan
     var record = LoadRecord()
     private var input: ByteBuffer
-    private var output = ByteBuffer(capacity: Lane.sendByteCount)
+    private var output = ByteBuffer(capacity: LoadConnection.sendByteCount)
 
     init(
         _ dialect: some LoadDialect, _ payloads: LoadPayloads, _ plan: RequestPlan,
         on wire: borrowing Wire, depth: Int, for purpose: Workload.Purpose = .measuring
     ) throws(LoadFailure) {
         workload = try Workload(dialect, payloads, for: purpose)
-        lane = Lane(
-            LaneSocket(adopting: wire.lane), depth: depth, check: .all, opening: dialect.opening)
+        connection = LoadConnection(
+            LoadSocket(adopting: wire.connection), depth: depth, check: .all,
+            opening: dialect.opening)
         self.plan = plan
         input = ByteBuffer(capacity: LoadLimits.answerHeadByteCountMax + 65_536)
         record.isCounting = true
     }
 
     mutating func send(now: Int64, limit: Int = .max) throws(LoadFailure) {
-        try lane.send(limit: limit, now: now, workload, &plan, through: &output)
+        try connection.send(limit: limit, now: now, workload, &plan, through: &output)
     }
 
     mutating func receive(now: Int64) throws(LoadFailure) {
-        let range = try lane.receive(into: &input, waiting: false)
-        try lane.take(input, in: range, now: now, workload, &record)
+        let range = try connection.receive(into: &input, waiting: false)
+        try connection.take(input, in: range, now: now, workload, &record)
     }
 }
 

@@ -110,7 +110,7 @@ struct CutsScenario: Scenario {
 
     private func verdict(_ trial: CutTrial) throws -> [String] {
         let figures = [
-            "\(trial.imageCount) images", "\(trial.placeCount) places",
+            "\(trial.imageCount) images", "\(trial.slotCount) places",
             "\(trial.acknowledgedCount) acknowledged notifications compared",
             "\(trial.imageCount * 1_000 / max(1, trial.checkMilliseconds)) images a second",
         ]

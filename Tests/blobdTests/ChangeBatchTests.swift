@@ -9,7 +9,7 @@ import Testing
     private enum Asked {
         case change(String)
         case lines([String])
-        case settle
+        case waitForCommit
         case check
     }
 
@@ -23,7 +23,7 @@ import Testing
                 case .lines(let ids):
                     .applyAll(
                         ids.map { BatchLine(id: $0, content: .change(.delete(id: $0))) })
-                case .settle: .settle
+                case .waitForCommit: .waitForCommit
                 case .check: .checkWritable
                 }
             batch.append(
@@ -45,7 +45,8 @@ import Testing
     @Test("Each part of a batch has just the changes of those who wait in it")
     func cut() throws {
         let asked: [Asked] = [
-            .settle, .change("a"), .check, .lines(["b", "c"]), .settle, .change("d"), .check,
+            .waitForCommit, .change("a"), .check, .lines(["b", "c"]), .waitForCommit, .change("d"),
+            .check,
             .change("e"),
         ]
         for countMax in 1...9 {
@@ -54,7 +55,7 @@ import Testing
             var waiterCount = 0
             while !rest.waiters.isEmpty {
                 let part = rest.take(countMax)
-                let wanted = part.waiters.reduce(0) { $0 + $1.wish.changeCount }
+                let wanted = part.waiters.reduce(0) { $0 + $1.completion.changeCount }
                 #expect(part.changes.count == wanted, "at most \(countMax)")
                 #expect(!part.waiters.isEmpty)
                 all += Self.ids(part)

@@ -61,7 +61,7 @@ import Testing
             _ = table.remove(connection)
         }
         #expect(watched != nil)
-        table.endTurn()
+        table.endIteration()
         #expect(watched == nil)
     }
 
@@ -70,7 +70,7 @@ import Testing
         var table = ConnectionTable()
         let first = table.reserve()
         let second = table.reserve()
-        table.giveBack(first)
+        table.release(first)
         let third = table.reserve()
         #expect(third.slot == first.slot && third != first && second.slot != first.slot)
         for _ in 0..<300 { table.insert(try make(table.reserve())) }

@@ -100,11 +100,11 @@ import Testing
         for _ in 0..<2 { #expect(slots.take(for: peers[1])) }
         #expect(slots.take(for: peers[2]) && !slots.take(for: peers[2]))
         #expect(slots.takenCount == 6 && peers[2].drainSlotCount.now == 1)
-        slots.giveBack(for: peers[0])
+        slots.release(for: peers[0])
         #expect(slots.take(for: peers[1]) && !slots.take(for: peers[1]))
-        for _ in 0..<2 { slots.giveBack(for: peers[0]) }
-        for _ in 0..<3 { slots.giveBack(for: peers[1]) }
-        slots.giveBack(for: peers[2])
+        for _ in 0..<2 { slots.release(for: peers[0]) }
+        for _ in 0..<3 { slots.release(for: peers[1]) }
+        slots.release(for: peers[2])
         #expect(slots.takenCount == 0)
     }
 

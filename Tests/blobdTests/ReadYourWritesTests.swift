@@ -452,7 +452,7 @@ import Testing
         let daemon = try DaemonProcess(["--workers", workers])
         let latest = Atomic<Int>(0)
         let isOver = Atomic<Bool>(false)
-        let troubles = Mutex<[String]>([])
+        let errorLog = Mutex<[String]>([])
         _ = try Speaker(daemon, isBinary: isBinary).put("x", Array("0".utf8))
         _ = try Speaker(daemon, isBinary: isBinary).put("y", Array("0".utf8))
         let path = daemon.socketPath
@@ -475,13 +475,13 @@ import Testing
                             for place in 0..<4 {
                                 let found = Self.number(try speaker.answer())
                                 if place == 2, found < floor {
-                                    troubles.withLock { $0.append("\(found) after \(floor)") }
+                                    errorLog.withLock { $0.append("\(found) after \(floor)") }
                                 }
                             }
                         }
                     }
                 } catch {
-                    troubles.withLock { $0.append("\(error)") }
+                    errorLog.withLock { $0.append("\(error)") }
                 }
             }
         }
@@ -498,7 +498,7 @@ import Testing
         }
         isOver.store(true, ordering: .releasing)
         ended.wait()
-        #expect(troubles.withLock { $0 } == [])
+        #expect(errorLog.withLock { $0 } == [])
         #expect(daemon.stop() == 0)
     }
 

@@ -86,18 +86,18 @@ import Testing
     }
 
     /// Puts a fixed text in the place of every time and cursor.
-    private static func settled(_ value: JSONValue) -> JSONValue {
+    private static func committed(_ value: JSONValue) -> JSONValue {
         switch value {
         case .object(let members):
-            let unsettled = ["created_at", "expires_at", "at", "held_until", "cursor", "next"]
+            let pendingKeys = ["created_at", "expires_at", "at", "held_until", "cursor", "next"]
             return .object(
                 members.map { member in
-                    if unsettled.contains(member.name), case .string = member.value {
+                    if pendingKeys.contains(member.name), case .string = member.value {
                         return JSONMember(member.name, .string("…"))
                     }
-                    return JSONMember(member.name, settled(member.value))
+                    return JSONMember(member.name, committed(member.value))
                 })
-        case .array(let elements): return .array(elements.map(settled))
+        case .array(let elements): return .array(elements.map(committed))
         default: return value
         }
     }
@@ -105,7 +105,7 @@ import Testing
     private static func seen(_ status: Int, _ document: [UInt8]) throws -> Seen {
         guard !document.isEmpty else { return Seen(status: status) }
         let value = try JSONValue.parse(document.span.bytes)
-        return Seen(status: status, document: settled(value))
+        return Seen(status: status, document: committed(value))
     }
 
     private static let image: [UInt8] = [0xFF, 0xD8, 1, 2, 3]

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test("A second SIGTERM does not wait for slow clients")
-    func hurry() throws {
+    func requestCommit() throws {
         let daemon = try DaemonProcess(["--drain-timeout", "1h"])
         try daemon.put("big", .init(repeating: 1, count: 5_000_000))
         let reader = try daemon.connectBinary()

@@ -1,4 +1,4 @@
-/// The usual `get`: a whole payload by its notification's id, recognised by its words.
+/// The plain `get`: a whole payload by its notification's id, recognised by its words.
 ///
 /// What is not written just like this is left to ``RequestFrame`` and ``Get/Request``, and so is
 /// every error but one: the id is not checked. An id that is none names no notification, so whoever

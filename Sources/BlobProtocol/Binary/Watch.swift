@@ -138,7 +138,7 @@ public enum Watch {
     /// What the daemon answers, again and again, 40 bytes; the page is the body:
     ///
     ///     OFFSET  SIZE  DESCRIPTION
-    ///          0     4  changes in the body; 0: a sign of life
+    ///          0     4  changes in the body; 0: a heartbeat
     ///          4     1  1: more follow at once; 0
     ///          5     3  reserved, 0
     ///          8    32  the cursor behind them

@@ -64,8 +64,8 @@ enum Authority {
         guard index > 1, index + 1 < text.byteCount, text.byte(index) == UInt8(ascii: ".") else {
             return false
         }
-        for place in index + 1..<text.byteCount {
-            let byte = text.byte(place)
+        for position in index + 1..<text.byteCount {
+            let byte = text.byte(position)
             guard byte == UInt8(ascii: ":") || (isNameByte(byte) && byte != UInt8(ascii: "%"))
             else { return false }
         }

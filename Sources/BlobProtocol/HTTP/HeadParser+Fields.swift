@@ -43,7 +43,7 @@ enum KnownField {
         initials(count) &>> UInt32(first & 31) & 1 == 1
     }
 
-    /// The first letters of names of so many bytes: a bit for each, by its place in the alphabet.
+    /// The first letters of names of so many bytes: a bit for each, by its position in the alphabet.
     @inline(__always)
     private static func initials(_ count: Int) -> UInt32 {
         let (a, c, e, h): (UInt32, UInt32, UInt32, UInt32) = (1 << 1, 1 << 3, 1 << 5, 1 << 8)

@@ -1,4 +1,4 @@
-/// The value of `Accept` (RFC 9110, section 12.5.1), as far as it is heeded.
+/// The value of `Accept` (RFC 9110, section 12.5.1), as far as it is used.
 public enum MediaRanges {
     /// Whether a list names a media type itself, whatever its parameters, with a weight other than
     /// 0. Wildcards do not: whoever takes anything has not asked for this. Elements whose weight is

@@ -55,7 +55,7 @@ public struct MultipartHead: Sendable, Hashable {
         return (Slice(offset: 0, count: index), value)
     }
 
-    /// The name in `form-data; name="…"`. A file's name, and whatever else there is, is not heeded.
+    /// The name in `form-data; name="…"`. A file's name, and whatever else there is, is ignored.
     private static func name(_ value: RawSpan) throws(ProtocolError) -> [UInt8] {
         var parameters = MediaParameters(value)
         guard parameters.type.of(value).equalsIgnoringCase("form-data") else {

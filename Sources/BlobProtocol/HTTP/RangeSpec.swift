@@ -1,13 +1,13 @@
 /// What a `Range` field asks for (RFC 9110, section 14.1.2).
 public enum RangeSpec: Sendable, Hashable {
-    /// Nothing that is heeded.
+    /// Nothing that is used.
     case none
     /// The bytes from a position on, up to and with the last position, if there is one.
     case from(UInt64, last: UInt64?)
     /// The last so many bytes.
     case suffix(UInt64)
 
-    /// Reads a field's value. One range of bytes is heeded; anything else is `none`, as a server
+    /// Reads a field's value. One range of bytes is used; anything else is `none`, as a server
     /// may ignore the field. Numbers that 64 bits cannot hold stand for the greatest that they can.
     init(_ text: RawSpan) {
         self = .none

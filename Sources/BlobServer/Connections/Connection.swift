@@ -4,11 +4,11 @@ import BlobStore
 /// A client's connection, as its worker knows it. It is small: buffers exist only while there is
 /// something in them.
 ///
-/// Only its worker's thread touches it, and no call changes a property while it is lent to it. Those
+/// Only its worker's thread touches it, and no call changes a property while it borrows it. Those
 /// that every request needs are said to be so (`@exclusivity(unchecked)`): asking the runtime each
 /// time took a sixth of the instructions of a short fetch.
 final class Connection {
-    /// The socket. It is closed when the connection is let go of.
+    /// The socket. It is closed when the connection is destroyed.
     let socket: Socket
     let address: ConnectionAddress
     /// Who is at the other end.
@@ -40,8 +40,8 @@ final class Connection {
 
     /// What the poller waits for.
     var interest = Poller.Interest.input
-    /// Whether it is in the worker's line for another turn.
-    var isInLine = false
+    /// Whether it is in the worker's run queue.
+    var isQueued = false
 
     @exclusivity(unchecked) var deadline: Deadline
     var receivedByteCount = 0

@@ -1,27 +1,27 @@
 /// The connections of a worker, which are kept here and nowhere else for long.
 ///
-/// One that is removed is let go of when the turn ends (``endTurn()``). So whoever was lent one
+/// One that is removed is released when the iteration ends (``endIteration()``). So whoever borrows one
 /// without a reference of his own (``unretained(_:)``) may use it until then, and an event
 /// counts no references.
 struct ConnectionTable: ~Copyable {
     // Not private: Swift 6.3 cannot build `Worker` without optimisation then.
-    struct Place {
+    struct Slot {
         /// Kept by ``connections``, at the same index.
         var connection: Unmanaged<Connection>?
-        /// How often the place was used.
+        /// How often the slot was used.
         var generation: UInt32 = 0
     }
 
     private var connections: [Connection?] = []
-    private var places = PlainList<Place>(capacity: 64)
+    private var slots = TrivialArray<Slot>(capacity: 64)
     private var freeSlots: [Int] = []
-    /// Removed in this turn.
+    /// Removed in this iteration.
     private var removed: [Connection] = []
     /// How many there are.
     private(set) var count = 0
 
-    /// A place for a connection that is to be made: ``insert(_:)`` it, or ``giveBack(_:)`` the
-    /// place.
+    /// A slot for a connection that is to be made: ``insert(_:)`` it, or ``release(_:)`` the
+    /// slot.
     mutating func reserve() -> ConnectionToken {
         let slot: Int
         if let free = freeSlots.popLast() {
@@ -29,29 +29,29 @@ struct ConnectionTable: ~Copyable {
         } else {
             slot = connections.count
             connections.append(nil)
-            places.append(Place())
+            slots.append(Slot())
         }
-        places[slot].generation &+= 1
-        return ConnectionToken(slot: slot, generation: places[slot].generation)
+        slots[slot].generation &+= 1
+        return ConnectionToken(slot: slot, generation: slots[slot].generation)
     }
 
-    /// Adds the connection that was made for a reserved place.
+    /// Adds the connection that was made for a reserved slot.
     mutating func insert(_ connection: Connection) {
         let slot = connection.token.slot
-        places[slot].connection = .passUnretained(connection)
+        slots[slot].connection = .passUnretained(connection)
         connections[slot] = connection
         count += 1
     }
 
-    /// A place is not needed after all.
-    mutating func giveBack(_ token: ConnectionToken) { freeSlots.append(token.slot) }
+    /// A slot is not needed after all.
+    mutating func release(_ token: ConnectionToken) { freeSlots.append(token.slot) }
 
-    /// The connection of a token, good until the turn ends; nil when it has been removed.
+    /// The connection of a token, good until the iteration ends; nil when it has been removed.
     @inline(__always)
     func unretained(_ token: ConnectionToken) -> Unmanaged<Connection>? {
         let slot = token.slot
-        guard slot < places.count, places[slot].generation == token.generation else { return nil }
-        return places[slot].connection
+        guard slot < slots.count, slots[slot].generation == token.generation else { return nil }
+        return slots[slot].connection
     }
 
     /// The same, with a reference.
@@ -69,7 +69,7 @@ struct ConnectionTable: ~Copyable {
         let slot = connection.token.slot
         guard connections[slot] === connection else { return false }
         removed.append(connection)
-        places[slot].connection = nil
+        slots[slot].connection = nil
         connections[slot] = nil
         freeSlots.append(slot)
         count -= 1
@@ -77,7 +77,7 @@ struct ConnectionTable: ~Copyable {
     }
 
     /// Lets go of the connections that were removed: nobody is looking at one any more.
-    mutating func endTurn() {
+    mutating func endIteration() {
         if !removed.isEmpty { removed.removeAll() }
     }
 }

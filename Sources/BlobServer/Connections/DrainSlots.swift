@@ -32,7 +32,7 @@ final class DrainSlots: Sendable {
     }
 
     /// Gives one back.
-    func giveBack(for peer: Peer) {
+    func release(for peer: Peer) {
         count.change(by: -1)
         peer.drainSlotCount.change(by: -1)
     }

@@ -1,5 +1,5 @@
 /// The bytes a worker is reading, of one connection at a time. A connection at rest has no buffer;
-/// the little that is left of a turn is copied to it.
+/// the little that is left of a time slice is copied to it.
 struct InputBuffer: ~Copyable {
     private let storage: UnsafeMutableRawBufferPointer
     private var start = 0
@@ -35,7 +35,7 @@ struct InputBuffer: ~Copyable {
     /// Whether nothing more can be read before something is used.
     var isFull: Bool { start == 0 && end == storage.count }
 
-    /// Begins with what is left of an earlier turn, which must fit.
+    /// Begins with what is left of an earlier time slice, which must fit.
     mutating func load(_ rest: [UInt8]) {
         precondition(rest.count <= storage.count)
         start = 0

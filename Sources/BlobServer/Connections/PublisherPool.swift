@@ -27,17 +27,17 @@ final class PublisherPool: Sendable {
         }
     }
 
-    /// Puts a job in line. There is at most one for each connection, and each has its memory
+    /// Puts a job in the queue. There is at most one for each connection, and each has its memory
     /// reserved.
     func submit(_ job: any PublisherJob) {
         state.withLock { $0.jobs.append(job) }
-        signal.give()
+        signal.notify()
     }
 
-    /// Finishes what is in line and ends the threads.
+    /// Finishes what is queued and ends the threads.
     func close() {
         state.withLock { $0.isClosed = true }
-        signal.give()
+        signal.notify()
         for thread in threads.withLock({ $0 }) { thread.join() }
     }
 
@@ -48,7 +48,7 @@ final class PublisherPool: Sendable {
                 return (job, state.isClosed, !state.jobs.isEmpty || state.isClosed)
             }
             // One signal wakes one thread: pass it on while there is work, and at the end to all.
-            if others { signal.give() }
+            if others { signal.notify() }
             if let job {
                 job.run(writer)
             } else if isClosed {

@@ -9,7 +9,7 @@ import Logging
 /// the connection and sent when it is ready again.
 final class ResponseSender {
     private let counters: WorkerCounters
-    private var troubles: TroubleLog
+    private var errorLog: RateLimitedLog
     /// Where payloads are linked from; nil when none are.
     private let pages: DataPages?
     private let slots: DrainSlots
@@ -30,7 +30,7 @@ final class ResponseSender {
         self.pages = pages
         self.slots = slots
         stretchByteCountMin = pages?.stretchByteCountMin ?? .max
-        troubles = TroubleLog(log)
+        errorLog = RateLimitedLog(log)
         pieces = .allocate(capacity: Self.pieceCountMax)
     }
 
@@ -60,7 +60,7 @@ final class ResponseSender {
         }
         let sent = connection.sentByteCount - before
         budget -= sent
-        // Mostly everything went, and nothing of it was lent.
+        // Mostly everything went, and none of it was zero-copy.
         if sent == section.byteCount, !links { return }
         queueRest(section, of: batch, after: sent, linking: links, to: connection, in: snapshot)
     }
@@ -108,7 +108,7 @@ final class ResponseSender {
                 budget -= count
             case .blob(let stream):
                 do throws(StoreError) {
-                    // Inflating takes its share of the turn, whether it is sent or not.
+                    // Inflating takes its share of the time slice, whether it is sent or not.
                     let inflated = try stream.inflate(in: snapshot)
                     if inflated > 0 {
                         budget -= inflated * DaemonLimits.inflatedByteCost
@@ -136,7 +136,7 @@ final class ResponseSender {
 
     // MARK: - Batches
 
-    /// Sends the answers as far as the socket takes them: copied pieces are gathered, neighbouring
+    /// Sends the answers as far as the socket takes them: copied pieces are collected, neighbouring
     /// heads as one, and go before each linked one.
     private func sendAnswers(
         _ section: AnswerBatch.Section, of batch: borrowing AnswerBatch,
@@ -254,7 +254,7 @@ final class ResponseSender {
     ) throws(StoreError) -> Int {
         let before = connection.sentByteCount
         var position = stream.position
-        while position < stream.end, pieceByteCount < AnswerBatch.gatheredByteCountMax {
+        while position < stream.end, pieceByteCount < AnswerBatch.batchByteCountMax {
             let stored: RawSpan
             do throws(StoreError) {
                 stored = try snapshot.storedBytes(of: stream.blob, from: position)
@@ -288,7 +288,7 @@ final class ResponseSender {
 
     /// Ends a connection in the middle of an answer.
     private func abort(_ connection: Connection, _ error: StoreError) {
-        troubles.note(error)
+        errorLog.note(error)
         counters.count(ProtocolError(error).code)
         connection.state.fail()
     }

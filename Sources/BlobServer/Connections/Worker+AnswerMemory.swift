@@ -24,7 +24,7 @@ extension Worker {
         connection.heldByteCount = 0
     }
 
-    /// At each tick: ends those who read nothing while memory is short, and gives back what is not
+    /// At each tick: ends those who read nothing while memory is short, and releases what is not
     /// needed any more.
     func checkAnswerMemory() {
         if answerMemory.byteCountHeld > 0 { noteProgress() }
@@ -54,7 +54,7 @@ extension Worker {
         for connection in stalled {
             guard answerMemory.isShort else { return }
             endForMemory(connection)
-            settle(connection)
+            finishTimeSlice(connection)
         }
     }
 

@@ -18,7 +18,7 @@ extension Worker {
             }
             if connection.hasDrainSlot, connection.inFlight.isEmpty, connection.output.isEmpty {
                 connection.hasDrainSlot = false
-                environment.drainSlots.giveBack(for: connection.peer)
+                environment.drainSlots.release(for: connection.peer)
             }
             switch connection.state.phase {
             case .body(let upload): upload.notePace(asOf: now)
@@ -31,7 +31,7 @@ extension Worker {
                 connection.output.isEmpty
             {
                 continueFeed(connection, &batch)
-                settle(connection)
+                finishTimeSlice(connection)
                 continue
             }
             let progress = connection.deadline.isTransfer ? connection.progress : 0
@@ -39,7 +39,7 @@ extension Worker {
                 continue
             }
             giveUp(connection, &batch)
-            settle(connection)
+            finishTimeSlice(connection)
         }
         relieve(&batch)
     }
@@ -71,12 +71,12 @@ extension Worker {
             // What was asked before the stop is still answered.
             if connection.state.takesInput {
                 connection.state.readOnceMore()
-                takeTurn(connection, &input, &batch)
+                runTimeSlice(connection, &input, &batch)
             } else {
                 // Nothing more will come: a wait is answered with what there is, a stream ended.
                 continueFeed(connection, &batch)
             }
-            settle(connection)
+            finishTimeSlice(connection)
         }
     }
 

@@ -3,7 +3,7 @@ import BlobStore
 
 // Waiting for an owner's changes. A waiting connection takes no thread and no snapshot: it has a
 // place in the store's `FeedWatch`, whose word comes as a message. Then it looks, in a snapshot of
-// that moment, one page a turn, and registers again where it has seen all there is.
+// that moment, one page a time slice, and registers again where it has seen all there is.
 
 extension Worker {
     // MARK: - Waits
@@ -23,7 +23,7 @@ extension Worker {
         return false
     }
 
-    /// Looks behind a wait's place once, and answers when there is something or the time is over.
+    /// Looks behind a wait's cursor once, and answers when there is something or the time is over.
     func lookAgain(
         _ reader: FeedReader, _ connection: Connection, _ batch: inout AnswerBatch
     ) {
@@ -95,7 +95,7 @@ extension Worker {
         return false
     }
 
-    /// Looks behind a stream's place once, and sends what there is, or a sign of life when that is
+    /// Looks behind a stream's cursor once, and sends what there is, or a heartbeat when that is
     /// due. Only when everything before has left: a slow reader gets later states, not a queue.
     func continueStream(
         _ reader: FeedReader, _ connection: Connection, _ batch: inout AnswerBatch

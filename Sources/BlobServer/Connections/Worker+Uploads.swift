@@ -49,7 +49,7 @@ extension Worker {
         if upload.expectsContinue, !upload.hasContinued, !invite(upload, connection, &batch) {
             return
         }
-        takeTurn(connection, &input, &batch)
+        runTimeSlice(connection, &input, &batch)
     }
 
     /// Has a body reserve what it needs, or wait for that, or refuses it.
@@ -131,7 +131,7 @@ extension Worker {
         for connection in connections.all {
             // What it has sent and nobody has read yet is not its fault.
             guard case .body(let upload) = connection.state.phase, upload.isStalled(asOf: now),
-                !connection.state.input.mayRead, !connection.isInLine
+                !connection.state.input.mayRead, !connection.isQueued
             else { continue }
             stalled.append((connection, upload))
         }
@@ -150,7 +150,7 @@ extension Worker {
             if wanted.byteCount > 0, held > DaemonLimits.bodyPieceByteCountMin {
                 var given = 0
                 do throws(BodyFailure) {
-                    given = try upload.giveMemoryBack()
+                    given = try upload.releaseMemory()
                 } catch {
                     refuse(upload, error, connection, &batch)
                     endRefusal(connection)
@@ -173,11 +173,11 @@ extension Worker {
         endRefusal(connection)
     }
 
-    /// Behind a refusal that did not come with the connection's turn.
+    /// Behind a refusal that did not come in the connection's time slice.
     private func endRefusal(_ connection: Connection) {
         // What was read of the body, and requests behind it.
         connection.state.hasUnusedInput = !connection.rest.isEmpty && !connection.state.isEnding
-        settle(connection)
+        finishTimeSlice(connection)
     }
 
     /// The body cannot be taken. Where its end is known the rest of it is thrown away and the
@@ -310,7 +310,7 @@ extension Worker {
         }
         answer(connection, &batch) { handler.answer(reply, with: result, into: &$0) }
         if !connection.state.isBroken, connection.output.isEmpty, !connection.state.isEnding {
-            takeTurn(connection, &input, &batch)
+            runTimeSlice(connection, &input, &batch)
         }
     }
 
@@ -319,14 +319,14 @@ extension Worker {
         _ connection: Connection, _ result: ChangeResult, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch
     ) {
-        guard case .settled = result else {
+        guard case .committed = result else {
             // The daemon stops; what it would say may be older than what it has said.
             connection.state.fail()
             return
         }
         handler.hasWaited = true
         connection.state.enter(.head)
-        takeTurn(connection, &input, &batch)
+        runTimeSlice(connection, &input, &batch)
         handler.hasWaited = false
     }
 
@@ -338,7 +338,7 @@ extension Worker {
     ) {
         batch.reset()
         fill(&batch)
-        var budget = DaemonLimits.turnByteCountMax
+        var budget = DaemonLimits.timeSliceByteCountMax
         connection.deadline.restart(now: now)
         sender.sendPlain(batch, to: connection, budget: &budget)
     }

@@ -25,10 +25,10 @@ struct WorkerEnvironment: Sendable {
 /// A thread that serves connections: it waits for input, answers it, and never waits for anything
 /// else.
 ///
-/// This is where a request's way begins: ``run()`` wakes, `Worker+Turns.swift` reads and hands the
+/// This is where a request's way begins: ``run()`` wakes, `Worker+TimeSlices.swift` reads and hands the
 /// bytes to ``RequestHandler``, which asks the store, and ``ResponseSender`` sends the answers.
 ///
-/// Its properties are its thread's own, and the unchecked ones are never lent to a call that could
+/// Its properties are its thread's own, and the unchecked ones are never borrowed by a call that could
 /// reach them by another way; see ``Connection``.
 final class Worker {
     let environment: WorkerEnvironment
@@ -39,21 +39,21 @@ final class Worker {
     /// What clients hold that do not read.
     let answerMemory: AnswerMemory
     let poller: Poller
-    /// The time of this turn, for deadlines.
+    /// The time of this iteration, for deadlines.
     private(set) var now = Instant.now
 
     @exclusivity(unchecked) var connections = ConnectionTable()
-    /// Connections that have more to do than one turn allows.
-    private var line: [ConnectionToken] = []
+    /// Connections that have more to do than one time slice allows.
+    private var runQueue: [ConnectionToken] = []
     var nextTick = Instant.now
     var isStopping = false
     /// The connections whose answers are in the batch, until they are sent.
-    @exclusivity(unchecked) var gathered = PlainList<GatheredConnection>(
-        capacity: DaemonLimits.gatheredConnectionCountMax)
+    @exclusivity(unchecked) var collected = TrivialArray<CollectedConnection>(
+        capacity: DaemonLimits.batchConnectionCountMax)
     /// What the last request of one of them asks for besides an answer.
-    @exclusivity(unchecked) var gatheredSteps: [RequestHandler.Step] = []
+    @exclusivity(unchecked) var collectedSteps: [RequestHandler.Step] = []
     private var spin: IdleSpin
-    /// Whether the last turns answered requests by themselves, and none waits for another thread.
+    /// Whether the last iterations answered requests by themselves, and none waits for another thread.
     private var hasAnswered = false
     var stopsAt: Instant?
 
@@ -86,17 +86,17 @@ final class Worker {
         while true {
             let count = wait()
             now = .now
-            handler.beginTurn()
+            handler.beginIteration()
             hasAnswered = count > 0
             input.readByteCountMax =
                 environment.bodyMemory.isWanted
                 ? DaemonLimits.inputWhileShortByteCountMax : .max
             serveEvents(count, &input, &batch)
-            continueLine(&input, &batch)
+            serveRunQueue(&input, &batch)
             if now >= nextTick { checkDeadlines(&batch) }
-            connections.endTurn()
-            batch.giveBackMemory()
-            handler.giveBackMemory()
+            connections.endIteration()
+            batch.releaseMemory()
+            handler.releaseMemory()
             if isStopping, shouldEnd() { return }
         }
     }
@@ -104,7 +104,7 @@ final class Worker {
     /// Waits for events: for a moment awake, if that has been worth while, then asleep.
     private func wait() -> Int {
         // Nobody waits awake for what other threads do.
-        if line.isEmpty, hasAnswered, spin.begins() {
+        if runQueue.isEmpty, hasAnswered, spin.begins() {
             let end = spin.end(from: clinux_monotonic_ns())
             repeat {
                 let count = poller.wait(milliseconds: 0)
@@ -122,26 +122,26 @@ final class Worker {
 
     /// How long to wait for events at the most.
     private var pause: Int {
-        if !line.isEmpty { return 0 }
+        if !runQueue.isEmpty { return 0 }
         guard connections.count > 0 || isStopping else { return -1 }
         return max(0, nextTick.milliseconds(since: now)) + 1
     }
 
-    /// Gives those another turn that had more to do, once each.
-    private func continueLine(_ input: inout InputBuffer, _ batch: inout AnswerBatch) {
-        guard !line.isEmpty else { return }
-        let waiting = line
-        line.removeAll(keepingCapacity: true)
+    /// Runs those again that had more to do, once each.
+    private func serveRunQueue(_ input: inout InputBuffer, _ batch: inout AnswerBatch) {
+        guard !runQueue.isEmpty else { return }
+        let waiting = runQueue
+        runQueue.removeAll(keepingCapacity: true)
         for token in waiting {
             guard let connection = connections.connection(token) else { continue }
-            connection.isInLine = false
-            takeTurn(connection, &input, &batch)
-            settle(connection)
+            connection.isQueued = false
+            runTimeSlice(connection, &input, &batch)
+            finishTimeSlice(connection)
         }
     }
 
-    /// Decides what a connection waits for after a turn, or ends it.
-    func settle(_ connection: Connection) {
+    /// Decides what a connection waits for after its time slice, or ends it.
+    func finishTimeSlice(_ connection: Connection) {
         if connection.heldByteCount > 0 || !connection.output.isEmpty { account(connection) }
         switch connection.state.endTimeSlice(
             output: connection.output.state, isStopping: isStopping)
@@ -163,9 +163,9 @@ final class Worker {
     private func wait(
         _ interest: Poller.Interest, isDue: Bool, _ connection: Connection
     ) {
-        if isDue, !connection.isInLine {
-            connection.isInLine = true
-            line.append(connection.token)
+        if isDue, !connection.isQueued {
+            connection.isQueued = true
+            runQueue.append(connection.token)
         }
         if interest != connection.interest {
             connection.interest = interest
@@ -191,15 +191,15 @@ final class Worker {
         case .changed(let result):
             guard let connection = connections.connection(message.token) else { return }
             finishChange(connection, result, &input, &batch)
-            settle(connection)
+            finishTimeSlice(connection)
         case .feedChanged:
             guard let connection = connections.connection(message.token) else { return }
             continueFeed(connection, &batch)
-            settle(connection)
+            finishTimeSlice(connection)
         case .memoryGranted:
             guard let connection = connections.connection(message.token) else { return }
             continueBody(connection, &input, &batch)
-            settle(connection)
+            finishTimeSlice(connection)
         }
     }
 
@@ -215,18 +215,18 @@ final class Worker {
         } catch {
             environment.log.error("Cannot serve a connection: \(error)")
             counters.countConnection(-1)
-            connections.giveBack(token)
+            connections.release(token)
             return
         }
         connections.insert(connection)
     }
 
-    /// Ends a connection: at once, or when its peer has read the pages it was lent.
+    /// Ends a connection: at once, or when its peer has read the pages that were sent to it.
     private func drop(_ connection: Connection) {
         connection.abandonOutput()
         releaseHeld(connection)
         connection.releaseRead()
-        // At a stop the process lets go of all of them; its next run waits for their readers.
+        // At a stop the process closes all of them; its next run waits for their readers.
         if !connection.inFlight.isEmpty, !isStopping {
             drain(connection)
         } else {
@@ -250,7 +250,7 @@ final class Worker {
         counters.countDraining(1)
     }
 
-    /// Forgets a connection; its socket is closed when the turn ends, and no other reference is left.
+    /// Forgets a connection; its socket is closed when the iteration ends, and no other reference is left.
     func forget(_ connection: Connection) {
         guard connections.remove(connection) else { return }
         if case .draining = connection.state.phase {
@@ -263,7 +263,7 @@ final class Worker {
         connection.state.enter(.closed)
         guard connection.hasDrainSlot else { return }
         connection.hasDrainSlot = false
-        environment.drainSlots.giveBack(for: connection.peer)
+        environment.drainSlots.release(for: connection.peer)
     }
 
     private func abandonRequest(_ connection: Connection) {

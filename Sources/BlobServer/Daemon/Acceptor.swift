@@ -11,8 +11,8 @@ struct Acceptor: ~Copyable {
     private let policy: PeerPolicy
     private let counters: DaemonCounters
     private let inboxes: [WorkerInbox]
-    private var exhaustion: TroubleLog
-    private var refusals: TroubleLog
+    private var exhaustion: RateLimitedLog
+    private var refusals: RateLimitedLog
     private var peers = PeerTable()
     /// Until when nobody is accepted; nil while connections are.
     private var pausedUntil: Instant?
@@ -53,8 +53,8 @@ struct Acceptor: ~Copyable {
         self.counters = counters
         self.inboxes = inboxes
         self.log = log
-        exhaustion = TroubleLog(log)
-        refusals = TroubleLog(log)
+        exhaustion = RateLimitedLog(log)
+        refusals = RateLimitedLog(log)
     }
 
     /// Accepts until there is a reason to stop.

@@ -32,7 +32,7 @@ package enum Daemon {
             let signals = try OwnedDescriptor(
                 taking: clinux_stop_signals(), from: "signalfd")
             let store = try open(options, log)
-            try beginLending(store, options, log)
+            try allowZeroCopy(store, options, log)
             if options.limits.isLogging { try beginLogging(store, log) }
             let socket = try SocketFile(
                 path: options.socketPath, mode: options.socketMode, group: options.socketGroup)
@@ -58,13 +58,13 @@ package enum Daemon {
         }
     }
 
-    /// Large payloads leave by `sendfile`, which lends their pages to whoever reads them.
-    private static func beginLending(
+    /// Large payloads leave by `sendfile`, zero-copy: readers get pages of the file itself.
+    private static func allowZeroCopy(
         _ store: BlobStore, _ options: DaemonOptions, _ log: Logger
     ) throws {
         do {
-            try store.beginLending(
-                at: .now, graceMilliseconds: Int64(options.limits.lendingGraceMilliseconds))
+            try store.allowZeroCopy(
+                at: .now, graceMilliseconds: Int64(options.limits.zeroCopyGraceMilliseconds))
         } catch StoreError.full {
             log.warning("No space to record this start: zero-copy send is off")
         }
@@ -98,7 +98,7 @@ package enum Daemon {
             }
         }
         storeOptions.beforeMapping = { (directory) throws(StoreError) in
-            try DeathMark.check(directory, log)
+            try CrashMarker.check(directory, log)
         }
         return try BlobStore.open(at: options.dataPath, options: storeOptions)
     }
@@ -147,11 +147,11 @@ private struct RunningDaemon {
                 spoolCountMax: budget.spoolCountMax))
         let writer = try WriterThread(
             store, limits: options.limits, bodyMemory: bodyMemory, counters: counters, log: log,
-            onOutcomeUnknown: { failure.signal.give() })
+            onOutcomeUnknown: { failure.signal.notify() })
         let publishers = try PublisherPool()
-        let lends = options.limits.linkedByteCountMin > 0 && store.mayLend
-        let pages = lends ? store.dataPages() : nil
-        if pages == nil, lends {
+        let sendsZeroCopy = options.limits.linkedByteCountMin > 0 && store.allowsZeroCopy
+        let pages = sendsZeroCopy ? store.dataPages() : nil
+        if pages == nil, sendsZeroCopy {
             log.warning("data.mdb is not in /proc/self/maps: zero-copy send is off")
         }
         environment = WorkerEnvironment(
@@ -202,7 +202,7 @@ private struct RunningDaemon {
     }
 
     /// Accepts until there is a reason to stop, and stops in order: no new connections, then the
-    /// answers under way, then the payloads and changes in line.
+    /// answers under way, then the payloads and changes in the queue.
     func serve(_ acceptor: inout Acceptor, _ socket: borrowing SocketFile) -> Daemon.End {
         let reason = acceptor.run(socket.listener)
         // From here on workers close sockets whose peers may not have read everything, and the
@@ -213,11 +213,11 @@ private struct RunningDaemon {
         switch reason {
         case .signal(let number):
             log.notice("Stopping on signal \(number)")
-            tellWorkers(.stop)
+            notifyWorkers(.stop)
         case .outcomeUnknown:
-            tellWorkers(.stop)
+            notifyWorkers(.stop)
         }
-        hurryOnSecondSignal(&acceptor)
+        stopAtOnceOnSecondSignal(&acceptor)
         for thread in threads { thread.join() }
         environment.publishers.close()
         environment.writer.close()
@@ -229,13 +229,13 @@ private struct RunningDaemon {
         }
     }
 
-    private func hurryOnSecondSignal(_ acceptor: inout Acceptor) {
+    private func stopAtOnceOnSecondSignal(_ acceptor: inout Acceptor) {
         while environment.counters.runningWorkerCount > 0 {
-            if acceptor.waitForSignal(milliseconds: 20) { tellWorkers(.stopAtOnce) }
+            if acceptor.waitForSignal(milliseconds: 20) { notifyWorkers(.stopAtOnce) }
         }
     }
 
-    private func tellWorkers(_ content: WorkerMessage.Content) {
+    private func notifyWorkers(_ content: WorkerMessage.Content) {
         for inbox in inboxes { inbox.post(WorkerMessage(token: .worker, content: content)) }
     }
 }

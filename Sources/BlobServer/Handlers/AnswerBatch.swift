@@ -45,7 +45,7 @@ struct BatchedAnswer {
 struct AnswerBatch: ~Copyable {
     /// The heads and small bodies of all answers, one behind the other.
     var heads: [UInt8] = []
-    private(set) var answers = PlainList<BatchedAnswer>(capacity: answerCountMax)
+    private(set) var answers = TrivialArray<BatchedAnswer>(capacity: answerCountMax)
     /// What a handler needs while it answers one request.
     var scratch = Scratch()
 
@@ -66,7 +66,7 @@ struct AnswerBatch: ~Copyable {
     /// Payload bytes in the map, looked up and checked. They are good as long as the snapshot that
     /// was given to ``map(_:in:)``: a batch is filled and sent inside one `withSnapshot`, and reset
     /// before the next.
-    private(set) var mapped = PlainList<UnsafeRawBufferPointer>(capacity: answerCountMax)
+    private(set) var mapped = TrivialArray<UnsafeRawBufferPointer>(capacity: answerCountMax)
     private var mappedByteCount = 0
     private var mappedByteCountBefore = 0
     /// Whether the last answer is a long one, of which only the beginning is here.
@@ -126,7 +126,7 @@ struct AnswerBatch: ~Copyable {
     static let sectionAnswerCountMax = WireLimits.requestsInFlightMax
     /// From how many bytes on no further answer is added, and no further chunk looked up. It is
     /// more than a socket takes at once.
-    static let gatheredByteCountMax = 256 << 10
+    static let batchByteCountMax = 256 << 10
 
     /// Up to how many bytes a body is copied behind its head, so that both, and neighbours like
     /// them, are one piece for the kernel. It is measured, with 16 connections: 300 bytes are 1.27
@@ -140,7 +140,7 @@ struct AnswerBatch: ~Copyable {
     var isSectionFull: Bool { isFull(answers.count >= sectionEndMax) }
 
     private func isFull(_ hasAllAnswers: Bool) -> Bool {
-        isOpen || hasAllAnswers || heads.count + mappedByteCount >= Self.gatheredByteCountMax
+        isOpen || hasAllAnswers || heads.count + mappedByteCount >= Self.batchByteCountMax
     }
 
     var isEmpty: Bool { answers.isEmpty }
@@ -167,7 +167,7 @@ struct AnswerBatch: ~Copyable {
     }
 
     /// Gives large memory back. It must be sent.
-    mutating func giveBackMemory() {
+    mutating func releaseMemory() {
         if heads.capacity > DaemonLimits.keptBufferByteCountMax { heads = [] }
     }
 
@@ -183,7 +183,7 @@ struct AnswerBatch: ~Copyable {
         let byteCount = mappedByteCount
         var position = range.from
         do throws(StoreError) {
-            while position < range.upTo, mappedByteCount - byteCount < Self.gatheredByteCountMax {
+            while position < range.upTo, mappedByteCount - byteCount < Self.batchByteCountMax {
                 let bytes = try snapshot.storedBytes(of: range.blob, from: position)
                 let wanted = min(bytes.byteCount, range.upTo - position)
                 // The span is the snapshot's, which stays open until the batch is sent and reset.
@@ -204,7 +204,7 @@ struct AnswerBatch: ~Copyable {
         let byteCount = mappedByteCount
         do throws(StoreError) {
             for index in 0..<payload.chunkCount {
-                if mappedByteCount - byteCount >= Self.gatheredByteCountMax { break }
+                if mappedByteCount - byteCount >= Self.batchByteCountMax { break }
                 let bytes = try payload.storedChunk(index)
                 // The span is the snapshot's, which stays open until the batch is sent and reset.
                 bytes.withUnsafeBytes { mapped.append($0) }

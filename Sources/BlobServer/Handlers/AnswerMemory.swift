@@ -4,7 +4,7 @@ import BlobStore
 /// hold (`--answer-memory`). Payloads take none, since they stay in the store.
 ///
 /// A connection with unread answers is not read, so it holds at most what was answered together
-/// (``AnswerBatch/gatheredByteCountMax``) and one document more. What all of them hold has three
+/// (``AnswerBatch/batchByteCountMax``) and one document more. What all of them hold has three
 /// levels:
 ///
 /// * **Short**, from half of it on: answers go one by one, pages are short, and those who have read
@@ -18,7 +18,7 @@ final class AnswerMemory {
     let byteCountMax: Int
     private let counters: WorkerCounters
     @exclusivity(unchecked) private(set) var byteCountHeld = 0
-    /// The most that was held since memory was last given back to the system, how much came in all
+    /// The most that was held since memory was last returned to the system, how much came in all
     /// since then, and when that was.
     private var peak = 0
     private var added = 0

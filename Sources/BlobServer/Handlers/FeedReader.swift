@@ -4,15 +4,15 @@ import BlobStore
 /// Where a connection is in a feed that it waits for, or that it is sent as it grows. It holds no
 /// snapshot: it looks in a new one each time there may be something.
 final class FeedReader {
-    /// Whose changes, how many in one answer, and behind which place: that of the last look.
+    /// Whose changes, how many in one answer, and from which cursor on.
     var query: FeedQuery
     /// How it is answered.
     let form: PendingReply.Form
-    /// Its place among those who wait. Nil before the first look that found nothing.
+    /// Its registration among the waiting. Nil before the first look that found nothing.
     var registration: FeedRegistration?
     /// Whether there may be something to be looked at.
     var isDue = true
-    /// A wait: when it is answered, changes or none. A stream: when the next sign of life is due.
+    /// A wait: when it is answered, changes or none. A stream: when the next heartbeat is due.
     var end: Instant
     /// A stream: whether its first answer has been written.
     var isBegun = false
@@ -23,7 +23,7 @@ final class FeedReader {
         self.end = end
     }
 
-    /// Takes a place among those who wait for the owner's changes, unless it has one.
+    /// Registers for for the owner's changes, unless it has one.
     ///
     /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
     func register(

@@ -128,7 +128,7 @@ extension RequestHandler {
             || (coding == .gzip && isNamed(scratch.gzipTag.span.bytes))
     }
 
-    /// Whether a Range is to be heeded: If-Range, if given, names the bytes as they were given, of
+    /// Whether a Range is to be applied: If-Range, if given, names the bytes as they were given, of
     /// which ranges are.
     private static func isRangeWanted(
         _ head: HTTPRequestHead, _ bytes: RawSpan, _ scratch: AnswerBatch.Scratch

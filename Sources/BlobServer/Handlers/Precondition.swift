@@ -66,7 +66,7 @@ extension RequestHandler {
     ) throws(ProtocolError) {
         // The filter is asked first: what is committed between the two questions makes the snapshot
         // an old one.
-        guard condition != .none, id.byteCount > 0, !store.unsettled.mayContain(id),
+        guard condition != .none, id.byteCount > 0, !store.pendingKeys.mayContain(id),
             snapshot.isCurrent
         else { return }
         let lookup = try asked { () throws(StoreError) in try snapshot.record(for: id, asOf: now) }

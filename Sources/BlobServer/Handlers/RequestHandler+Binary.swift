@@ -4,7 +4,7 @@ import BlobStore
 // The binary protocol's requests: `docs/PROTOCOL.md` draws them.
 
 extension RequestHandler {
-    /// Answers the frame at the start of `bytes` when it is the usual fetch and what it asks for is
+    /// Answers the frame at the start of `bytes` when it is a plain fetch and what it asks for is
     /// there: all of a payload, in the coding in which it is kept. ``next(_:of:in:into:consumed:)``
     /// would answer the same.
     ///
@@ -18,7 +18,7 @@ extension RequestHandler {
         guard connection.isGreeted, let get = PlainGet(bytes) else { return 0 }
         let id = get.id.of(bytes)
         // Where it may be about to change, whoever answers anything has it wait.
-        guard !store.unsettled.mayContain(id), snapshot.isCurrent else { return 0 }
+        guard !store.pendingKeys.mayContain(id), snapshot.isCurrent else { return 0 }
         do throws(StoreError) {
             guard
                 case .found(let payload) = try snapshot.payload(

@@ -41,7 +41,7 @@ extension RequestHandler {
             app: text(request.app), isRead: request.isRead,
             actionState: request.actionState.flatMap { ActionState(rawValue: $0) },
             group: text(request.group))
-        try requireSettled(unless: store.unsettled.mayContain(owner: owner.utf8.span.bytes))
+        try requireCommitted(unless: store.pendingKeys.mayContain(owner: owner.utf8.span.bytes))
         return .stream(
             FeedQuery(
                 owner: owner, start: try feedStart(request.cursor.of(head), of: owner),

@@ -5,7 +5,7 @@ import BlobStore
 // when.
 
 extension RequestHandler {
-    /// Looks behind a reader's place, in a snapshot of its own, and moves the place behind what was
+    /// Looks behind a reader's cursor, in a snapshot of its own, and moves the cursor behind what was
     /// found. One seek, and one lookup for each notification that is there.
     func look(_ reader: FeedReader) throws(ProtocolError) -> FeedPage {
         let snapshot: Snapshot
@@ -39,7 +39,7 @@ extension RequestHandler {
 
     // MARK: - Streams
 
-    /// Appends a page to a stream; an empty one is a sign of life.
+    /// Appends a page to a stream; an empty one is a heartbeat.
     func appendStream(_ reader: FeedReader, _ page: FeedPage, into batch: inout AnswerBatch) {
         switch reader.form {
         case .binary(let frame): appendWatched(page, of: reader.query.owner, frame, into: &batch)

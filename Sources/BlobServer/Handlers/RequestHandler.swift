@@ -6,7 +6,7 @@ import Logging
 /// It touches no socket.
 ///
 /// Each worker has one, which its thread alone uses; no property of it that is not checked for
-/// exclusive use is ever lent to a call that could reach it by another way (see ``Connection``).
+/// exclusive use is ever borrowed by a call that could reach it by another way (see ``Connection``).
 /// What both dialects share is here; `RequestHandler+Binary.swift` and
 /// `RequestHandler+HTTP.swift` turn it into bytes.
 final class RequestHandler {
@@ -15,8 +15,8 @@ final class RequestHandler {
     let counters: WorkerCounters
     private let statistics: StatisticsDocument
     private let answerMemory: AnswerMemory
-    private var troubles: TroubleLog
-    /// The time of this turn, by which payloads expire.
+    private var errorLog: RateLimitedLog
+    /// The time of this iteration, by which payloads expire.
     @exclusivity(unchecked) private(set) var now = Timestamp.now
     /// The `Date` line of this second.
     @exclusivity(unchecked) private(set) var dateLine: [UInt8] = []
@@ -36,7 +36,7 @@ final class RequestHandler {
     /// Why a request has to be looked at again.
     enum Delay {
         /// What it asks for may have changed in the log alone.
-        case unsettled
+        case pendingCommit
         /// There has been a commit since the snapshot was opened.
         case stale
     }
@@ -50,7 +50,7 @@ final class RequestHandler {
         self.counters = counters
         self.statistics = statistics
         self.answerMemory = answerMemory
-        troubles = TroubleLog(log)
+        errorLog = RateLimitedLog(log)
     }
 
     /// What becomes of the input after a request. What is seldom is kept elsewhere (`indirect`), so
@@ -77,7 +77,7 @@ final class RequestHandler {
     }
 
     /// Gives large memory back.
-    func giveBackMemory() {
+    func releaseMemory() {
         if document.capacity > DaemonLimits.keptBufferByteCountMax { document = [] }
     }
 
@@ -93,8 +93,8 @@ final class RequestHandler {
     /// So many bytes of records are in a page now.
     var pageByteCountMax: Int { answerMemory.pageByteCountMax }
 
-    /// Takes the time for the requests of this turn.
-    func beginTurn() {
+    /// Takes the time for the requests of this iteration.
+    func beginIteration() {
         now = .now
         let second = now.milliseconds / 1_000
         guard second != dateSecond else { return }
@@ -188,19 +188,19 @@ final class RequestHandler {
     /// The snapshot is asked last: what was committed before the first question was answered "no"
     /// is in it, or it says that it is too old.
     ///
-    /// - Parameter isUnsettled: what the store's `unsettled` says of it.
+    /// - Parameter isPending: what the store's `pendingKeys` says of it.
     @inline(__always)
-    func requireSettled(
-        unless isUnsettled: Bool, in snapshot: borrowing Snapshot
+    func requireCommitted(
+        unless isPending: Bool, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) {
-        try requireSettled(unless: isUnsettled)
+        try requireCommitted(unless: isPending)
         if !snapshot.isCurrent { try wait(for: .stale) }
     }
 
     /// The same for what is read in a snapshot that is yet to be opened.
     @inline(__always)
-    func requireSettled(unless isUnsettled: Bool) throws(ProtocolError) {
-        if isUnsettled { try wait(for: .unsettled) }
+    func requireCommitted(unless isPending: Bool) throws(ProtocolError) {
+        if isPending { try wait(for: .pendingCommit) }
     }
 
     @inline(never)
@@ -213,9 +213,9 @@ final class RequestHandler {
     // What the store says, and its errors in the client's words.
 
     /// What a client is told about an error of the store, which is logged when it is the store's
-    /// own trouble.
+    /// own failure.
     func problem(_ error: StoreError) -> ProtocolError {
-        troubles.note(error)
+        errorLog.note(error)
         return ProtocolError(error)
     }
 
@@ -225,7 +225,7 @@ final class RequestHandler {
     func payload(
         _ id: RawSpan, _ part: RawSpan, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> PayloadLookup {
-        try requireSettled(unless: store.unsettled.mayContain(id), in: snapshot)
+        try requireCommitted(unless: store.pendingKeys.mayContain(id), in: snapshot)
         do throws(StoreError) {
             return try snapshot.payload(for: id, part: part, asOf: now)
         } catch {
@@ -238,7 +238,7 @@ final class RequestHandler {
     func blob(
         _ digest: Digest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> PayloadLookup {
-        try requireSettled(unless: store.unsettled.mayContain(digest), in: snapshot)
+        try requireCommitted(unless: store.pendingKeys.mayContain(digest), in: snapshot)
         do throws(StoreError) {
             return try snapshot.blob(digest, asOf: now)
         } catch {
@@ -284,7 +284,7 @@ final class RequestHandler {
     func record(
         _ id: RawSpan, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> Record {
-        try requireSettled(unless: store.unsettled.mayContain(id), in: snapshot)
+        try requireCommitted(unless: store.pendingKeys.mayContain(id), in: snapshot)
         let lookup: RecordLookup
         do throws(StoreError) {
             lookup = try snapshot.record(for: id, asOf: now)
@@ -311,7 +311,7 @@ final class RequestHandler {
         after id: RawSpan, limit: Int, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) {
         try requireAnswerMemory()
-        try requireSettled(unless: !store.unsettled.isEmpty, in: snapshot)
+        try requireCommitted(unless: !store.pendingKeys.isEmpty, in: snapshot)
         do throws(StoreError) {
             let page = try snapshot.records(
                 after: id, limit: limit, byteCountMax: pageByteCountMax, asOf: now)

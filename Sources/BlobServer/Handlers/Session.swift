@@ -1,6 +1,6 @@
 import BlobProtocol
 
-/// What a connection's earlier bytes have settled for its later ones.
+/// What a connection's earlier bytes have decided for its later ones.
 struct Session {
     /// Told by the first byte; nil before that.
     var dialect: Dialect?

@@ -2,7 +2,7 @@ import BlobProtocol
 import BlobStore
 
 extension ProtocolError {
-    /// What a client is told about an error of the store. The daemon's own troubles are named, not
+    /// What a client is told about an error of the store. The daemon's own failures are named, not
     /// described: details go to the log.
     init(_ error: StoreError) {
         switch error {

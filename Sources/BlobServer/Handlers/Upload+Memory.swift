@@ -1,7 +1,7 @@
 import BlobProtocol
 import BlobStore
 
-// The memory of a body: reserved as its bytes come, given back when they go to a file.
+// The memory of a body: reserved as its bytes come, released when they go to a file.
 
 extension Upload {
     /// What a body has moved lately.
@@ -62,8 +62,8 @@ extension Upload {
 
     /// Moves what is in memory to files, as far as there are any.
     ///
-    /// - Returns: how many bytes were given back.
-    func giveMemoryBack() throws(BodyFailure) -> Int {
+    /// - Returns: how many bytes were released.
+    func releaseMemory() throws(BodyFailure) -> Int {
         guard let reservation else { return 0 }
         let before = reservation.byteCount
         while content.canSpool, reservation.takeSpool() { try spool(reservation) }

@@ -11,7 +11,7 @@ enum BodyFailure: Error {
 /// A body that is being received.
 ///
 /// Its connection's worker alone uses it, and no property that is not checked for exclusive use is
-/// ever lent to a call that could reach it by another way (see ``Connection``).
+/// ever borrowed by a call that could reach it by another way (see ``Connection``).
 final class Upload {
     /// What the bytes are.
     enum Purpose: Sendable {
@@ -141,7 +141,7 @@ final class Upload {
     /// Hands the document and the files out. Once.
     func takeMultipart() -> MultipartReceiver? { content.multipart.take() }
 
-    /// Gives up: bytes, spool and memory are let go of.
+    /// Gives up: bytes, spool file and memory are released.
     func abandon() {
         content = BodyContent()
         reservation = nil

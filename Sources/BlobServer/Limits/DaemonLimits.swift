@@ -42,7 +42,7 @@ package struct DaemonLimits: Sendable {
     package var watcherCountPerPeerMax: Int?
     /// How long a deletion is remembered for devices that were away.
     package var tombstoneRetentionMilliseconds = StoreLimits.tombstoneRetentionMillisecondsDefault
-    /// How long a stream of changes is quiet before it gives a sign of life.
+    /// How long a stream of changes is quiet before it gives a heartbeat.
     package var heartbeatMilliseconds = 25_000
 
     /// Whose limits hold for the parts of all notifications; nil: nobody's.
@@ -50,17 +50,17 @@ package struct DaemonLimits: Sendable {
     /// Whether a notification is only patched under a condition (RFC 6585, section 3).
     package var requiresIfMatch = false
 
-    /// How long what an earlier run may have lent to its peers is not freed after its end; nil: as
-    /// long as ``lendingGraceMilliseconds`` makes of the other limits.
-    package var givenLendingGraceMilliseconds: Int?
+    /// How long what an earlier run may have sent zero-copy is not freed after its end; nil: as
+    /// long as ``zeroCopyGraceMilliseconds`` makes of the other limits.
+    package var explicitZeroCopyGraceMilliseconds: Int?
     /// The same. Where it is not given: as long as the slowest client that is allowed takes to read
     /// what its socket may hold, and a minute at least. After that its bytes may be another
     /// payload's.
-    package var lendingGraceMilliseconds: Int {
-        if let given = givenLendingGraceMilliseconds { return given }
+    package var zeroCopyGraceMilliseconds: Int {
+        if let given = explicitZeroCopyGraceMilliseconds { return given }
         let heldByteCount = 2 * Int(Self.widenedSendBufferByteCount)
-        let reading = heldByteCount * 1_000 / max(rateMin, Self.lendingRateMin)
-        return max(Self.lendingGraceMillisecondsMin, reading + rateWindowMilliseconds)
+        let reading = heldByteCount * 1_000 / max(rateMin, Self.zeroCopyRateMin)
+        return max(Self.zeroCopyGraceMillisecondsMin, reading + rateWindowMilliseconds)
     }
     /// Payloads of at least so many bytes leave by `sendfile`, straight from the page cache; what
     /// is shorter is cheaper to copy: linking took 1.1 to 1.6 times as long for 16 KiB as copying,
@@ -77,18 +77,18 @@ package struct DaemonLimits: Sendable {
 
     // Fixed ones.
 
-    /// The least grace for what an earlier run may have lent.
-    package static let lendingGraceMillisecondsMin = Int(StoreLimits.lendingGraceMilliseconds)
+    /// The least grace for what an earlier run may have sent zero-copy.
+    package static let zeroCopyGraceMillisecondsMin = Int(StoreLimits.zeroCopyGraceMilliseconds)
     /// How slow clients are supposed to be, in bytes per second, where they may be as slow as they
     /// like.
-    package static let lendingRateMin = 1_024
+    package static let zeroCopyRateMin = 1_024
 
     /// How long what is in the log alone may get old while more of it comes, in microseconds. A
     /// commit takes about two milliseconds, for which who publishes then has to wait: so long that
     /// this is less than one publish in a hundred of a single publisher.
-    package static let settlingMicrosecondsMax = 100_000
+    package static let commitIntervalMicrosecondsMax = 100_000
     /// How long nothing may come before it is committed, in microseconds.
-    package static let settlingPauseMicroseconds = 2_000
+    package static let commitPauseMicroseconds = 2_000
     /// How long after the end of a commit those who read what is pending may cause the next one, in
     /// microseconds: who reads waits at most so long, and a commit. Without it a client that reads
     /// what others publish, in a loop, makes each batch a commit of its own.
@@ -115,7 +115,7 @@ package struct DaemonLimits: Sendable {
     package static let answerByteCountFree = 4 << 10
     /// How long a client may read nothing while memory for answers is short.
     package static let stalledMilliseconds = 1_000
-    /// Larger buffers of a worker are given back after each use.
+    /// Larger buffers of a worker are released after each use.
     package static let keptBufferByteCountMax = 512 << 10
     /// When so many bytes of answers have been held and are not any more, free memory goes back to
     /// the system, with this pause at the least.
@@ -130,11 +130,11 @@ package struct DaemonLimits: Sendable {
     package static let inputByteCountMax = 64 << 10
     /// Connections whose requests are answered before any of them is sent its answers: enough to
     /// spare their clients wake-ups, and few enough for them to have work meanwhile.
-    package static let gatheredConnectionCountMax = 16
-    /// Changes that a stream of events is sent before the other connections have their turn.
+    package static let batchConnectionCountMax = 16
+    /// Changes that a stream of events is sent before the other connections run.
     package static let eventCountMax = 64
-    /// Answers that one connection gets before the others have their turn, in bytes.
-    package static let turnByteCountMax = 1 << 20
+    /// Answers that one connection gets before the others run, in bytes.
+    package static let timeSliceByteCountMax = 1 << 20
     /// A body that comes with a refused request is skipped up to this size, in bytes; else the
     /// connection is closed.
     package static let skippedBodyByteCountMax = 64 << 10
@@ -200,12 +200,12 @@ package struct DaemonLimits: Sendable {
     /// The same, in bytes: 64 KiB/s.
     package static let bodyPaceByteCount = 16 << 10
     /// Bodies that one worker moves to files or refuses at once for want of memory: the others have
-    /// their turn in between.
+    /// run in between.
     package static let relievedBodyCountMax = 64
     /// Input that is read at once while bodies wait for memory, in bytes: what comes with the head
     /// of one that has to wait, too, is kept meanwhile.
     package static let inputWhileShortByteCountMax = 16 << 10
-    /// From how many bytes on memory that bodies had is given back to the system when they are done.
+    /// From how many bytes on memory that bodies had is returned to the system when they are done.
     package static let trimmedBodyMemoryByteCountMin = 8 << 20
 
     // Connections that have ended and whose peers may still read what was sent without a copy.

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A file descriptor with one owner, closed when the owner lets go of it (`close`).
+/// A file descriptor with one owner, closed when the owner is destroyed (`close`).
 struct OwnedDescriptor: ~Copyable, Sendable {
     /// The descriptor's number, good as long as this value is.
     let number: Int32

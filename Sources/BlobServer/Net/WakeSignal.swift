@@ -14,7 +14,7 @@ struct WakeSignal: ~Copyable, Sendable {
     var number: Int32 { descriptor.number }
 
     /// Wakes whoever waits, now or next time.
-    borrowing func give() {
+    borrowing func notify() {
         var one: UInt64 = 1
         // EAGAIN means that the counter is full, so the signal is given already.
         _ = write(descriptor.number, &one, 8)

@@ -38,10 +38,10 @@ package struct StoreWalk {
         _ directory: String, _ depth: Depth, progress: (UInt64, UInt64) -> Void = { _, _ in }
     ) throws(SystemError) -> StoreWalk {
         let shared = try OwnedDescriptor(
-            taking: clinux_shared_memory(WalkPlace.byteCount), from: "memfd_create")
-        let memory = mmap(nil, WalkPlace.byteCount, PROT_READ, MAP_SHARED, shared.number, 0)
+            taking: clinux_shared_memory(WalkPosition.byteCount), from: "memfd_create")
+        let memory = mmap(nil, WalkPosition.byteCount, PROT_READ, MAP_SHARED, shared.number, 0)
         guard let memory, memory != MAP_FAILED else { throw SystemError("mmap") }
-        defer { munmap(memory, WalkPlace.byteCount) }
+        defer { munmap(memory, WalkPosition.byteCount) }
         var ends: (Int32, Int32) = (-1, -1)
         guard clinux_pipe(&ends.0, &ends.1) == 0 else { throw SystemError("pipe2") }
         let input = try OwnedDescriptor(taking: ends.0, from: "pipe2")
@@ -57,7 +57,7 @@ package struct StoreWalk {
         if signal != 0 {
             walk.ending = .died(signal: signal)
             walk.report.add(
-                "\(signalName(signal)) ended the check at \(WalkPlace(memory).text), or right after it"
+                "\(signalName(signal)) ended the check at \(WalkPosition(memory).text), or right after it"
             )
         } else if let failure = lines.failure {
             walk.ending = .failed(failure)

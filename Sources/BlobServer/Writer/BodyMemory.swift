@@ -16,7 +16,7 @@ enum BodyKind: Int, CaseIterable, Comparable {
 /// shared by all connections.
 ///
 /// A body reserves memory as its bytes come (``BodyReservation``). What it cannot have at once, its
-/// connection waits for in line, unread, and not for long: its worker refuses it when its time is
+/// connection waits for in a queue, unread, and not for long: its worker refuses it when its time is
 /// over. Nobody waits for a body that waits: one that cannot grow in memory goes on in a file, and
 /// one that can do neither is refused in the end.
 final class BodyMemory: Sendable {
@@ -64,18 +64,18 @@ final class BodyMemory: Sendable {
 
     private struct State {
         var byteCount = 0
-        /// The most there was since memory was given back to the system.
+        /// The most there was since memory was returned to the system.
         var byteCountPeak = 0
         var spoolCount = 0
         /// In the order in which they came, for each kind.
-        var lines: [[Waiter]] = BodyKind.allCases.map { _ in [] }
+        var queues: [[Waiter]] = BodyKind.allCases.map { _ in [] }
 
         var waitingCount = 0
 
         /// Whether somebody waits who comes before a body of this kind.
         func hasWaiters(before kind: BodyKind) -> Bool {
             guard waitingCount > 0 else { return false }
-            for line in 0...kind.rawValue where !lines[line].isEmpty { return true }
+            for queue in 0...kind.rawValue where !queues[queue].isEmpty { return true }
             return false
         }
     }
@@ -101,7 +101,7 @@ final class BodyMemory: Sendable {
     var wanted: Wanted {
         state.withLock { state in
             var wanted = Wanted()
-            for waiter in state.lines.joined() {
+            for waiter in state.queues.joined() {
                 if let byteCount = waiter.need.byteCount {
                     wanted.byteCount += byteCount - waiter.reservation.byteCount
                 } else {
@@ -141,7 +141,7 @@ final class BodyMemory: Sendable {
         state.withLock { grantSpool(to: reservation, &$0) == .granted }
     }
 
-    /// Puts a reservation in line, unless it can have at once what it needs.
+    /// Queues a reservation, unless it can have at once what it needs.
     fileprivate func wait(_ reservation: BodyReservation, for need: Need) -> BodyReservation.Wait {
         state.withLock { state in
             if !state.hasWaiters(before: need.kind) {
@@ -155,7 +155,7 @@ final class BodyMemory: Sendable {
                 }
             }
             guard state.waitingCount < limits.waitingCountMax else { return .refused }
-            state.lines[need.kind.rawValue].append(Waiter(need: need, reservation: reservation))
+            state.queues[need.kind.rawValue].append(Waiter(need: need, reservation: reservation))
             state.waitingCount += 1
             reservation.peer.waitingBodyCount.change(by: 1)
             waiting.change(by: 1)
@@ -163,22 +163,22 @@ final class BodyMemory: Sendable {
         }
     }
 
-    /// Takes a reservation out of the line.
+    /// Removes a reservation from the queue.
     ///
     /// - Returns: whether it was there: false when it has just been granted what it waits for.
     fileprivate func cancel(_ reservation: BodyReservation) -> Bool {
         let (found, granted) = state.withLock { state -> (Waiter?, [BodyReservation]) in
-            for line in state.lines.indices {
-                let index = state.lines[line].firstIndex { $0.reservation === reservation }
+            for queue in state.queues.indices {
+                let index = state.queues[queue].firstIndex { $0.reservation === reservation }
                 guard let index else { continue }
-                let waiter = state.lines[line].remove(at: index)
-                leaveLine(waiter, &state)
+                let waiter = state.queues[queue].remove(at: index)
+                dequeue(waiter, &state)
                 // It may have been the one that others had to wait for.
                 return (waiter, serve(&state))
             }
             return (nil, [])
         }
-        Self.tell(granted)
+        Self.notify(granted)
         return found != nil
     }
 
@@ -192,7 +192,7 @@ final class BodyMemory: Sendable {
             peer.spoolCount.change(by: -spoolCount)
             return serve(&state)
         }
-        Self.tell(granted)
+        Self.notify(granted)
     }
 
     // MARK: - The rules
@@ -254,11 +254,11 @@ final class BodyMemory: Sendable {
 
     private func serveOnce(_ state: inout State, _ granted: inout [BodyReservation]) {
         var (isMemoryTaken, areSpoolsTaken) = (false, false)
-        for line in state.lines.indices {
+        for queue in state.queues.indices {
             var index = 0
-            while index < state.lines[line].count {
+            while index < state.queues[queue].count {
                 if isMemoryTaken, areSpoolsTaken { return }
-                let waiter = state.lines[line][index]
+                let waiter = state.queues[queue][index]
                 var outcome = Outcome.taken
                 if let byteCount = waiter.need.byteCount, !isMemoryTaken {
                     outcome = grant(byteCount, waiter.need.kind, to: waiter.reservation, &state)
@@ -272,33 +272,33 @@ final class BodyMemory: Sendable {
                     index += 1
                     continue
                 }
-                leaveLine(state.lines[line].remove(at: index), &state)
+                dequeue(state.queues[queue].remove(at: index), &state)
                 granted.append(waiter.reservation)
             }
         }
     }
 
-    private func leaveLine(_ waiter: Waiter, _ state: inout State) {
+    private func dequeue(_ waiter: Waiter, _ state: inout State) {
         state.waitingCount -= 1
         waiter.reservation.peer.waitingBodyCount.change(by: -1)
         waiting.change(by: -1)
     }
 
-    private static func tell(_ granted: [BodyReservation]) {
+    private static func notify(_ granted: [BodyReservation]) {
         for reservation in granted { reservation.connection.post(.memoryGranted) }
     }
 }
 
-/// What one body has of ``BodyMemory``. It is given back when the last reference goes: after the
+/// What one body has of ``BodyMemory``. It is released with the last reference goes: after the
 /// body is committed, or given up.
 final class BodyReservation: Sendable {
     /// What came of a wait.
     enum Wait: Equatable {
         /// It has what it needs.
         case granted
-        /// It is in line: its connection gets `memoryGranted`.
+        /// It is queued: its connection gets `memoryGranted`.
         case waiting
-        /// The line is full.
+        /// The queue is full.
         case refused
     }
 
@@ -337,16 +337,16 @@ final class BodyReservation: Sendable {
     /// - Returns: false when none is free.
     func takeSpool() -> Bool { memory.takeSpool(self) }
 
-    /// Gets in line for what it needs, unless it can have it at once.
+    /// Queues for what it needs, unless it can have it at once.
     func wait(for need: BodyMemory.Need) -> Wait { memory.wait(self, for: need) }
 
-    /// Leaves the line.
+    /// Leaves the queue.
     ///
-    /// - Returns: false when it is not in line, or no more.
+    /// - Returns: false when it is not queued, or no longer.
     @discardableResult
     func cancel() -> Bool { memory.cancel(self) }
 
-    /// Gives back what it has over `byteCount` bytes.
+    /// Releases what it has over `byteCount` bytes.
     func shrink(to byteCount: Int) {
         let less = bytes.now - byteCount
         guard less > 0 else { return }

@@ -17,7 +17,7 @@ enum ChangeResult: Sendable {
     /// The store can commit.
     case writable
     /// All that was acknowledged is committed.
-    case settled
+    case committed
     case failed(StoreError)
     /// The body was found wrong, away from its connection.
     case refused(ProtocolError)
@@ -58,17 +58,17 @@ struct PendingChange: ~Copyable, Sendable {
         case apply(Change)
         /// Each line by itself, in one transaction as far as that goes.
         case applyAll([BatchLine])
-        /// In steps, between which others have their turn.
+        /// In steps, between which others run.
         case long(LongChange)
         /// Find out whether the store can commit.
         case checkWritable
         /// Commit what was acknowledged.
-        case settle
+        case waitForCommit
     }
 
     let operation: Operation
     let connection: ConnectionAddress
-    /// The memory the prepared payload may use; given back when the change is committed.
+    /// The memory the prepared payload may use; released when the change is committed.
     let reservation: BodyReservation?
 }
 
@@ -79,7 +79,7 @@ extension PendingChange.Operation {
             switch self {
             case .apply(let change): try change.check(asOf: .now)
             case .long(let change): try change.check(asOf: .now)
-            case .applyAll, .checkWritable, .settle: break
+            case .applyAll, .checkWritable, .waitForCommit: break
             }
         } catch {
             throw ProtocolError(error)
@@ -152,7 +152,7 @@ enum PayloadUse: Sendable {
 }
 
 extension WriterThread {
-    /// Finishes a payload that is complete, which may mean compressing it, and puts it in line; a
+    /// Finishes a payload that is complete, which may mean compressing it, and queues it; a
     /// failure goes back to the connection.
     func submit(
         _ use: PayloadUse, _ payload: consuming PayloadWriter,

@@ -11,13 +11,13 @@ struct ChangeBatch {
 
     struct Waiter {
         let connection: ConnectionAddress
-        let wish: Wish
+        let completion: Completion
         /// Kept until the change is done.
         let reservation: BodyReservation?
     }
 
     /// What a waiter waits for.
-    enum Wish {
+    enum Completion {
         /// The next change.
         case change
         /// As many changes as there are lines that are not refused.
@@ -25,7 +25,7 @@ struct ChangeBatch {
         /// An answer to the question whether the store can commit.
         case check
         /// That all that was acknowledged is committed.
-        case settle
+        case waitForCommit
 
         struct Line {
             let id: String?
@@ -37,38 +37,38 @@ struct ChangeBatch {
             switch self {
             case .change: 1
             case .lines(let lines): lines.count { $0.refused == nil }
-            case .check, .settle: 0
+            case .check, .waitForCommit: 0
             }
         }
     }
 
     /// Adds what is asked for. Long changes are not among it.
     mutating func append(_ change: consuming PendingChange) {
-        let wish: Wish
+        let completion: Completion
         let connection = change.connection
         let reservation = change.reservation
         switch change.operation {
         case .apply(let change):
             changes.append(change)
-            wish = .change
+            completion = .change
         case .applyAll(let lines):
-            wish = .lines(
+            completion = .lines(
                 lines.map { line in
                     switch line.content {
                     case .change(let change):
                         changes.append(change)
-                        return Wish.Line(id: line.id, refused: nil)
+                        return Completion.Line(id: line.id, refused: nil)
                     case .refused(let error):
-                        return Wish.Line(id: line.id, refused: error)
+                        return Completion.Line(id: line.id, refused: error)
                     }
                 })
-        case .settle:
+        case .waitForCommit:
             hasReaders = true
-            wish = .settle
-        case .checkWritable, .long: wish = .check
+            completion = .waitForCommit
+        case .checkWritable, .long: completion = .check
         }
         waiters.append(
-            Waiter(connection: connection, wish: wish, reservation: reservation))
+            Waiter(connection: connection, completion: completion, reservation: reservation))
     }
 
     /// Takes the first ones, with `countMax` changes or questions, or a few more where the last
@@ -79,9 +79,9 @@ struct ChangeBatch {
         var waiterCount = 0
         var count = 0
         while waiterCount < waiters.count, count < countMax {
-            let wished = waiters[waiterCount].wish.changeCount
-            changeCount += wished
-            count += max(1, wished)
+            let completionCount = waiters[waiterCount].completion.changeCount
+            changeCount += completionCount
+            count += max(1, completionCount)
             waiterCount += 1
         }
         guard waiterCount < waiters.count else {

@@ -55,7 +55,7 @@ final class WorkerInbox: Sendable {
 
     /// Wakes the worker.
     func wake() {
-        signal.give()
+        signal.notify()
     }
 
     /// Takes all messages.

@@ -13,10 +13,10 @@ extension WriterThread {
         private var nextReaderCheck = Instant.now
         private var isFull = false
         private var failure: StoreError?
-        private var trouble: TroubleLog
+        private var errorLog: RateLimitedLog
         /// The long change that is under way.
-        private var undertaking: Undertaking?
-        private var settling = SettlingClock()
+        private var longOperation: LongOperation?
+        private var commitClock = CommitClock()
         /// Connections that wait until what was acknowledged is committed.
         private var readers: [PendingReader] = []
 
@@ -34,7 +34,7 @@ extension WriterThread {
 
         init(_ writer: WriterThread) {
             self.writer = writer
-            trouble = TroubleLog(writer.log)
+            errorLog = RateLimitedLog(writer.log)
         }
 
         mutating func run() {
@@ -48,27 +48,28 @@ extension WriterThread {
                     sched_yield()
                 } else if isClosed {
                     return end()
-                } else if settling.isDue(asOf: .now, hurryCount: writer.store.unsettled.hurryCount)
+                } else if commitClock.isDue(
+                    asOf: .now, commitRequestCount: writer.store.pendingKeys.commitRequestCount)
                 {
-                    settle()
+                    commitPending()
                 }
                 let hasAdvanced = advance()
-                let hasTold = tellCategoryEdits()
+                let hasTold = announceCategoryEdits()
                 let now = Instant.now
                 if now >= nextSweep { keep(asOf: now) }
                 answerReaders()
-                // Behind a long change that is done another may be in line.
+                // Behind a long change that is done another may be in the queue.
                 if batch.waiters.isEmpty, !hasAdvanced, !hasTold {
                     let pause = max(0, nextSweep.milliseconds(since: now) + 1)
-                    writer.signal.wait(milliseconds: min(pause, settling.pause(asOf: now)))
+                    writer.signal.wait(milliseconds: min(pause, commitClock.pause(asOf: now)))
                 }
             }
         }
 
         private mutating func take() -> (batch: ChangeBatch, isClosed: Bool) {
             writer.state.withLock { state in
-                if undertaking == nil, !state.undertakings.isEmpty {
-                    undertaking = state.undertakings.removeFirst()
+                if longOperation == nil, !state.longOperations.isEmpty {
+                    longOperation = state.longOperations.removeFirst()
                 }
                 return (state.waiting.take(DaemonLimits.changeBatchCountMax), state.isClosed)
             }
@@ -78,19 +79,19 @@ extension WriterThread {
         ///
         /// - Returns: whether there was one.
         private mutating func advance() -> Bool {
-            guard var current = undertaking else { return false }
+            guard var current = longOperation else { return false }
             if let failure {
-                undertaking = nil
+                longOperation = nil
                 current.connection.post(.changed(.failed(failure)))
                 return true
             }
             do throws(StoreError) {
                 let isDone = try writer.store.advance(&current.change, asOf: .now)
                 writer.counters.batches.add()
-                undertaking = isDone ? nil : current
+                longOperation = isDone ? nil : current
                 if isDone { current.connection.post(.changed(.long(current.change))) }
             } catch {
-                undertaking = nil
+                longOperation = nil
                 if case .outcomeUnknown = error { fail(error) }
                 current.connection.post(.changed(.failed(error)))
             }
@@ -98,10 +99,10 @@ extension WriterThread {
         }
 
         /// Does one step of telling owners of a category's edit, and answers those who made it when
-        /// that was the last one: who asks for changes after the answer finds the line.
+        /// that was the last one: who asks for changes after the answer finds the queue.
         ///
         /// - Returns: whether there was one.
-        private mutating func tellCategoryEdits() -> Bool {
+        private mutating func announceCategoryEdits() -> Bool {
             guard hasCategoryEdits else { return false }
             hasCategoryEdits = false
             guard failure == nil else {
@@ -109,13 +110,13 @@ extension WriterThread {
                 return false
             }
             do throws(StoreError) {
-                hasCategoryEdits = try writer.store.tellCategoryEdits(asOf: .now)
+                hasCategoryEdits = try writer.store.announceCategoryEdits(asOf: .now)
             } catch {
                 // The edit is done. A later sweep goes on where this ended.
                 if case .outcomeUnknown = error {
                     fail(error)
                 } else {
-                    trouble.note(
+                    errorLog.note(
                         .error, "Cannot publish a category's change to its owners: \(error)")
                 }
             }
@@ -129,32 +130,32 @@ extension WriterThread {
         }
 
         private mutating func answer(_ batch: ChangeBatch) {
-            if let failure { return tell(batch) { _ in .failed(failure) } }
+            if let failure { return complete(batch) { _ in .failed(failure) } }
             take(readersOf: batch)
             var outcomes: [Outcome] = []
             if !batch.changes.isEmpty {
                 do throws(StoreError) {
                     // What replaces others leaves about as many bytes behind, which must not pile up
                     // until the clock says so: they are freed in the same commits.
-                    let isSettling = settling.isOverdue(
-                        asOf: .now, hurryCount: writer.store.unsettled.hurryCount)
+                    let isCommitting = commitClock.isOverdue(
+                        asOf: .now, commitRequestCount: writer.store.pendingKeys.commitRequestCount)
                     outcomes = try writer.store.apply(
                         batch.changes, asOf: .now,
                         freeing: DaemonLimits.freedWithChangesByteCountMax,
-                        bootMilliseconds: .bootMilliseconds, isSettling: isSettling)
+                        bootMilliseconds: .bootMilliseconds, isCommitting: isCommitting)
                     writer.counters.batches.add()
                 } catch {
                     fail(error)
-                    return tell(batch) { _ in .failed(error) }
+                    return complete(batch) { _ in .failed(error) }
                 }
             }
             var next = 0
             // Taken out from the end, one by one, and not copied.
             outcomes.reverse()
-            tell(batch) { waiter in
-                switch waiter.wish {
+            complete(batch) { waiter in
+                switch waiter.completion {
                 case .check: return check()
-                case .settle: return nil
+                case .waitForCommit: return nil
                 case .change:
                     next += 1
                     let result = result(outcomes.removeLast(), of: batch.changes, at: next - 1)
@@ -184,35 +185,35 @@ extension WriterThread {
         /// was acknowledged before they asked.
         private mutating func take(readersOf batch: ChangeBatch) {
             guard batch.hasReaders else { return }
-            let commitCount = writer.store.unsettled.settleCount
+            let commitCount = writer.store.pendingKeys.commitCount
             for waiter in batch.waiters {
-                guard case .settle = waiter.wish else { continue }
+                guard case .waitForCommit = waiter.completion else { continue }
                 readers.append(
                     PendingReader(connection: waiter.connection, commitCount: commitCount))
             }
-            settling.hasReaders = !readers.isEmpty
+            commitClock.hasReaders = !readers.isEmpty
         }
 
         /// Tells those who wait for a commit that there was one, or that nothing is pending.
         private mutating func answerReaders() {
             guard !readers.isEmpty else { return }
-            let unsettled = writer.store.unsettled
+            let pendingKeys = writer.store.pendingKeys
             // The count first: where it has not changed since they asked, what they asked for is
             // still pending, unless nothing is.
-            let commitCount = unsettled.settleCount
-            let isEmpty = unsettled.isEmpty
+            let commitCount = pendingKeys.commitCount
+            let isEmpty = pendingKeys.isEmpty
             var asleep: [WorkerInbox] = []
             readers.removeAll { reader in
                 guard failure != nil || isEmpty || reader.commitCount != commitCount else {
                     return false
                 }
-                let result: ChangeResult = failure.map { .failed($0) } ?? .settled
+                let result: ChangeResult = failure.map { .failed($0) } ?? .committed
                 if reader.connection.leave(.changed(result)) {
                     asleep.append(reader.connection.inbox)
                 }
                 return true
             }
-            settling.hasReaders = !readers.isEmpty
+            commitClock.hasReaders = !readers.isEmpty
             for inbox in asleep { inbox.wake() }
         }
 
@@ -220,7 +221,7 @@ extension WriterThread {
         /// the first answer would take the processor from this thread, and find one at a time.
         ///
         /// - Parameter result: is asked for each waiter, in their order; nil: it is told later.
-        private func tell(
+        private func complete(
             _ batch: ChangeBatch, _ result: (_ waiter: ChangeBatch.Waiter) -> ChangeResult?
         ) {
             var asleep: [WorkerInbox] = []
@@ -266,10 +267,10 @@ extension WriterThread {
         }
 
         /// Commits what is in the log alone.
-        private mutating func settle() {
+        private mutating func commitPending() {
             guard failure == nil else { return }
             do throws(StoreError) {
-                try writer.store.settle()
+                try writer.store.commitPending()
                 noteCommits()
             } catch {
                 fail(error)
@@ -277,8 +278,8 @@ extension WriterThread {
         }
 
         private mutating func noteCommits() {
-            settling.note(
-                writer.store.unsettledChanges, commitCount: writer.store.unsettled.settleCount,
+            commitClock.note(
+                writer.store.pendingChanges, commitCount: writer.store.pendingKeys.commitCount,
                 asOf: .now)
         }
 
@@ -346,7 +347,7 @@ extension WriterThread {
                     writer.counters.expired.add(swept.expired)
                     hasMore = swept.more
                     if swept.damaged > 0 {
-                        trouble.note(
+                        errorLog.note(
                             .error,
                             "Cannot remove \(swept.damaged) damaged expired notifications; run blobd verify"
                         )
@@ -366,7 +367,7 @@ extension WriterThread {
                 if case .outcomeUnknown = error {
                     fail(error)
                 } else {
-                    trouble.note(.error, "Cannot remove expired notifications: \(error)")
+                    errorLog.note(.error, "Cannot remove expired notifications: \(error)")
                 }
             }
             // Come back right after the changes that wait meanwhile.

@@ -6,7 +6,7 @@ import Synchronization
 /// with one sync, tells everyone, and between batches removes what has expired.
 final class WriterThread: Sendable {
     /// A long change, and who waits for it.
-    struct Undertaking {
+    struct LongOperation {
         var change: LongChange
         let connection: ConnectionAddress
         /// Kept until the change is done.
@@ -15,7 +15,7 @@ final class WriterThread: Sendable {
 
     struct State {
         var waiting = ChangeBatch()
-        var undertakings: [Undertaking] = []
+        var longOperations: [LongOperation] = []
         var isClosed = false
     }
 
@@ -53,16 +53,16 @@ final class WriterThread: Sendable {
         self.thread.withLock { $0 = thread }
     }
 
-    /// Puts a change in line. The line needs no limit of its own: each connection waits for one
+    /// Puts a change in the queue. The queue needs no limit of its own: each connection waits for one
     /// change at a time.
     func submit(_ change: consuming PendingChange) {
         var slot: PendingChange? = consume change
         let isFirst = state.withLock { state in
-            let wasEmpty = state.waiting.waiters.isEmpty && state.undertakings.isEmpty
+            let wasEmpty = state.waiting.waiters.isEmpty && state.longOperations.isEmpty
             guard let change = slot.take() else { return wasEmpty }
             if case .long(let long) = change.operation {
-                state.undertakings.append(
-                    Undertaking(
+                state.longOperations.append(
+                    LongOperation(
                         change: long, connection: change.connection,
                         reservation: change.reservation))
             } else {
@@ -70,14 +70,14 @@ final class WriterThread: Sendable {
             }
             return wasEmpty
         }
-        if isFirst { signal.give() }
+        if isFirst { signal.notify() }
     }
 
-    /// Applies what is in line and ends the thread. Long changes stay where they are: what is done of
+    /// Applies what is queued and ends the thread. Long changes stay where they are: what is done of
     /// them is done, and whoever asked may ask again.
     func close() {
         state.withLock { $0.isClosed = true }
-        signal.give()
+        signal.notify()
         thread.withLock { $0.take() }?.join()
     }
 }

@@ -13,7 +13,7 @@ public struct FreeResult: Sendable, Hashable {
 
 /// Where changes that free on the side go on looking, so that orphans that have to wait are not
 /// looked at again with every change.
-struct FreeingPlace {
+struct FreeingProgress {
     var nextNumber: UInt64 = 0
     /// The same for freeing by itself; 0 unless there were too many to look at.
     var nextNumberAlone: UInt64 = 0
@@ -83,31 +83,31 @@ extension ChangeTransaction {
     /// Frees some of what may be freed, in the transaction of other changes: it costs no sync of its
     /// own, and the file does not grow by what waits for one.
     ///
-    /// - Parameter place: where to go on looking, which is moved on.
+    /// - Parameter progress: where to go on looking, which is moved on.
     mutating func freeBeside(
-        _ rule: FreeingRule, byteCountMax: Int, _ place: inout FreeingPlace
+        _ rule: FreeingRule, byteCountMax: Int, _ progress: inout FreeingProgress
     ) throws(StoreError) {
         let enough = max(
             UInt64(StoreLimits.freedWithChangesByteCountMin),
             counters.bytesStored / StoreLimits.freedWithChangesPart)
-        guard counters.orphanBytes >= enough, !place.isClosed, place.waiting != transaction.id
+        guard counters.orphanBytes >= enough, !progress.isClosed, progress.waiting != transaction.id
         else { return }
-        if place.nextNumber == 0 { place.fruitless = transaction.id }
+        if progress.nextNumber == 0 { progress.fruitless = transaction.id }
         // What this very transaction made an orphan can still be found by whoever opens a view
         // before it is committed.
         var rule = rule
         rule.oldestViewed = min(rule.oldestViewed, transaction.id - 1)
-        let found = try readyOrphans(rule, from: place.nextNumber, byteCountMax: byteCountMax)
+        let found = try readyOrphans(rule, from: progress.nextNumber, byteCountMax: byteCountMax)
         // At the end it begins at the start again, with the next change.
-        place.nextNumber = found.isAll ? 0 : found.nextNumber
-        if !found.ready.isEmpty { place.fruitless = 0 }
-        if found.isAll, place.fruitless == transaction.id { place.waiting = transaction.id }
+        progress.nextNumber = found.isAll ? 0 : found.nextNumber
+        if !found.ready.isEmpty { progress.fruitless = 0 }
+        if found.isAll, progress.fruitless == transaction.id { progress.waiting = transaction.id }
         do throws(StoreError) {
             let result = try free(found.ready, byteCountMax: byteCountMax)
-            if result.more, let first = found.ready.first { place.nextNumber = first.0 }
+            if result.more, let first = found.ready.first { progress.nextNumber = first.0 }
         } catch {
             guard case .corrupt = error else { throw error }
-            place.isClosed = true
+            progress.isClosed = true
         }
     }
 

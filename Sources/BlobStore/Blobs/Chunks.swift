@@ -1,10 +1,10 @@
 internal import LMDB
 
-/// What a snapshot lends to those who read chunks: the transaction, and where to note that a
+/// What readers of chunks borrow from a snapshot: the transaction, and where to note that a
 /// checksum was computed.
 struct ChunkReader: ~Escapable {
     private let view: ReadView
-    // Unretained: the snapshot that lends this view keeps the store alive, and counting references
+    // Unretained: the snapshot behind this view keeps the store alive, and counting references
     // here would cost more than the lookup's own bookkeeping.
     private let store: Unmanaged<StoreCore>
 

@@ -136,7 +136,7 @@ public final class Inflater {
         guard storedOffset < blob.storedByteCount else {
             throw .corrupt("\(blob.digest) ends too early")
         }
-        let (index, used) = blob.chunkPlace(of: storedOffset)
+        let (index, used) = blob.chunkLocation(of: storedOffset)
         let chunk = try reader.chunk(of: blob, at: index)
         let input = chunk.extracting(used..<chunk.byteCount)
         let (code, consumed, produced) = inflateOnce(input, &buffer, at: offset, count: count)
@@ -178,7 +178,7 @@ public final class Inflater {
         let trailerByteCount = isRestarted ? RestartPoints.trailerByteCount : 0
         var rest: [UInt8] = [0]
         while storedOffset < blob.storedByteCount - trailerByteCount {
-            let (index, used) = blob.chunkPlace(of: storedOffset)
+            let (index, used) = blob.chunkLocation(of: storedOffset)
             let chunk = try reader.chunk(of: blob, at: index)
             let (code, consumed, produced) = inflateOnce(
                 chunk.extracting(used..<chunk.byteCount), &rest, at: 0, count: 1)

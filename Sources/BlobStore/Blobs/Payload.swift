@@ -1,7 +1,7 @@
 /// A part of a notification, or a blob, in place: what it is, and its bytes in the map, borrowed
 /// from a ``Snapshot``.
 ///
-/// It can be copied but not kept: it ends with the snapshot that lent it.
+/// It can be copied but not kept: it ends with its snapshot.
 public struct Payload: ~Escapable {
     private let reader: ChunkReader
     /// Which blob it is: a plain value, which may be kept.
@@ -40,7 +40,7 @@ public struct Payload: ~Escapable {
     public var digest: Digest { blob.digest }
     /// Bytes as given.
     public var byteCount: Int { blob.byteCount }
-    /// Bytes as stored: what ``storedChunk(_:)`` lends in all.
+    /// Bytes as stored: the sum of what ``storedChunk(_:)`` returns.
     public var storedByteCount: Int { blob.storedByteCount }
     /// How they are stored.
     public var coding: Coding { blob.coding }
@@ -52,7 +52,7 @@ public struct Payload: ~Escapable {
     /// length. One B-tree lookup, no copy.
     ///
     /// - Throws: ``StoreError/corrupt(_:)`` when the chunk does not match its checksum; nothing of
-    ///   it is lent then.
+    ///   it is borrowed then.
     @inline(__always)
     @_lifetime(copy self)
     public func storedChunk(_ index: Int) throws(StoreError) -> RawSpan {
@@ -61,7 +61,7 @@ public struct Payload: ~Escapable {
     }
 
     /// Calls `body` with the bytes as given, piece by piece, in order. Bytes stored as they were
-    /// given are lent in place, a chunk at a time; coded ones are inflated into a buffer of 64 KiB.
+    /// given are borrowed in place, a chunk at a time; coded ones are inflated into a buffer of 64 KiB.
     ///
     /// - Throws: what `body` throws, and ``StoreError/corrupt(_:)``, possibly after some pieces.
     public func forEachPiece(_ body: (RawSpan) throws -> Void) throws {
@@ -113,7 +113,7 @@ extension Payload {
         case .identity:
             var offset = wanted.lowerBound
             while offset < wanted.upperBound {
-                let (index, start) = blob.chunkPlace(of: offset)
+                let (index, start) = blob.chunkLocation(of: offset)
                 let chunk = try storedChunk(index)
                 let count = min(chunk.byteCount - start, wanted.upperBound - offset)
                 chunk.extracting(start..<start + count).withUnsafeBytes {

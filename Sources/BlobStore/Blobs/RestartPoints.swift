@@ -98,7 +98,7 @@ extension ChunkReader {
     ) throws(StoreError) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < range.count {
-            let (index, start) = blob.chunkPlace(of: range.lowerBound + bytes.count)
+            let (index, start) = blob.chunkLocation(of: range.lowerBound + bytes.count)
             let chunk = try chunk(of: blob, at: index)
             let count = min(chunk.byteCount - start, range.count - bytes.count)
             chunk.extracting(start..<start + count).withUnsafeBytes {

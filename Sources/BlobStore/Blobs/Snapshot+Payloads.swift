@@ -67,7 +67,7 @@ extension Snapshot {
         of blob: BlobReference, from offset: Int
     ) throws(StoreError) -> RawSpan {
         precondition(offset >= 0 && offset < blob.storedByteCount, "offset out of the blob")
-        let (index, start) = blob.chunkPlace(of: offset)
+        let (index, start) = blob.chunkLocation(of: offset)
         let chunk = try ChunkReader(self).chunk(of: blob, at: index)
         return chunk.extracting(start..<chunk.byteCount)
     }

@@ -2,15 +2,15 @@ internal import LMDB
 internal import Synchronization
 
 extension CommitPipeline {
-    /// One step of ``BlobStore/tellCategoryEdits(asOf:)``.
-    func tellCategoryEdits(asOf now: Timestamp) throws(StoreError) -> Bool {
+    /// One step of ``BlobStore/announceCategoryEdits(asOf:)``.
+    func announceCategoryEdits(asOf now: Timestamp) throws(StoreError) -> Bool {
         let hasMore = try whileWriting { () throws(StoreError) in
             try inShrinkingSteps(of: StoreLimits.categoryEditOwnerCountMax) {
                 (countMax) throws(StoreError) in
                 try inTransaction(
                     growth: countMax * Change.categoryLineByteCount, asOf: now, isPublishing: true
                 ) { (transaction) throws(StoreError) in
-                    try transaction.tellCategoryEdit(ownerCountMax: countMax)
+                    try transaction.announceCategoryEdit(ownerCountMax: countMax)
                 }
             }
         }
@@ -19,9 +19,9 @@ extension CommitPipeline {
     }
 
     /// Tells all owners of all edits. Where there is no room for it, a later sweep goes on.
-    func tellAllCategoryEdits(asOf now: Timestamp) throws(StoreError) {
+    func announceAllCategoryEdits(asOf now: Timestamp) throws(StoreError) {
         do throws(StoreError) {
-            while try tellCategoryEdits(asOf: now) {}
+            while try announceCategoryEdits(asOf: now) {}
         } catch {
             guard case .full = error else { throw error }
             categoryEdits.store(false, ordering: .relaxed)

@@ -128,7 +128,7 @@ extension WriteTransaction {
     /// Replays the puts and deletes of a record of the log.
     fileprivate mutating func replay(_ record: RawSpan, _ tables: Tables) throws(StoreError) {
         let all = tables.all
-        var reader = RedoReader(record.extracting(droppingFirst: LogRecord.byteCount))
+        var reader = OperationReader(record.extracting(droppingFirst: LogRecord.byteCount))
         while let operation = reader.next() {
             guard let table = all.first(where: { $0.number == operation.table }) else {
                 throw .corrupt(

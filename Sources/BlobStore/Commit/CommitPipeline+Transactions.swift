@@ -70,7 +70,7 @@ extension CommitPipeline {
     }
 
     /// Does `body` with `count`, and with ever less while there is no room for as many at once: each
-    /// copies pages before any are given back.
+    /// copies pages before any are released.
     func inShrinkingSteps<Result>(
         of count: Int, _ body: (Int) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {

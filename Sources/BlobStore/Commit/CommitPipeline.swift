@@ -17,7 +17,7 @@ final class CommitPipeline: Sendable {
     let core: StoreCore
     let space: SpaceReserve
     /// Which notifications, blobs and owners have changes that no snapshot has yet.
-    let pending: UnsettledKeys
+    let pending: PendingKeys
     let logReader: LogReader
     let feedWatch: FeedWatch
 
@@ -29,7 +29,7 @@ final class CommitPipeline: Sendable {
     /// `writing`.
     let pendingCounters = Mutex<Counters?>(nil)
     /// Where batches look for orphans to free. Taken alone or inside `writing`.
-    let freeing = Mutex(FreeingPlace())
+    let freeing = Mutex(FreeingProgress())
     /// Whether this process has edited a category, and owners are yet to be told of it.
     let categoryEdits = Atomic(false)
     /// Why nothing is written any more by this process: a sync failed. nil while all is well. Taken
@@ -88,7 +88,7 @@ final class CommitPipeline: Sendable {
         _ changes: [Change], _ batch: BatchPlan, isCommitting: Bool, asOf now: Timestamp,
         _ side: SideFreeing
     ) throws(StoreError) -> [Outcome] {
-        var place = freeing.withLock { $0 }
+        var progress = freeing.withLock { $0 }
         do throws(StoreError) {
             let rule =
                 side.byteCountMax > 0
@@ -105,11 +105,11 @@ final class CommitPipeline: Sendable {
                 }
                 if transaction.hasCategoryEdit { categoryEdits.store(true, ordering: .relaxed) }
                 if let rule {
-                    try transaction.freeBeside(rule, byteCountMax: side.byteCountMax, &place)
+                    try transaction.freeBeside(rule, byteCountMax: side.byteCountMax, &progress)
                 }
                 return outcomes
             }
-            freeing.withLock { $0 = place }
+            freeing.withLock { $0 = progress }
             return outcomes
         } catch {
             if case .outcomeUnknown = error { throw error }
@@ -162,7 +162,7 @@ final class CommitPipeline: Sendable {
 
         // 3. Apply it.
         var transaction = try openTransaction(asOf: now)
-        transaction.transaction.redo.restart(
+        transaction.transaction.operations.restart(
             prefixByteCount: LogRecord.byteCount,
             byteCountMax: isLogged ? StoreLimits.logRecordByteCountMax : 0)
         let result: Result
@@ -172,7 +172,7 @@ final class CommitPipeline: Sendable {
             try replay(insteadOf: transaction)
             throw error
         }
-        if transaction.transaction.redo.operationCount == 0 {
+        if transaction.transaction.operations.operationCount == 0 {
             // What changed nothing costs no sync, but for those who wait for what was changed before.
             if open.isPending {
                 open.transaction = consume transaction
@@ -228,23 +228,25 @@ final class CommitPipeline: Sendable {
         } catch {
             throw .outcomeUnknown(error.description)
         }
-        let byteCount = transaction.transaction.redo.bytes.byteCount
-        guard !transaction.transaction.redo.isOverfull, log.hasRoom(byteCount) else { return false }
+        let byteCount = transaction.transaction.operations.bytes.byteCount
+        guard !transaction.transaction.operations.isOverfull, log.hasRoom(byteCount) else {
+            return false
+        }
         let head = LogRecord(
             logID: log.id, transaction: transaction.transaction.id, index: log.recordCount,
-            operationCount: UInt32(transaction.transaction.redo.operationCount),
+            operationCount: UInt32(transaction.transaction.operations.operationCount),
             operationByteCount: byteCount - LogRecord.byteCount,
             changeCount: UInt32(changeCount))
-        transaction.transaction.redo.finish(alignment: LogRecord.alignment) { bytes in
+        transaction.transaction.operations.finish(alignment: LogRecord.alignment) { bytes in
             head.write(into: &bytes)
         }
         // Before it is written: where the log has a change that no snapshot has, this says so.
-        pending.insertKeys(of: transaction.transaction.redo.bytes, head, core.tables)
+        pending.insertKeys(of: transaction.transaction.operations.bytes, head, core.tables)
         let owners = transaction.touchedOwners[open.notedOwnerCount...]
         for owner in owners { pending.insert(owner.utf8.span.bytes, .owner) }
         open.notedOwnerCount = owners.endIndex
         pending.addBatch(of: head.transaction, changeCount: changeCount)
-        try log.append(transaction.transaction.redo.bytes)
+        try log.append(transaction.transaction.operations.bytes)
         let counters = transaction.counters
         pendingCounters.withLock { $0 = counters }
         open.isAwaited = open.isAwaited || feedWatch.isAwaited(owners)

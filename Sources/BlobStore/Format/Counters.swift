@@ -22,7 +22,7 @@ struct Counters: Equatable {
     /// Blobs with a hold, whether parts refer to them or not.
     var heldBlobs: UInt64 = 0
     var categories: UInt64 = 0
-    /// The highest revision of a tombstone or an account mark that was forgotten: places in a feed
+    /// The highest revision of a tombstone or a purge marker that was forgotten: places in a feed
     /// before it are too old.
     var horizon: UInt64 = 0
 

@@ -78,7 +78,7 @@ enum IndexKeys {
         return hash.span.bytes.extracting(first: finderHashByteCount).array
     }
 
-    /// Where an owner's account mark stands.
+    /// Where an owner's purge marker stands.
     static func mark(_ owner: String) -> [UInt8] { prefix(.mark, owner.utf8.span.bytes) }
 
     /// A category, whose name is at most 64 bytes long, of all apps or of one.
@@ -116,7 +116,7 @@ enum IndexKeys {
         return key
     }
 
-    /// When an account mark's retention ends.
+    /// When a purge marker's retention ends.
     static func markEnd(_ end: Timestamp, _ owner: String) -> [UInt8] {
         var key = time(end, .mark)
         key.append(contentsOf: owner.utf8)

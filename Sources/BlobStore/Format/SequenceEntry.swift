@@ -1,11 +1,11 @@
 /// A notification's place in its owner's history, in the feed, or both; or a tombstone, which has
 /// the place in the feed of one that is gone. The value of a key ``IndexKeys/sequence(_:_:)``.
 struct SequenceEntry: Equatable {
-    /// Which places it is; at least one.
-    struct Places: OptionSet, Equatable {
+    /// Which indexes it is; at least one.
+    struct Indexes: OptionSet, Equatable {
         let rawValue: UInt8
-        static let history = Places(rawValue: 1)
-        static let feed = Places(rawValue: 2)
+        static let history = Indexes(rawValue: 1)
+        static let feed = Indexes(rawValue: 2)
     }
 
     enum Kind: UInt8 {
@@ -20,7 +20,7 @@ struct SequenceEntry: Equatable {
         case category = 3
     }
 
-    var places: Places
+    var indexes: Indexes
     var kind: Kind
     var id: String
     /// Of a tombstone: who removed it; nil where nobody was named.
@@ -36,15 +36,15 @@ struct SequenceEntry: Equatable {
     private static let byteCountMax = headerByteCount + 2 * 255 + 8
 
     /// The place of a notification that is there.
-    init(_ places: Places, id: String) {
-        self.places = places
+    init(_ indexes: Indexes, id: String) {
+        self.indexes = indexes
         kind = .live
         self.id = id
     }
 
     /// A tombstone.
     init(_ kind: Kind, id: String, device: String?, end: Timestamp, app: String? = nil) {
-        places = .feed
+        indexes = .feed
         self.kind = kind
         self.id = id
         self.device = device
@@ -69,7 +69,7 @@ struct SequenceEntry: Equatable {
                 == Self.checksum(key: key, value: value),
             let kind = Kind(rawValue: value.byte(at: 1))
         else { throw damaged }
-        places = Places(rawValue: value.byte(at: 0))
+        indexes = Indexes(rawValue: value.byte(at: 0))
         self.kind = kind
         let idEnd = Self.headerByteCount + Int(value.byte(at: 2))
         let textsEnd = idEnd + Int(value.byte(at: 3))
@@ -79,8 +79,8 @@ struct SequenceEntry: Equatable {
             value.byteCount
                 <= textsEnd + (isTombstone ? 8 + StoreLimits.appByteCountMax : 0),
             idEnd > Self.headerByteCount,
-            isTombstone ? places == .feed : !places.isEmpty && textsEnd == idEnd,
-            places.isSubset(of: [.history, .feed])
+            isTombstone ? indexes == .feed : !indexes.isEmpty && textsEnd == idEnd,
+            indexes.isSubset(of: [.history, .feed])
         else { throw damaged }
         id = value.extracting(Self.headerByteCount..<idEnd).string
         if isTombstone {
@@ -97,7 +97,7 @@ struct SequenceEntry: Equatable {
         let device = device ?? ""
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.headerByteCount + id.utf8.count + device.utf8.count + 8)
-        bytes.append(places.rawValue)
+        bytes.append(indexes.rawValue)
         bytes.append(kind.rawValue)
         bytes.append(UInt8(id.utf8.count))
         bytes.append(UInt8(device.utf8.count))

@@ -14,7 +14,7 @@ enum TimeEntry: Equatable {
     case tombstone(Timestamp, owner: String, revision: UInt64)
     /// A blob is no longer kept without a reference.
     case hold(Timestamp, Digest)
-    /// An account mark's retention ends.
+    /// a purge marker's retention ends.
     case mark(Timestamp, owner: String)
 
     /// Takes a key apart; nil behind the times, where owners' keys and categories are. Those may be

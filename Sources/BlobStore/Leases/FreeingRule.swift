@@ -3,11 +3,11 @@ struct FreeingRule {
     /// Orphans of later transactions have to wait.
     var oldestViewed: UInt64
     let leases: LeaseTable
-    let lending: PageLending?
+    let zeroCopyGrace: ZeroCopyGrace?
     let bootMilliseconds: Int64?
 
     func allows(_ number: UInt64, _ entry: OrphanEntry) -> Bool {
         entry.transaction <= oldestViewed && !leases.isHeld(number)
-            && lending?.isReturned(number, entry, bootMilliseconds: bootMilliseconds) != false
+            && zeroCopyGrace?.isReturned(number, entry, bootMilliseconds: bootMilliseconds) != false
     }
 }

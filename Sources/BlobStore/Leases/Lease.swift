@@ -21,14 +21,14 @@ public struct Lease: ~Copyable, Sendable {
     }
 }
 
-/// What keeps blobs from being freed: how many leases each has, and what earlier runs may have lent.
+/// What keeps blobs from being freed: how many leases each has, and what earlier runs may have sent zero-copy.
 final class LeaseTable: Sendable {
     private let counts = Mutex(LeaseCounts())
     private let neverEnds = Atomic<Bool>(false)
-    /// What earlier runs may have lent; nil while this one lends nothing.
-    let lending = Mutex<PageLending?>(nil)
-    /// Whether this process may lend: its start is on disk.
-    let mayLend = Atomic(false)
+    /// What earlier runs may have sent zero-copy; nil while this one sends nothing so.
+    let zeroCopyGrace = Mutex<ZeroCopyGrace?>(nil)
+    /// Whether this process may send zero-copy: its start is on disk.
+    let allowsZeroCopy = Atomic(false)
 
     func take(_ number: UInt64) {
         counts.withLock { $0.add(number) }
@@ -59,7 +59,7 @@ final class LeaseTable: Sendable {
     ///   is looked up before leases are: a lease is taken while the view it came from is still open.
     func freeingRule(oldestViewed: UInt64, bootMilliseconds: Int64?) -> FreeingRule {
         FreeingRule(
-            oldestViewed: oldestViewed, leases: self, lending: lending.withLock { $0 },
+            oldestViewed: oldestViewed, leases: self, zeroCopyGrace: zeroCopyGrace.withLock { $0 },
             bootMilliseconds: bootMilliseconds)
     }
 

@@ -3,62 +3,62 @@
 /// A fetch of linked pages takes a lease and gives one back. In a dictionary, whose hashing resists
 /// who chooses the keys, that was a seventh of the fetch; blob numbers are chosen by the store.
 struct LeaseCounts: ~Copyable {
-    private struct Place {
+    private struct Slot {
         var number: UInt64 = 0
-        /// 0: the place is free.
+        /// 0: the slot is free.
         var count = 0
     }
 
-    // Allocated and freed here and handed to nobody. `capacity` places, all of them initialised, of
+    // Allocated and freed here and handed to nobody. `capacity` slots, all of them initialised, of
     // which at least half are free; a power of two.
-    private var places: UnsafeMutablePointer<Place>
+    private var slots: UnsafeMutablePointer<Slot>
     private var capacity: Int
     private var used = 0
 
-    init() { (places, capacity) = (Self.free(64), 64) }
+    init() { (slots, capacity) = (Self.free(64), 64) }
 
-    deinit { places.deallocate() }
+    deinit { slots.deallocate() }
 
-    private static func free(_ capacity: Int) -> UnsafeMutablePointer<Place> {
-        let places = UnsafeMutablePointer<Place>.allocate(capacity: capacity)
-        places.initialize(repeating: Place(), count: capacity)
-        return places
+    private static func free(_ capacity: Int) -> UnsafeMutablePointer<Slot> {
+        let slots = UnsafeMutablePointer<Slot>.allocate(capacity: capacity)
+        slots.initialize(repeating: Slot(), count: capacity)
+        return slots
     }
 
     /// How many leases there are in all.
     var total: Int {
         var total = 0
-        for index in 0..<capacity { total += places[index].count }
+        for index in 0..<capacity { total += slots[index].count }
         return total
     }
 
     /// Whether a number has a lease.
-    func contains(_ number: UInt64) -> Bool { places[index(of: number)].count > 0 }
+    func contains(_ number: UInt64) -> Bool { slots[index(of: number)].count > 0 }
 
     /// Counts one more.
     mutating func add(_ number: UInt64) {
         let index = index(of: number)
-        if places[index].count == 0 {
-            places[index].number = number
+        if slots[index].count == 0 {
+            slots[index].number = number
             used += 1
         }
-        places[index].count += 1
+        slots[index].count += 1
         if 2 * used > capacity { grow() }
     }
 
     /// Counts one less; nothing when there is none.
     mutating func remove(_ number: UInt64) {
         let index = index(of: number)
-        guard places[index].count > 0 else { return }
-        places[index].count -= 1
-        if places[index].count == 0 { close(index) }
+        guard slots[index].count > 0 else { return }
+        slots[index].count -= 1
+        if slots[index].count == 0 { close(index) }
     }
 
-    /// Where a number is, or the free place where it would be. There is always a free one.
+    /// Where a number is, or the free slot where it would be. There is always a free one.
     @inline(__always)
     private func index(of number: UInt64) -> Int {
         var index = home(of: number)
-        while places[index].count > 0, places[index].number != number {
+        while slots[index].count > 0, slots[index].number != number {
             index = (index &+ 1) & (capacity &- 1)
         }
         return index
@@ -71,29 +71,29 @@ struct LeaseCounts: ~Copyable {
         return Int(truncatingIfNeeded: hash >> 32) & (capacity &- 1)
     }
 
-    /// Moves what was pushed on by the place that has become free back towards its home.
+    /// Moves what was pushed on by the slot that has become free back towards its home.
     private mutating func close(_ freed: Int) {
         used -= 1
         var hole = freed
         var index = freed
         while true {
             index = (index &+ 1) & (capacity &- 1)
-            guard places[index].count > 0 else { break }
+            guard slots[index].count > 0 else { break }
             // Its home is not behind the hole: looked for from there, the hole would hide it.
-            let distance = (index &- home(of: places[index].number)) & (capacity &- 1)
+            let distance = (index &- home(of: slots[index].number)) & (capacity &- 1)
             guard distance >= (index &- hole) & (capacity &- 1) else { continue }
-            places[hole] = places[index]
+            slots[hole] = slots[index]
             hole = index
         }
-        places[hole] = Place()
+        slots[hole] = Slot()
     }
 
     private mutating func grow() {
-        let (old, count) = (places, capacity)
+        let (old, count) = (slots, capacity)
         capacity *= 2
-        places = Self.free(capacity)
+        slots = Self.free(capacity)
         for index in 0..<count where old[index].count > 0 {
-            places[self.index(of: old[index].number)] = old[index]
+            slots[self.index(of: old[index].number)] = old[index]
         }
         old.deallocate()
     }

@@ -26,7 +26,7 @@ extension Maintenance {
         if due.hasEntry { result = try sweepDue(asOf: now, limit: limit) }
         guard due.hasCategoryEdit else { return result }
         do throws(StoreError) {
-            if try pipeline.tellCategoryEdits(asOf: now) { result.more = true }
+            if try pipeline.announceCategoryEdits(asOf: now) { result.more = true }
         } catch {
             // What is removed makes room for it.
             guard case .full = error else { throw error }
@@ -155,7 +155,7 @@ extension ChangeTransaction {
                 _ = try foundRevision(tombstone.finderKey(owner))
                 return tombstone.end == time
             case .hold(let time, let digest): return try blobEntry(digest)?.heldUntil == time
-            case .mark(let time, let owner): return try accountMark(owner)?.end == time
+            case .mark(let time, let owner): return try purgeMarker(owner)?.end == time
             }
         } catch {
             if case .corrupt = error { return false }

@@ -227,15 +227,15 @@ struct PageWalk: ~Copyable {
         let isLeaf = level == walked.tree.depth
         let entries: [Range<Int>]
         do throws(StoreError) {
-            entries = try PageEntry.places(
+            entries = try PageEntry.ranges(
                 on: bytes.span.bytes, page: page, isLeaf ? .leaf : .branch)
         } catch {
             report.add("page \(page): of \(walked.name): \(error)")
             return
         }
         if isLeaf { walked.leafCount += 1 } else { walked.branchCount += 1 }
-        for (index, place) in entries.enumerated() {
-            let entry = PageEntry(bytes.span.bytes.extracting(place), isLeaf: isLeaf)
+        for (index, range) in entries.enumerated() {
+            let entry = PageEntry(bytes.span.bytes.extracting(range), isLeaf: isLeaf)
             // Nobody looks at the key of a branch's first child.
             if isLeaf || index > 0 {
                 guard isInOrder(entry.key, walked) else {
@@ -324,7 +324,7 @@ struct PageEntry: ~Escapable {
     private static let hasOwnPages: UInt16 = 1
     private static let isTable: UInt16 = 2
 
-    /// - Parameter bytes: one of ``places(on:page:_:)``.
+    /// - Parameter bytes: one of ``ranges(on:page:_:)``.
     @_lifetime(copy bytes)
     init(_ bytes: RawSpan, isLeaf: Bool) {
         self.bytes = bytes
@@ -374,7 +374,7 @@ struct PageEntry: ~Escapable {
     /// fill the page's end: a length that is wrong makes them too many bytes, or too few.
     ///
     /// - Throws: ``StoreError/corrupt(_:)``, in words that follow the page's number.
-    static func places(
+    static func ranges(
         on bytes: RawSpan, page: UInt64, _ kind: PageFile.Kind
     ) throws(StoreError) -> [Range<Int>] {
         let header = PageFile.pageHeaderByteCount
@@ -386,21 +386,21 @@ struct PageEntry: ~Escapable {
         guard lower >= header, lower % 2 == 0, lower <= upper, upper <= bytes.byteCount else {
             throw .corrupt("its entries do not fit")
         }
-        var places: [Range<Int>] = []
+        var ranges: [Range<Int>] = []
         var byteCount = 0
         for offset in stride(from: header, to: lower, by: 2) {
             let start = Int(bytes.integer(at: offset, as: UInt16.self))
             guard start >= upper, start % 2 == 0, start <= bytes.byteCount - headerByteCount,
                 let count = Self.byteCount(bytes.extracting(start..<bytes.byteCount), kind)
-            else { throw .corrupt("its entry \(places.count) is invalid") }
-            places.append(start..<start + count)
+            else { throw .corrupt("its entry \(ranges.count) is invalid") }
+            ranges.append(start..<start + count)
             byteCount += count + count % 2
         }
         guard byteCount == bytes.byteCount - upper else {
             throw .corrupt(
                 "its entries have \(byteCount) bytes; expected \(bytes.byteCount - upper)")
         }
-        return places
+        return ranges
     }
 
     /// The bytes of the entry that `bytes` begins with; nil when they are not there.

@@ -5,19 +5,19 @@ internal import LMDB
 
 extension Snapshot {
     /// A record's place in the feed, in the history and in its group.
-    borrowing func checkPlaces(
+    borrowing func checkEntries(
         of record: Record, _ report: inout VerifyReport
     ) throws(StoreError) {
         guard let owner = record.owner else { return }
         if record.sequence > record.revision {
             report.add("notification \(record.id) has a sequence above its revision")
         }
-        for (number, place, name) in [
-            (record.revision, SequenceEntry.Places.feed, "feed"),
+        for (number, index, name) in [
+            (record.revision, SequenceEntry.Indexes.feed, "feed"),
             (record.sequence, .history, "history"),
         ] {
             let entry = try sequenceEntry(owner, number)
-            guard let entry, entry.kind == .live, entry.places.contains(place),
+            guard let entry, entry.kind == .live, entry.indexes.contains(index),
                 entry.id.isSame(as: record.id)
             else {
                 report.add(
@@ -88,7 +88,7 @@ extension Snapshot {
             case .group(let owner, let group, let sequence):
                 try checkMember(of: group, owner, sequence, &report)
             case .finder(let owner, let hash):
-                let finder = try FinderEntry(cursor.value, key: key)
+                let finder = try TombstoneIndexEntry(cursor.value, key: key)
                 let entry = try sequenceEntry(owner, finder.revision)
                 guard let entry, entry.kind != .live,
                     entry.finderKey(owner).suffix(IndexKeys.finderHashByteCount).elementsEqual(hash)
@@ -99,7 +99,7 @@ extension Snapshot {
                     return
                 }
             case .mark(let owner):
-                let mark = try AccountMark(cursor.value, key: key)
+                let mark = try PurgeMarker(cursor.value, key: key)
                 recount.revisionMax = max(recount.revisionMax, mark.revision)
                 if try !isThere(IndexKeys.markEnd(mark.end, owner)) {
                     report.add("the purge marker of \(owner) has no expiry in the index")
@@ -130,7 +130,7 @@ extension Snapshot {
         case .mark(let end, let owner):
             let key = IndexKeys.mark(owner)
             guard let value = try indexValue(key),
-                try AccountMark(value, key: key.span.bytes).end == end
+                try PurgeMarker(value, key: key.span.bytes).end == end
             else {
                 report.add("the expiry of a purge marker of \(owner) has no purge marker")
                 return
@@ -144,8 +144,8 @@ extension Snapshot {
         _ report: inout VerifyReport
     ) throws(StoreError) {
         guard let record = try storedRecord(entry.id), record.owner.isSame(as: owner),
-            !entry.places.contains(.feed) || record.revision == number,
-            !entry.places.contains(.history) || record.sequence == number
+            !entry.indexes.contains(.feed) || record.revision == number,
+            !entry.indexes.contains(.history) || record.sequence == number
         else {
             report.add("entry \(number) of \(owner) does not match notification \(entry.id)")
             return
@@ -162,9 +162,9 @@ extension Snapshot {
             report.add("notification \(entry.id) of \(owner) exists and has a tombstone")
         }
         let key = entry.finderKey(owner)
-        let finder: FinderEntry?
+        let finder: TombstoneIndexEntry?
         if let value = try indexValue(key) {
-            finder = try FinderEntry(value, key: key.span.bytes)
+            finder = try TombstoneIndexEntry(value, key: key.span.bytes)
         } else {
             finder = nil
         }
@@ -179,7 +179,7 @@ extension Snapshot {
     private borrowing func checkMember(
         of group: String, _ owner: String, _ sequence: UInt64, _ report: inout VerifyReport
     ) throws(StoreError) {
-        guard let entry = try sequenceEntry(owner, sequence), entry.places.contains(.history),
+        guard let entry = try sequenceEntry(owner, sequence), entry.indexes.contains(.history),
             let record = try storedRecord(entry.id), record.details.group.isSame(as: group)
         else {
             report.add("member \(sequence) of the group \(group) of \(owner) does not exist")

@@ -38,7 +38,7 @@ extension Snapshot {
                 recount.references[part.digest] = ((known?.count ?? 0) + 1, part.blob)
             }
             report.parts += record.parts.count
-            try checkPlaces(of: record, &report)
+            try checkEntries(of: record, &report)
         }
     }
 
@@ -146,7 +146,7 @@ extension Snapshot {
                 guard error.isOutOfBounds else { return }
                 continue
             }
-            store.options.walkPlace?.note(table.name, cursor.key)
+            store.options.walkPosition?.note(table.name, cursor.key)
             do throws(StoreError) {
                 try body(cursor, &report)
             } catch {
@@ -172,7 +172,7 @@ extension Snapshot {
             case FormatRecord.name:
                 guard FormatRecord(value) != nil else { throw .corrupt("the format record") }
             case Counters.name: _ = try Counters(value)
-            case LendingMark.name: _ = try LendingMark(value)
+            case ZeroCopyMark.name: _ = try ZeroCopyMark(value)
             case LogState.name:
                 guard LogState(value) != nil else {
                     throw .corrupt("the state of the write-ahead log")

@@ -107,7 +107,7 @@ package struct Verifier {
         state.byteCount = blobs.reduce(0) { $0 + $1.storedByteCount }
         for blob in blobs {
             let digest = blob.digest.rawWords
-            core.options.walkPlace?.note(core.tables.blobs.name, digest.span.bytes)
+            core.options.walkPosition?.note(core.tables.blobs.name, digest.span.bytes)
             try check(blob, &report)
             found(report)
             state.blobs += 1
@@ -165,7 +165,7 @@ package struct Verifier {
                     return nil
                 }
                 return PageWalk.report(on: file, asOf: meta) { page in
-                    core.options.walkPlace?.note(page: page)
+                    core.options.walkPosition?.note(page: page)
                 }
             }
             if let report { return report }

@@ -72,7 +72,7 @@ extension ChangeTransaction {
         return try CategoryEntry.category(value, key: key.span.bytes)
     }
 
-    /// The present revision edited a category: its owners are to be told (``tellCategoryEdit``).
+    /// The present revision edited a category: its owners are to be told (``announceCategoryEdit``).
     private mutating func noteEdit(of name: String, app: String?) throws(StoreError) {
         guard counters.notifications > 0 else { return }
         let key = IndexKeys.categoryEdit(name, app: app)

@@ -10,7 +10,7 @@ extension ChangeTransaction {
     ///
     /// - Parameter ownerCountMax: so many owners are told at the most.
     /// - Returns: whether there is more to do.
-    mutating func tellCategoryEdit(ownerCountMax: Int) throws(StoreError) -> Bool {
+    mutating func announceCategoryEdit(ownerCountMax: Int) throws(StoreError) -> Bool {
         guard let key = try firstCategoryEdit() else { return false }
         guard var edit = try categoryEdit(key),
             let (name, app) = try? CategoryEntry.nameAndApp(key.span.bytes)

@@ -15,7 +15,7 @@ extension ChangeTransaction {
     ) throws(StoreError) {
         guard let owner = record.owner else { return }
         if let expired {
-            try removePlaces(of: expired, owner)
+            try removeEntries(of: expired, owner)
         } else {
             try removeTombstone(of: record.id, record.app, owner)
         }
@@ -49,7 +49,7 @@ extension ChangeTransaction {
         _ record: Record, _ kind: SequenceEntry.Kind, device: String?
     ) throws(StoreError) {
         guard let owner = record.owner else { return }
-        try removePlaces(of: record, owner)
+        try removeEntries(of: record, owner)
         touch(owner)
         let revision = counters.revision
         guard remembersRemovals else {
@@ -96,8 +96,8 @@ extension ChangeTransaction {
     /// feed before must read the history anew.
     mutating func markAccount(_ owner: String) throws(StoreError) {
         let key = IndexKeys.mark(owner)
-        if let old = try accountMark(owner) { try remove(IndexKeys.markEnd(old.end, owner)) }
-        let mark = AccountMark(revision: counters.revision, end: endOfRetention)
+        if let old = try purgeMarker(owner) { try remove(IndexKeys.markEnd(old.end, owner)) }
+        let mark = PurgeMarker(revision: counters.revision, end: endOfRetention)
         try set(key, to: mark.bytes(key: key))
         try set(IndexKeys.markEnd(mark.end, owner), to: [])
         touch(owner)
@@ -114,21 +114,21 @@ extension ChangeTransaction {
         counters.horizon = max(counters.horizon, revision)
     }
 
-    /// The same for an account mark.
+    /// The same for a purge marker.
     mutating func forgetMark(owner: String) throws(StoreError) {
-        guard let mark = try accountMark(owner) else { return }
+        guard let mark = try purgeMarker(owner) else { return }
         try remove(IndexKeys.mark(owner))
         try remove(IndexKeys.markEnd(mark.end, owner))
         counters.horizon = max(counters.horizon, mark.revision)
     }
 
-    /// An owner's account mark; nil when there is none.
-    borrowing func accountMark(_ owner: String) throws(StoreError) -> AccountMark? {
+    /// An owner's purge marker; nil when there is none.
+    borrowing func purgeMarker(_ owner: String) throws(StoreError) -> PurgeMarker? {
         let key = IndexKeys.mark(owner)
         guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
             return nil
         }
-        return try AccountMark(value, key: key.span.bytes)
+        return try PurgeMarker(value, key: key.span.bytes)
     }
 
     /// The tombstone at a revision of an owner; nil when there is none.
@@ -153,11 +153,11 @@ extension ChangeTransaction {
         guard let value = try transaction.get(finder.span.bytes, in: tables.index) else {
             return nil
         }
-        return try FinderEntry(value, key: finder.span.bytes).revision
+        return try TombstoneIndexEntry(value, key: finder.span.bytes).revision
     }
 
     /// Takes a record out of its owner's history and feed, as if it had never been there.
-    mutating func removePlaces(of record: Record, _ owner: String) throws(StoreError) {
+    mutating func removeEntries(of record: Record, _ owner: String) throws(StoreError) {
         try removeSequence(owner, record.sequence)
         if record.revision != record.sequence { try removeSequence(owner, record.revision) }
         try removeGroup(of: record, owner)
@@ -203,7 +203,7 @@ extension ChangeTransaction {
     ) throws(StoreError) {
         try put(entry, owner, revision)
         let finder = entry.finderKey(owner)
-        try set(finder, to: FinderEntry(revision: revision).bytes(key: finder))
+        try set(finder, to: TombstoneIndexEntry(revision: revision).bytes(key: finder))
         if let end = entry.end { try set(IndexKeys.tombstoneEnd(end, owner, revision), to: []) }
         counters.tombstones += 1
     }

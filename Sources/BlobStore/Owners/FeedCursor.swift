@@ -1,4 +1,4 @@
-/// A place in an owner's feed. It belongs to one owner of one store.
+/// A position in an owner's feed. It belongs to one owner of one store.
 public struct FeedCursor: Sendable, Hashable {
     /// The revision up to which everything has been read.
     public let position: UInt64
@@ -6,7 +6,7 @@ public struct FeedCursor: Sendable, Hashable {
     public let base: UInt64
 
     /// Bytes of its text.
-    public static let textByteCount = PlaceText.characterCount
+    public static let textByteCount = CursorText.characterCount
 
     private static let label = "blobd feed 1"
 
@@ -19,7 +19,7 @@ public struct FeedCursor: Sendable, Hashable {
     /// Reads a text; nil when it is none, or belongs to another owner or store. One SHA-256.
     public init?(_ text: RawSpan, owner: RawSpan, store: StoreID) {
         guard
-            let (position, base) = PlaceText.read(
+            let (position, base) = CursorText.read(
                 text, label: Self.label, owner: owner, store: store)
         else { return nil }
         self.init(position: position, base: base)
@@ -27,7 +27,7 @@ public struct FeedCursor: Sendable, Hashable {
 
     /// Appends the text: 32 characters of base64url. One SHA-256.
     public func append(owner: RawSpan, store: StoreID, to out: inout [UInt8]) {
-        PlaceText.append(
+        CursorText.append(
             position, base, label: Self.label, owner: owner, store: store, to: &out)
     }
 }

@@ -43,7 +43,7 @@ public struct FeedChange: Sendable {
     public var category: Category?
     /// Of the kind ``Kind/category``: the app whose notifications it is for; nil: all.
     public var app: String?
-    /// The place behind it.
+    /// The cursor behind it.
     public var cursor: FeedCursor
 }
 

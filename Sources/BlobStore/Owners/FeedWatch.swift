@@ -7,7 +7,7 @@ internal import Synchronization
 /// No wake-up is lost. A commit notifies after it can be read and a waiter says in which revision
 /// it has looked; whichever of the two takes the lock first, the other sees it.
 public final class FeedWatch: Sendable {
-    /// How many may have a place at once.
+    /// How many may have a slot at once.
     public let watcherCountMax: Int
     /// How many of one owner may.
     public let perOwnerMax: Int
@@ -21,10 +21,10 @@ public final class FeedWatch: Sendable {
         var waiting: [[UInt8]: [UInt64: Wake]] = [:]
         /// For each bucket of owners' names the latest commit that concerned one of them.
         var revisions = [UInt64](repeating: 0, count: FeedWatch.bucketCount)
-        var placeCount = 0
-        /// Places by the bytes of their owner's name, and by peer; none is 0.
-        var ownerPlaces: [[UInt8]: Int] = [:]
-        var peerPlaces: [UInt32: Int] = [:]
+        var slotCount = 0
+        /// Slots by the bytes of their owner's name, and by peer; none is 0.
+        var ownerSlots: [[UInt8]: Int] = [:]
+        var peerSlots: [UInt32: Int] = [:]
         var nextNumber: UInt64 = 0
         var wakeCount = 0
     }
@@ -44,44 +44,44 @@ public final class FeedWatch: Sendable {
             perPeerMax ?? StoreLimits.watcherCountPerPeerMaxDefault(of: watcherCountMax)
     }
 
-    /// Takes a place for a waiter, who waits for nothing yet.
+    /// Takes a slot for a waiter, who waits for nothing yet.
     ///
     /// - Parameters:
     ///   - owner: as UTF-8.
-    ///   - peer: whose place it is, such as a user's number; nil: it counts for no peer.
+    ///   - peer: whose slot it is, such as a user's number; nil: it counts for no peer.
     ///   - wake: called on the committing thread, once for each time it was waited for. It must be
     ///     quick and must not call the store.
-    /// - Returns: the place; it is given up when this is let go of.
+    /// - Returns: the slot; it is freed with the last reference.
     /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
     public func register(
         _ owner: [UInt8], peer: UInt32? = nil, _ wake: @escaping @Sendable () -> Void
     ) throws(StoreError) -> FeedRegistration {
-        let place = state.withLock { state in takePlace(owner, peer, in: &state) }
-        switch place {
+        let slot = state.withLock { state in takeSlot(owner, peer, in: &state) }
+        switch slot {
         case .success(let number): return FeedRegistration(self, owner, peer, number, wake)
         case .failure(let error): throw error
         }
     }
 
-    private func takePlace(
+    private func takeSlot(
         _ owner: [UInt8], _ peer: UInt32?, in state: inout State
     ) -> Result<UInt64, StoreError> {
-        guard state.placeCount < watcherCountMax else {
+        guard state.slotCount < watcherCountMax else {
             return .failure(.tooManyWatchers(limit: watcherCountMax, of: .total))
         }
-        let ofOwner = state.ownerPlaces[owner, default: 0]
+        let ofOwner = state.ownerSlots[owner, default: 0]
         guard ofOwner < perOwnerMax else {
             return .failure(.tooManyWatchers(limit: perOwnerMax, of: .owner))
         }
         if let peer {
-            let ofPeer = state.peerPlaces[peer, default: 0]
+            let ofPeer = state.peerSlots[peer, default: 0]
             guard ofPeer < perPeerMax else {
                 return .failure(.tooManyWatchers(limit: perPeerMax, of: .peer))
             }
-            state.peerPlaces[peer] = ofPeer + 1
+            state.peerSlots[peer] = ofPeer + 1
         }
-        state.ownerPlaces[owner] = ofOwner + 1
-        state.placeCount += 1
+        state.ownerSlots[owner] = ofOwner + 1
+        state.slotCount += 1
         state.nextNumber += 1
         return .success(state.nextNumber)
     }
@@ -92,7 +92,7 @@ public final class FeedWatch: Sendable {
     /// - Parameters:
     ///   - owner: as UTF-8.
     ///   - revision: of the snapshot in which there was nothing more to read.
-    /// - Returns: what ends the waiting when it is let go of; nil when there was such a commit
+    /// - Returns: a registration that ends with its last reference; nil when there was such a commit
     ///   already, or may have been: look again.
     /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
     public func register(
@@ -128,17 +128,17 @@ public final class FeedWatch: Sendable {
         }
     }
 
-    /// How many have a place.
-    public var count: Int { state.withLock { $0.placeCount } }
+    /// How many have a slot.
+    public var count: Int { state.withLock { $0.slotCount } }
 
-    /// How many of that owner have a place.
+    /// How many of that owner have a slot.
     public func count(ofOwner owner: [UInt8]) -> Int {
-        state.withLock { $0.ownerPlaces[owner, default: 0] }
+        state.withLock { $0.ownerSlots[owner, default: 0] }
     }
 
-    /// How many of that peer have a place.
+    /// How many of that peer have a slot.
     public func count(ofPeer peer: UInt32) -> Int {
-        state.withLock { $0.peerPlaces[peer, default: 0] }
+        state.withLock { $0.peerSlots[peer, default: 0] }
     }
 
     /// How many wake-ups there have been.
@@ -154,23 +154,23 @@ public final class FeedWatch: Sendable {
     }
 
     fileprivate func stopWaiting(_ registration: FeedRegistration) {
-        // What the waiter's call holds is let go of outside of the lock.
+        // What the waiter's call holds is released outside of the lock.
         _ = state.withLock { state in Self.remove(registration, from: &state) }
     }
 
-    fileprivate func giveUpPlace(_ registration: FeedRegistration) {
+    fileprivate func releaseSlot(_ registration: FeedRegistration) {
         _ = state.withLock { state in
-            state.placeCount -= 1
-            Self.countDown(registration.owner, in: &state.ownerPlaces)
-            if let peer = registration.peer { Self.countDown(peer, in: &state.peerPlaces) }
+            state.slotCount -= 1
+            Self.countDown(registration.owner, in: &state.ownerSlots)
+            if let peer = registration.peer { Self.countDown(peer, in: &state.peerSlots) }
             return Self.remove(registration, from: &state)
         }
     }
 
-    /// One place less for a key. A key without places is not kept.
-    private static func countDown<Key>(_ key: Key, in places: inout [Key: Int]) {
-        let left = places[key, default: 0] - 1
-        places[key] = left > 0 ? left : nil
+    /// One slot less for a key. A key without slots is not kept.
+    private static func countDown<Key>(_ key: Key, in slots: inout [Key: Int]) {
+        let left = slots[key, default: 0] - 1
+        slots[key] = left > 0 ? left : nil
     }
 
     private static func remove(
@@ -191,7 +191,7 @@ public final class FeedWatch: Sendable {
     }
 }
 
-/// A waiter's place. It is given up when this is let go of.
+/// A waiter's slot. It is freed with the last reference.
 public final class FeedRegistration: Sendable {
     private let watch: FeedWatch
     fileprivate let owner: [UInt8]
@@ -211,7 +211,7 @@ public final class FeedRegistration: Sendable {
     }
 
     deinit {
-        watch.giveUpPlace(self)
+        watch.releaseSlot(self)
     }
 
     /// Waits for the first commit behind `revision` that concerns the owner.
@@ -221,7 +221,7 @@ public final class FeedRegistration: Sendable {
     ///   have been: look again.
     public func wait(behind revision: UInt64) -> Bool { watch.wait(self, behind: revision) }
 
-    /// Stops waiting now, and keeps the place. Nothing happens when it was woken; a wake-up that is
+    /// Stops waiting now, and keeps the slot. Nothing happens when it was woken; a wake-up that is
     /// on its way may still come.
     public func cancel() { watch.stopWaiting(self) }
 }

@@ -2,7 +2,7 @@
 public struct HistoryQuery: Sendable, Hashable {
     /// How many at the most, 1…1,000; what is beyond counts as the nearest of them.
     public var limit = 100
-    /// Those older than this place.
+    /// Those older than this cursor.
     public var before: HistoryToken?
     /// Only those that match.
     public var filter = RecordFilter()
@@ -32,12 +32,12 @@ public struct HistoryQuery: Sendable, Hashable {
     }
 }
 
-/// A place in an owner's history. It belongs to one owner of one store.
+/// A position in an owner's history. It belongs to one owner of one store.
 public struct HistoryToken: Sendable, Hashable {
     let sequence: UInt64
 
     /// Bytes of its text.
-    public static let textByteCount = PlaceText.characterCount
+    public static let textByteCount = CursorText.characterCount
 
     private static let label = "blobd history 1"
 
@@ -46,14 +46,14 @@ public struct HistoryToken: Sendable, Hashable {
     /// Reads a text; nil when it is none, or belongs to another owner or store. One SHA-256.
     public init?(_ text: RawSpan, owner: RawSpan, store: StoreID) {
         guard
-            let (sequence, _) = PlaceText.read(text, label: Self.label, owner: owner, store: store)
+            let (sequence, _) = CursorText.read(text, label: Self.label, owner: owner, store: store)
         else { return nil }
         self.sequence = sequence
     }
 
     /// Appends the text: 32 characters of base64url. One SHA-256.
     public func append(owner: RawSpan, store: StoreID, to out: inout [UInt8]) {
-        PlaceText.append(sequence, 0, label: Self.label, owner: owner, store: store, to: &out)
+        CursorText.append(sequence, 0, label: Self.label, owner: owner, store: store, to: &out)
     }
 }
 
@@ -64,6 +64,6 @@ public struct HistoryPage: Sendable {
     /// Where to go on; nil at the end. A page may have fewer than the limit and yet not be the
     /// last.
     public var next: HistoryToken?
-    /// The place in the feed that fits: whoever goes on from the first page's misses nothing.
+    /// The cursor in the feed that fits: whoever goes on from the first page's misses nothing.
     public var cursor: FeedCursor
 }

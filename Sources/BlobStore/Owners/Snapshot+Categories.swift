@@ -32,32 +32,32 @@ extension Snapshot {
         return all
     }
 
-    /// Categories behind `place`, by the bytes of their names, then of their apps: at most
+    /// Categories behind `cursor`, by the bytes of their names, then of their apps: at most
     /// ``StoreLimits/pageByteCountMax`` stored bytes of them. One seek, and a copy of each.
     ///
-    /// - Parameter place: the name of the last one that was seen, or its name, `/` and its app;
+    /// - Parameter cursor: the name of the last one that was seen, or its name, `/` and its app;
     ///   empty to begin. None that is longer than these may be has any behind it.
     /// - Throws: as ``category(_:app:)``.
     public borrowing func categories(
-        after place: RawSpan, byteCountMax: Int = StoreLimits.pageByteCountMax
+        after cursor: RawSpan, byteCountMax: Int = StoreLimits.pageByteCountMax
     ) throws(StoreError) -> CategoryPage {
         var page = CategoryPage(categories: [], next: nil)
         // Names have no slash.
-        let nameEnd = place.firstIndex(of: 0x2F) ?? place.byteCount
+        let nameEnd = cursor.firstIndex(of: 0x2F) ?? cursor.byteCount
         guard nameEnd <= StoreLimits.categoryByteCountMax,
-            place.byteCount - nameEnd <= StoreLimits.appByteCountMax + 1
+            cursor.byteCount - nameEnd <= StoreLimits.appByteCountMax + 1
         else { return page }
         var budget = PageBudget(
             countMax: StoreLimits.categoryCountMax, entryCountMax: StoreLimits.categoryCountMax,
             byteCountMax: byteCountMax)
-        var key = [IndexKeys.categoriesPrefix] + place.array
-        if nameEnd < place.byteCount { key[nameEnd + 1] = 0 }
+        var key = [IndexKeys.categoriesPrefix] + cursor.array
+        if nameEnd < cursor.byteCount { key[nameEnd + 1] = 0 }
         var cursor = try transaction.cursor(in: store.tables.index)
         var isThere = try cursor.seek(key.span.bytes)
         if isThere, cursor.key.isEqual(to: key.span.bytes) { isThere = try cursor.next() }
         while isThere, cursor.key.byte(at: 0) == IndexKeys.categoriesPrefix {
             guard !budget.isSpent, budget.take(cursor.value.byteCount) else {
-                page.next = page.categories.last?.place
+                page.next = page.categories.last?.cursor
                 break
             }
             page.categories.append(try CategoryEntry.category(cursor.value, key: cursor.key))
@@ -71,7 +71,7 @@ extension Snapshot {
 public struct CategoryPage: Sendable {
     /// The categories.
     public var categories: [Category]
-    /// The place behind which to go on, a name, or a name, `/` and an app; nil when there are no
+    /// The cursor behind which to go on, a name, or a name, `/` and an app; nil when there are no
     /// more.
     public var next: String?
 
@@ -83,8 +83,8 @@ public struct CategoryPage: Sendable {
 }
 
 extension Category {
-    /// Its place among all categories.
-    fileprivate var place: String { app.map { "\(name)/\($0)" } ?? name }
+    /// Its cursor among all categories.
+    fileprivate var cursor: String { app.map { "\(name)/\($0)" } ?? name }
 
     /// Whether a category may have that name and app. Others are looked up by no key.
     static func mayBeStored(_ name: String, app: String?) -> Bool {

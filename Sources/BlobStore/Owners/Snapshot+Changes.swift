@@ -17,7 +17,7 @@ extension Snapshot {
     ///   - limit: changes at the most, 1…1,000; what is beyond counts as the nearest of them.
     ///   - byteCountMax: stored bytes of records at the most, if that is less.
     ///   - filter: what is told with its record, and what as left; see ``RecordFilter``.
-    /// - Throws: ``StoreError/resync`` when deletions may have been forgotten since, or the place
+    /// - Throws: ``StoreError/resync`` when deletions may have been forgotten since, or the cursor
     ///   is ahead of the store: read the history anew and go on from its cursor.
     ///   ``StoreError/corrupt(_:)``; ``StoreError/cannotOpen(path:reason:)`` where a store of an
     ///   older format was opened for reading only.
@@ -27,19 +27,19 @@ extension Snapshot {
         matching filter: RecordFilter = RecordFilter()
     ) throws(StoreError) -> FeedPage {
         let counters = try counters()
-        let place = try place(of: owner, from: start, counters)
+        let begin = try cursor(of: owner, from: start, counters)
         var page = FeedPage(
             changes: [], next: FeedCursor(position: counters.revision, base: 0), hasMore: false,
             revision: counters.revision)
         // Nothing is behind the last change, so this is also right for what begins there.
-        let (first, overflow) = place.position.addingReportingOverflow(1)
+        let (first, overflow) = begin.position.addingReportingOverflow(1)
         guard !overflow, Self.mayBeOwner(owner) else { return page }
         let limit = min(max(limit, 1), StoreLimits.feedPageLimitMax)
         var walk = try OwnerWalk(self, prefix: IndexKeys.prefix(.sequence, owner))
         var budget = PageBudget(
             countMax: limit, entryCountMax: StoreLimits.feedEntriesLookedAtMax,
             byteCountMax: byteCountMax)
-        var last = place.position
+        var last = begin.position
         var isThere = try walk.seek(first)
         while isThere {
             var isFull = budget.isSpent
@@ -47,10 +47,10 @@ extension Snapshot {
                 let position = walk.number
                 let entry = try walk.entry()
                 var byteCount = 0
-                if entry.places.contains(.feed) {
-                    let cursor = FeedCursor(position: position, base: place.base)
+                if entry.indexes.contains(.feed) {
+                    let cursor = FeedCursor(position: position, base: begin.base)
                     var (change, count) = try walk.change(
-                        entry, at: position, cursor, filter, isOld: position <= place.base)
+                        entry, at: position, cursor, filter, isOld: position <= begin.base)
                     if change?.kind == .category {
                         let there = try walkedCategory(entry.id, app: entry.app)
                         change?.category = there.category
@@ -68,7 +68,7 @@ extension Snapshot {
                 if !isFull { last = position }
             }
             if isFull {
-                page.next = FeedCursor(position: last, base: place.base)
+                page.next = FeedCursor(position: last, base: begin.base)
                 page.hasMore = true
                 break
             }
@@ -78,7 +78,7 @@ extension Snapshot {
     }
 
     /// Where to begin, once it is clear that nothing behind it was forgotten.
-    private borrowing func place(
+    private borrowing func cursor(
         of owner: RawSpan, from start: FeedStart, _ counters: Counters
     ) throws(StoreError) -> FeedCursor {
         let cursor =
@@ -91,7 +91,7 @@ extension Snapshot {
         // Ahead of the store: it was put back from a copy.
         guard known <= counters.revision else { throw .resync }
         guard known >= counters.horizon else { throw .resync }
-        if let mark = try accountMark(of: owner), known < mark.revision { throw .resync }
+        if let mark = try purgeMarker(of: owner), known < mark.revision { throw .resync }
         return cursor
     }
 
@@ -108,14 +108,14 @@ extension Snapshot {
         return (try CategoryEntry.category(cursor.value, key: cursor.key), cursor.value.byteCount)
     }
 
-    private borrowing func accountMark(of owner: RawSpan) throws(StoreError) -> AccountMark? {
+    private borrowing func purgeMarker(of owner: RawSpan) throws(StoreError) -> PurgeMarker? {
         guard Self.mayBeOwner(owner) else { return nil }
         let key = IndexKeys.prefix(.mark, owner)
         var cursor = try transaction.cursor(in: store.tables.index)
         guard try cursor.seek(key.span.bytes), cursor.key.isEqual(to: key.span.bytes) else {
             return nil
         }
-        return try AccountMark(cursor.value, key: cursor.key)
+        return try PurgeMarker(cursor.value, key: cursor.key)
     }
 
     /// Whether an owner may be called so. Others have nothing, and their keys might be taken for
@@ -128,7 +128,7 @@ extension Snapshot {
 }
 
 extension OwnerWalk {
-    /// What a place in the feed says to a reader with a filter, and how many bytes of a record were
+    /// What a cursor in the feed says to a reader with a filter, and how many bytes of a record were
     /// copied for it; nil where it says nothing.
     ///
     /// - Parameter isOld: whether it was so when the reader began: what was gone or did not match

@@ -83,7 +83,7 @@ extension OwnerWalk {
         throws(StoreError) -> (record: Record, byteCount: Int)?
     {
         let entry = try entry()
-        guard entry.places.contains(.history) else { return nil }
+        guard entry.indexes.contains(.history) else { return nil }
         guard let found = try record(entry.id), found.record.sequence == number else {
             throw .corrupt("notification \(entry.id) is not in its owner's history")
         }

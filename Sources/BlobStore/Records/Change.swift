@@ -131,7 +131,7 @@ extension LongChange {
 }
 
 extension Change {
-    /// Whether owners may have to be told of it (``BlobStore/tellCategoryEdits(asOf:)``).
+    /// Whether owners may have to be told of it (``BlobStore/announceCategoryEdits(asOf:)``).
     package var isCategoryEdit: Bool {
         switch self {
         case .setCategory, .removeCategory: true

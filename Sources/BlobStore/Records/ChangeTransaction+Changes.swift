@@ -30,7 +30,7 @@ extension ChangeTransaction {
         }
         var old: Record?
         if let id = publication.id { old = try record(id) }
-        // One that has expired counts as not there; what it still holds is let go of. It is told by
+        // One that has expired counts as not there; what it still holds is released. It is told by
         // a mark, since a copy of the record would cost a reference count for each of its texts.
         let isLive = isLive(old)
         if publication.isConditional {

@@ -127,7 +127,7 @@ extension ChangeTransaction {
         else { return 0 }
         change.matched += 1
         try drop(record)
-        try removePlaces(of: record, owner)
+        try removeEntries(of: record, owner)
         change.changed += 1
         return 6 + 2 * record.parts.count
     }
@@ -149,14 +149,14 @@ extension Cursor {
     ) throws(StoreError) -> [UInt64] {
         var places: [UInt64] = []
         let prefixByteCount = first.count - 8
-        let lastPlace = UInt64(bigEndian: last.span.bytes.word(at: prefixByteCount))
+        let lastPosition = UInt64(bigEndian: last.span.bytes.word(at: prefixByteCount))
         var isThere = try seek(first.span.bytes)
         while isThere, places.count < countMax, key.byteCount == first.count,
             key.extracting(first: prefixByteCount)
                 .isEqual(to: first.span.bytes.extracting(first: prefixByteCount))
         {
             let place = UInt64(bigEndian: key.word(at: prefixByteCount))
-            guard place <= lastPlace else { break }
+            guard place <= lastPosition else { break }
             places.append(place)
             isThere = try next()
         }

@@ -17,7 +17,7 @@ public struct LongChange: Sendable {
     public internal(set) var changed = 0
 
     /// The same patch for all of an owner's notifications of one group, or for those of them that
-    /// are one app's. Its id and its condition are not heeded; a category that it names must be the
+    /// are one app's. Its id and its condition are ignored; a category that it names must be the
     /// app's or, without an app, one of all apps.
     public static func patchGroup(
         owner: String, group: String, app: String? = nil, _ patch: NotificationPatch

@@ -9,7 +9,7 @@ public struct NotificationDraft: Sendable {
     public var message: String?
     /// What kind of rich content it is, in the publisher's words.
     public var richType: String?
-    /// The rest, title and app among it. Device and responses in it are not heeded.
+    /// The rest, title and app among it. Device and responses in it are ignored.
     public var details = NotificationDetails()
     /// When it ends.
     public var expiry: Expiry

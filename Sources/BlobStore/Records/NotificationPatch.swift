@@ -15,7 +15,7 @@ public enum FieldPatch<Value: Sendable & Hashable>: Sendable, Hashable {
 /// title, message and data from a notification without parts is refused as
 /// ``StoreError/emptyNotification``.
 public struct NotificationPatch: Sendable {
-    /// Which notification. Not heeded in the patch of a group.
+    /// Which notification. Ignored in the patch of a group.
     public var id: String
     /// The line above the message.
     public var title = FieldPatch<String>.keep

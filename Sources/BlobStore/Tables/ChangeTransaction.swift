@@ -10,7 +10,7 @@ struct ChangeTransaction: ~Copyable {
     let tables: Tables
     /// The time of the batch that is being done.
     var now: Timestamp
-    /// How long tombstones and account marks are kept.
+    /// How long tombstones and purge markers are kept.
     let retentionMilliseconds: Int64
     /// Whether a notification that leaves its owner leaves a tombstone. False where a full store has
     /// no room for more of them: everyone who follows a feed must then read the history anew, which

@@ -43,7 +43,7 @@ struct DataFile {
         guard let two = Meta(second.span.bytes), two.pageByteCount == one.pageByteCount else {
             throw refuse("has a damaged second meta page; it was not changed")
         }
-        // Commits write them in turn, and pages are never given back; so a flipped bit shows. Of a
+        // Commits write them in turn, and pages are never released; so a flipped bit shows. Of a
         // file without a commit both are the same.
         let isNew = one.transaction == 0 && two.transaction == 0
         guard

@@ -12,7 +12,7 @@ struct DirectoryLock: Sendable {
         init(_ descriptor: Int32) { self.descriptor = descriptor }
         deinit {
             // A child that this process is starting has the descriptor until it executes its
-            // program, and would hold the lock for as long: it is let go of for both.
+            // program, and would hold the lock for as long: it is released for both.
             flock(descriptor, LOCK_UN)
             close(descriptor)
         }

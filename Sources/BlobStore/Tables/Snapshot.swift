@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The store as it stood at one moment: one LMDB read transaction, renewed from a pool.
 ///
-/// What it lends is good until it ends, and the compiler holds callers to that. While it is open no
+/// What is borrowed from it is good until it ends, and the compiler holds callers to that. While it is open no
 /// space that it can see is used again, so do one bounded thing and leave: never wait for a client
 /// inside.
 public struct Snapshot: ~Copyable {

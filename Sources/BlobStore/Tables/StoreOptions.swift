@@ -39,7 +39,7 @@ public struct StoreOptions: Sendable {
     /// why the store is not opened.
     package var beforeMapping: (@Sendable (String) throws(StoreError) -> Void)?
     /// Where a verification notes how far it is.
-    package var walkPlace: WalkPlace?
+    package var walkPosition: WalkPosition?
 
     /// The defaults.
     public init() {}

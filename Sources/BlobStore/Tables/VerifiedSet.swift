@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// It is a fixed table of 64-bit words, each with the flags of 32 neighbouring numbers and a tag
 /// that says which 32. Neighbours are written and read together, so a word serves many; numbers
-/// that share a place push each other out and are checked again. No locks, no growth.
+/// that share a slot push each other out and are checked again. No locks, no growth.
 final class VerifiedSet: @unchecked Sendable {
     // Sendable: the pointer never changes, and what it points to is atomic.
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
@@ -28,13 +28,13 @@ final class VerifiedSet: @unchecked Sendable {
 
     @inline(__always)
     func contains(_ number: UInt64) -> Bool {
-        let (index, tag, flag) = Self.place(number)
+        let (index, tag, flag) = Self.slot(number)
         let word = words[index].load(ordering: .relaxed)
         return word >> 32 == tag && word & flag != 0
     }
 
     func insert(_ number: UInt64) {
-        let (index, tag, flag) = Self.place(number)
+        let (index, tag, flag) = Self.slot(number)
         let old = words[index].load(ordering: .relaxed)
         let new = (old >> 32 == tag ? old : tag << 32) | flag
         // When another thread was quicker its flag stands; ours is set the next time.
@@ -43,7 +43,7 @@ final class VerifiedSet: @unchecked Sendable {
 
     /// The index is masked, so it is inside the allocation.
     @inline(__always)
-    private static func place(_ number: UInt64) -> (index: Int, tag: UInt64, flag: UInt64) {
+    private static func slot(_ number: UInt64) -> (index: Int, tag: UInt64, flag: UInt64) {
         let group = number >> flagBits
         let index = Int(truncatingIfNeeded: group) & (wordCount - 1)
         // Tag 0 is an empty word's: 1 is added. No two numbers agree in their lower 53 bits: what

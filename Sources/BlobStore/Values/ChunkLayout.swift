@@ -40,7 +40,7 @@ enum ChunkLayout {
 
     /// Which chunk byte `offset` lies in, and where in it.
     @inline(__always)
-    static func place(of offset: Int, in storedByteCount: Int) -> (index: Int, start: Int) {
+    static func position(of offset: Int, in storedByteCount: Int) -> (index: Int, start: Int) {
         let first = firstByteCount(of: storedByteCount)
         if offset < first { return (0, offset) }
         let (index, start) = (offset - first).quotientAndRemainder(dividingBy: byteCountMax)

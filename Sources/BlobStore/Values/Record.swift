@@ -74,7 +74,7 @@ public struct BlobReference: Sendable, Hashable {
 
     /// Which chunk stored byte `offset` lies in, and where in it.
     @inline(__always)
-    func chunkPlace(of offset: Int) -> (index: Int, start: Int) {
-        ChunkLayout.place(of: offset, in: storedByteCount)
+    func chunkLocation(of offset: Int) -> (index: Int, start: Int) {
+        ChunkLayout.position(of: offset, in: storedByteCount)
     }
 }

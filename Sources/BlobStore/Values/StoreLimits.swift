@@ -128,9 +128,9 @@ public enum StoreLimits {
     /// The least and the most a store may be opened with.
     static let mapByteCountRange = 4 << 20...1 << 46
     static let readerCountRange = 1...1 << 16
-    /// How long after a run has ended its peers may still read pages of `data.mdb` that it lent
+    /// How long after a run has ended its peers may still read pages of `data.mdb` that it sent
     /// them, in milliseconds of the boot clock.
-    public static let lendingGraceMilliseconds: Int64 = 60_000
+    public static let zeroCopyGraceMilliseconds: Int64 = 60_000
     /// Changes free something beside what they do when the orphans' stored bytes are at least this
     /// many, and at least this part of all live ones: many together touch fewer pages each.
     static let freedWithChangesByteCountMin = 512 << 10
@@ -148,11 +148,11 @@ public enum StoreLimits {
     static let logRecordByteCountMax = 1 << 20
     /// Bytes by which what is in the log may make `data.mdb` grow before it is committed: a share
     /// of what it has, within these bounds.
-    static let unsettledGrowthRange = 8 << 20...32 << 20
-    static let unsettledGrowthParts = 32
+    static let pendingGrowthRange = 8 << 20...32 << 20
+    static let pendingGrowthParts = 32
     /// How long a process that reads waits for another one to commit what it has acknowledged, in
     /// milliseconds.
-    public static let settlingMillisecondsMax = 5_000
+    public static let commitIntervalMillisecondsMax = 5_000
     /// Leaf pages that are read when a store is opened for writing; of one with more, only the
     /// branches above them are: 64 MiB of pages of 4 KiB.
     static let leafPagesReadAtStartMax: UInt64 = 16_384

@@ -2,19 +2,19 @@ internal import CLinux
 
 /// The loop: all connections of a run in one thread.
 ///
-/// A turn of a connection is one `recv` and one `send`: every whole answer that came is checked, and
+/// A step of a connection is one `recv` and one `send`: every whole answer that came is checked, and
 /// as many new requests leave together. What is borrowed or changed in the loop lies in fixed
 /// memory; nothing is allocated there and no reference is counted.
 struct Engine: ~Copyable {
     private let workload: Workload
-    private var lanes: FixedArray<Lane>
+    private var allConnections: FixedArray<LoadConnection>
     private let events: EventSet
     private var plan: RequestPlan
     private(set) var record = LoadRecord()
     private var input: ByteBuffer
     private var output: ByteBuffer
-    /// The lane that a request of a fixed rate goes to first.
-    private var nextLane = 0
+    /// The connection that a request of a fixed rate goes to first.
+    private var nextConnection = 0
 
     /// The longest wait for events, in nanoseconds, so that the loop looks at the clock.
     private static let waitNanosecondsMax: Int64 = 50_000_000
@@ -28,23 +28,23 @@ struct Engine: ~Copyable {
     ) throws(LoadFailure) {
         let opening = workload.opening
         let events = try EventSet()
-        let lanes = try FixedArray(count: connections) { (index) throws(LoadFailure) in
-            let lane = Lane(
-                try LaneSocket.connect(to: path), depth: depth, check: check, opening: opening)
-            try events.add(lane.socket.descriptor, index: index)
-            return lane
+        let allConnections = try FixedArray(count: connections) { (index) throws(LoadFailure) in
+            let connection = LoadConnection(
+                try LoadSocket.connect(to: path), depth: depth, check: check, opening: opening)
+            try events.add(connection.socket.descriptor, index: index)
+            return connection
         }
-        self.lanes = lanes
+        self.allConnections = allConnections
         self.events = events
         self.workload = workload
         self.plan = plan
         input = ByteBuffer(
             capacity: LoadLimits.answerHeadByteCountMax + receiveByteCount)
-        output = ByteBuffer(capacity: Lane.sendByteCount)
+        output = ByteBuffer(capacity: LoadConnection.sendByteCount)
     }
 
     /// The process that listens at the other end, as far as the kernel says.
-    var peerProcess: Int32? { lanes[0].socket.peerProcess }
+    var peerProcess: Int32? { allConnections[0].socket.peerProcess }
 
     private var isClosedLoop: Bool { plan.schedule == nil }
 
@@ -59,15 +59,15 @@ struct Engine: ~Copyable {
         let now = Self.now()
         // In a run of fixed rate requests leave by `dispatch` alone.
         let limit = isClosedLoop ? Int.max : 0
-        for index in 0..<lanes.count { try send(index, limit: limit, now: now) }
+        for index in 0..<allConnections.count { try send(index, limit: limit, now: now) }
     }
 
     /// Waits for what comes and answers it with new requests. Returns the time afterwards.
     ///
     /// - Parameter end: no wait is longer than until then.
-    mutating func turn(until end: Int64, now: Int64) throws(LoadFailure) -> Int64 {
+    mutating func run(until end: Int64, now: Int64) throws(LoadFailure) -> Int64 {
         var now = now
-        if lanes.count == 1 && isClosedLoop && !lanes[0].awaitsRoom {
+        if allConnections.count == 1 && isClosedLoop && !allConnections[0].awaitsRoom {
             // With one connection the answer itself can be waited for: a system call less.
             return try serve(0, waiting: true)
         }
@@ -93,22 +93,22 @@ struct Engine: ~Copyable {
 
     /// Takes what a connection has brought; returns when that was.
     private mutating func serve(_ index: Int, waiting: Bool) throws(LoadFailure) -> Int64 {
-        let range = try lanes[index].receive(into: &input, waiting: waiting)
+        let range = try allConnections[index].receive(into: &input, waiting: waiting)
         let now = Self.now()
         if !range.isEmpty {
-            try lanes[index].take(input, in: range, now: now, workload, &record)
+            try allConnections[index].take(input, in: range, now: now, workload, &record)
         }
         try send(index, limit: isClosedLoop ? .max : 0, now: now)
         return now
     }
 
     private mutating func send(_ index: Int, limit: Int, now: Int64) throws(LoadFailure) {
-        try lanes[index].send(limit: limit, now: now, workload, &plan, through: &output)
-        let awaitsRoom = lanes[index].awaitsRoom
-        if awaitsRoom != lanes[index].isPolledForRoom {
-            lanes[index].isPolledForRoom = awaitsRoom
+        try allConnections[index].send(limit: limit, now: now, workload, &plan, through: &output)
+        let awaitsRoom = allConnections[index].awaitsRoom
+        if awaitsRoom != allConnections[index].isPolledForRoom {
+            allConnections[index].isPolledForRoom = awaitsRoom
             events.change(
-                lanes[index].socket.descriptor, index: index, awaitsRoom: awaitsRoom)
+                allConnections[index].socket.descriptor, index: index, awaitsRoom: awaitsRoom)
         }
     }
 
@@ -116,12 +116,12 @@ struct Engine: ~Copyable {
     private mutating func dispatch(now: Int64) throws(LoadFailure) {
         guard let schedule = plan.schedule, schedule.nextDue <= now else { return }
         // When many are due at once each connection takes its part of them in one call.
-        let share = max(1, schedule.overdueCount(at: now) / lanes.count)
+        let share = max(1, schedule.overdueCount(at: now) / allConnections.count)
         var tried = 0
-        while tried < lanes.count {
-            let index = nextLane
-            nextLane = index + 1 == lanes.count ? 0 : index + 1
-            guard lanes[index].hasRoom else {
+        while tried < allConnections.count {
+            let index = nextConnection
+            nextConnection = index + 1 == allConnections.count ? 0 : index + 1
+            guard allConnections[index].hasRoom else {
                 tried += 1
                 continue
             }
@@ -135,9 +135,9 @@ struct Engine: ~Copyable {
     /// many there are.
     mutating func countUnanswered(at end: Int64) -> Int {
         var count = 0
-        for index in 0..<lanes.count {
-            for position in 0..<lanes[index].inFlight.count {
-                let request = lanes[index].inFlight.request(position)
+        for index in 0..<allConnections.count {
+            for position in 0..<allConnections[index].inFlight.count {
+                let request = allConnections[index].inFlight.request(position)
                 guard request.intendedAt < end else { continue }
                 record.addUnanswered(request.kind, nanoseconds: end - request.intendedAt)
                 count += 1

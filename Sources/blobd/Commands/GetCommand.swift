@@ -76,7 +76,7 @@ struct GetCommand: ParsableCommand {
             }
         }
         if let ids {
-            return try checkMany(ids, try Lanes(try socket.connect(), count: 1, socket))
+            return try checkMany(ids, try ConnectionPool(try socket.connect(), count: 1, socket))
         }
         var connection = try socket.connect()
         var progress = ProgressBar("fetching")
@@ -129,20 +129,20 @@ struct GetCommand: ParsableCommand {
                 }
             } catch let failure as CommandFailure {
                 if failure.status == .notFound { report.missing += 1 } else { report.damaged += 1 }
-                report.tell(id, failure.message)
+                report.report(id, failure.message)
             }
         }
         report.distinct = digests.count
         try report.finish(asJSON: json)
     }
 
-    private func checkMany(_ ids: [String], _ lanes: Lanes) throws {
+    private func checkMany(_ ids: [String], _ pool: ConnectionPool) throws {
         var report = CheckReport()
         var digests: Set<PayloadDigest> = []
         var bytes: UInt64 = 0
         var progress = ProgressBar("checking") { "\(HumanText.count($0)) payloads" }
         defer { progress.finish() }
-        try lanes.forEach(ids) { connection, id in
+        try pool.forEach(ids) { connection, id in
             _ = try connection.queueGet(id, part: part)
         } sink: { _, piece in
             bytes += UInt64(piece.byteCount)
@@ -155,7 +155,7 @@ struct GetCommand: ParsableCommand {
             case .failed(let error):
                 report.count(error)
                 progress.finish()
-                report.tell(id, "\(error)")
+                report.report(id, "\(error)")
             default:
                 throw CommandFailure(.refused, "the answer is not a get's answer")
             }
@@ -200,7 +200,7 @@ private struct CheckReport: Encodable {
     }
 
     /// Tells of one failure on standard error, unless there were many already.
-    func tell(_ id: String, _ why: String) {
+    func report(_ id: String, _ why: String) {
         guard wrong <= Self.shownMax else { return }
         StandardError.write("blobd: \(HumanText.line(id)): \(why)\n")
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A file in the making. It gets its name when it is whole. When it is let go before, nothing is
+/// A file in the making. It gets its name when it is whole. When it is destroyed before, nothing is
 /// left, and what stood there before stands there still.
 ///
 /// Until then it has no name at all (`O_TMPFILE`), so that not even a killed command leaves

@@ -121,9 +121,9 @@ struct PutCommand: ParsableCommand {
             let bytes = try payload.readAll()
             // At most some 16 MiB on their way, whatever the payload's size.
             let inFlightMax = max(1, (16 << 20) / max(1, bytes.count))
-            let lanes = try Lanes(
-                connection, count: Lanes.changeCountMax, inFlightMax: inFlightMax, socket)
-            try putMany(ids, bytes, path, lanes)
+            let pool = try ConnectionPool(
+                connection, count: ConnectionPool.changeCountMax, inFlightMax: inFlightMax, socket)
+            try putMany(ids, bytes, path, pool)
         } else {
             try putOne(payload, path, &connection)
         }
@@ -179,12 +179,12 @@ struct PutCommand: ParsableCommand {
 
     /// Sends the same payload for every id.
     private func putMany(
-        _ ids: [String], _ bytes: [UInt8], _ path: String, _ lanes: Lanes
+        _ ids: [String], _ bytes: [UInt8], _ path: String, _ pool: ConnectionPool
     ) throws {
         var report = PutManyReport()
         var progress = ProgressBar("storing") { "\(HumanText.count($0)) notifications" }
         defer { progress.finish() }
-        try lanes.forEach(ids) { connection, id in
+        try pool.forEach(ids) { connection, id in
             _ = try connection.queuePut(try request(for: id, path), bytes.span.bytes)
         } take: { id, outcome in
             switch outcome {

@@ -68,9 +68,9 @@ struct RemoveCommand: ParsableCommand {
         defer { progress.finish() }
         var done: UInt64 = 0
         let total = UInt64(all.count)
-        let lanes = try Lanes(
-            try socket.connect(), count: min(all.count, Lanes.changeCountMax), socket)
-        try lanes.forEach(all) { connection, id in
+        let pool = try ConnectionPool(
+            try socket.connect(), count: min(all.count, ConnectionPool.changeCountMax), socket)
+        try pool.forEach(all) { connection, id in
             _ = try connection.queueDelete(id)
         } take: { id, outcome in
             done += 1

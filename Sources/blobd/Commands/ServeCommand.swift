@@ -127,7 +127,7 @@ struct ServeCommand: ParsableCommand {
             the time in which a client reads a full socket at --min-rate, at least a minute.
             """,
             valueName: "time", visibility: .hidden))
-    var lendingGrace: DurationText?
+    var zeroCopyGrace: DurationText?
 
     @Option(
         help: ArgumentHelp(
@@ -257,9 +257,9 @@ struct ServeCommand: ParsableCommand {
         limits.tombstoneRetentionMilliseconds = Int64(
             try Self.check(
                 "--tombstone-retention", tombstoneRetention.milliseconds, 0...36_500 * day))
-        if let lendingGrace {
-            limits.givenLendingGraceMilliseconds = try Self.check(
-                "--lending-grace", lendingGrace.milliseconds, 0...day)
+        if let zeroCopyGrace {
+            limits.explicitZeroCopyGraceMilliseconds = try Self.check(
+                "--zero-copy-grace", zeroCopyGrace.milliseconds, 0...day)
         }
         limits.linkedByteCountMin = try Self.check(
             "--sendfile-min", sendfileMin.byteCount, 0...1 << 40)

@@ -20,13 +20,13 @@ struct WalkCommand: ParsableCommand {
             throw CommandFailure(.badUsage, "\(StoreWalk.commandName) is started by other commands")
         }
         let memory = mmap(
-            nil, WalkPlace.byteCount, PROT_READ | PROT_WRITE, MAP_SHARED,
+            nil, WalkPosition.byteCount, PROT_READ | PROT_WRITE, MAP_SHARED,
             Int32(CLINUX_STARTED_MEMORY), 0)
         guard let memory, memory != MAP_FAILED else {
             throw CommandFailure(.badUsage, "\(StoreWalk.commandName) is started by other commands")
         }
         do {
-            try walk(depth, WalkPlace(memory))
+            try walk(depth, WalkPosition(memory))
         } catch let failure as CommandFailure {
             try StandardOutput.write(WalkLines.failed(failure.message))
         } catch {
@@ -34,9 +34,9 @@ struct WalkCommand: ParsableCommand {
         }
     }
 
-    private func walk(_ depth: StoreWalk.Depth, _ place: WalkPlace) throws {
+    private func walk(_ depth: StoreWalk.Depth, _ position: WalkPosition) throws {
         guard depth != .pages else {
-            let report = try BlobStore.checkPages(at: data, place: place)
+            let report = try BlobStore.checkPages(at: data, position: position)
             for problem in report.problems {
                 try StandardOutput.write(WalkLines.problem(problem, ofPages: true))
             }
@@ -46,19 +46,19 @@ struct WalkCommand: ParsableCommand {
         }
         var options = BlobStore.Options()
         options.ignoresLog = true
-        options.walkPlace = place
+        options.walkPosition = position
         let store = try BlobStore.openReadOnly(at: data, options: options)
         var nextLine = ContinuousClock.now
         var told = VerifyReport()
         let report = try verify(
-            store, depth == .bytes ? .bytes : .entries, found: { Self.tell($0, &told) }
+            store, depth == .bytes ? .bytes : .entries, found: { Self.report($0, &told) }
         ) { progress in
             guard ContinuousClock.now >= nextLine else { return }
             nextLine = .now + .milliseconds(100)
             try? StandardOutput.write(
                 WalkLines.bytes(max(0, progress.bytes), of: max(0, progress.byteCount)))
         }
-        Self.tell(report, &told)
+        Self.report(report, &told)
         try StandardOutput.write(WalkLines.end(report))
     }
 
@@ -75,7 +75,7 @@ struct WalkCommand: ParsableCommand {
     }
 
     /// Says what was found since the last time: those of the pages come first.
-    private static func tell(_ report: VerifyReport, _ told: inout VerifyReport) {
+    private static func report(_ report: VerifyReport, _ told: inout VerifyReport) {
         for index in told.problems.count..<report.problems.count {
             let line = WalkLines.problem(
                 report.problems[index], ofPages: index < report.pageProblemCount)

@@ -68,7 +68,7 @@ extension BlobStore {
     }
 
     func mayBeUnsettled(_ id: String) -> Bool {
-        unsettled.mayContain(Array(id.utf8).span.bytes)
+        pendingKeys.mayContain(Array(id.utf8).span.bytes)
     }
 }
 

@@ -11,16 +11,16 @@ import Testing
         let folder = TemporaryFolder()
         let store = try folder.openLogging()
         try store.put("old", [9])
-        try store.settle()
-        #expect(!store.unsettledChanges.isPending && store.unsettled.isEmpty)
-        let settlings = store.unsettled.settleCount
+        try store.commitPending()
+        #expect(!store.pendingChanges.isPending && store.pendingKeys.isEmpty)
+        let commitCount = store.pendingKeys.commitCount
         try store.put("a", [1])
         try store.delete("old", asOf: noon)
-        let unsettled = store.unsettledChanges
-        #expect(unsettled.isPending && !unsettled.isAwaited)
-        #expect(unsettled.batchCount == 2)
-        #expect(unsettled.byteCount == 2 * LogRecord.alignment)
-        #expect(!store.unsettled.isEmpty)
+        let pendingKeys = store.pendingChanges
+        #expect(pendingKeys.isPending && !pendingKeys.isAwaited)
+        #expect(pendingKeys.batchCount == 2)
+        #expect(pendingKeys.byteCount == 2 * LogRecord.alignment)
+        #expect(!store.pendingKeys.isEmpty)
         #expect(store.mayBeUnsettled("a") && store.mayBeUnsettled("old"))
         #expect(!store.mayBeUnsettled("b"))
         let found = (try store.lookUp("a"), try store.lookUp("old"))
@@ -29,18 +29,18 @@ import Testing
             let snapshot = try store.makeSnapshot()
             let isCurrent = snapshot.isCurrent
             #expect(isCurrent)
-            try store.settle()
+            try store.commitPending()
             let isCurrentStill = snapshot.isCurrent
             #expect(!isCurrentStill)
         }
-        #expect(store.unsettled.settleCount == settlings + 1)
-        #expect(store.unsettledChanges.batchCount == 0 && store.unsettled.isEmpty)
+        #expect(store.pendingKeys.commitCount == commitCount + 1)
+        #expect(store.pendingChanges.batchCount == 0 && store.pendingKeys.isEmpty)
         #expect(!store.mayBeUnsettled("a"))
         let after = (try store.lookUp("a"), try store.lookUp("old"))
         #expect(after == (.found, .missing))
         // Nothing to settle: no commit.
         let snapshot = try store.makeSnapshot()
-        try store.settle()
+        try store.commitPending()
         let isCurrent = snapshot.isCurrent
         #expect(isCurrent)
     }
@@ -51,14 +51,14 @@ import Testing
         let store = try folder.openLogging()
         let isDeleted = try store.delete("none", asOf: noon)
         #expect(!isDeleted)
-        #expect(!store.unsettledChanges.isPending)
+        #expect(!store.pendingChanges.isPending)
         try store.put("a", [1])
-        let before = store.unsettledChanges.byteCount
+        let before = store.pendingChanges.byteCount
         let outcomes = try store.apply(
             [.delete(id: "none"), .publish(try store.publication("a/b", [1]))], asOf: noon)
         #expect(outcomes.allSatisfy { !$0.isDone })
-        #expect(store.unsettledChanges.byteCount == before)
-        #expect(store.unsettledChanges.isPending)
+        #expect(store.pendingChanges.byteCount == before)
+        #expect(store.pendingChanges.isPending)
         // Nor has it spoilt what is open.
         try store.put("b", [2])
         try folder.withCopy { copy in
@@ -74,13 +74,13 @@ import Testing
         let registration = try store.feedWatch.register(Array("anna".utf8)) {}
         #expect(registration.wait(behind: 0))
         _ = try store.apply([.publish(try store.publication("a", [1], owner: "ben"))], asOf: noon)
-        #expect(!store.unsettledChanges.isAwaited)
+        #expect(!store.pendingChanges.isAwaited)
         _ = try store.apply([.publish(try store.publication("b", [1], owner: "anna"))], asOf: noon)
-        #expect(store.unsettledChanges.isAwaited)
+        #expect(store.pendingChanges.isAwaited)
         _ = try store.apply([.publish(try store.publication("c", [1], owner: "ben"))], asOf: noon)
-        #expect(store.unsettledChanges.isAwaited)
-        try store.settle()
-        #expect(!store.unsettledChanges.isAwaited)
+        #expect(store.pendingChanges.isAwaited)
+        try store.commitPending()
+        #expect(!store.pendingChanges.isAwaited)
         let page = try store.changes(of: "anna", from: .beginning)
         #expect(page.changes.map(\.id) == ["b"])
     }
@@ -99,18 +99,18 @@ import Testing
         for step in 0..<260 {
             let name: Comment = "seed \(seed), step \(step)"
             let made = play.batch()
-            let isSettling = play.chance(3)
+            let isCommitting = play.chance(3)
             var outcomes: [[Outcome]] = []
             for one in [store, plain] {
                 let changes = try made.changes.map { try $0(one) }
                 outcomes.append(
                     try one.apply(
                         changes, asOf: play.now, freeing: freedByteCountMax,
-                        isSettling: isSettling))
+                        isCommitting: isCommitting))
             }
             #expect(outcomes[0].map(\.words) == outcomes[1].map(\.words), name)
             #expect(outcomes[0].map(\.record) == outcomes[1].map(\.record), name)
-            if store.unsettledChanges.isPending {
+            if store.pendingChanges.isPending {
                 logged += 1
                 for outcome in outcomes[0] where outcome.isDone {
                     if let id = outcome.record?.id, !outcome.words.hasPrefix("unchanged") {
@@ -119,21 +119,21 @@ import Testing
                 }
             }
             // Also where all of it was so already: what came before is committed then.
-            if isSettling, outcomes[0].contains(where: { $0.isDone }) {
-                #expect(!store.unsettledChanges.isPending, name)
+            if isCommitting, outcomes[0].contains(where: { $0.isDone }) {
+                #expect(!store.pendingChanges.isPending, name)
             }
             switch play.below(100) {
-            case 0..<10: try store.settle()
+            case 0..<10: try store.commitPending()
             case 10..<15:
                 // What is due, and what is an orphan, is looked for in a snapshot.
-                try store.settle()
+                try store.commitPending()
                 let limit = 1 + play.below(5)
                 let swept = try [store, plain].map {
                     try $0.sweepExpired(asOf: play.now, limit: limit)
                 }
                 #expect(swept[0] == swept[1], name)
             case 15..<18:
-                try store.settle()
+                try store.commitPending()
                 for one in [store, plain] { try one.freeAll() }
             case 18..<20: for one in [store, plain] { try one.deleteOwner("zoë", asOf: play.now) }
             case 20..<23:
@@ -155,13 +155,13 @@ import Testing
                 }
             }
             if play.chance(10) {
-                try store.settle()
+                try store.commitPending()
                 try Self.compare(store, plain, freedByteCountMax > 0 ? .others : .fewer, name)
             }
         }
         #expect(copies > 10 && logged > 150, "seed \(seed)")
         try store.endLogging()
-        #expect(!store.unsettledChanges.isPending)
+        #expect(!store.pendingChanges.isPending)
         for one in [store, plain] { try one.freeAll() }
         try Self.compare(store, plain, .alike, "seed \(seed)")
         let report = try store.verify()
@@ -227,7 +227,7 @@ import Testing
             let outcomes = try store.apply(batch, asOf: noon)
             #expect(outcomes.allSatisfy { $0.isDone }, "\(outcomes)")
         }
-        #expect(store.unsettledChanges.batchCount == batches.count)
+        #expect(store.pendingChanges.batchCount == batches.count)
         let empty = try store.counters()
         #expect(empty == Counters())
         try folder.withCopy { copy in
@@ -253,12 +253,12 @@ import Testing
             // It goes on where the other was.
             try copy.beginLogging()
             try copy.put("more", [4])
-            try copy.settle()
+            try copy.commitPending()
             let found3 = try copy.counters().revision
             #expect(found3 == counters.revision + 1)
         }
         // Once more: the copy has not touched this one.
-        try store.settle()
+        try store.commitPending()
         let counters = try store.counters()
         #expect(counters.notifications == 2)
     }
@@ -290,7 +290,7 @@ import Testing
         let store = try folder.openLogging()
         let found5 = try store.lookUp("a")
         #expect(found5 == .found)
-        #expect(store.unsettled.isEmpty && !store.unsettledChanges.isPending)
+        #expect(store.pendingKeys.isEmpty && !store.pendingChanges.isPending)
         // Nothing of it is done again later.
         try store.delete("a", asOf: noon)
         try folder.withCopy { copy in

@@ -58,11 +58,11 @@ import Testing
         let store = try folder.openLogging()
         try store.put("committed", [1])
         others.earlier = try log(of: folder)
-        try store.settle()
+        try store.commitPending()
         try store.put("later", [1])
-        try store.settle()
+        try store.commitPending()
         for number in 0..<8 { try store.put("\(number)", [UInt8(number)]) }
-        #expect(store.unsettledChanges.batchCount == 8)
+        #expect(store.pendingChanges.batchCount == 8)
         return (try folder.copy(withMarks: withMarks), others)
     }
 
@@ -144,7 +144,7 @@ import Testing
         let folder = TemporaryFolder()
         let store = try folder.openLogging()
         try store.put("committed", [1])
-        try store.settle()
+        try store.commitPending()
         let before = try Self.log(of: folder)
         for number in 0..<8 { try store.put("\(number)", [1]) }
         let copy = try folder.copy(withMarks: true)
@@ -224,7 +224,7 @@ import Testing
             let folder = TemporaryFolder()
             let store = try folder.openLogging()
             try store.put("committed", [1])
-            try store.settle()
+            try store.commitPending()
             for number in 0..<kept + missing { try store.put("\(number)", [UInt8(number)]) }
             let copy = try folder.copy(withMarks: true)
             let rubbish = [UInt8](repeating: 0xA5, count: 64)
@@ -287,7 +287,7 @@ import Testing
             for step in 0..<Int.random(in: 0..<12, using: &generator) {
                 let id = "\(life)-\(step)"
                 switch Int.random(in: 0..<6, using: &generator) {
-                case 0: try store.settle()
+                case 0: try store.commitPending()
                 case 1:
                     // Too long for the log.
                     try store.put(
@@ -298,7 +298,7 @@ import Testing
                     acknowledged.insert(id)
                 }
             }
-            let pending = store.unsettledChanges.batchCount
+            let pending = store.pendingChanges.batchCount
             let withMarks = Bool.random(using: &generator)
             let isEnded = Int.random(in: 0..<4, using: &generator) == 0
             if isEnded { try store.endLogging() }

@@ -21,7 +21,7 @@ import Testing
         let folder = TemporaryFolder()
         let store = try folder.openLogging()
         try store.put("first", [1])
-        try store.settle()
+        try store.commitPending()
         // As long as this is open, no page that was used before is used again.
         let snapshot = try store.makeSnapshot()
         var number = 0
@@ -61,7 +61,7 @@ import Testing
             guard store.pipeline.open.isPending else { continue }
             let isWhole = store.core.environment.usedByteCount == used
             let reckoned = store.pipeline.open.growth.total
-            try store.settle()
+            try store.commitPending()
             guard isWhole else { continue }
             commits += 1
             let growth = store.core.environment.usedByteCount - used

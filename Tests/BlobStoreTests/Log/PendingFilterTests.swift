@@ -14,7 +14,7 @@ import Testing
     func clearedInOrder() async throws {
         let folder = TemporaryFolder()
         do { _ = try folder.open() }
-        let keys = try UnsettledKeys(folder.path, isWriter: true)
+        let keys = try PendingKeys(folder.path, isWriter: true)
         let end = End()
         let key: [UInt8] = Array("notification".utf8)
         let (asked, missed) = await withTaskGroup(of: (Int, Int)?.self) { group in
@@ -22,10 +22,10 @@ import Testing
                 var asked = 0
                 var missed = 0
                 while !end.isReached.load(ordering: .acquiring) {
-                    let clears = keys.settleCount
+                    let clears = keys.commitCount
                     let before = keys.batchCount
                     let isFound = keys.mayContain(key.span.bytes)
-                    guard before > 0, keys.batchCount > 0, keys.settleCount == clears else {
+                    guard before > 0, keys.batchCount > 0, keys.commitCount == clears else {
                         continue
                     }
                     asked += 1

@@ -17,7 +17,7 @@ import Testing
             #expect(found.notifications == number && found.parts == 2 * number)
             #expect(found.blobs == 2 * number && found.bytes == 4 * number)
             #expect(found.revision == revision + 1)
-            #expect(store.unsettledChanges.isPending)
+            #expect(store.pendingChanges.isPending)
         }
         #expect(try store.delete("1", asOf: noon))
         let deleted = try store.statistics()
@@ -25,10 +25,10 @@ import Testing
         // A snapshot has none of it yet.
         let committed = try store.counters().notifications
         #expect(committed == 0)
-        try store.settle()
-        let settled = try store.statistics()
-        #expect(settled.notifications == 4 && settled.revision == deleted.revision)
-        #expect(settled.bytes == deleted.bytes && settled.blobs == deleted.blobs)
+        try store.commitPending()
+        let afterCommit = try store.statistics()
+        #expect(afterCommit.notifications == 4 && afterCommit.revision == deleted.revision)
+        #expect(afterCommit.bytes == deleted.bytes && afterCommit.blobs == deleted.blobs)
         let pending = store.pipeline.pendingCounters.withLock { $0 }
         #expect(pending == nil)
     }
@@ -41,12 +41,12 @@ import Testing
         let long = [UInt8](repeating: 1, count: StoreLimits.loggedBatchByteCountMax + 1)
         try store.put("b", long)
         let found = try store.statistics()
-        #expect(found.notifications == 2 && !store.unsettledChanges.isPending)
+        #expect(found.notifications == 2 && !store.pendingChanges.isPending)
         try store.put("c", [2])
         let refused = try store.apply([.publish(try store.publication("d/", [3]))], asOf: noon)
         #expect(!refused[0].isDone)
         let same = try store.statistics()
-        #expect(same.notifications == 3 && store.unsettledChanges.isPending)
+        #expect(same.notifications == 3 && store.pendingChanges.isPending)
         try store.endLogging()
         let ended = try store.statistics()
         #expect(ended.notifications == 3)

@@ -10,18 +10,18 @@ import Testing
         let folder = TemporaryFolder()
         let store = try folder.openLogging()
         try store.put("a", Array("one".utf8))
-        #expect(store.unsettledChanges.isPending)
+        #expect(store.pendingChanges.isPending)
         let child = try Child(Child.torturer, ["beside", folder.path])
         // It asks, and does not go on before the commit.
-        while store.unsettled.hurryCount == 0 { usleep(100) }
+        while store.pendingKeys.commitRequestCount == 0 { usleep(100) }
         #expect(!child.hasOutput(milliseconds: 20))
-        try store.settle()
+        try store.commitPending()
         #expect(child.readLine() == "opened")
         try store.put("a", Array("two".utf8))
-        for (expected, isSettling) in [("found one", true), ("found two", false)] {
+        for (expected, isCommitting) in [("found one", true), ("found two", false)] {
             child.writeLine("get a")
             #expect(child.readLine() == expected)
-            if isSettling { try store.settle() }
+            if isCommitting { try store.commitPending() }
         }
     }
 
@@ -66,7 +66,7 @@ import Testing
         }
         do {
             let store = try folder.open()
-            #expect(store.unsettled.isEmpty)
+            #expect(store.pendingKeys.isEmpty)
             let shared = try store.ownedPayload(for: "shared", asOf: noon)
             #expect(shared == Array("1".utf8))
         }
@@ -81,12 +81,12 @@ import Testing
         let store = try folder.openLogging()
         try store.put("a", [1])
         let copy = try folder.copy(withMarks: true)
-        let marks = try UnsettledKeys(copy.path, isWriter: true)
+        let marks = try PendingKeys(copy.path, isWriter: true)
         defer { marks.unmap() }
-        let count = marks.settleCount
+        let count = marks.commitCount
         #expect(!marks.isEmpty)
         let again = try copy.open()
-        #expect(marks.isEmpty && marks.settleCount > count)
+        #expect(marks.isEmpty && marks.commitCount > count)
         let found4 = try again.lookUp("a")
         #expect(found4 == .found)
     }
@@ -99,7 +99,7 @@ import Testing
             let store = try folder.openLogging()
             try store.put("a", [1])
             copy = try folder.copy(withMarks: true)
-            try store.settle()
+            try store.commitPending()
             // What is committed, and the marks of before.
             let status = try Child.run(
                 "/bin/cp", ["\(folder.path)/data.mdb", "\(copy.path)/data.mdb"]
@@ -107,7 +107,7 @@ import Testing
             #expect(status == .exited(0))
         }
         let store = try BlobStore.openReadOnly(at: copy.path)
-        #expect(!store.unsettled.isEmpty)
+        #expect(!store.pendingKeys.isEmpty)
         let found5 = try store.counters().notifications
         #expect(found5 == 1)
         let found6 = try store.ownedPayload(for: "a", asOf: noon)
@@ -118,13 +118,13 @@ import Testing
     func spoiltMarks() throws {
         let folder = TemporaryFolder()
         let store = try folder.openLogging()
-        let marks = try UnsettledKeys(folder.path, isWriter: false)
+        let marks = try PendingKeys(folder.path, isWriter: false)
         defer { marks.unmap() }
         for number in 0..<3 {
             try store.put("a\(number)", [1])
             marks.clear()
-            try store.settle()
-            #expect(store.unsettledChanges.byteCount == 0)
+            try store.commitPending()
+            #expect(store.pendingChanges.byteCount == 0)
             try store.put("b\(number)", [1])
             try folder.withCopy { copy in
                 let counters = try copy.counters()

@@ -12,7 +12,7 @@ struct CutTrial {
 
     private(set) var imageCount = 0
     private(set) var acknowledgedCount = 0
-    private(set) var placeCount = 0
+    private(set) var slotCount = 0
     private(set) var faults: [String] = []
     /// Where the plan of the first fault is.
     private(set) var faultyPlan: String?
@@ -45,7 +45,7 @@ struct CutTrial {
         checkMilliseconds += Clock.milliseconds() - begin
         imageCount += jury.imageCount
         acknowledgedCount += jury.acknowledgedCount
-        placeCount += Set(cuts.map(\.place)).count
+        slotCount += Set(cuts.map(\.place)).count
         if faults.isEmpty, !jury.faults.isEmpty { faultyPlan = "\(folder)/plan" }
         faults += jury.faults.map { what + $0 }
     }

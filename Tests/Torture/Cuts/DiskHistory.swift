@@ -122,11 +122,11 @@ struct DiskHistory {
             return "map of \(note.name)"
         case .unknown:
             throw Failure("the daemon did what the recorder cannot follow: \(note.name)")
-        case .done, .synced, .settled:
+        case .done, .synced, .committed:
             guard let call = calls[note.sequence] else {
                 throw Failure("a return without a call is at \(note.start) of the trace")
             }
-            if note.kind == .settled || note.length >= 0 { try finish(call, note, ignored) }
+            if note.kind == .committed || note.length >= 0 { try finish(call, note, ignored) }
             if note.kind == .done, call.note.kind != .write { calls[note.sequence] = nil }
             if call.note.kind == .sync || note.kind == .synced {
                 syncEdges += [note.start, note.end]
@@ -153,7 +153,7 @@ struct DiskHistory {
             files[place.file][place.change].coveredAt = min(
                 note.end, files[place.file][place.change].coveredAt)
         case .write:
-            if note.kind == .settled { change.bytes = note.bytes.lowerBound }
+            if note.kind == .committed { change.bytes = note.bytes.lowerBound }
             let file = try add(change, to: begun.inode, begun)
             calls[begun.sequence]?.place = (file, files[file].count - 1)
         case .truncate:
@@ -178,7 +178,7 @@ struct DiskHistory {
         case .unlink: addName(.unlink, begun, note)
         case .makeFolder: addName(.makeFolder, begun, note)
         case .removeFolder: addName(.removeFolder, begun, note)
-        case .start, .done, .synced, .unknown, .settled, .map: break
+        case .start, .done, .synced, .unknown, .committed, .map: break
         }
     }
 

@@ -11,7 +11,7 @@ struct TraceNote {
         case synced
         case unknown
         /// What a killed daemon's last write left in the file; see ``Trace/settle(in:)``.
-        case settled
+        case committed
         /// The file is mapped, and may be written to without a call.
         case map
     }
@@ -119,7 +119,7 @@ struct Trace: ~Copyable {
         for note in notes {
             switch note.kind {
             case .start: open = [:]
-            case .done, .settled: open[note.sequence] = nil
+            case .done, .committed: open[note.sequence] = nil
             // A sync that has not returned has covered nothing.
             case .sync, .synced, .unknown, .map: break
             default: open[note.sequence] = note
@@ -145,7 +145,7 @@ struct Trace: ~Copyable {
                 let count = pread(file, &bytes, bytes.count, off_t(there.lowerBound))
                 try require(count == bytes.count, "\(name) cannot be read: \(words(errno))")
             }
-            try append(.settled, note, inode: note.inode, length: bytes.count, bytes)
+            try append(.committed, note, inode: note.inode, length: bytes.count, bytes)
         case .truncate where size == note.length,
             .allocate where size >= note.offset + note.length,
             .create where isThere:

@@ -11,7 +11,7 @@ enum DaemonFlag {
     /// How long a connection may be idle.
     static let idle = "--idle-timeout"
     /// How long after a start nothing is freed that an earlier run may have sent.
-    static let grace = "--lending-grace"
+    static let grace = "--zero-copy-grace"
     /// How often what has expired is removed.
     static let sweep = "--sweep-interval"
     /// How long a stream of changes is quiet before it gives a sign of life.

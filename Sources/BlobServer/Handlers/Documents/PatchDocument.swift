@@ -7,7 +7,7 @@ enum PatchDocument {
     /// Reads a document of at most 64 KiB. Whether the expiry is one that may be chosen is for the
     /// caller to check, who knows the time.
     ///
-    /// - Parameter id: the notification's; not heeded in the patch of a group.
+    /// - Parameter id: the notification's; ignored in the patch of a group.
     static func parse(
         _ bytes: RawSpan, id: String, device: String?, condition: Condition = .none
     ) throws(ProtocolError) -> NotificationPatch {

@@ -8,8 +8,8 @@ struct StatisticsDocument: Sendable {
     let counters: DaemonCounters
     let bodyMemory: BodyMemory
     private let startedAt: Timestamp
-    /// How often the store had been settled by then: it goes on counting from one run to the next.
-    private let settleCountBefore: UInt64
+    /// How often the store had committed by then: it goes on counting from one run to the next.
+    private let commitCountBefore: UInt64
 
     /// The statistics of a daemon that starts now, with its store open.
     init(store: BlobStore, counters: DaemonCounters, bodyMemory: BodyMemory) {
@@ -17,7 +17,7 @@ struct StatisticsDocument: Sendable {
         self.counters = counters
         self.bodyMemory = bodyMemory
         startedAt = .now
-        settleCountBefore = store.unsettled.settleCount
+        commitCountBefore = store.pendingKeys.commitCount
     }
 
     /// The document. Costs a snapshot and a look at every table's root.
@@ -61,8 +61,9 @@ struct StatisticsDocument: Sendable {
         document.add("watchers", store.feedWatch.count)
         document.add("feed_wakes", store.feedWatch.wakeCount)
         document.add("syncs", counters.batches.total)
-        document.add("log_batches", Int(clamping: store.unsettled.batchCount))
-        document.add("log_commits", Int(clamping: store.unsettled.settleCount &- settleCountBefore))
+        document.add("log_batches", Int(clamping: store.pendingKeys.batchCount))
+        document.add(
+            "log_commits", Int(clamping: store.pendingKeys.commitCount &- commitCountBefore))
         document.add("bytes_sent", counters.sum { $0.bytesSent.total })
         document.add("bytes_received", counters.sum { $0.bytesReceived.total })
         document.add("body_memory_bytes", bodyMemory.byteCountReserved)

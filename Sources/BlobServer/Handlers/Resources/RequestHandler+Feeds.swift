@@ -12,8 +12,8 @@ extension RequestHandler {
             request.query, "since", "limit", "wait", "app", "read", "action_state", "group")
         let limit = try query.number(
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
-            usual: WireLimits.feedPageLimitDefault)
-        let wait = try query.number("wait", in: 0...WireLimits.waitSecondsMax, .badWait, usual: 0)
+            default: WireLimits.feedPageLimitDefault)
+        let wait = try query.number("wait", in: 0...WireLimits.waitSecondsMax, .badWait, default: 0)
         let lastEventID = request.acceptsEvents ? request.lastEventID : nil
         let since = lastEventID ?? query["since"] ?? Array("0".utf8)
         return FeedQuery(
@@ -84,7 +84,7 @@ extension RequestHandler {
         var history = HistoryQuery()
         history.limit = try query.number(
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
-            usual: WireLimits.feedPageLimitDefault)
+            default: WireLimits.feedPageLimitDefault)
         if let before = query["before"] {
             guard
                 let token = HistoryToken(

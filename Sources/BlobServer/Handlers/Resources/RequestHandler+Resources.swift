@@ -29,7 +29,7 @@ extension RequestHandler {
         case .envelope(let id):
             return .answer(try composeEnvelope(id, request, in: snapshot))
         case .categories:
-            try requireSettled(unless: !store.unsettled.isEmpty, in: snapshot)
+            try requireCommitted(unless: !store.pendingKeys.isEmpty, in: snapshot)
             let after = try ResourceQuery(request.query, "after")["after"] ?? []
             let page = try asked { () throws(StoreError) in
                 try snapshot.categories(after: after.span.bytes, byteCountMax: pageByteCountMax)
@@ -38,7 +38,7 @@ extension RequestHandler {
             CategoriesDocument.append(page, to: &document)
             return .answer(ResourceAnswer(status: 200))
         case .category(let name):
-            try requireSettled(unless: !store.unsettled.isEmpty, in: snapshot)
+            try requireCommitted(unless: !store.pendingKeys.isEmpty, in: snapshot)
             let app = try ResourceQuery(request.query, "app").app()
             let found = try asked { () throws(StoreError) in
                 try snapshot.category(name, app: app)
@@ -47,10 +47,10 @@ extension RequestHandler {
             try asked { () throws(StoreError) in try request.condition.check(category: found) }
             return .answer(compose(found, status: 200))
         case .ownerNotifications(let owner):
-            try requireSettled(unless: isUnsettled(owner), in: snapshot)
+            try requireCommitted(unless: isPending(owner), in: snapshot)
             return .answer(try composeHistory(of: owner, request, in: snapshot))
         case .ownerChanges(let owner):
-            try requireSettled(unless: isUnsettled(owner), in: snapshot)
+            try requireCommitted(unless: isPending(owner), in: snapshot)
             let query = try feedQuery(of: owner, request)
             return request.acceptsEvents ? .stream(query) : .wait(query)
         case .heldBlob:
@@ -61,8 +61,8 @@ extension RequestHandler {
         }
     }
 
-    private func isUnsettled(_ owner: String) -> Bool {
-        store.unsettled.mayContain(owner: owner.utf8.span.bytes)
+    private func isPending(_ owner: String) -> Bool {
+        store.pendingKeys.mayContain(owner: owner.utf8.span.bytes)
     }
 
     // MARK: - Removing
@@ -107,7 +107,7 @@ extension RequestHandler {
         return (group, try query.app())
     }
 
-    /// A condition that would not be heeded is refused rather than passed over.
+    /// A condition that would be ignored is refused rather than passed over.
     private static func checkNoCondition(_ request: ResourceRequest) throws(ProtocolError) {
         guard request.condition == .none else {
             throw ProtocolError(
@@ -209,7 +209,7 @@ extension RequestHandler {
         let query = try ResourceQuery(request.query, "ttl")
         let seconds = try query.number(
             "ttl", in: 1...Int(clamping: limits.ttlSecondsMax), .badTTL,
-            usual: min(DaemonLimits.holdSeconds, Int(clamping: limits.ttlSecondsMax)))
+            default: min(DaemonLimits.holdSeconds, Int(clamping: limits.ttlSecondsMax)))
         let mediaType = request.mediaType.map { String(decoding: $0, as: UTF8.self) }
         return BodyPlan(
             kind: .heldBlob(

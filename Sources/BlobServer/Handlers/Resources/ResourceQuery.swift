@@ -78,12 +78,12 @@ struct ResourceQuery {
         return filter
     }
 
-    /// A whole number within bounds, or `usual` when it is not given. Throws `code` for anything
+    /// A whole number within bounds, or `fallback` when it is not given. Throws `code` for anything
     /// else.
     func number(
-        _ name: StaticString, in bounds: ClosedRange<Int>, _ code: ErrorCode, usual: Int
+        _ name: StaticString, in bounds: ClosedRange<Int>, _ code: ErrorCode, default fallback: Int
     ) throws(ProtocolError) -> Int {
-        guard let bytes = self[name] else { return usual }
+        guard let bytes = self[name] else { return fallback }
         guard case .value(let value) = Decimal.parse(bytes.span.bytes),
             let number = Int(exactly: value), bounds.contains(number)
         else {

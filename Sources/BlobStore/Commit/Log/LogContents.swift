@@ -20,7 +20,7 @@ extension WriteAheadLog {
     ///   - mark: what `changes.pending` said before this was called.
     /// - Throws: ``StoreError/corrupt(_:)``: the log is missing, or it is not what `data.mdb` says.
     static func contents(
-        in directory: String, _ state: LogState, behind last: UInt64, _ mark: UnsettledKeys.Mark
+        in directory: String, _ state: LogState, behind last: UInt64, _ mark: PendingKeys.Mark
     ) throws(StoreError) -> LogContents {
         guard state.isInUse else { return LogContents() }
         guard let log = try WriteAheadLog(directory, of: state.id, .reading) else {
@@ -37,7 +37,7 @@ extension WriteAheadLog {
             mark.transaction == last + 1 ? mark.batchCount - contents.records.count : 0
         guard missing <= 1 else {
             throw .corrupt(
-                "\(log.path) has \(contents.records.count) of the \(mark.batchCount) batches in \(UnsettledKeys.fileName)"
+                "\(log.path) has \(contents.records.count) of the \(mark.batchCount) batches in \(PendingKeys.fileName)"
             )
         }
         if missing == 1 {

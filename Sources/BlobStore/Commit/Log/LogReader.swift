@@ -10,7 +10,7 @@ internal import Synchronization
 struct LogReader: Sendable {
     let core: StoreCore
     /// Which notifications, blobs and owners have changes that no snapshot has yet.
-    let pending: UnsettledKeys
+    let pending: PendingKeys
 
     /// Whether the log has what `data.mdb` has not. All that was acknowledged before this is called
     /// is in one of them: the first record of a transaction takes the place of that of the last one,
@@ -27,14 +27,14 @@ struct LogReader: Sendable {
     /// Refuses a store whose log has what `data.mdb` has not and nobody is about to commit: its
     /// daemon died, and has not been started since.
     func requireCommitted() throws(StoreError) {
-        let before = pending.settleCount
-        for look in 0..<StoreLimits.settlingMillisecondsMax {
+        let before = pending.commitCount
+        for look in 0..<StoreLimits.commitIntervalMillisecondsMax {
             guard try hasUncommittedLog() else { return }
             // A writer that is at work sets the mark before it writes a record, clears it behind the
             // commit, and commits when it is asked.
-            if pending.settleCount != before { return }
+            if pending.commitCount != before { return }
             if !pending.isEmpty {
-                pending.hurry()
+                pending.requestCommit()
             } else if look >= Self.unmarkedLookCountMax {
                 break
             }

@@ -1,7 +1,7 @@
 internal import LMDB
 
 /// The head of a record of the log (`docs/FORMAT.md`): whose it is, and of which commit. Behind it
-/// come the operations of one batch of changes (`LMDB.RedoBuffer`), and zeros up to the next page.
+/// come the operations of one batch of changes (`LMDB.OperationBuffer`), and zeros up to the next page.
 ///
 /// A record counts while its transaction is the one behind the last commit: once that is committed,
 /// data.mdb has what it says.
@@ -103,12 +103,12 @@ struct LogRecord: Equatable {
     }
 }
 
-extension UnsettledKeys {
+extension PendingKeys {
     /// Takes note of the notifications and blobs that a record has changes of.
     func insertKeys(of record: RawSpan, _ head: LogRecord, _ tables: Tables) {
         let operations = record.extracting(
             LogRecord.byteCount..<LogRecord.byteCount + head.operationByteCount)
-        var reader = RedoReader(operations)
+        var reader = OperationReader(operations)
         while let operation = reader.next() {
             switch operation.table {
             case Int(tables.notifications.number): insert(operation.key, .notification)

@@ -104,8 +104,8 @@ final class SpaceReserve: Sendable {
     /// Bytes that what is in the log may add to the file. Room for them is had ahead, and counts as
     /// the file's, so a small file has less.
     var openGrowthMax: Int {
-        let share = environment.usedByteCount / StoreLimits.unsettledGrowthParts
-        let range = StoreLimits.unsettledGrowthRange
+        let share = environment.usedByteCount / StoreLimits.pendingGrowthParts
+        let range = StoreLimits.pendingGrowthRange
         return min(max(share, range.lowerBound), range.upperBound)
     }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import blobd
 
 /// A daemon that ends may leave pages of its file with its peers.
-@Suite struct LendingTests {
+@Suite struct ZeroCopyTests {
     @Test("What an earlier run may have sent is not freed within the grace; what is new is")
     func grace() throws {
         let folder = try makeTemporaryFolder()
@@ -15,7 +15,7 @@ import Testing
         #expect(try first.put("old", random.bytes(100_000)).status == 201)
         #expect(first.stop() == 0)
 
-        let second = try DaemonProcess(sweep + ["--lending-grace", "24h"], in: folder)
+        let second = try DaemonProcess(sweep + ["--zero-copy-grace", "24h"], in: folder)
         #expect(try second.delete("old") == 204)
         for _ in 0..<5 {
             #expect(try second.put("new", random.bytes(100_000)).status == 201)
@@ -24,7 +24,7 @@ import Testing
         }
         #expect(second.stop() == 0)
 
-        let third = try DaemonProcess(sweep + ["--lending-grace", "0ms"], in: folder)
+        let third = try DaemonProcess(sweep + ["--zero-copy-grace", "0ms"], in: folder)
         try third.waitUntil("orphan_blobs") { $0 == 0 }
     }
 }
@@ -40,21 +40,21 @@ import Testing
         limits.rateMin = rateMin
         limits.rateWindowMilliseconds = windowMilliseconds
         let heldByteCount = 2 * Int(DaemonLimits.widenedSendBufferByteCount)
-        let seconds = Double(limits.lendingGraceMilliseconds - windowMilliseconds) / 1_000
+        let seconds = Double(limits.zeroCopyGraceMilliseconds - windowMilliseconds) / 1_000
         #expect(
-            seconds * Double(max(rateMin, DaemonLimits.lendingRateMin)) >= Double(heldByteCount)
+            seconds * Double(max(rateMin, DaemonLimits.zeroCopyRateMin)) >= Double(heldByteCount)
                 * 0.999)
-        #expect(limits.lendingGraceMilliseconds >= 60_000)
+        #expect(limits.zeroCopyGraceMilliseconds >= 60_000)
     }
 
     @Test("Without a least speed there is a grace all the same; a given one is taken as it is")
     func withoutRate() {
         var limits = DaemonLimits()
-        #expect(limits.lendingGraceMilliseconds == 266_000)
+        #expect(limits.zeroCopyGraceMilliseconds == 266_000)
         limits.rateMin = 0
-        #expect(limits.lendingGraceMilliseconds == 1_034_000)
-        limits.givenLendingGraceMilliseconds = 0
-        #expect(limits.lendingGraceMilliseconds == 0)
+        #expect(limits.zeroCopyGraceMilliseconds == 1_034_000)
+        limits.explicitZeroCopyGraceMilliseconds = 0
+        #expect(limits.zeroCopyGraceMilliseconds == 0)
     }
 }
 

@@ -3,7 +3,7 @@ import Logging
 
 /// Logs what a thread meets again and again, such as a damaged payload that many clients ask for:
 /// at most one line in a while, which says how many were left out.
-struct TroubleLog {
+struct RateLimitedLog {
     private let log: Logger
     private var next = Instant.now
     private var silentCount = 0

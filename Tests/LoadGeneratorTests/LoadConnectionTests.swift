@@ -3,7 +3,7 @@ import Testing
 @testable import LoadGenerator
 
 /// What a connection sends, and when, over a pair of sockets.
-@Suite struct LaneTests {
+@Suite struct LoadConnectionTests {
     private let payloads: LoadPayloads
 
     init() throws { payloads = try LoadPayloads(.fixed(100), count: 20, seed: 5) }
@@ -18,7 +18,7 @@ import Testing
     @Test("As many requests as may be in flight leave together, and one for each answer after")
     func depth() throws {
         let wire = Wire()
-        var driven = try DrivenLane(
+        var driven = try DrivenConnection(
             LineDialect(), payloads, RequestPlan(payloads), on: wire, depth: 4)
         try driven.send(now: 10)
         let first = asked(wire.received())
@@ -37,7 +37,7 @@ import Testing
     @Test("Answers in the wrong order, and answers to nothing, end the run")
     func order() throws {
         let wire = Wire()
-        var driven = try DrivenLane(
+        var driven = try DrivenConnection(
             LineDialect(), payloads, RequestPlan(payloads), on: wire, depth: 2)
         try driven.send(now: 0)
         let first = asked(wire.received())
@@ -48,7 +48,7 @@ import Testing
         #expect(failure?.reason == .wrongBytes)
 
         let silent = Wire()
-        var idle = try DrivenLane(
+        var idle = try DrivenConnection(
             LineDialect(), payloads, RequestPlan(payloads), on: silent, depth: 2)
         silent.send(lineAnswer(bytes(payloads, 0)))
         var unasked: LoadFailure?
@@ -59,7 +59,7 @@ import Testing
     @Test("Nothing is asked before the opening was answered")
     func opening() throws {
         let wire = Wire()
-        var driven = try DrivenLane(
+        var driven = try DrivenConnection(
             LineDialect(opening: Array("HELLO\r\n".utf8)), payloads, RequestPlan(payloads),
             on: wire, depth: 2)
         try driven.send(now: 0)
@@ -81,13 +81,13 @@ import Testing
     func publishes(size: Int, sendByteCount: Int32?) throws {
         let payloads = try LoadPayloads(.fixed(size), count: 16, seed: 5)
         let wire = Wire(sendByteCount: sendByteCount)
-        var driven = try DrivenLane(
+        var driven = try DrivenConnection(
             LineDialect(), payloads, RequestPlan(payloads, readPercent: 0), on: wire, depth: 5)
         var sent: [UInt8] = []
         repeat {
             try driven.send(now: 0)
             sent += wire.received()
-        } while driven.lane.awaitsRoom
+        } while driven.connection.awaitsRoom
         var expected: [UInt8] = []
         var bodies: Set<[UInt8]> = []
         for number in 0..<5 {
@@ -111,7 +111,7 @@ import Testing
     @Test("Storing sends each payload once, as it is")
     func storing() throws {
         let wire = Wire()
-        var driven = try DrivenLane(
+        var driven = try DrivenConnection(
             LineDialect(), payloads, RequestPlan(payloads, purpose: .storing), on: wire,
             depth: 100, for: .storing)
         try driven.send(now: 0)

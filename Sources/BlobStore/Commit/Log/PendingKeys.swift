@@ -13,12 +13,12 @@ internal import Synchronization
 /// the log. Nothing of the file needs to survive a power cut: it is cleared when the store is opened
 /// for writing, once all that the log has is committed.
 ///
-///     word 0     how many batches are not settled; 0: nothing is
-///     word 1     how often somebody has asked the writer to hurry
-///     word 2     how often all was settled
+///     word 0     how many batches are not committed; 0: all is
+///     word 1     how often somebody has asked the writer for a commit
+///     word 2     how often all was committed
 ///     word 3     the transaction of those batches, and in the last 16 bits how many there are
 ///     word 4     how many changes are in them
-@safe package struct UnsettledKeys: @unchecked Sendable {
+@safe package struct PendingKeys: @unchecked Sendable {
     // Sendable: the pointers never change, and what they point to is atomic.
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
     private let filter: UnsafeMutablePointer<Atomic<UInt64>>
@@ -36,7 +36,7 @@ internal import Synchronization
     /// waits for it meanwhile.
     ///
     /// - Parameter isWriter: whether it must be writable. Who reads where there is no such file, and
-    ///   cannot make one, takes it that nothing ever is unsettled.
+    ///   cannot make one, takes it that nothing ever is pending.
     init(_ directory: String, isWriter: Bool) throws(StoreError) {
         let path = "\(directory)/\(Self.fileName)"
         var descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o660)
@@ -86,9 +86,9 @@ internal import Synchronization
         get { words[0].load(ordering: .acquiring) == 0 }
     }
 
-    /// Whether a notification may have changes that are not settled. Where not, a snapshot that is
+    /// Whether a notification may have changes that are not committed. Where not, a snapshot that is
     /// opened after this was asked has all of them that were acknowledged before. One load while
-    /// nothing is unsettled. Only in the process that writes.
+    /// nothing is pending. Only in the process that writes.
     ///
     /// - Parameter id: as UTF-8.
     @inline(__always)
@@ -124,16 +124,16 @@ internal import Synchronization
     /// How many batches were acknowledged and are not in `data.mdb`.
     package var batchCount: UInt64 { words[0].load(ordering: .acquiring) }
 
-    /// How often all was settled: where this has changed, all that was acknowledged before is.
-    package var settleCount: UInt64 { words[2].load(ordering: .acquiring) }
+    /// How often all was committed: where this has changed, all that was acknowledged before is.
+    package var commitCount: UInt64 { words[2].load(ordering: .acquiring) }
 
-    /// Asks the writer, another process, to settle soon.
-    func hurry() {
+    /// Asks the writer, another process, to commit soon.
+    func requestCommit() {
         if canAsk { words[1].wrappingAdd(1, ordering: .relaxed) }
     }
 
     /// How often that was asked.
-    package var hurryCount: UInt64 { words[1].load(ordering: .relaxed) }
+    package var commitRequestCount: UInt64 { words[1].load(ordering: .relaxed) }
 
     // The writer's part.
 
@@ -186,7 +186,7 @@ internal import Synchronization
     /// More than the log has room for.
     private static let batchCountMax: UInt64 = 0xFFFF
 
-    /// All is settled.
+    /// All is committed.
     func clear() {
         // The count first: a filter that is half empty must not be asked.
         words[0].store(0, ordering: .releasing)

@@ -2,7 +2,7 @@
 /// also when a signal ends the walk.
 ///
 /// One thread writes; whoever shares the memory reads when that one has ended.
-package final class WalkPlace: @unchecked Sendable {
+package final class WalkPosition: @unchecked Sendable {
     // Sendable: one thread writes, as above.
     private let memory: UnsafeMutableRawPointer
 

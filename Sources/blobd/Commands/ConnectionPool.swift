@@ -4,13 +4,13 @@ import BlobClient
 /// their way at once.
 ///
 /// Requests of one connection follow one another, each change with a sync of its own. Those of
-/// several connections are committed together: thirty-two lanes make thirty-two changes with one
+/// several connections are committed together: thirty-two connections make thirty-two changes with one
 /// sync.
-final class Lanes {
+final class ConnectionPool {
     /// Connections for changes, which wait for syncs. For fetching one is enough.
     static let changeCountMax = 32
 
-    private final class Lane {
+    private final class Member {
         var connection: BlobConnection
 
         init(_ connection: consuming BlobConnection) {
@@ -18,7 +18,7 @@ final class Lanes {
         }
     }
 
-    private let lanes: [Lane]
+    private let members: [Member]
     private let inFlightMax: Int
 
     /// Makes connections beside `first`: `count` together, as far as `inFlightMax`, the most
@@ -28,14 +28,15 @@ final class Lanes {
         _ options: SocketOptions
     ) throws {
         let daemon = first.daemon
-        var lanes = [Lane(first)]
-        while lanes.count < min(count, inFlightMax) {
-            lanes.append(Lane(try options.connect()))
+        var members = [Member(first)]
+        while members.count < min(count, inFlightMax) {
+            members.append(Member(try options.connect()))
         }
-        self.lanes = lanes
-        // Each lane has the next request waiting at the daemon while it waits for the one before.
+        self.members = members
+        // Each connection has the next request waiting at the daemon while it waits for the one before.
         self.inFlightMax = max(
-            1, min(inFlightMax, lanes.count == 1 ? daemon.requestsInFlightMax : 2 * lanes.count))
+            1, min(inFlightMax, members.count == 1 ? daemon.requestsInFlightMax : 2 * members.count)
+        )
     }
 
     /// Lets `queue` queue a request for every id, and `take` take the outcomes in the same order.
@@ -49,14 +50,14 @@ final class Lanes {
         var answered = 0
         while answered < ids.count {
             while asked < ids.count, asked - answered < inFlightMax {
-                try queue(&lanes[asked % lanes.count].connection, ids[asked])
+                try queue(&members[asked % members.count].connection, ids[asked])
                 asked += 1
             }
-            for lane in lanes { try lane.connection.flush() }
+            for member in members { try member.connection.flush() }
             // Half is answered before more is asked, so that requests travel and are committed
             // together.
             repeat {
-                let answer = try lanes[answered % lanes.count].connection.receive(sink)
+                let answer = try members[answered % members.count].connection.receive(sink)
                 try take(ids[answered], answer.outcome)
                 answered += 1
             } while asked - answered > inFlightMax / 2

@@ -1,15 +1,15 @@
 import BlobProtocol
 import BlobStore
 
-// One connection's turn: send what is queued, read, answer, send.
+// One connection's time slice: send what is queued, read, answer, send.
 
 extension Worker {
-    /// Gives a connection its turn, which ends when there is nothing more to do for it now or it
+    /// Runs a connection's time slice, which ends when there is nothing more to do for it now or it
     /// has been sent its share.
-    func takeTurn(
+    func runTimeSlice(
         _ connection: Connection, _ input: inout InputBuffer, _ batch: inout AnswerBatch
     ) {
-        var budget = DaemonLimits.turnByteCountMax
+        var budget = DaemonLimits.timeSliceByteCountMax
         if !connection.output.isEmpty {
             sendQueued(connection, &budget)
             if !connection.output.isEmpty || connection.state.isBroken { return }
@@ -24,7 +24,7 @@ extension Worker {
         keepRest(of: &input, for: connection)
     }
 
-    /// Keeps what is left of the input for the connection's next turn, and makes room for another's.
+    /// Keeps what is left of the input for the connection's next time slice, and makes room for another's.
     func keepRest(of input: inout InputBuffer, for connection: Connection) {
         guard !input.isEmpty else { return }
         if !connection.state.isBroken { connection.rest = input.rest() }
@@ -195,7 +195,7 @@ extension Worker {
             connection.state.endAfterOutput()
             return false
         case .again(.stale): return true
-        case .again(.unsettled):
+        case .again(.pendingCommit):
             awaitCommit(connection)
             return false
         case .change(let operation, let reply):
@@ -217,7 +217,8 @@ extension Worker {
     private func awaitCommit(_ connection: Connection) {
         connection.state.enter(.awaitingCommit)
         environment.writer.submit(
-            PendingChange(operation: .settle, connection: connection.address, reservation: nil))
+            PendingChange(
+                operation: .waitForCommit, connection: connection.address, reservation: nil))
     }
 
     /// The input is used up. When no more will come, a request that is not whole never will be.

@@ -5,7 +5,7 @@ import Testing
 @testable import blobd
 
 /// When what is in the log alone is committed.
-@Suite struct SettlingClockTests {
+@Suite struct CommitClockTests {
     private static let start: Int64 = 7_000_000_000
 
     /// So many microseconds behind the start.
@@ -13,8 +13,8 @@ import Testing
         Instant(nanoseconds: Self.start + Int64(microseconds) * 1_000)
     }
 
-    private func state(_ batchCount: Int, isAwaited: Bool = false) -> BlobStore.Unsettled {
-        var state = BlobStore.Unsettled()
+    private func state(_ batchCount: Int, isAwaited: Bool = false) -> PendingBatches {
+        var state = PendingBatches()
         state.isPending = batchCount > 0
         state.isAwaited = isAwaited
         state.batchCount = batchCount
@@ -22,32 +22,31 @@ import Testing
         return state
     }
 
-    private let max = DaemonLimits.settlingMicrosecondsMax
-    private let pause = DaemonLimits.settlingPauseMicroseconds
+    private let max = DaemonLimits.commitIntervalMicrosecondsMax
+    private let pause = DaemonLimits.commitPauseMicroseconds
     private let early = DaemonLimits.earlyCommitMicrosecondsMin
 
     /// Notes what there is; nothing is left after a commit.
     private func note(
-        _ clock: inout SettlingClock, _ state: BlobStore.Unsettled, _ microseconds: Int,
+        _ clock: inout CommitClock, _ state: PendingBatches, _ microseconds: Int,
         commits: UInt64 = 0
     ) {
         clock.note(state, commitCount: commits, asOf: at(microseconds))
     }
 
-    private func isDue(_ clock: inout SettlingClock, _ microseconds: Int, asked: UInt64 = 0) -> Bool
-    {
-        clock.isDue(asOf: at(microseconds), hurryCount: asked)
+    private func isDue(_ clock: inout CommitClock, _ microseconds: Int, asked: UInt64 = 0) -> Bool {
+        clock.isDue(asOf: at(microseconds), commitRequestCount: asked)
     }
 
     private func isOverdue(
-        _ clock: inout SettlingClock, _ microseconds: Int, asked: UInt64 = 0
+        _ clock: inout CommitClock, _ microseconds: Int, asked: UInt64 = 0
     ) -> Bool {
-        clock.isOverdue(asOf: at(microseconds), hurryCount: asked)
+        clock.isOverdue(asOf: at(microseconds), commitRequestCount: asked)
     }
 
     @Test("Without anything in the log it never commits, and the writer sleeps as long as it likes")
     func nothing() {
-        var clock = SettlingClock()
+        var clock = CommitClock()
         for round in 0..<2 {
             for microseconds in [0, pause, max, 100 * max] {
                 let answers = (
@@ -64,7 +63,7 @@ import Testing
 
     @Test("It commits when nothing has come for a moment, counted from the last batch")
     func quiet() {
-        var clock = SettlingClock()
+        var clock = CommitClock()
         note(&clock, state(1), 0)
         #expect(clock.pause(asOf: at(0)) * 1_000 >= pause)
         var answer = isDue(&clock, pause - 1)
@@ -83,7 +82,7 @@ import Testing
 
     @Test("While changes keep coming it commits after a while, counted from the first")
     func busy() {
-        var clock = SettlingClock()
+        var clock = CommitClock()
         var time = 0
         var count = 1
         while time < max {
@@ -113,7 +112,7 @@ import Testing
     @Test(
         "Where somebody waits it commits as soon as nothing else is to be done, or after a moment")
     func awaited() {
-        var clock = SettlingClock()
+        var clock = CommitClock()
         note(&clock, state(1, isAwaited: true), 0)
         #expect(clock.pause(asOf: at(0)) == 0)
         var answer = isDue(&clock, 0)
@@ -130,7 +129,7 @@ import Testing
 
     @Test("It commits when a reader of another process asks, once for each asking")
     func hurried() {
-        var clock = SettlingClock()
+        var clock = CommitClock()
         note(&clock, state(1), 0)
         var answer = isOverdue(&clock, 1, asked: 0)
         #expect(!answer)
@@ -148,7 +147,7 @@ import Testing
     @Test("Those who read what is pending cause no commit before some time after the last one")
     func limited() {
         for isLocal in [true, false] {
-            var clock = SettlingClock()
+            var clock = CommitClock()
             // The first one at once.
             note(&clock, state(1), 0)
             clock.hasReaders = isLocal
@@ -181,7 +180,7 @@ import Testing
 
     @Test("While readers wait the writer sleeps no longer than until it may commit")
     func pauses() {
-        var clock = SettlingClock()
+        var clock = CommitClock()
         note(&clock, state(0), 0, commits: 1)
         note(&clock, state(1), early - 1, commits: 1)
         #expect(clock.pause(asOf: at(early - 1)) == (pause + 999) / 1_000)

@@ -1,12 +1,12 @@
-/// The value `lending` of the table `meta`: until when pages of `data.mdb` that earlier runs lent
+/// The value `zero-copy` of the table `meta`: until when pages of `data.mdb` that earlier runs sent
 /// may still be with their peers.
 ///
 /// A run that has ended left its pages in its peers' sockets, and nobody knows which ones, or when
 /// it ended. But each start is a moment by which the runs before it had ended. One start is enough
 /// to go by; the next one takes its place once its grace is over. So a daemon that restarts again
-/// and again frees what it released within two graces, and what earlier runs lent is never
+/// and again frees what it released within two graces, and what earlier runs sent is never
 /// overwritten too early.
-struct LendingMark: Equatable {
+struct ZeroCopyMark: Equatable {
     /// Which boot the moment is of. Runs of an earlier boot have no peers left.
     var bootID: BootID
     /// Orphans of transactions up to this one are with nobody.
@@ -17,7 +17,7 @@ struct LendingMark: Equatable {
     /// When that start was, in milliseconds of the boot clock.
     var moment: Int64
 
-    static let name = "lending"
+    static let name = "zero-copy"
     static let byteCount = 48
     private static let checkedByteCount = 40
 
@@ -54,7 +54,7 @@ struct LendingMark: Equatable {
     }
 
     /// The mark after a start of the same boot that comes behind the transaction `last`.
-    func followed(by last: UInt64, at now: Int64, graceMilliseconds: Int64) -> LendingMark {
+    func followed(by last: UInt64, at now: Int64, graceMilliseconds: Int64) -> ZeroCopyMark {
         var mark = self
         // A moment that has not come yet makes no sense: it counts as now.
         mark.moment = min(moment, now)

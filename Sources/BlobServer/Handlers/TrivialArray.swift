@@ -2,7 +2,7 @@
 /// that it alone has, so that adding one asks nobody whether it is shared.
 ///
 /// The elements must be plain values: they are never destroyed.
-struct PlainList<Element>: ~Copyable {
+struct TrivialArray<Element>: ~Copyable {
     // Allocated and freed here and handed to nobody; of `capacity` elements the first `count` are
     // initialised.
     private var elements: UnsafeMutablePointer<Element>

@@ -7,7 +7,7 @@ import Testing
 @testable import BlobStore
 
 /// What is in the log when a batch does not fit it, fails, or something else is done.
-@Suite struct LogTroubleTests {
+@Suite struct LogFailureTests {
     private static func bytes(_ number: Int, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number &+ $0 >> 8) }
     }
@@ -51,15 +51,15 @@ import Testing
             ids = ["a"]
         }
         try store.put("long", Self.bytes(1, StoreLimits.loggedBatchByteCountMax + 1))
-        #expect(!store.unsettledChanges.isPending && store.unsettled.isEmpty)
+        #expect(!store.pendingChanges.isPending && store.pendingKeys.isEmpty)
         ids.append("long")
         try Self.expect(ids, in: store)
         // To the byte what may be in the log.
         try store.put("less", Self.bytes(2, StoreLimits.loggedBatchByteCountMax))
-        #expect(store.unsettledChanges.isPending)
+        #expect(store.pendingChanges.isPending)
         ids.append("less")
         try folder.withCopy { try Self.expect(ids, in: $0) }
-        try store.settle()
+        try store.commitPending()
         try Self.expect(ids, in: store)
     }
 
@@ -83,7 +83,7 @@ import Testing
             var draft = NotificationDraft(
                 id: "\(number)", expiry: .at(noon.adding(seconds: 60)))
             draft.details.data = JSONFragment(.object([.init("t", .string(text))]))
-            _ = try store.apply([.publishNotification(draft)], asOf: noon, isSettling: true)
+            _ = try store.apply([.publishNotification(draft)], asOf: noon, isCommitting: true)
         }
         var ids = (0..<90).map { "\($0)" }
         for round in 0..<6 {
@@ -93,13 +93,13 @@ import Testing
             }
             let outcomes = try store.apply(Self.patches(round), asOf: noon)
             #expect(outcomes.allSatisfy { $0.isDone })
-            #expect(!store.unsettledChanges.isPending, "round \(round)")
+            #expect(!store.pendingChanges.isPending, "round \(round)")
             let message = try store.record(for: "7", asOf: noon)?.message
             #expect(message == "\(round)")
         }
         // However much such batches have added.
         try store.put("short", [1])
-        #expect(store.unsettledChanges.isPending)
+        #expect(store.pendingChanges.isPending)
         ids.append("short")
         try folder.withCopy { copy in
             let counters = try copy.counters()
@@ -114,35 +114,35 @@ import Testing
         let folder = TemporaryFolder()
         let store = try folder.openLogging()
         var ids: [String] = []
-        var settlings = 0
+        var commitCount = 0
         // First by what they add, then by their records, which take a page each.
         for (count, byteCount) in [(60, 200_000), (2_200, 10)] {
             var batches = 0
-            let before = settlings
+            let before = commitCount
             for number in 0..<count {
                 let id = "\(byteCount)-\(number)"
                 try store.put(id, Self.bytes(number, byteCount))
                 ids.append(id)
-                let unsettled = store.unsettledChanges
-                #expect(unsettled.byteCount <= StoreLimits.logByteCount)
-                if unsettled.batchCount <= batches {
-                    settlings += 1
+                let pendingKeys = store.pendingChanges
+                #expect(pendingKeys.byteCount <= StoreLimits.logByteCount)
+                if pendingKeys.batchCount <= batches {
+                    commitCount += 1
                     // A commit has all of them.
                     let counters = try store.counters()
-                    #expect(counters.notifications + UInt64(unsettled.batchCount) == ids.count)
-                    if settlings % 2 == 1 {
+                    #expect(counters.notifications + UInt64(pendingKeys.batchCount) == ids.count)
+                    if commitCount % 2 == 1 {
                         try folder.withCopy { copy in
                             let counters = try copy.counters()
                             #expect(counters.notifications == ids.count)
                         }
                     }
                 }
-                batches = unsettled.batchCount
+                batches = pendingKeys.batchCount
             }
-            #expect(settlings > before, "with \(byteCount) bytes")
+            #expect(commitCount > before, "with \(byteCount) bytes")
         }
         try folder.withCopy { try Self.expect(ids, in: $0) }
-        try store.settle()
+        try store.commitPending()
         try Self.expect(ids, in: store)
     }
 
@@ -181,13 +181,13 @@ import Testing
         }
         try folder.withCopy { try expectAll(in: $0, "copy") }
         try store.put("later", [3])
-        #expect(store.unsettledChanges.isPending)
+        #expect(store.pendingChanges.isPending)
         ids.append("later")
         try folder.withCopy { try expectAll(in: $0, "later copy") }
         // Alone, and with nothing before it in the log.
         let alone = try store.apply(.delete(id: "bad"))
         #expect(alone.error?.isCorrupt == true)
-        #expect(!store.unsettledChanges.isPending)
+        #expect(!store.pendingChanges.isPending)
         let again = try store.apply(.delete(id: "bad"))
         #expect(again.error?.isCorrupt == true)
         try expectAll(in: store, "at the end")
@@ -246,7 +246,7 @@ import Testing
                 try expectAll(in: $0)
             }
         }
-        try store.settle()
+        try store.commitPending()
         try expectAll(in: store)
         // Deletes go on, and make room again.
         let third = acknowledged.prefix(acknowledged.count / 3)
@@ -254,7 +254,7 @@ import Testing
             let deleted = try store.delete("\(one)", asOf: noon)
             #expect(deleted)
         }
-        try store.settle()
+        try store.commitPending()
         try store.freeAll()
         acknowledged.removeFirst(third.count)
         try expectAll(in: store)
@@ -282,7 +282,7 @@ import Testing
         disk.empty()
         try store.beginLogging()
         try store.put("b", [1])
-        #expect(store.unsettledChanges.isPending)
+        #expect(store.pendingChanges.isPending)
         try store.endLogging()
     }
 
@@ -299,11 +299,11 @@ import Testing
         #expect(waiting != nil)
         _ = try store.apply(
             [.publish(try store.publication("a", [1], owner: "anna"))], asOf: noon)
-        #expect(rings.value == 0 && store.unsettledChanges.isPending)
+        #expect(rings.value == 0 && store.pendingChanges.isPending)
         // The open transaction goes; what the log has is replayed and committed.
         let failed = try store.apply(.delete(id: "bad"))
         #expect(failed.error?.isCorrupt == true)
-        #expect(rings.value == 1 && !store.unsettledChanges.isPending)
+        #expect(rings.value == 1 && !store.pendingChanges.isPending)
         let changes = try store.changes(of: "anna", from: .beginning).changes
         #expect(changes.map(\.id) == ["a"])
     }
@@ -351,11 +351,11 @@ import Testing
             let store = try BlobStore.open(at: path)
             try store.beginLogging()
             for number in 0..<20 { try store.put("a\(number)", Self.bytes(number, 9_000)) }
-            #expect(store.unsettledChanges.isPending)
+            #expect(store.pendingChanges.isPending)
             // The room that was allocated for the commit is taken away.
             truncate(path + "/data.mdb", off_t(store.core.environment.usedByteCount))
             try disk.fill(leaving: 0)
-            #expect(throws: StoreError.self) { try store.settle() }
+            #expect(throws: StoreError.self) { try store.commitPending() }
             disk.empty()
             _ = try? store.apply([.publish(try store.publication("b", [1]))], asOf: noon)
         }
@@ -376,15 +376,15 @@ import Testing
             _ = try store.apply(
                 [.publish(try store.publication(id, [1], owner: "anna"))], asOf: noon)
             ids.append(id)
-            #expect(store.unsettledChanges.isPending, "\(what)")
+            #expect(store.pendingChanges.isPending, "\(what)")
             try body()
-            #expect(!store.unsettledChanges.isPending && store.unsettled.isEmpty, "\(what)")
+            #expect(!store.pendingChanges.isPending && store.pendingKeys.isEmpty, "\(what)")
             let found = try store.lookUp(id)
             #expect(found == .found, "\(what)")
         }
         let short = try store.publication("short", [5], expiry: .at(noon.adding(seconds: 5)))
         _ = try store.apply([.publish(short)], asOf: noon)
-        try store.settle()
+        try store.commitPending()
         try withSomethingInTheLog("a sweep") {
             let swept = try store.sweepExpired(asOf: noon.adding(seconds: 6), limit: 10)
             #expect(swept.expired == 1)
@@ -401,7 +401,7 @@ import Testing
         }
         try withSomethingInTheLog("the end of logging") { try store.endLogging() }
         try store.put("direct", [1])
-        #expect(!store.unsettledChanges.isPending)
+        #expect(!store.pendingChanges.isPending)
         try Self.expect(ids + ["large", "direct"], in: store)
         try store.beginLogging()
         try withSomethingInTheLog("another beginning") { try store.beginLogging() }
@@ -420,7 +420,7 @@ import Testing
         try store.put("a", Self.bytes(1, 4_000), seconds: 5)
         let later = noon.adding(seconds: 9)
         _ = try store.sweepExpired(asOf: later, limit: 10)
-        try store.settle()
+        try store.commitPending()
         _ = try store.sweepExpired(asOf: later, limit: 10)
         try store.freeAll()
         let counters = try store.counters()
@@ -436,13 +436,13 @@ import Testing
         do {
             let store = try folder.openLogging()
             try store.put("old", [1])
-            try store.settle()
+            try store.commitPending()
             older = try folder.copy()
             // Transactions of several records, longer and shorter ones.
             for (round, lengths) in [[9_000, 1, 1, 5_000, 1, 1], [1, 1, 9_000], [1, 1, 1]]
                 .enumerated()
             {
-                try store.settle()
+                try store.commitPending()
                 for (index, length) in lengths.enumerated() {
                     try store.put("\(round)-\(index)", Self.bytes(index, length))
                 }

@@ -5,7 +5,7 @@ import Testing
 
 /// What a daemon that has ended may have lent to its peers is not freed until they have had their
 /// time to read it; the boot clock is an argument.
-@Suite struct LendingTests {
+@Suite struct ZeroCopyGraceTests {
     static let boot = BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a01")!
     static let otherBoot = BootID("11111111-2222-3333-4444-555555555555")!
     static let grace: Int64 = 60_000
@@ -23,7 +23,7 @@ import Testing
         _ body: (BlobStore) throws -> Void
     ) throws {
         let store = try folder.open()
-        try store.beginLending(at: start, graceMilliseconds: Self.grace)
+        try store.allowZeroCopy(at: start, graceMilliseconds: Self.grace)
         try body(store)
         let report = try store.verify()
         #expect(report.problems == problems)
@@ -43,12 +43,12 @@ import Testing
     func firstRun() throws {
         let folder = TemporaryFolder()
         let plain = try folder.open()
-        #expect(!plain.mayLend)
+        #expect(!plain.allowsZeroCopy)
         try plain.put("old", Self.bytes(1))
         try plain.delete("old", asOf: noon)
         _ = consume plain
         try run(folder, from: Self.at(1_000)) { store in
-            #expect(store.mayLend)
+            #expect(store.allowsZeroCopy)
             try expectFreed(1, store, at: 1_000)
             try store.put("new", Self.bytes(2))
             try store.delete("new", asOf: noon)
@@ -131,11 +131,11 @@ import Testing
     @Test("A mark that is damaged makes everything wait, and is written anew")
     func damaged() throws {
         let folder = TemporaryFolder()
-        let problem = #"table meta, key "lending": corrupt: the zero-copy mark"#
+        let problem = #"table meta, key "zero-copy": corrupt: the zero-copy mark"#
         try run(folder, from: Self.at(1_000), leaving: [problem]) { store in
             try store.put("old", Self.bytes(1))
             try store.delete("old", asOf: noon)
-            let name = Array(LendingMark.name.utf8)
+            let name = Array(ZeroCopyMark.name.utf8)
             let rubbish: [UInt8] = [1, 2, 3]
             var transaction = try store.core.environment.beginWrite()
             try transaction.put(
@@ -152,21 +152,21 @@ import Testing
         "What was written ahead by a run that broke off was lent to nobody, and short ones never are"
     )
     func staged() throws {
-        let mark = LendingMark(
+        let mark = ZeroCopyMark(
             bootID: Self.boot, returnedTransaction: 0, transaction: 9, moment: 1_000)
-        let lending = PageLending(
+        let zeroCopyGrace = ZeroCopyGrace(
             mark: mark, graceMilliseconds: Self.grace, start: 1_000, firstOwnNumber: 5)
         let digest = GoldenBytesTests.digest
         let staged = OrphanEntry(
             digest: digest, transaction: 3, storedByteCount: 9_000, state: .staged)
         let released = OrphanEntry(
             digest: digest, transaction: 3, storedByteCount: 9_000, state: .released)
-        #expect(lending.isReturned(1, staged, bootMilliseconds: nil))
-        #expect(!lending.isReturned(1, released, bootMilliseconds: nil))
+        #expect(zeroCopyGrace.isReturned(1, staged, bootMilliseconds: nil))
+        #expect(!zeroCopyGrace.isReturned(1, released, bootMilliseconds: nil))
         let short = OrphanEntry(
             digest: digest, transaction: 3, storedByteCount: DataPages.byteCountMin - 1,
             state: .released)
-        #expect(lending.isReturned(1, short, bootMilliseconds: nil))
+        #expect(zeroCopyGrace.isReturned(1, short, bootMilliseconds: nil))
     }
 
     /// What a daemon releases in a crash loop is neither freed before the grace of the first start
@@ -176,7 +176,7 @@ import Testing
         let seed: UInt64 = .random(in: 0 ... .max)
         var generator = SeededGenerator(seed: seed)
         var now: Int64 = 1_000
-        var mark = LendingMark(
+        var mark = ZeroCopyMark(
             bootID: Self.boot, returnedTransaction: 0, transaction: 0, moment: now)
         var kept: [(transaction: UInt64, runEnd: Int64)] = []
         for index in 1...5_000 {
@@ -186,13 +186,13 @@ import Testing
             let last = UInt64(index) * 3
             mark = mark.followed(by: last, at: now, graceMilliseconds: Self.grace)
             kept.append((last, now))
-            let lending = PageLending(
+            let zeroCopyGrace = ZeroCopyGrace(
                 mark: mark, graceMilliseconds: Self.grace, start: now, firstOwnNumber: 1 << 40)
             kept.removeAll { orphan in
                 let entry = OrphanEntry(
                     digest: GoldenBytesTests.digest, transaction: orphan.transaction,
                     storedByteCount: 9_000, state: .released)
-                let isReturned = lending.isReturned(1, entry, bootMilliseconds: now)
+                let isReturned = zeroCopyGrace.isReturned(1, entry, bootMilliseconds: now)
                 let waited = now - orphan.runEnd
                 #expect(!isReturned || waited >= Self.grace, "seed \(seed) \(index)")
                 #expect(isReturned || waited <= 2 * Self.grace + 30_000, "seed \(seed) \(index)")

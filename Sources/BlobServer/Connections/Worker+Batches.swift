@@ -7,8 +7,8 @@ import BlobStore
 // would each wake it anew, which takes the kernel as long as a fetch.
 
 /// A connection whose answers are in the batch: a plain value.
-struct GatheredConnection {
-    // Unretained: the worker's table keeps it until the turn ends.
+struct CollectedConnection {
+    // Unretained: the worker's table keeps it until the iteration ends.
     let connection: Unmanaged<Connection>
     let answers: AnswerBatch.Section
     let rest: Rest
@@ -25,7 +25,7 @@ struct GatheredConnection {
 }
 
 extension Worker {
-    /// Serves `count` events: rounds of as many connections as are answered together, in as few
+    /// Serves `count` events: batches of as many connections as are answered together, in as few
     /// snapshots as it takes, and by themselves what does not go so.
     func serveEvents(_ count: Int, _ input: inout InputBuffer, _ batch: inout AnswerBatch) {
         var next = 0
@@ -34,45 +34,45 @@ extension Worker {
             do throws(StoreError) {
                 let snapshot = try environment.store.makeSnapshot()
                 repeat {
-                    alone = serveRound(&next, count, in: snapshot, &input, &batch)
+                    alone = collectBatch(&next, count, in: snapshot, &input, &batch)
                     guard case .nothing = alone else { break }
-                } while next < count && gathered.isEmpty
+                } while next < count && collected.isEmpty
             } catch {
-                // No snapshot, so nothing was read: its own turn meets the same, and says so.
+                // No snapshot, so nothing was read: its own time slice meets the same, and says so.
                 alone = takeEvent(&next)
             }
-            finishGathered(&input, &batch)
+            finishCollected(&input, &batch)
             switch alone {
             case .messages:
                 for message in inbox.takeAll() { take(message, &input, &batch) }
             case .connection(let unretained):
                 unretained._withUnsafeGuaranteedRef { connection in
-                    takeTurn(connection, &input, &batch)
-                    settle(connection)
+                    runTimeSlice(connection, &input, &batch)
+                    finishTimeSlice(connection)
                 }
             case .nothing: break
             }
         }
     }
 
-    /// Gathers answers to the events from `next` on, and sends them.
+    /// Collects answers to the events from `next` on, and sends them.
     ///
-    /// - Returns: the event behind them, when that is for nothing that can be gathered. Connections
+    /// - Returns: the event behind them, when that is for nothing that can be collected. Connections
     ///   that ask for more than answers are left in ``gathered``.
-    private func serveRound(
+    private func collectBatch(
         _ next: inout Int, _ count: Int, in snapshot: borrowing Snapshot,
         _ input: inout InputBuffer, _ batch: inout AnswerBatch
     ) -> Due {
         batch.reset()
         var alone = Due.nothing
         var hasRest = false
-        while next < count, gathered.count < DaemonLimits.gatheredConnectionCountMax,
+        while next < count, collected.count < DaemonLimits.batchConnectionCountMax,
             !batch.isFull
         {
             let due = takeEvent(&next)
             if case .nothing = due { continue }
             guard case .connection(let connection) = due,
-                connection._withUnsafeGuaranteedRef({ gather($0, in: snapshot, &input, &batch) })
+                connection._withUnsafeGuaranteedRef({ collect($0, in: snapshot, &input, &batch) })
             else {
                 alone = due
                 break
@@ -80,19 +80,19 @@ extension Worker {
             // Linking takes longer than waking, and the pages of one answer fill a socket.
             if batch.section.isLinked { break }
         }
-        for index in 0..<gathered.count {
-            let one = gathered[index]
+        for index in 0..<collected.count {
+            let one = collected[index]
             if case .nothing = one.rest {} else { hasRest = true }
-            var budget = DaemonLimits.turnByteCountMax
+            var budget = DaemonLimits.timeSliceByteCountMax
             one.connection._withUnsafeGuaranteedRef {
                 send(one.answers, of: batch, to: $0, in: snapshot, &budget)
             }
         }
         if hasRest { return alone }
-        for index in 0..<gathered.count {
-            gathered[index].connection._withUnsafeGuaranteedRef { settle($0) }
+        for index in 0..<collected.count {
+            collected[index].connection._withUnsafeGuaranteedRef { finishTimeSlice($0) }
         }
-        gathered.removeAll()
+        collected.removeAll()
         return alone
     }
 
@@ -118,23 +118,23 @@ extension Worker {
 
     /// Takes note of an event.
     ///
-    /// - Returns: whether the connection has its turn now.
+    /// - Returns: whether the connection runs now.
     private func note(_ event: Poller.Event, of connection: Connection) -> Bool {
         connection.state.polled(
             isReadable: event.isReadable, isEnd: event.isEnd, isHangUp: event.isHangUp,
             isWatchingInput: connection.interest.contains(.input))
         guard !connection.state.isBroken else {
-            settle(connection)
+            finishTimeSlice(connection)
             return false
         }
-        return !connection.isInLine
+        return !connection.isQueued
     }
 
     /// Reads from a connection that waits for requests, and answers those that came.
     ///
-    /// - Returns: false when it needs a turn of its own: it is in the middle of something, or at
+    /// - Returns: false when it needs a time slice of its own: it is in the middle of something, or at
     ///   its end.
-    private func gather(
+    private func collect(
         _ connection: Connection, in snapshot: borrowing Snapshot, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch
     ) -> Bool {
@@ -147,13 +147,13 @@ extension Worker {
         guard !input.isEmpty else { return !connection.state.hasInputEnded }
         batch.beginSection()
         let step = fill(&batch, from: &input, of: connection, in: snapshot)
-        if gathered.isEmpty, batch.section.isEmpty, step.isOfWriter {
+        if collected.isEmpty, batch.section.isEmpty, step.isOfWriter {
             followAtOnce(step, connection, &input, &batch)
             return true
         }
         keepRest(of: &input, for: connection)
-        gathered.append(
-            GatheredConnection(
+        collected.append(
+            CollectedConnection(
                 connection: .passUnretained(connection), answers: batch.section,
                 rest: rest(of: step)))
         return true
@@ -174,37 +174,37 @@ extension Worker {
         if !input.isEmpty { connection.state.hasUnusedInput = true }
         keepRest(of: &input, for: connection)
         batch.reset()
-        settle(connection)
+        finishTimeSlice(connection)
     }
 
     @inline(__always)
-    private func rest(of step: RequestHandler.Step) -> GatheredConnection.Rest {
+    private func rest(of step: RequestHandler.Step) -> CollectedConnection.Rest {
         switch step {
         case .needsInput: return .nothing
         case .answered: return .look
         default:
-            gatheredSteps.append(step)
-            return .step(gatheredSteps.count - 1)
+            collectedSteps.append(step)
+            return .step(collectedSteps.count - 1)
         }
     }
 
     /// Does what the requests ask for besides their answers.
-    private func finishGathered(_ input: inout InputBuffer, _ batch: inout AnswerBatch) {
-        guard !gathered.isEmpty else { return }
-        for index in 0..<gathered.count {
-            let connection = gathered[index].connection.takeUnretainedValue()
+    private func finishCollected(_ input: inout InputBuffer, _ batch: inout AnswerBatch) {
+        guard !collected.isEmpty else { return }
+        for index in 0..<collected.count {
+            let connection = collected[index].connection.takeUnretainedValue()
             let step =
-                switch gathered[index].rest {
+                switch collected[index].rest {
                 case .nothing: RequestHandler.Step.needsInput
                 case .look: RequestHandler.Step.answered
-                case .step(let number): gatheredSteps[number]
+                case .step(let number): collectedSteps[number]
                 }
             if !connection.state.isBroken, follow(step, connection, &batch) {
-                takeTurn(connection, &input, &batch)
+                runTimeSlice(connection, &input, &batch)
             }
-            settle(connection)
+            finishTimeSlice(connection)
         }
-        gathered.removeAll()
-        gatheredSteps.removeAll(keepingCapacity: true)
+        collected.removeAll()
+        collectedSteps.removeAll(keepingCapacity: true)
     }
 }

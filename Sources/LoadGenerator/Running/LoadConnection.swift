@@ -1,7 +1,7 @@
 /// One connection of a run: what it has in flight, what it has not sent yet, and the answer that is
 /// coming.
-struct Lane: ~Copyable {
-    let socket: LaneSocket
+struct LoadConnection: ~Copyable {
+    let socket: LoadSocket
     private(set) var inFlight: InFlightRing
     private var reader: AnswerReader
     private var unsent = Unsent()
@@ -20,9 +20,9 @@ struct Lane: ~Copyable {
     /// Room for what one call sends, apart from a large body.
     static let sendByteCount = 64 << 10
 
-    /// A lane that has nothing in flight. The opening, if there is one, leaves with the first
+    /// A connection that has nothing in flight. The opening, if there is one, leaves with the first
     /// ``send(limit:now:_:_:through:)``.
-    init(_ socket: consuming LaneSocket, depth: Int, check: LoadCheck, opening: [UInt8]) {
+    init(_ socket: consuming LoadSocket, depth: Int, check: LoadCheck, opening: [UInt8]) {
         self.socket = socket
         inFlight = InFlightRing(capacity: depth)
         reader = AnswerReader(check: check)

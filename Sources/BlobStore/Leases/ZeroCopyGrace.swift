@@ -1,18 +1,18 @@
 /// Which orphans may have pages with the peers of a run that has ended.
 ///
-/// `sendfile` lends pages of `data.mdb` to the receiver's socket queue, and the receiver may read
+/// `sendfile` puts pages of `data.mdb` into the receiver's socket queue, and the receiver may read
 /// them after the sender is gone. While a process lives its leases say which blobs those are. What
-/// the runs before it lent is not known; so whatever they could have lent stays as it is until
+/// the runs before it sent is not known; so whatever they could have sent stays as it is until
 /// their peers have had a while to read.
-struct PageLending {
-    private let mark: LendingMark
+struct ZeroCopyGrace {
+    private let mark: ZeroCopyMark
     private let graceMilliseconds: Int64
     /// When this run began, in milliseconds of the boot clock.
     private let start: Int64
-    /// Blobs from this number on are this run's: no earlier one lent them.
+    /// Blobs from this number on are this run's: no earlier one sent them.
     private let firstOwnNumber: UInt64
 
-    init(mark: LendingMark, graceMilliseconds: Int64, start: Int64, firstOwnNumber: UInt64) {
+    init(mark: ZeroCopyMark, graceMilliseconds: Int64, start: Int64, firstOwnNumber: UInt64) {
         self.mark = mark
         self.graceMilliseconds = graceMilliseconds
         self.start = start
@@ -25,10 +25,10 @@ struct PageLending {
     func isReturned(_ number: UInt64, _ entry: OrphanEntry, bootMilliseconds: Int64?) -> Bool {
         // Nothing ever referred to it, so nobody could ask for it.
         if entry.state == .staged || graceMilliseconds <= 0 { return true }
-        // Too short for any stretch of it to be lent.
+        // Too short for any stretch of it to be sent zero-copy.
         if entry.storedByteCount < DataPages.byteCountMin { return true }
         if entry.transaction <= mark.returnedTransaction || number >= firstOwnNumber { return true }
         let moment = entry.transaction <= mark.transaction ? mark.moment : start
-        return LendingMark.isOver(graceMilliseconds, after: moment, at: bootMilliseconds)
+        return ZeroCopyMark.isOver(graceMilliseconds, after: moment, at: bootMilliseconds)
     }
 }

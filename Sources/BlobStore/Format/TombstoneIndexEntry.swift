@@ -1,6 +1,6 @@
 /// Where the tombstone of an id stands among its owner's entries. The value of a key
 /// ``IndexKeys/finder(_:id:)``.
-struct FinderEntry: Equatable {
+struct TombstoneIndexEntry: Equatable {
     /// The tombstone's revision.
     var revision: UInt64
 

@@ -4,7 +4,7 @@ internal import Glibc
 
 /// A connection to the server under load: the only place of the generator that makes system calls
 /// on sockets.
-struct LaneSocket: ~Copyable {
+struct LoadSocket: ~Copyable {
     /// Its descriptor, for an epoll set. It leaves the set when the socket is closed.
     let descriptor: Int32
 
@@ -12,7 +12,7 @@ struct LaneSocket: ~Copyable {
     static let receiveMillisecondsMax: Int64 = 50
 
     /// Connects to the socket file at `path`.
-    static func connect(to path: String) throws(LoadFailure) -> LaneSocket {
+    static func connect(to path: String) throws(LoadFailure) -> LoadSocket {
         let bytes = Array(path.utf8)
         guard !bytes.isEmpty, bytes.count < Int(CLINUX_PATH_MAX), !bytes.contains(0) else {
             throw LoadFailure(
@@ -22,7 +22,7 @@ struct LaneSocket: ~Copyable {
         }
         let descriptor = clinux_unix_socket()
         guard descriptor >= 0 else { throw LoadFailure(systemCall: "socket") }
-        let socket = LaneSocket(adopting: descriptor)
+        let socket = LoadSocket(adopting: descriptor)
         var result: Int32
         repeat {
             // connect reads the path during the call and keeps no pointer to it.

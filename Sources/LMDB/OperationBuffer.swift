@@ -9,8 +9,8 @@
 ///     4  bytes of the value, 32 bits
 ///
 /// The bytes begin at a page of memory, so that they can be written past the page cache as they are.
-@safe package struct RedoBuffer: ~Copyable {
-    // Made by `grow` and given back by it and at the end; `byteCount` bytes of it are initialized.
+@safe package struct OperationBuffer: ~Copyable {
+    // Made by `grow` and freed by it and at the end; `byteCount` bytes of it are initialized.
     private var memory = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var byteCount = 0
     /// How many operations there are; more than are in ``bytes`` where there was no room for all.
@@ -140,8 +140,8 @@
     }
 }
 
-/// A walk over the operations of a ``RedoBuffer``.
-package struct RedoReader: ~Escapable {
+/// A walk over the operations of a ``OperationBuffer``.
+package struct OperationReader: ~Escapable {
     private let bytes: RawSpan
     private var offset = 0
 
@@ -172,17 +172,17 @@ package struct RedoReader: ~Escapable {
     @_lifetime(copy self)
     package mutating func next() -> Operation? {
         let rest = bytes.byteCount - offset
-        guard rest >= RedoBuffer.operationHeaderByteCount else { return nil }
+        guard rest >= OperationBuffer.operationHeaderByteCount else { return nil }
         // Inside of the span by the line above; every bit pattern is an integer.
         let header = unsafe UInt64(
             littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
         let keyByteCount = Int(header >> 16 & 0xFFFF)
         let valueByteCount = Int(header >> 32)
-        guard let kind = RedoBuffer.Kind(rawValue: UInt8(truncatingIfNeeded: header)),
+        guard let kind = OperationBuffer.Kind(rawValue: UInt8(truncatingIfNeeded: header)),
             keyByteCount > 0,
-            keyByteCount + valueByteCount <= rest - RedoBuffer.operationHeaderByteCount
+            keyByteCount + valueByteCount <= rest - OperationBuffer.operationHeaderByteCount
         else { return nil }
-        let keyStart = offset + RedoBuffer.operationHeaderByteCount
+        let keyStart = offset + OperationBuffer.operationHeaderByteCount
         let valueStart = keyStart + keyByteCount
         let end = valueStart + valueByteCount
         offset = end

@@ -1,10 +1,10 @@
 internal import Hashing
 
-/// The text of a place in a feed or a history: two numbers and a tag over them, the owner and the
+/// The text of a cursor in a feed or a history: two numbers and a tag over them, the owner and the
 /// store, as 32 characters of base64url (RFC 4648, section 5).
 ///
-/// The tag finds mistakes, such as another owner's place. It is not a secret.
-enum PlaceText {
+/// The tag finds mistakes, such as another owner's cursor. It is not a secret.
+enum CursorText {
     static let characterCount = 32
     private static let byteCount = 24
 
@@ -13,7 +13,7 @@ enum PlaceText {
 
     /// Appends the text. One SHA-256.
     ///
-    /// - Parameter label: what kind of place it is.
+    /// - Parameter label: what kind of cursor it is.
     static func append(
         _ first: UInt64, _ second: UInt64, label: String, owner: RawSpan, store: StoreID,
         to out: inout [UInt8]
@@ -31,7 +31,7 @@ enum PlaceText {
     }
 
     /// The two numbers; nil when `text` is none, or belongs to another owner, another store or
-    /// another kind of place.
+    /// another kind of cursor.
     static func read(
         _ text: RawSpan, label: String, owner: RawSpan, store: StoreID
     ) -> (UInt64, UInt64)? {

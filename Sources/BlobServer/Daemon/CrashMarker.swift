@@ -10,7 +10,7 @@ import Logging
 /// Only such a death leaves it: it is written by a handler of SIGBUS, SIGSEGV, SIGABRT and their like
 /// (an assertion of liblmdb is SIGABRT). Neither a power cut nor `kill -9` does, and a start without
 /// it walks nothing.
-enum DeathMark {
+enum CrashMarker {
     static let fileName = "blobd.died"
 
     /// Looks for a mark, and lets this process leave one. Called once, while the store is locked and

@@ -2,7 +2,7 @@ import LMDB
 import Testing
 
 /// What a write transaction did, as bytes from which it can be done again.
-@Suite struct RedoTests {
+@Suite struct OperationBufferTests {
     /// An operation as a value.
     private struct Operation: Equatable {
         var isPut: Bool
@@ -19,7 +19,7 @@ import Testing
 
     /// What a reader gives of `bytes`, and whether it says that this is all.
     private static func read(_ bytes: RawSpan) -> (operations: [Operation], isAtEnd: Bool) {
-        var reader = RedoReader(bytes)
+        var reader = OperationReader(bytes)
         var operations: [Operation] = []
         while let operation = reader.next() {
             operations.append(
@@ -52,7 +52,7 @@ import Testing
         // Before anybody asks nothing is kept.
         try transaction.put(none.span.bytes, forKey: none.span.bytes, in: tables[0])
         #expect(transaction.noted.bytes.isEmpty)
-        transaction.redo.restart(prefixByteCount: 5, byteCountMax: 10_000)
+        transaction.operations.restart(prefixByteCount: 5, byteCountMax: 10_000)
         #expect(transaction.noted.operationCount == 0)
         try transaction.put([UInt8]([1, 2]).span.bytes, forKey: a.span.bytes, in: tables[0])
         try transaction.put(
@@ -82,12 +82,12 @@ import Testing
         let first = 8 + 1 + 2
         #expect(
             Array(operations[first..<first + 12]) == [1, 1, 1, 0, 3, 0, 0, 0, 0x62, 3, 4, 5])
-        transaction.redo.finish(alignment: 64) {
+        transaction.operations.finish(alignment: 64) {
             $0.storeBytes(of: 7, toByteOffset: 4, as: UInt8.self)
         }
         #expect(transaction.noted.bytes.count == 64 && transaction.noted.bytes[4] == 7)
         #expect(transaction.noted.bytes.dropFirst(5 + operations.count).allSatisfy { $0 == 0 })
-        transaction.redo.finish(alignment: 64) { _ in }
+        transaction.operations.finish(alignment: 64) { _ in }
         #expect(transaction.noted.bytes.count == 64, "it was a multiple already")
     }
 
@@ -100,7 +100,7 @@ import Testing
         var transaction = try environment.beginWrite()
         for (max, fits) in [(64 + 48, true), (64 + 47, false), (64, false), (1, false), (0, false)]
         {
-            transaction.redo.restart(prefixByteCount: 64, byteCountMax: max)
+            transaction.operations.restart(prefixByteCount: 64, byteCountMax: max)
             try transaction.put(value.span.bytes, forKey: key.span.bytes, in: tables[0])
             #expect(transaction.noted.isOverfull == !fits, "\(max)")
             #expect(transaction.noted.operationCount == 1)
@@ -113,7 +113,7 @@ import Testing
         }
         // The same for a put in two pieces, and a delete.
         for (max, fits) in [(48, true), (47, false)] {
-            transaction.redo.restart(prefixByteCount: 0, byteCountMax: max)
+            transaction.operations.restart(prefixByteCount: 0, byteCountMax: max)
             try transaction.put(
                 value.span.bytes.extracting(0..<7), value.span.bytes.extracting(7..<30),
                 forKey: key.span.bytes, in: tables[0])
@@ -121,11 +121,11 @@ import Testing
         }
         for (max, fits) in [(18, true), (17, false)] {
             try transaction.put(value.span.bytes, forKey: key.span.bytes, in: tables[0])
-            transaction.redo.restart(prefixByteCount: 0, byteCountMax: max)
+            transaction.operations.restart(prefixByteCount: 0, byteCountMax: max)
             try transaction.delete(key.span.bytes, in: tables[0])
             #expect(transaction.noted.isOverfull == !fits, "\(max)")
         }
-        transaction.redo.restart(prefixByteCount: 0, byteCountMax: 100)
+        transaction.operations.restart(prefixByteCount: 0, byteCountMax: 100)
         #expect(!transaction.noted.isOverfull && transaction.noted.bytes.isEmpty)
     }
 
@@ -134,7 +134,7 @@ import Testing
         let folder = TemporaryFolder()
         let (environment, tables) = try open(folder)
         var transaction = try environment.beginWrite()
-        transaction.redo.restart(prefixByteCount: 0, byteCountMax: 100_000)
+        transaction.operations.restart(prefixByteCount: 0, byteCountMax: 100_000)
         for number in 0..<UInt8(12) {
             let key = [UInt8](repeating: number, count: 1 + Int(number))
             let value = [UInt8](repeating: ~number, count: Int(number) * 7)
@@ -233,7 +233,7 @@ import Testing
             var batches: [[Operation]] = []
             var transaction = try environment.beginWrite()
             for _ in 0...Int(numbers.next(below: 4)) {
-                transaction.redo.restart(prefixByteCount: 64, byteCountMax: 4 << 20)
+                transaction.operations.restart(prefixByteCount: 64, byteCountMax: 4 << 20)
                 for _ in 0..<Int(numbers.next(below: 40)) {
                     let table = tables[Int(numbers.next(below: 2))]
                     let (key, value) = (numbers.key(), numbers.value())
@@ -328,7 +328,8 @@ private struct Noted {
 extension WriteTransaction {
     fileprivate var noted: Noted {
         Noted(
-            bytes: redo.bytes.withUnsafeBytes { Array($0) }, operationCount: redo.operationCount,
-            isOverfull: redo.isOverfull)
+            bytes: operations.bytes.withUnsafeBytes { Array($0) },
+            operationCount: operations.operationCount,
+            isOverfull: operations.isOverfull)
     }
 }
