@@ -10,16 +10,12 @@ import Testing
     typealias Kind = ConnectionState.Phase.Kind
 
     private static let reply = PendingReply(
-        request: .delete, form: .http(HTTPForm(keepAlive: true, isHTTP10: false, isHead: false)))
+        reply: .changed, form: .http(HTTPForm(keepAlive: true, isHTTP10: false, isHead: false)))
 
     private static func phase(_ kind: Kind, isDue: Bool = false) -> State.Phase {
         let upload = {
             Upload(
-                .payload(
-                    PublicationDraft(
-                        id: "a", part: "payload", mediaType: "", expiry: .after(seconds: 1))),
-                framing: .counted(10), byteCountMax: 10,
-                reply: reply)
+                BodyPlan(kind: .batch, byteCountMax: 10), framing: .counted(10), form: reply.form)
         }
         let reader = {
             let reader = FeedReader(

@@ -24,9 +24,8 @@ import Testing
     ) -> Upload {
         let form = HTTPForm(keepAlive: true, isHTTP10: false, isHead: false)
         let upload = Upload(
-            .resource(BodyPlan(kind: kind, byteCountMax: 8 << 20)),
-            framing: .counted(UInt64(count)), coding: coding, byteCountMax: 8 << 20,
-            reply: PendingReply(request: .delete, form: .http(form)))
+            BodyPlan(kind: kind, coding: coding, byteCountMax: 8 << 20),
+            framing: .counted(UInt64(count)), form: .http(form))
         let address = ConnectionAddress(
             inbox: inbox, token: ConnectionToken(slot: 1, generation: 1))
         upload.begin(

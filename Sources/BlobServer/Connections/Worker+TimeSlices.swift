@@ -148,7 +148,6 @@ extension Worker {
                 input.bytes, of: &connection.session, in: snapshot, into: &batch)
             guard used > 0 else { break }
             input.consume(used)
-            handler.hasWaited = false
             if batch.isSectionFull || isShort { return .answered }
             if input.isEmpty { return .needsInput }
         }
@@ -159,8 +158,6 @@ extension Worker {
                 input.bytes, of: &connection.session, in: snapshot, into: &batch,
                 consumed: &consumed)
             input.consume(consumed)
-            // Only the first request has waited: the others may have come since.
-            handler.hasWaited = false
         } while step.isAnswered && !batch.isSectionFull && !isShort
         return step
     }
@@ -194,21 +191,21 @@ extension Worker {
         case .answeredThenClose:
             connection.state.endAfterOutput()
             return false
-        case .again(.stale): return true
-        case .again(.pendingCommit):
+        case .retryInNewSnapshot: return true
+        case .retryAfterCommit:
             awaitCommit(connection)
             return false
-        case .change(let operation, let reply):
+        case .write(let operation, let reply):
             connection.state.enter(.awaitingChange(reply))
             environment.writer.submit(
                 PendingChange(
                     operation: operation, connection: connection.address, reservation: nil))
             return false
-        case .upload(let upload):
+        case .receiveBody(let upload):
             return admit(upload, connection, &batch)
-        case .wait(let query, let form):
+        case .awaitChanges(let query, let form):
             return beginWait(query, form, connection, &batch)
-        case .stream(let query, let form):
+        case .subscribe(let query, let form):
             return beginStream(query, form, connection, &batch)
         }
     }
@@ -248,7 +245,7 @@ extension RequestHandler.Step {
     /// Whether it is for the writer, with or without a body.
     var isOfWriter: Bool {
         switch self {
-        case .change, .upload: true
+        case .write, .receiveBody: true
         default: false
         }
     }

@@ -195,9 +195,9 @@ extension Worker {
         upload.abandon()
         if case .binary = upload.reply.form, let missing = upload.missingByteCount {
             connection.state.enter(.skipping(missing))
-            answer(connection, &batch) { handler.refuse(upload.reply, error, into: &$0) }
+            answer(connection, &batch) { handler.refuse(upload.reply.form, error, into: &$0) }
         } else {
-            close(connection, upload.reply, error, &batch)
+            close(connection, upload.reply.form, error, &batch)
         }
     }
 
@@ -206,7 +206,7 @@ extension Worker {
         _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch
     ) {
         connection.state.enter(.awaitingChange(upload.reply))
-        switch upload.purpose {
+        switch upload.plan.kind {
         case .payload(let draft):
             do throws(ProtocolError) {
                 // The length of a chunked body is known now; that of what is inside a gzip coding,
@@ -218,8 +218,7 @@ extension Worker {
                 return refuseWhole(upload, error, connection, &batch)
             }
             finish(upload, .publish(draft), connection)
-        case .resource(let plan):
-            finish(upload, plan, connection, &batch)
+        default: finish(upload, upload.plan, connection, &batch)
         }
     }
 
@@ -292,7 +291,7 @@ extension Worker {
         if case .http(let form) = upload.reply.form, !form.keepAlive || isStopping {
             connection.state.endAfterOutput()
         }
-        answer(connection, &batch) { handler.refuse(upload.reply, error, into: &$0) }
+        answer(connection, &batch) { handler.refuse(upload.reply.form, error, into: &$0) }
     }
 
     /// The writer is done with a connection's change: answer, and go on with its input.
@@ -324,10 +323,9 @@ extension Worker {
             connection.state.fail()
             return
         }
-        handler.hasWaited = true
+        connection.session.hasWaited = true
         connection.state.enter(.head)
         runTimeSlice(connection, &input, &batch)
-        handler.hasWaited = false
     }
 
     // MARK: - Endings
@@ -344,17 +342,12 @@ extension Worker {
     }
 
     private func close(
-        _ connection: Connection, _ reply: PendingReply, _ error: ProtocolError,
+        _ connection: Connection, _ form: PendingReply.Form, _ error: ProtocolError,
         _ batch: inout AnswerBatch
     ) {
-        var reply = reply
-        if case .http(var form) = reply.form {
-            form.keepAlive = false
-            reply = PendingReply(request: reply.request, form: .http(form))
-        }
         connection.state.enter(.head)
         connection.state.endAfterOutput()
-        answer(connection, &batch) { handler.refuse(reply, error, into: &$0) }
+        answer(connection, &batch) { handler.refuse(form.last, error, into: &$0) }
     }
 
     /// A head or a body took too long: HTTP says so (408), and the connection ends.
@@ -377,16 +370,15 @@ extension Worker {
     private func refuse(
         _ connection: Connection, _ error: ProtocolError, _ batch: inout AnswerBatch
     ) {
-        let form = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)
-        var reply = PendingReply(request: .delete, form: .http(form))
+        var form = PendingReply.Form.http(.last)
         if case .body(let upload) = connection.state.phase {
-            reply = upload.reply
+            form = upload.reply.form
             upload.abandon()
         } else if connection.session.dialect == .binary {
             // No whole header, so nothing to name in an answer.
             connection.state.fail()
             return
         }
-        close(connection, reply, error, &batch)
+        close(connection, form, error, &batch)
     }
 }

@@ -96,7 +96,6 @@ final class Worker {
             if now >= nextTick { checkDeadlines(&batch) }
             connections.endIteration()
             batch.releaseMemory()
-            handler.releaseMemory()
             if isStopping, shouldEnd() { return }
         }
     }

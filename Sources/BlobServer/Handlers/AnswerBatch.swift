@@ -51,10 +51,7 @@ struct AnswerBatch: ~Copyable {
 
     /// Small buffers, used again for each request.
     struct Scratch {
-        /// A notification's id and a part's name, decoded.
-        var id: [UInt8] = []
-        var part: [UInt8] = []
-        /// A digest, or the entity tag of a payload as it was given.
+        /// The entity tag of a payload as it was given.
         var tag: [UInt8] = []
         /// The entity tag of its gzip coding.
         var gzipTag: [UInt8] = []

@@ -6,6 +6,9 @@ struct Session {
     var dialect: Dialect?
     /// Whether the binary protocol's hello has been answered.
     var isGreeted = false
+    /// Whether the next request has waited for the writer already, so that every snapshot from now
+    /// on has what it reads.
+    var hasWaited = false
     /// How far the end of an HTTP head has been looked for, in input that is not a whole head yet.
     var headScanner = HeadScanner()
 }

@@ -102,6 +102,10 @@ extension ProtocolError {
         }
     }
 
+    /// The writer's answer is not one to what was asked.
+    static let outcomeMismatch = ProtocolError(
+        .internalError, "the outcome does not match the request")
+
     /// There is no such thing.
     static func notFound(_ thing: StaticString) -> ProtocolError {
         ProtocolError(.notFound, "the \(thing) was not found")

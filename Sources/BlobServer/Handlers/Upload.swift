@@ -13,15 +13,8 @@ enum BodyFailure: Error {
 /// Its connection's worker alone uses it, and no property that is not checked for exclusive use is
 /// ever borrowed by a call that could reach it by another way (see ``Connection``).
 final class Upload {
-    /// What the bytes are.
-    enum Purpose: Sendable {
-        /// A part's payload, by itself.
-        case payload(PublicationDraft)
-        /// What a resource takes.
-        indirect case resource(BodyPlan)
-    }
-
-    let purpose: Purpose
+    /// What the bytes are for.
+    let plan: BodyPlan
     /// How to answer in the end.
     let reply: PendingReply
     /// Whether the client waits for `100 Continue`.
@@ -29,9 +22,9 @@ final class Upload {
     /// Whether it was sent.
     var hasContinued = false
     /// How the bytes are coded. Those of a gzip coding are decoded when all of them are there.
-    let coding: Coding
+    var coding: Coding { plan.coding }
     /// The most bytes there may be, as they come.
-    let byteCountMax: Int
+    var byteCountMax: Int { plan.byteCountMax }
     @exclusivity(unchecked) private(set) var framing: Framing
     @exclusivity(unchecked) private(set) var byteCount = 0
     @exclusivity(unchecked) var content = BodyContent()
@@ -52,15 +45,12 @@ final class Upload {
     }
 
     init(
-        _ purpose: Purpose, framing: Framing, coding: Coding = .identity, byteCountMax: Int,
-        reply: PendingReply, expectsContinue: Bool = false
+        _ plan: BodyPlan, framing: Framing, form: PendingReply.Form, expectsContinue: Bool = false
     ) {
-        self.purpose = purpose
+        self.plan = plan
         self.framing = framing
-        self.coding = coding
-        self.byteCountMax = byteCountMax
-        self.reply = reply
         self.expectsContinue = expectsContinue
+        reply = PendingReply(reply: plan.reply, form: form)
     }
 
     /// How many bytes of the body are still to come, when that is known.
@@ -81,12 +71,8 @@ final class Upload {
     func begin(_ store: BlobStore, _ reservation: BodyReservation, asOf now: Instant) {
         self.reservation = reservation
         pace = Pace(since: now)
-        guard case .resource(let plan) = purpose else {
-            content.payload = store.makePayloadWriter(coding: coding)
-            return
-        }
         switch plan.kind {
-        case .heldBlob: content.payload = store.makePayloadWriter(coding: coding)
+        case .payload, .heldBlob: content.payload = store.makePayloadWriter(coding: coding)
         case .multipart(_, let boundary):
             content.multipart = MultipartReceiver(store, boundary: boundary)
         default: content.document = store.makeDocumentWriter()

@@ -41,7 +41,7 @@ struct BodyReader: Sendable {
                 .setCategory(
                     try CategoryDocument.parse(text, name: name, app: app),
                     condition: plan.condition))
-        case .multipart, .batch, .heldBlob:
+        case .payload, .multipart, .batch, .heldBlob:
             throw ProtocolError(.internalError, "the body is not a document")
         }
     }

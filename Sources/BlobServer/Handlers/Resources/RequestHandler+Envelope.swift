@@ -3,9 +3,9 @@ import BlobStore
 
 extension RequestHandler {
     /// The push to send for a notification: itself, or with what goes with it.
-    func composeEnvelope(
+    func envelope(
         _ id: String, _ request: ResourceRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ResourceAnswer {
+    ) throws(ProtocolError) -> Response {
         let query = try ResourceQuery(request.query, "platform", "style", "format")
         guard let name = try query.text("platform", .badPlatform) else {
             throw ProtocolError(
@@ -33,15 +33,11 @@ extension RequestHandler {
         } catch {
             throw ProtocolError(error)
         }
-        guard !isWhole else {
-            document.removeAll(keepingCapacity: true)
-            EnvelopeDocument.append(envelope, to: &document)
-            return ResourceAnswer(status: 200)
-        }
-        document = envelope.bytes
-        return ResourceAnswer(
-            status: 200,
-            mediaType: envelope.mediaType == "text/xml" ? "text/xml" : "application/json")
+        if isWhole { return .document { EnvelopeDocument.append(envelope, to: &$0) } }
+        return .document(
+            Response.Document(
+                mediaType: envelope.mediaType == "text/xml" ? "text/xml" : "application/json",
+                body: envelope.bytes))
     }
 
     /// Whether the request's fields are asked for as well: `format=json`, and not `format=body`.

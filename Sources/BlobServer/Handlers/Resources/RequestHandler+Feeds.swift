@@ -62,18 +62,18 @@ extension RequestHandler {
         return error
     }
 
-    /// A page of an owner's history as JSON, in ``document``.
-    func composeHistory(
+    /// A page of an owner's history.
+    func history(
         of owner: String, _ request: ResourceRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ResourceAnswer {
+    ) throws(ProtocolError) -> Response {
         var query = try historyQuery(of: owner, request)
         query.byteCountMax = pageByteCountMax
         let page = try asked { () throws(StoreError) in
             try snapshot.history(of: owner.utf8.span.bytes, query, asOf: now)
         }
-        document.removeAll(keepingCapacity: true)
-        HistoryDocument.append(page, owner: owner, store: store.id, to: &document)
-        return ResourceAnswer(status: 200)
+        return .document {
+            HistoryDocument.append(page, owner: owner, store: store.id, to: &$0)
+        }
     }
 
     private func historyQuery(

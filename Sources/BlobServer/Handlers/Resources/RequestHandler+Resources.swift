@@ -2,57 +2,51 @@ import BlobProtocol
 import BlobStore
 
 // What is done for a request for a resource: everything about it is checked here, before a byte of
-// a body is read. The two dialects make the request and write the answer.
+// a body is read.
 
 extension RequestHandler {
     /// Answers what can be answered in the snapshot, and says what else is to be done.
     func perform(
         _ request: ResourceRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ResourceStep {
+    ) throws(ProtocolError) -> ActionStep {
         switch request.method {
         case .get: try read(request, in: snapshot)
         case .delete: try remove(request)
-        default: .receive(try plan(request))
+        default: .receiveBody(try plan(request))
         }
     }
 
     private func read(
         _ request: ResourceRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ResourceStep {
+    ) throws(ProtocolError) -> ActionStep {
         try requireAnswerMemory()
         switch request.resource {
         case .notification(let id):
             _ = try ResourceQuery(request.query)
             let record = try record(id.utf8.span.bytes, in: snapshot)
             try asked { () throws(StoreError) in try request.condition.check(record) }
-            return .answer(compose(record, status: 200))
+            return .respond(.record(record))
         case .envelope(let id):
-            return .answer(try composeEnvelope(id, request, in: snapshot))
+            return .respond(try envelope(id, request, in: snapshot))
         case .categories:
-            try requireCommitted(unless: !store.pendingKeys.isEmpty, in: snapshot)
             let after = try ResourceQuery(request.query, "after")["after"] ?? []
             let page = try asked { () throws(StoreError) in
                 try snapshot.categories(after: after.span.bytes, byteCountMax: pageByteCountMax)
             }
-            document.removeAll(keepingCapacity: true)
-            CategoriesDocument.append(page, to: &document)
-            return .answer(ResourceAnswer(status: 200))
+            return .respond(.document { CategoriesDocument.append(page, to: &$0) })
         case .category(let name):
-            try requireCommitted(unless: !store.pendingKeys.isEmpty, in: snapshot)
             let app = try ResourceQuery(request.query, "app").app()
             let found = try asked { () throws(StoreError) in
                 try snapshot.category(name, app: app)
             }
             guard let found else { throw .notFound("category") }
             try asked { () throws(StoreError) in try request.condition.check(category: found) }
-            return .answer(compose(found, status: 200))
+            return .respond(.category(found))
         case .ownerNotifications(let owner):
-            try requireCommitted(unless: isPending(owner), in: snapshot)
-            return .answer(try composeHistory(of: owner, request, in: snapshot))
+            return .respond(try history(of: owner, request, in: snapshot))
         case .ownerChanges(let owner):
-            try requireCommitted(unless: isPending(owner), in: snapshot)
             let query = try feedQuery(of: owner, request)
-            return request.acceptsEvents ? .stream(query) : .wait(query)
+            return request.acceptsEvents ? .subscribe(query) : .awaitChanges(query)
         case .heldBlob:
             throw ProtocolError(
                 .methodNotAllowed, "call does not support GET of a blob; use getBlob")
@@ -61,30 +55,26 @@ extension RequestHandler {
         }
     }
 
-    private func isPending(_ owner: String) -> Bool {
-        store.pendingKeys.mayContain(owner: owner.utf8.span.bytes)
-    }
-
     // MARK: - Removing
 
-    private func remove(_ request: ResourceRequest) throws(ProtocolError) -> ResourceStep {
+    private func remove(_ request: ResourceRequest) throws(ProtocolError) -> ActionStep {
         switch request.resource {
         case .notification(let id):
             _ = try ResourceQuery(request.query)
             let removal = Removal(id: id, device: request.device, condition: request.condition)
-            return .change(.apply(.remove(removal)), .removed("notification"))
+            return .write(.apply(.remove(removal)), .removed("notification"))
         case .category(let name):
             let app = try ResourceQuery(request.query, "app").app()
             let change = Change.removeCategory(
                 name: name, app: app, condition: request.condition)
-            return .change(.apply(change), .removed("category"))
+            return .write(.apply(change), .removed("category"))
         case .owner(let owner):
             _ = try ResourceQuery(request.query)
             try Self.checkNoCondition(request)
-            return .change(.long(.deleteOwner(owner)), .ownerDeleted)
+            return .write(.long(.deleteOwner(owner)), .ownerDeleted)
         case .ownerNotifications(let owner):
             let (group, app) = try Self.group(request)
-            return .change(
+            return .write(
                 .long(
                     .deleteGroup(owner: owner, group: group, app: app, device: request.device)),
                 .ownerDeleted)

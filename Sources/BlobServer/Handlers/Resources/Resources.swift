@@ -1,8 +1,7 @@
 import BlobProtocol
 import BlobStore
 
-/// What a request of either dialect is about. Payloads are not among them: each dialect has its own
-/// way for those, which is short.
+/// What a request of either dialect is about. Payloads are not among them: see ``Fetch``.
 enum Resource: Sendable {
     case notification(id: String)
     case newNotification
@@ -17,6 +16,16 @@ enum Resource: Sendable {
     case owner(String)
     case ownerNotifications(String)
     case ownerChanges(String)
+
+    /// The notification's id, the owner or the category; empty where there is none.
+    var name: String {
+        switch self {
+        case .notification(let id), .responses(let id), .envelope(let id): id
+        case .category(let name): name
+        case .owner(let owner), .ownerNotifications(let owner), .ownerChanges(let owner): owner
+        case .newNotification, .batch, .heldBlob, .newBlob, .categories: ""
+        }
+    }
 }
 
 /// A request for a resource, whatever its dialect. The method is one that the resource's route
@@ -40,35 +49,12 @@ struct ResourceRequest: Sendable {
     var lastEventID: [UInt8]?
 }
 
-/// The answer to one; its body is ``RequestHandler/document``.
-struct ResourceAnswer: Sendable {
-    /// 204 has no body.
-    var status: UInt16
-    var mediaType: StaticString = "application/json"
-    /// The notification's or the category's, for an entity tag.
-    var revision: UInt64?
-    /// A path.
-    var location: String?
-}
-
-/// What is to be done for a request.
-enum ResourceStep {
-    /// Nothing more: the answer's body is in ``RequestHandler/document``.
-    case answer(ResourceAnswer)
-    /// A body comes first.
-    case receive(BodyPlan)
-    /// The writer has to do something first.
-    case change(PendingChange.Operation, ResourceReply)
-    /// A page of changes, now or when there are some.
-    case wait(FeedQuery)
-    /// Changes as events, until the connection ends.
-    case stream(FeedQuery)
-}
-
 /// What a body is for, and how much of it is taken.
 struct BodyPlan: Sendable {
     /// What it says.
     enum Kind: Sendable {
+        /// A part's payload, by itself.
+        case payload(PublicationDraft)
         /// A notification's document; nil: the store chooses the id.
         case notification(id: String?)
         /// A notification's document and files.
@@ -92,8 +78,9 @@ struct BodyPlan: Sendable {
     var byteCountMax: Int
 
     /// How to answer when the writer is done.
-    var reply: ResourceReply {
+    var reply: Reply {
         switch kind {
+        case .payload(let draft): .publishedPart(draft.part, isIDAssigned: draft.id == nil)
         case .notification(let id), .multipart(let id, _): .published(isIDAssigned: id == nil)
         case .batch: .batch
         case .patch: .changed
@@ -103,20 +90,6 @@ struct BodyPlan: Sendable {
         case .heldBlob(let digest, _, _): .held(isDigestAssigned: digest == nil)
         }
     }
-}
-
-/// How to answer when the writer is done.
-enum ResourceReply: Sendable {
-    case published(isIDAssigned: Bool)
-    case changed
-    case responded
-    /// The name of what was to be removed, for the case that there is none.
-    case removed(StaticString)
-    case batch
-    case held(isDigestAssigned: Bool)
-    case categorySet
-    case groupPatched
-    case ownerDeleted
 }
 
 /// What is read of a feed, and for how long that may be waited for.

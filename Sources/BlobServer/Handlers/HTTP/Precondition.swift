@@ -58,24 +58,6 @@ extension EntityTagSet {
     }
 }
 
-extension RequestHandler {
-    /// Refuses a change of a part before its body comes, where the snapshot surely has all that was
-    /// acknowledged. Elsewhere, and once the body is there, the transaction decides.
-    func checkEarly(
-        _ condition: Condition, _ id: RawSpan, part: String, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) {
-        // The filter is asked first: what is committed between the two questions makes the snapshot
-        // an old one.
-        guard condition != .none, id.byteCount > 0, !store.pendingKeys.mayContain(id),
-            snapshot.isCurrent
-        else { return }
-        let lookup = try asked { () throws(StoreError) in try snapshot.record(for: id, asOf: now) }
-        var live: Record?
-        if case .found(let record) = lookup { live = record }
-        try asked { () throws(StoreError) in try condition.check(live, part: part) }
-    }
-}
-
 /// The entity tag of a payload: its digest in quotes. The gzip coding has a tag of its own, since a
 /// strong one names bytes (RFC 9110, section 8.8.3.3).
 enum EntityTag {

@@ -32,7 +32,7 @@ extension Route {
     fileprivate func takesGzip(_ head: HTTPRequestHead, _ bytes: RawSpan) -> Bool {
         switch self {
         case .payload, .part, .blob, .blobs: true
-        case .notifications: (try? RequestHandler.isRawPublish(head, bytes)) ?? false
+        case .notifications: (try? HTTPCodec.isRawPublish(head, bytes)) ?? false
         default: false
         }
     }

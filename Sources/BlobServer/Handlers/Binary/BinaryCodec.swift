@@ -1,0 +1,116 @@
+import BlobProtocol
+import BlobStore
+
+/// Writes the binary protocol's answers, but payloads.
+enum BinaryCodec {
+    /// Appends an answer.
+    static func append(
+        _ response: Response, _ frame: RequestFrame, into batch: inout AnswerBatch
+    ) {
+        switch response {
+        case .document(let document): append(document, frame, into: &batch)
+        case .published(let record, let name, let created, _):
+            guard let part = record.part(named: name) else {
+                return append(.problem(.outcomeMismatch), frame, into: &batch)
+            }
+            append(record, part, created: created, frame, into: &batch)
+        case .echo(let body): append(frame, status: 200, body: body, into: &batch)
+        case .problem(let error):
+            var body: [UInt8] = []
+            Problem.compose(error, into: &body)
+            append(frame, status: error.status, body: body, into: &batch)
+        }
+    }
+
+    /// Appends a document: a call's answer has a head, which says what it is.
+    private static func append(
+        _ document: Response.Document, _ frame: RequestFrame, into batch: inout AnswerBatch
+    ) {
+        guard frame.operation == .call else {
+            return append(frame, status: document.status, body: document.body, into: &batch)
+        }
+        var mediaType: [UInt8] = []
+        if document.status != 204 { mediaType.append(document.mediaType) }
+        var head: [UInt8] = []
+        Call.Response.compose(
+            revision: document.revision ?? 0, mediaType: mediaType.span.bytes,
+            location: (document.location ?? "").utf8.span.bytes, into: &head)
+        ResponseFrame(
+            answering: frame, status: document.status, headByteCount: UInt32(head.count),
+            bodyByteCount: UInt64(document.body.count)
+        ).compose(into: &batch.heads)
+        batch.heads.append(contentsOf: head)
+        batch.heads.append(contentsOf: document.body)
+        batch.endAnswer()
+    }
+
+    private static func append(
+        _ record: Record, _ part: Part, created: Bool, _ frame: RequestFrame,
+        into batch: inout AnswerBatch
+    ) {
+        let id = record.id.utf8.span.bytes
+        ResponseFrame(
+            answering: frame, status: created ? 201 : 200,
+            headByteCount: UInt32(Put.Response.fixedByteCount + id.byteCount)
+        ).compose(into: &batch.heads)
+        let digest = part.digest.rawBytes
+        Put.Response(
+            byteCount: UInt64(part.byteCount), storedByteCount: UInt64(part.storedByteCount),
+            expiryMilliseconds: record.expiresAt.milliseconds, revision: record.revision,
+            coding: part.coding == .gzip ? .gzip : .identity
+        ).compose(
+            digest: digest.span.bytes, id: id, into: &batch.heads)
+        batch.endAnswer()
+    }
+
+    /// Appends an answer without a head.
+    private static func append(
+        _ frame: RequestFrame, status: UInt16, body: [UInt8], into batch: inout AnswerBatch
+    ) {
+        ResponseFrame(answering: frame, status: status, bodyByteCount: UInt64(body.count))
+            .compose(into: &batch.heads)
+        batch.heads.append(contentsOf: body)
+        batch.endAnswer()
+    }
+
+    /// Appends the answer to hello.
+    static func appendHello(
+        _ store: StoreID, _ limits: DaemonLimits, _ frame: RequestFrame,
+        into batch: inout AnswerBatch
+    ) {
+        let response = Hello.Response(
+            payloadByteCountMax: UInt64(limits.payloadByteCountMax),
+            defaultTTLSeconds: UInt64(limits.defaultTTLSeconds),
+            ttlSecondsMax: UInt64(limits.ttlSecondsMax))
+        var version: [UInt8] = []
+        version.append(text: "blobd \(blobdVersion)")
+        var storeID: [UInt8] = []
+        store.append(to: &storeID)
+        var head: [UInt8] = []
+        response.compose(
+            storeID: storeID.span.bytes, serverVersion: version.span.bytes, into: &head)
+        ResponseFrame(answering: frame, status: 200, headByteCount: UInt32(head.count))
+            .compose(into: &batch.heads)
+        batch.heads.append(contentsOf: head)
+        batch.endAnswer()
+    }
+
+    /// Appends a page to a watch: how many, whether more follow, the cursor; and the page.
+    static func appendWatched(
+        _ page: FeedPage, of owner: String, store: StoreID, _ frame: RequestFrame,
+        into batch: inout AnswerBatch
+    ) {
+        var body: [UInt8] = []
+        ChangesDocument.append(page, owner: owner, store: store, to: &body)
+        var next: [UInt8] = []
+        page.next.append(owner: owner.utf8.span.bytes, store: store, to: &next)
+        ResponseFrame(
+            answering: frame, status: 200, headByteCount: UInt32(Watch.Response.byteCount),
+            bodyByteCount: UInt64(body.count)
+        ).compose(into: &batch.heads)
+        Watch.Response(changeCount: UInt32(clamping: page.changes.count), hasMore: page.hasMore)
+            .compose(next: next.span.bytes, into: &batch.heads)
+        batch.heads.append(contentsOf: body)
+        batch.endAnswer()
+    }
+}

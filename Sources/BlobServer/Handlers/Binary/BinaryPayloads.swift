@@ -1,0 +1,111 @@
+import BlobProtocol
+import BlobStore
+
+// A payload's answer in the binary protocol.
+
+extension RequestHandler {
+    /// Answers the frame at the start of `bytes` when it is a plain fetch and what it asks for is
+    /// there: all of a payload, in the coding in which it is kept. ``next(_:of:in:into:consumed:)``
+    /// would answer the same.
+    ///
+    /// - Returns: how many bytes were used; 0 when there is anything else to be said, and nothing
+    ///   was done.
+    @inline(__always)
+    func answerPlainGet(
+        _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch
+    ) -> Int {
+        guard connection.isGreeted, let get = PlainGet(bytes) else { return 0 }
+        let id = get.id.of(bytes)
+        guard case .ready = store.readiness(of: .notification, id, in: snapshot) else { return 0 }
+        do throws(StoreError) {
+            guard
+                case .found(let payload) = try snapshot.payload(
+                    for: id, part: RawSpan(), asOf: now)
+            else { return 0 }
+            let blob = payload.blob
+            guard blob.storedByteCount > 0, blob.coding == .identity || get.acceptsGzip,
+                payload.mediaType.byteCount > 0,
+                payload.mediaType.byteCount <= WireLimits.mediaTypeByteCountMax
+            else { return 0 }
+            try batch.map(payload)
+            let digest = blob.digest.rawBytes
+            Get.Response(
+                byteCount: UInt64(blob.byteCount),
+                expiryMilliseconds: payload.expiresAt.milliseconds, revision: payload.revision,
+                createdMilliseconds: payload.createdAt.milliseconds,
+                coding: blob.coding == .gzip ? .gzip : .identity
+            ).compose(
+                answering: RequestFrame(
+                    .get, requestID: get.requestID, headByteCount: 0, bodyByteCount: 0),
+                status: 200, bodyByteCount: UInt64(blob.storedByteCount),
+                digest: digest.span.bytes, mediaType: payload.mediaType, into: &batch.heads)
+            batch.endAnswer(
+                .stored(StoredRange(blob: blob, from: 0, upTo: blob.storedByteCount)))
+        } catch {
+            // What is wrong is found again, noted and said by ``next(_:of:in:into:consumed:)``.
+            return 0
+        }
+        counters.requests.add()
+        connection.hasWaited = false
+        return get.byteCount
+    }
+
+    /// Appends a payload's answer: 200 or 206.
+    func appendPayload(
+        _ lookup: PayloadLookup, _ fetch: Fetch, _ frame: RequestFrame,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
+    ) throws(ProtocolError) {
+        switch lookup {
+        case .missing: throw .notFound("notification or part")
+        case .expired(let moment): throw .expired("payload", at: moment)
+        case .found(let payload):
+            let blob = payload.blob
+            var first = 0
+            var status: UInt16 = 200
+            var choice = BodyChoice.whole(blob, acceptsGzip: fetch.acceptsGzip)
+            if let range = fetch.range {
+                switch range.resolve(byteCount: UInt64(blob.byteCount)) {
+                case .whole: break
+                case .partial(let lower, let upper):
+                    // Both are at most the payload's size, which is an Int.
+                    first = Int(lower)
+                    status = 206
+                    choice = .asGiven(blob, first, upTo: Int(upper))
+                case .unsatisfiable:
+                    throw ProtocolError(
+                        .badRange,
+                        "the range begins at byte \(range.first); the payload is \(blob.byteCount) bytes long",
+                        limit: blob.byteCount)
+                }
+            }
+            if !fetch.isHeadOnly {
+                try map(choice.body, of: payload, into: &batch, in: snapshot)
+            }
+            let response = Get.Response(
+                byteCount: UInt64(blob.byteCount), first: UInt64(first),
+                // A blob has no expiry of its own: it stays as long as a notification has it.
+                expiryMilliseconds: frame.operation == .get
+                    ? payload.expiresAt.milliseconds : 0,
+                revision: payload.revision,
+                createdMilliseconds: payload.createdAt.milliseconds,
+                coding: choice.coding == .gzip ? .gzip : .identity)
+            let digest = blob.digest.rawBytes
+            let bodyByteCount = fetch.isHeadOnly ? 0 : UInt64(choice.byteCount)
+            if payload.mediaType.byteCount > 0 {
+                response.compose(
+                    answering: frame, status: status, bodyByteCount: bodyByteCount,
+                    digest: digest.span.bytes, mediaType: payload.mediaType,
+                    into: &batch.heads)
+            } else {
+                Wire.defaultMediaType.withUTF8Buffer {
+                    response.compose(
+                        answering: frame, status: status, bodyByteCount: bodyByteCount,
+                        digest: digest.span.bytes, mediaType: RawSpan(_unsafeBytes: .init($0)),
+                        into: &batch.heads)
+                }
+            }
+            batch.endAnswer(fetch.isHeadOnly ? .none : choice.body)
+        }
+    }
+}

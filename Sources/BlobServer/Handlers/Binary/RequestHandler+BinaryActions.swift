@@ -1,0 +1,87 @@
+import BlobProtocol
+import BlobStore
+
+// Frames but fetches: everything a head says is checked before a byte of a body is read.
+
+extension RequestHandler {
+    /// What a frame's head asks for.
+    func action(
+        _ operation: Opcode, _ frame: RequestFrame, _ head: RawSpan
+    ) throws(ProtocolError) -> Action {
+        switch operation {
+        case .put: return try publish(frame, head)
+        case .stat: return .record(id: try Stat.Request.parse(head).id)
+        case .delete: return .delete(id: try Stat.Request.parse(head, of: .delete).id)
+        case .stats:
+            try EmptyHead.check(head, operation)
+            return .statistics
+        case .list:
+            let request = try List.Request.parse(head)
+            return .list(after: request.after, limit: request.limit)
+        case .call:
+            return .resource(
+                try ResourceRequest(try Call.Request.parse(head, flags: frame.flags), head))
+        case .watch:
+            let request = try Watch.Request.parse(head, flags: frame.flags)
+            return .watch(FeedQuery(request, head), cursor: request.cursor)
+        case .hello, .ping, .get, .getBlob:
+            throw ProtocolError(.internalError, "\(operation) is answered elsewhere")
+        }
+    }
+
+    private func publish(_ frame: RequestFrame, _ head: RawSpan) throws(ProtocolError) -> Action {
+        let request = try Put.Request.parse(head, flags: frame.flags)
+        func text(_ slice: Slice) -> String? { slice.isEmpty ? nil : slice.of(head).text() }
+        let draft = PublicationDraft(
+            id: text(request.id), part: text(request.part) ?? Wire.defaultPartText,
+            mediaType: text(request.mediaType) ?? Wire.defaultMediaTypeText,
+            owner: text(request.owner), app: text(request.app), title: text(request.title),
+            message: text(request.message), richType: text(request.richType),
+            expiry: try expiry(
+                ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds),
+            profile: request.profile)
+        return .publish(
+            draft, request.coding == .gzip ? .gzip : .identity, byteCount: frame.bodyByteCount)
+    }
+}
+
+extension FeedQuery {
+    /// What a watch asks for, but from where on. The connection serves nothing else from then on.
+    fileprivate init(_ request: Watch.Request, _ head: RawSpan) {
+        func text(_ slice: Slice) -> String? { slice.isEmpty ? nil : slice.of(head).text() }
+        self.init(
+            owner: request.owner.of(head).text(), start: .beginning, limit: request.pageLimit,
+            waitSeconds: 0,
+            filter: RecordFilter(
+                app: text(request.app), isRead: request.isRead,
+                actionState: request.actionState.flatMap { ActionState(rawValue: $0) },
+                group: text(request.group)))
+    }
+}
+
+extension ResourceRequest {
+    /// What a call says about a resource. Throws `not_found` for one that calls do not have, and
+    /// `method_not_allowed`.
+    init(_ call: Call.Request, _ head: RawSpan) throws(ProtocolError) {
+        let (path, query) = call.split(head)
+        let route = Route.parse(path: path.of(head))
+        guard let resource = try Resource(route, in: path.of(head)) else {
+            throw .notFound("resource")
+        }
+        guard route.allows(call.method.http) else {
+            throw ProtocolError(
+                .methodNotAllowed, "this resource supports \(route.allow), not \(call.method)")
+        }
+        self.init(method: call.method.http, resource: resource)
+        self.query = query.of(head).array()
+        if call.coding == .gzip { coding = .gzip }
+        if !call.mediaType.isEmpty { mediaType = call.mediaType.of(head).array() }
+        if !call.device.isEmpty { device = call.device.of(head).text() }
+        switch call.condition {
+        case .none: break
+        case .revision(let revision): condition = .revisions([revision])
+        case .absent: condition = .absent
+        case .exists: condition = .exists
+        }
+    }
+}

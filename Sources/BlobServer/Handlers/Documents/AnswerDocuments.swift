@@ -1,0 +1,50 @@
+import BlobProtocol
+import BlobStore
+
+/// A line of a batch's answer: what became of one document.
+enum BatchLineDocument {
+    /// Appends the line of one that is stored.
+    static func append(_ record: Record, created: Bool, to out: inout [UInt8]) {
+        out.append("{\"id\":")
+        JSONText.append(record.id, to: &out)
+        out.append(created ? ",\"status\":201" : ",\"status\":200")
+        out.append(",\"revision\":")
+        Decimal.append(record.revision, to: &out)
+        out.append("}\n")
+    }
+
+    /// Appends the line of one that is refused.
+    static func append(_ error: ProtocolError, id: String?, to out: inout [UInt8]) {
+        out.append("{")
+        if let id {
+            out.append("\"id\":")
+            JSONText.append(id, to: &out)
+            out.append(",")
+        }
+        out.append("\"status\":")
+        Decimal.append(UInt64(error.status), to: &out)
+        out.append(",\"code\":")
+        JSONText.append(error.code.rawValue, to: &out)
+        out.append(",\"detail\":")
+        JSONText.append(error.detail, to: &out)
+        out.append("}\n")
+    }
+}
+
+/// A blob that is kept for a while.
+enum HeldBlobDocument {
+    /// Appends the document.
+    static func append(_ held: HeldBlob, to out: inout [UInt8]) {
+        out.append("{\"digest\":\"sha256:")
+        held.blob.digest.appendHex(to: &out)
+        out.append("\",\"byte_count\":")
+        Decimal.append(UInt64(held.blob.byteCount), to: &out)
+        out.append(",\"stored_byte_count\":")
+        Decimal.append(UInt64(held.blob.storedByteCount), to: &out)
+        out.append(",\"coding\":")
+        JSONText.append(held.blob.coding.name, to: &out)
+        out.append(",\"held_until\":\"")
+        RFC3339.append(held.until.milliseconds, to: &out)
+        out.append("\"}")
+    }
+}

@@ -1,0 +1,169 @@
+import BlobProtocol
+import BlobStore
+
+/// Writes HTTP's answers. It has the text that all answers of a second share.
+final class HTTPCodec {
+    /// The `Date` line of this second.
+    @exclusivity(unchecked) private var dateLine: [UInt8] = []
+    /// The heads of payloads of this second.
+    @exclusivity(unchecked) private(set) var payloadHead = PayloadHead()
+    private var dateSecond: Int64 = -1
+
+    /// Sets the time of the `Date` field.
+    func setDate(seconds: Int64) {
+        guard seconds != dateSecond else { return }
+        dateSecond = seconds
+        dateLine.removeAll(keepingCapacity: true)
+        HTTPResponseHead.date(seconds: seconds, into: &dateLine)
+        payloadHead.setDate(seconds: seconds)
+    }
+
+    /// Appends an answer.
+    ///
+    /// - Parameter hint: a field that says what could be asked for instead.
+    func append(
+        _ response: Response, _ form: HTTPForm, hint: AnswerHint?, into batch: inout AnswerBatch
+    ) {
+        switch response {
+        case .document(let document): append(document, form, into: &batch)
+        case .published(let record, _, let created, let isIDAssigned):
+            var document = Response.Document(status: created ? 201 : 200)
+            if isIDAssigned { document.location = record.path }
+            RecordDocument.append(record, to: &document.body)
+            append(document, form, into: &batch)
+        case .echo:
+            append(
+                Response.Document(mediaType: "text/plain", body: Array("ok\n".utf8)), form,
+                into: &batch)
+        case .problem(let error): append(error, form, hint, into: &batch)
+        }
+    }
+
+    private func append(
+        _ document: Response.Document, _ form: HTTPForm, into batch: inout AnswerBatch
+    ) {
+        begin(document.status, form, into: &batch.heads)
+        if let revision = document.revision {
+            batch.heads.append("ETag: ")
+            RevisionTags.append(revision, to: &batch.heads)
+            batch.heads.append("\r\n")
+        }
+        if let location = document.location {
+            HTTPResponseHead.field("Location", location.utf8.span.bytes, into: &batch.heads)
+        }
+        guard document.status != 204, document.status != 304 else {
+            HTTPResponseHead.end(into: &batch.heads)
+            return batch.endAnswer()
+        }
+        end(document.mediaType, document.body, form, into: &batch)
+    }
+
+    private func append(
+        _ error: ProtocolError, _ form: HTTPForm, _ hint: AnswerHint?,
+        into batch: inout AnswerBatch
+    ) {
+        begin(error.status, form, into: &batch.heads)
+        if let hint { HTTPResponseHead.field(hint.name, hint.value, into: &batch.heads) }
+        if error.status == 503 {
+            HTTPResponseHead.field(
+                "Retry-After", DaemonLimits.retryAfterSeconds, into: &batch.heads)
+        }
+        if error.code == .badRange, let byteCount = error.limit {
+            HTTPResponseHead.contentRange(unsatisfiedOf: byteCount, into: &batch.heads)
+        }
+        var body: [UInt8] = []
+        Problem.compose(error, into: &body)
+        end(Problem.mediaType, body, form, into: &batch)
+    }
+
+    /// Status line, `Date`, and `Connection` where it says something.
+    private func begin(_ status: UInt16, _ form: HTTPForm, into out: inout [UInt8]) {
+        HTTPResponseHead.begin(status, into: &out)
+        out.append(contentsOf: dateLine)
+        if !form.keepAlive {
+            HTTPResponseHead.field("Connection", "close", into: &out)
+        } else if form.isHTTP10 {
+            HTTPResponseHead.field("Connection", "keep-alive", into: &out)
+        }
+    }
+
+    /// The fields of a body, the empty line, and the body.
+    private func end(
+        _ mediaType: StaticString, _ body: [UInt8], _ form: HTTPForm, into batch: inout AnswerBatch
+    ) {
+        HTTPResponseHead.field("Content-Type", mediaType, into: &batch.heads)
+        HTTPResponseHead.field("Content-Length", UInt64(body.count), into: &batch.heads)
+        HTTPResponseHead.field("Cache-Control", "no-store", into: &batch.heads)
+        HTTPResponseHead.end(into: &batch.heads)
+        if !form.isHead { batch.heads.append(contentsOf: body) }
+        batch.endAnswer()
+    }
+
+    // MARK: - Streams of events
+
+    /// Appends a page to a stream: an event for each change. Without one, an id alone: it fires
+    /// nothing, but a reader that comes again later says it, and is not behind by all that concerned
+    /// others meanwhile.
+    func appendEvents(
+        _ page: FeedPage, of reader: FeedReader, store: StoreID, into batch: inout AnswerBatch
+    ) {
+        if !reader.isBegun {
+            let form = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)
+            begin(200, form, into: &batch.heads)
+            HTTPResponseHead.prepared(Self.eventFields, into: &batch.heads)
+        }
+        let owner = reader.query.owner
+        for change in page.changes {
+            append(id: change.cursor, of: owner, store, to: &batch.heads)
+            batch.heads.append("event: ")
+            batch.heads.append(text: change.kind.name)
+            batch.heads.append("\ndata: ")
+            // It has no line ends.
+            ChangeDocument.append(change, owner: owner, store: store, to: &batch.heads)
+            batch.heads.append("\n\n")
+        }
+        if page.changes.isEmpty {
+            append(id: page.next, of: owner, store, to: &batch.heads)
+            batch.heads.append("\n")
+        }
+        batch.endAnswer()
+    }
+
+    private func append(
+        id cursor: FeedCursor, of owner: String, _ store: StoreID, to out: inout [UInt8]
+    ) {
+        out.append("id: ")
+        cursor.append(owner: owner.utf8.span.bytes, store: store, to: &out)
+        out.append("\n")
+    }
+
+    /// Appends the reason why a stream of events ends.
+    func appendEventsEnd(_ error: ProtocolError, into batch: inout AnswerBatch) {
+        batch.heads.append(
+            error.code == .resync ? "event: resync\ndata: " : "event: problem\ndata: ")
+        Problem.compose(error, into: &batch.heads)
+        batch.heads.append("\n\n")
+        batch.endAnswer()
+    }
+
+    /// Appends what a HEAD is told of a stream of events: its head, behind which the connection goes
+    /// on.
+    func appendEventsHead(_ form: HTTPForm, into batch: inout AnswerBatch) {
+        begin(200, form, into: &batch.heads)
+        HTTPResponseHead.prepared(Self.eventFields, into: &batch.heads)
+        batch.endAnswer()
+    }
+
+    /// A proxy must not keep events back.
+    private static let eventFields: StaticString =
+        "Content-Type: text/event-stream\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n\r\n"
+}
+
+extension Record {
+    /// Where it is found.
+    var path: String {
+        var path = Array("/v1/notifications/".utf8)
+        PercentCoding.encode(id.utf8.span.bytes, into: &path)
+        return String(decoding: path, as: UTF8.self)
+    }
+}

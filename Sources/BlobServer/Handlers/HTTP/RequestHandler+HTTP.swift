@@ -1,0 +1,264 @@
+import BlobProtocol
+import BlobStore
+
+// An HTTP request's way: its head is read, what it reads must be committed, and then it is answered.
+
+extension RequestHandler {
+    /// Answers the HTTP request at the start of `bytes`.
+    func nextHTTP(
+        _ bytes: RawSpan, of connection: inout Session, _ hasWaited: Bool,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
+    ) -> Step {
+        var head = HTTPRequestHead()
+        do throws(ProtocolError) {
+            guard let count = try head.read(bytes, resuming: &connection.headScanner) else {
+                return .needsInput
+            }
+            consumed = count
+        } catch {
+            counters.requests.add()
+            respond(.problem(error), .http(.last), into: &batch)
+            return .answeredThenClose
+        }
+        let form = HTTPForm(head, isStopping: isStopping)
+        // Names that are percent-encoded, decoded.
+        var decoded: [UInt8] = []
+        let request: Request
+        do throws(ProtocolError) {
+            request = try self.request(head, bytes, decoding: &decoded)
+        } catch {
+            counters.requests.add()
+            return refuse(error, head, bytes, form, into: &batch)
+        }
+        if decoded.isEmpty {
+            return serve(
+                request, head.path.of(bytes), head, bytes, form, hasWaited, in: snapshot,
+                into: &batch, consumed: &consumed)
+        }
+        return serve(
+            request, decoded.span.bytes, head, bytes, form, hasWaited, in: snapshot, into: &batch,
+            consumed: &consumed)
+    }
+
+    /// Answers a request, or finds what has to be done for it.
+    ///
+    /// - Parameter text: what the request's slices are of.
+    @inline(__always)
+    private func serve(
+        _ request: Request, _ text: RawSpan, _ head: HTTPRequestHead, _ bytes: RawSpan,
+        _ form: HTTPForm, _ hasWaited: Bool, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch, consumed: inout Int
+    ) -> Step {
+        do throws(ProtocolError) {
+            switch request {
+            case .fetch(let fetch):
+                if let retry = retry(readiness(of: fetch.key, text, in: snapshot), hasWaited) {
+                    consumed = 0
+                    return retry
+                }
+                try appendPayload(
+                    try payload(fetch.key, text, in: snapshot), fetch, head, bytes, form,
+                    in: snapshot, into: &batch)
+                return form.step(after: head)
+            case .perform(let action):
+                let readiness = action.readiness(of: text, in: snapshot, of: store)
+                if let retry = retry(readiness, hasWaited) {
+                    consumed = 0
+                    return retry
+                }
+                let outcome = try perform(action, text, in: snapshot)
+                return try follow(outcome, head, bytes, form, into: &batch)
+            }
+        } catch {
+            return refuse(error, head, bytes, form, into: &batch)
+        }
+    }
+
+    /// Writes the answer, or hands on what has to be done first.
+    private func follow(
+        _ outcome: ActionStep, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
+        into batch: inout AnswerBatch
+    ) throws(ProtocolError) -> Step {
+        switch outcome {
+        case .respond(let response):
+            respond(response.known(to: head, bytes), .http(form), into: &batch)
+            return form.step(after: head)
+        case .receiveBody(let plan):
+            if case .heldBlob = plan.kind { try HTTPCodec.checkLength(of: head) }
+            return .receiveBody(
+                try upload(
+                    plan, HTTPCodec.framing(of: head), .http(form),
+                    expectsContinue: head.expectsContinue))
+        case .subscribe where form.isHead:
+            try HTTPCodec.checkNoBody(head)
+            http.appendEventsHead(form, into: &batch)
+            return form.step(after: head)
+        default:
+            // What is answered later cannot throw a body away first.
+            try HTTPCodec.checkNoBody(head)
+            return step(outcome, .http(form))
+        }
+    }
+
+    private func refuse(
+        _ error: ProtocolError, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
+        into batch: inout AnswerBatch
+    ) -> Step {
+        var form = form
+        // A body that is not read here is the last thing this connection says.
+        if head.skippedBodyByteCount == nil || error.code == .payloadTooLarge {
+            form.keepAlive = false
+        }
+        respond(
+            .problem(error), .http(form), hint: AnswerHint(error, head, bytes), into: &batch)
+        return form.step(after: head)
+    }
+}
+
+extension HTTPForm {
+    /// How a request is answered; one that may be the last, if its body is too long to be thrown
+    /// away.
+    fileprivate init(_ head: HTTPRequestHead, isStopping: Bool) {
+        let storesBody = head.method == .put || head.method == .post || head.method == .patch
+        self.init(
+            keepAlive: head.keepAlive && !isStopping
+                && (storesBody || head.skippedBodyByteCount != nil),
+            isHTTP10: head.minorVersion == 0, isHead: head.method == .head)
+    }
+
+    /// What comes behind an answer that did not need the body.
+    fileprivate func step(after head: HTTPRequestHead) -> RequestHandler.Step {
+        guard keepAlive, let count = head.skippedBodyByteCount else { return .answeredThenClose }
+        return count == 0 ? .answered : .answeredThenSkip(count)
+    }
+}
+
+extension HTTPRequestHead {
+    /// How many bytes of body to throw away after an answer that did not need it; nil when the
+    /// connection rather ends: for a long or chunked one, and when the client waits for our word
+    /// before it sends it.
+    fileprivate var skippedBodyByteCount: UInt64? {
+        guard hasBody else { return 0 }
+        guard !isChunked, !expectsContinue, let count = contentLength,
+            count <= UInt64(DaemonLimits.skippedBodyByteCountMax)
+        else { return nil }
+        return count
+    }
+}
+
+extension Response {
+    /// 304 where `If-None-Match` names the record that is answered (RFC 9110, section 13.1.2).
+    fileprivate func known(to head: HTTPRequestHead, _ bytes: RawSpan) -> Response {
+        guard !head.ifNoneMatch.isEmpty, case .document(var document) = self,
+            let revision = document.revision
+        else { return self }
+        var tag: [UInt8] = []
+        RevisionTags.append(revision, to: &tag)
+        guard EntityTags.matchesWeakly(head.ifNoneMatch, in: bytes, tag: tag.span.bytes) else {
+            return self
+        }
+        document.status = 304
+        return .document(document)
+    }
+}
+
+extension RequestHandler {
+    /// What a head asks for.
+    ///
+    /// - Parameter names: is filled with names that are percent-encoded; then the slices are of it,
+    ///   else of the path.
+    @inline(__always)
+    private func request(
+        _ head: HTTPRequestHead, _ bytes: RawSpan, decoding names: inout [UInt8]
+    ) throws(ProtocolError) -> Request {
+        let method = head.method
+        let path = head.path.of(bytes)
+        let route = Route.parse(path: path)
+        guard route != .unknown || method == .other else { throw .notFound("resource") }
+        guard route.allows(method) else {
+            throw ProtocolError(
+                .methodNotAllowed, "this resource does not support the method; see Allow")
+        }
+        let isFetch = method == .get || method == .head
+        switch route {
+        case .payload(let id) where isFetch, .classicPayload(let id) where isFetch:
+            return .fetch(
+                Fetch(try HTTPCodec.key(id, part: .empty, in: path, decoding: &names), head))
+        case .part(let id, let name) where isFetch:
+            return .fetch(
+                Fetch(try HTTPCodec.key(id, part: name, in: path, decoding: &names), head))
+        case .blob(let text) where method != .put:
+            return .fetch(Fetch(.digest(try Resource.digest(text.of(path))), head))
+        default:
+            return .perform(try action(route, head, bytes))
+        }
+    }
+}
+
+extension HTTPCodec {
+    /// A part's name in a path, of which the name of the part may be missing.
+    @inline(__always)
+    fileprivate static func key(
+        _ id: Slice, part: Slice, in path: RawSpan, decoding names: inout [UInt8]
+    ) throws(ProtocolError) -> Fetch.Key {
+        guard PercentCoding.isPlain(id.of(path)),
+            part.isEmpty || PercentCoding.isPlain(part.of(path))
+        else { return try decode(id.of(path), part: part.of(path), into: &names) }
+        try check(id.of(path), part: part.of(path))
+        return .part(id: id, part: part)
+    }
+
+    private static func decode(
+        _ id: RawSpan, part: RawSpan, into names: inout [UInt8]
+    ) throws(ProtocolError) -> Fetch.Key {
+        try PercentCoding.decode(id, orThrow: .badID, into: &names)
+        let idEnd = names.count
+        try check(names.span.bytes, part: RawSpan())
+        try PercentCoding.decode(part, orThrow: .badPart, into: &names)
+        let key = Fetch.Key.part(
+            id: Slice(offset: 0, count: idEnd),
+            part: Slice(offset: idEnd, count: names.count - idEnd))
+        try check(part: names.span.bytes.extracting(droppingFirst: idEnd))
+        return key
+    }
+
+    /// Neither an id nor a part's name has a slash, so that it is a dot segment or has none.
+    @inline(__always)
+    private static func check(_ id: RawSpan, part: RawSpan) throws(ProtocolError) {
+        try Names.checkID(id)
+        if id.isDotSegment { try Names.checkDotSegments(id, "the id", .badID) }
+        try check(part: part)
+    }
+
+    @inline(__always)
+    private static func check(part: RawSpan) throws(ProtocolError) {
+        guard part.byteCount > 0 else { return }
+        try Names.checkPart(part)
+        if part.isDotSegment { try Names.checkDotSegments(part, "the part name", .badPart) }
+    }
+
+    /// The names of a part that is published; nil: not said.
+    static func names(
+        _ id: Slice, part: Slice, in path: RawSpan
+    ) throws(ProtocolError) -> (id: String, part: String?) {
+        var names: [UInt8] = []
+        guard
+            case .part(let id, let part) = try decode(
+                id.of(path), part: part.of(path), into: &names)
+        else { return ("", nil) }
+        let text = names.span.bytes
+        return (id.of(text).text(), part.isEmpty ? nil : part.of(text).text())
+    }
+}
+
+extension Fetch {
+    @inline(__always)
+    fileprivate init(_ key: Key, _ head: HTTPRequestHead) {
+        let accepted = head.acceptEncoding
+        self.init(
+            key: key,
+            acceptsGzip: accepted.prefersGzip
+                || (accepted.acceptsGzip && !accepted.acceptsIdentity),
+            isHeadOnly: head.method == .head)
+    }
+}

@@ -1,0 +1,104 @@
+import BlobProtocol
+import BlobStore
+
+// HTTP's requests but fetches: everything a head says is checked before a byte of a body is read,
+// and before 100 Continue.
+
+extension RequestHandler {
+    /// What a head asks for on a route that has its method.
+    func action(
+        _ route: Route, _ head: HTTPRequestHead, _ bytes: RawSpan
+    ) throws(ProtocolError) -> Action {
+        let path = head.path.of(bytes)
+        switch route {
+        case .payload(let id):
+            let names = try HTTPCodec.names(id, part: .empty, in: path)
+            return try publish(id: names.id, part: nil, head, bytes)
+        case .part(let id, let part):
+            let names = try HTTPCodec.names(id, part: part, in: path)
+            return try publish(id: names.id, part: names.part, head, bytes)
+        case .notifications where try HTTPCodec.isRawPublish(head, bytes):
+            return try publish(id: nil, part: nil, head, bytes)
+        case .livez:
+            try HTTPCodec.checkNoBody(head)
+            return .live
+        case .readyz:
+            try HTTPCodec.checkNoBody(head)
+            return .check(.ready)
+        case .stats: return .statistics
+        default:
+            guard let resource = try Resource(route, in: path) else { throw .notFound("resource") }
+            return .resource(try ResourceRequest(resource, head, bytes))
+        }
+    }
+
+    /// A PUT or POST of a payload.
+    private func publish(
+        id: String?, part: String?, _ head: HTTPRequestHead, _ bytes: RawSpan
+    ) throws(ProtocolError) -> Action {
+        try HTTPCodec.checkLength(of: head)
+        let query = try PublishQuery.parse(head.query.of(bytes))
+        var mediaType = Wire.defaultMediaTypeText
+        if let contentType = head.contentType {
+            try MediaType.check(contentType.of(bytes))
+            mediaType = contentType.of(bytes).text()
+        }
+        let coding = try Coding(ofBody: head, bytes)
+        func text(_ bytes: [UInt8]) -> String? {
+            bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+        }
+        let draft = PublicationDraft(
+            id: id, part: part ?? Wire.defaultPartText, mediaType: mediaType,
+            owner: text(query.owner), app: text(query.app), title: text(query.title),
+            message: text(query.message), richType: text(query.richType),
+            expiry: try expiry(
+                ttlSeconds: query.ttlSeconds, expiryMilliseconds: query.expiryMilliseconds),
+            condition: try Condition(head, bytes), profile: query.profile)
+        return .publish(draft, coding, byteCount: head.contentLength)
+    }
+}
+
+extension HTTPCodec {
+    /// A POST is of a payload's bytes, unless it has the type of a whole notification and none of
+    /// the parameters that say the rest of one.
+    ///
+    /// Throws `unsupported_media_type` for the types that programs give a document when nobody told
+    /// them its type (`curl -d`, `fetch` with a string): it would be stored as the picture.
+    static func isRawPublish(
+        _ head: HTTPRequestHead, _ bytes: RawSpan
+    ) throws(ProtocolError) -> Bool {
+        guard let type = head.contentType?.of(bytes), head.query.isEmpty else { return true }
+        for untold: StaticString in ["application/x-www-form-urlencoded", "text/plain"]
+        where MediaType.isType(type, untold) {
+            throw ProtocolError(
+                .unsupportedMediaType,
+                "the media type \(untold) is not supported here; send a notification as application/json or "
+                    + "multipart/form-data, and a payload of this type to "
+                    + "/v1/notifications/{id}/payload")
+        }
+        return !MediaType.isType(type, "application/json")
+            && !MediaType.isType(type, "multipart/form-data")
+    }
+
+    /// How the end of a body is known.
+    static func framing(of head: HTTPRequestHead) -> Upload.Framing {
+        head.isChunked ? .chunked(ChunkedDecoder()) : .counted(head.contentLength ?? 0)
+    }
+
+    /// A body whose length is not said has none (RFC 9112, section 6.3), and would leave nothing of
+    /// what is there.
+    static func checkLength(of head: HTTPRequestHead) throws(ProtocolError) {
+        guard head.isChunked || head.contentLength != nil else {
+            throw ProtocolError(
+                .lengthRequired,
+                "Content-Length or Transfer-Encoding is required; an empty payload has "
+                    + "Content-Length: 0")
+        }
+    }
+
+    static func checkNoBody(_ head: HTTPRequestHead) throws(ProtocolError) {
+        guard !head.hasBody else {
+            throw ProtocolError(.malformed, "this request must not have a body")
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import BlobProtocol
+import BlobStore
+
+// Payloads in both dialects: which one is asked for, which of its bytes are sent, and what is
+// published.
+
+extension RequestHandler {
+    /// Whether a snapshot has the payload of a key.
+    ///
+    /// - Parameter text: what the key's slices are of.
+    @inline(__always)
+    func readiness(
+        of key: Fetch.Key, _ text: RawSpan, in snapshot: borrowing Snapshot
+    ) -> Readiness {
+        switch key {
+        case .part(let id, _): store.readiness(of: .notification, id.of(text), in: snapshot)
+        case .digest(let digest): store.readiness(of: .blob(digest), RawSpan(), in: snapshot)
+        }
+    }
+
+    /// The payload of a key.
+    @inline(__always)
+    @_lifetime(borrow snapshot)
+    func payload(
+        _ key: Fetch.Key, _ text: RawSpan, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> PayloadLookup {
+        do throws(StoreError) {
+            switch key {
+            case .part(let id, let part):
+                return try snapshot.payload(for: id.of(text), part: part.of(text), asOf: now)
+            case .digest(let digest): return try snapshot.blob(digest, asOf: now)
+            }
+        } catch {
+            throw problem(error)
+        }
+    }
+
+    /// Looks up the first bytes, so that a damaged chunk is met before the head is written.
+    @inline(__always)
+    func map(
+        _ body: BatchedAnswer.Body, of payload: Payload, into batch: inout AnswerBatch,
+        in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) {
+        var isLong = false
+        do throws(StoreError) {
+            switch body {
+            case .none: break
+            case .stored(let range) where range.byteCount == range.blob.storedByteCount:
+                try batch.map(payload)
+            case .stored(let range): try batch.map(range, in: snapshot)
+            case .inflated(let blob, let from, let upTo):
+                isLong = upTo - from > Inflater.pieceByteCount
+                _ = try snapshot.storedBytes(of: blob, from: 0)
+            }
+        } catch {
+            throw problem(error)
+        }
+        // Inflating takes memory until the last byte is sent.
+        if isLong { try requireAnswerMemory() }
+    }
+
+    // MARK: - Publishing
+
+    /// When what a publish stores ends, checked against the limits and the time. Where it is not said,
+    /// what is there keeps its end.
+    func expiry(
+        ttlSeconds: Int64?, expiryMilliseconds: Int64?
+    ) throws(ProtocolError) -> Expiry {
+        try LifetimeRules(limits).chosen(
+            ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds, asOf: now)
+            ?? .keepOrAfter(seconds: limits.defaultTTLSeconds)
+    }
+
+    /// What is done with a part's payload. What can be refused is refused before it comes.
+    ///
+    /// - Parameter byteCount: nil where it is not said.
+    func publish(
+        _ draft: PublicationDraft, _ coding: Coding, byteCount: UInt64?,
+        in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let byteCountMax =
+            coding == .gzip ? limits.codedByteCountMax : limits.payloadByteCountMax
+        if let byteCount, byteCount > UInt64(byteCountMax) {
+            throw Upload.tooLarge(limit: byteCountMax)
+        }
+        guard !isStopping else { throw .stopping }
+        var draft = draft
+        draft.profile = draft.profile ?? limits.profile
+        try checkEarly(draft, in: snapshot)
+        // Of a gzip coding the length is known when it is decoded; the store judges it then.
+        if coding == .identity, let byteCount { try draft.check(byteCount: byteCount) }
+        return .receiveBody(
+            BodyPlan(kind: .payload(draft), coding: coding, byteCountMax: byteCountMax))
+    }
+
+    /// Refuses a change of a part before its body comes, where the snapshot surely has all that was
+    /// acknowledged. Elsewhere, and once the body is there, the transaction decides.
+    private func checkEarly(
+        _ draft: PublicationDraft, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) {
+        guard draft.condition != .none, let id = draft.id,
+            case .ready = store.readiness(of: .notification, id.utf8.span.bytes, in: snapshot)
+        else { return }
+        let lookup = try asked { () throws(StoreError) in
+            try snapshot.record(for: id.utf8.span.bytes, asOf: now)
+        }
+        var live: Record?
+        if case .found(let record) = lookup { live = record }
+        try asked { () throws(StoreError) in try draft.condition.check(live, part: draft.part) }
+    }
+
+    /// A body that is to come. Throws `payload_too_large` when it is known to be longer than its plan
+    /// allows.
+    func upload(
+        _ plan: BodyPlan, _ framing: Upload.Framing, _ form: PendingReply.Form,
+        expectsContinue: Bool = false
+    ) throws(ProtocolError) -> Upload {
+        if case .counted(let count) = framing, count > UInt64(plan.byteCountMax) {
+            throw Upload.tooLarge(limit: plan.byteCountMax)
+        }
+        return Upload(plan, framing: framing, form: form, expectsContinue: expectsContinue)
+    }
+}
+
+/// Which bytes of a payload an answer carries, and how they are coded.
+struct BodyChoice {
+    var body: BatchedAnswer.Body
+    /// Bytes in the body.
+    var byteCount: Int
+    var coding: Coding
+
+    /// The bytes as given from `lower` up to `upper`.
+    static func asGiven(_ blob: BlobReference, _ lower: Int, upTo upper: Int) -> BodyChoice {
+        guard lower < upper else { return BodyChoice(body: .none, byteCount: 0, coding: .identity) }
+        let body: BatchedAnswer.Body =
+            switch blob.coding {
+            case .identity: .stored(StoredRange(blob: blob, from: lower, upTo: upper))
+            case .gzip: .inflated(blob, from: lower, upTo: upper)
+            }
+        return BodyChoice(body: body, byteCount: upper - lower, coding: .identity)
+    }
+
+    /// All of it, as it is stored if that suits the client.
+    static func whole(_ blob: BlobReference, acceptsGzip: Bool) -> BodyChoice {
+        guard blob.coding == .gzip, acceptsGzip else {
+            return .asGiven(blob, 0, upTo: blob.byteCount)
+        }
+        let range = StoredRange(blob: blob, from: 0, upTo: blob.storedByteCount)
+        return BodyChoice(body: .stored(range), byteCount: range.byteCount, coding: .gzip)
+    }
+}

@@ -1,0 +1,92 @@
+import BlobProtocol
+import BlobStore
+
+/// A request of either dialect, as its codec read it: numbers, and slices of the text it was read
+/// from. Names in it are checked.
+enum Request {
+    /// A payload's bytes, which each dialect writes by itself.
+    case fetch(Fetch)
+    /// Anything else. Kept elsewhere, so that a fetch is short.
+    indirect case perform(Action)
+}
+
+/// Which payload is asked for, and in which form.
+struct Fetch {
+    /// How it is named.
+    enum Key {
+        /// By its notification; an empty part is the one called `payload`.
+        case part(id: Slice, part: Slice)
+        case digest(Digest)
+    }
+
+    var key: Key
+    /// The range of a frame. HTTP has conditions on its range, and resolves it by itself.
+    var range: WireRange?
+    /// Whether the body may be a gzip stream.
+    var acceptsGzip: Bool
+    /// Whether the answer has no body.
+    var isHeadOnly: Bool
+}
+
+/// What is asked for besides payloads.
+enum Action {
+    /// The daemon answers.
+    case live
+    /// A publish can be stored: a ping, whose body comes back, or a health check.
+    case check(Reply)
+    case statistics
+    /// A notification's record.
+    case record(id: Slice)
+    /// A page of all records.
+    case list(after: Slice, limit: Int)
+    case delete(id: Slice)
+    /// A part's payload, which follows; nil: its length is not known.
+    case publish(PublicationDraft, Coding, byteCount: UInt64?)
+    case resource(ResourceRequest)
+    /// An owner's changes as they come, from a cursor on.
+    case watch(FeedQuery, cursor: Slice)
+}
+
+/// What a request reads of the store, besides the name of the notification or the owner.
+enum Reads {
+    /// Nothing; or it is the writer that looks.
+    case nothing
+    case notification
+    case owner
+    case blob(Digest)
+    /// Things of many names.
+    case everything
+}
+
+extension Action {
+    /// Whether a snapshot has what it reads. Its name is in the text that it was read from, or in
+    /// itself.
+    func readiness(
+        of text: RawSpan, in snapshot: borrowing Snapshot, of store: BlobStore
+    ) -> Readiness {
+        switch self {
+        case .record(let id):
+            return store.readiness(of: .notification, id.of(text), in: snapshot)
+        case .list: return store.readiness(of: .everything, RawSpan(), in: snapshot)
+        case .watch(let query, _):
+            return store.readiness(of: .owner, query.owner.utf8.span.bytes, in: snapshot)
+        case .resource(let request):
+            let name = request.resource.name
+            return store.readiness(of: request.reads, name.utf8.span.bytes, in: snapshot)
+        case .live, .check, .statistics, .delete, .publish: return .ready
+        }
+    }
+}
+
+extension ResourceRequest {
+    /// What it reads before it is for the writer.
+    fileprivate var reads: Reads {
+        guard method == .get else { return .nothing }
+        return switch resource {
+        case .notification, .envelope: .notification
+        case .categories, .category: .everything
+        case .ownerNotifications, .ownerChanges: .owner
+        default: .nothing
+        }
+    }
+}

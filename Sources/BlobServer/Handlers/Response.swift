@@ -1,0 +1,127 @@
+import BlobProtocol
+import BlobStore
+
+/// What is to be done for a request.
+enum ActionStep {
+    /// To answer.
+    case respond(Response)
+    /// To receive its body.
+    case receiveBody(BodyPlan)
+    /// To have the writer do something first.
+    case write(PendingChange.Operation, Reply)
+    /// To answer with an owner's changes, now or when there are some.
+    case awaitChanges(FeedQuery)
+    /// To send an owner's changes until the connection ends.
+    case subscribe(FeedQuery)
+}
+
+/// An answer, but a payload's, in no dialect yet.
+enum Response {
+    case document(Document)
+    /// A part's payload is published.
+    case published(Record, part: String, created: Bool, isIDAssigned: Bool)
+    /// All is well. A ping's body comes back.
+    case echo([UInt8])
+    case problem(ProtocolError)
+
+    /// A body with what is said about it.
+    struct Document {
+        /// 204 has no body.
+        var status: UInt16 = 200
+        var mediaType: StaticString = "application/json"
+        /// The notification's or the category's, for an entity tag.
+        var revision: UInt64?
+        /// A path.
+        var location: String?
+        var body: [UInt8] = []
+    }
+
+    /// A document that is appended to its body.
+    static func document(
+        status: UInt16 = 200, mediaType: StaticString = "application/json",
+        revision: UInt64? = nil, location: String? = nil, _ append: (inout [UInt8]) -> Void
+    ) -> Response {
+        var document = Document(
+            status: status, mediaType: mediaType, revision: revision, location: location)
+        // A record has about so many bytes.
+        document.body.reserveCapacity(512)
+        append(&document.body)
+        return .document(document)
+    }
+
+    /// A record as the answer.
+    static func record(
+        _ record: Record, status: UInt16 = 200, location: String? = nil
+    ) -> Response {
+        .document(status: status, revision: record.revision, location: location) {
+            RecordDocument.append(record, to: &$0)
+        }
+    }
+
+    /// A category as the answer.
+    static func category(_ category: Category, status: UInt16 = 200) -> Response {
+        .document(
+            status: status, revision: category.revision > 0 ? category.revision : nil
+        ) { CategoryDocument.append(category, to: &$0) }
+    }
+
+    /// Numbers by their names.
+    static func numbers(_ numbers: (name: String, value: Int)...) -> Response {
+        var object = NumbersDocument()
+        for number in numbers { object.add(number.name, number.value) }
+        return .document(Document(body: object.finished()))
+    }
+}
+
+/// How to answer when the writer is done.
+enum Reply: Sendable {
+    /// A part's payload.
+    case publishedPart(String, isIDAssigned: Bool)
+    /// A notification with its parts.
+    case published(isIDAssigned: Bool)
+    case changed
+    case responded
+    /// The name of what was to be removed, for the case that there is none.
+    case removed(StaticString)
+    case batch
+    case held(isDigestAssigned: Bool)
+    case categorySet
+    case groupPatched
+    case ownerDeleted
+    /// A ping's body comes back.
+    case ping([UInt8])
+    /// Of a health check.
+    case ready
+}
+
+/// How to answer a request whose outcome is not known yet: to what, and in which dialect.
+struct PendingReply: Sendable {
+    /// The dialect, and what its answer repeats.
+    enum Form: Sendable {
+        case binary(RequestFrame)
+        case http(HTTPForm)
+
+        /// The same for the last answer of a connection, which HTTP says.
+        var last: Form {
+            guard case .http(var form) = self else { return self }
+            form.keepAlive = false
+            return .http(form)
+        }
+    }
+
+    let reply: Reply
+    let form: Form
+}
+
+/// What the answer to an HTTP request depends on besides its outcome.
+struct HTTPForm: Sendable {
+    /// Whether the connection goes on after it.
+    var keepAlive: Bool
+    /// Whether the client spoke HTTP/1.0.
+    var isHTTP10: Bool
+    /// Whether the body is left out (HEAD).
+    var isHead: Bool
+
+    /// That of a connection's last answer, to a request that could not be read.
+    static let last = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)
+}
