@@ -4,9 +4,9 @@ import BlobStore
 /// A client's connection, as its worker knows it. It is small: buffers exist only while there is
 /// something in them.
 ///
-/// Only its worker's thread touches it, and no call changes a property while it borrows it. Those
-/// that every request needs are said to be so (`@exclusivity(unchecked)`): asking the runtime each
-/// time took a sixth of the instructions of a short fetch.
+/// Its worker's thread alone uses it. No call changes a property while it borrows it, so those that
+/// every request needs are not checked for it (`@exclusivity(unchecked)`): the checks took a sixth of
+/// the instructions of a short fetch.
 final class Connection {
     /// The socket. It is closed when the connection is destroyed.
     let socket: Socket
@@ -23,25 +23,17 @@ final class Connection {
 
     /// What the socket has not taken yet.
     @exclusivity(unchecked) var output = OutputQueue()
-    /// What it is counted for in its worker's ``AnswerMemory``.
+    /// Bytes that its worker's ``AnswerMemory`` counts for it.
     @exclusivity(unchecked) var heldByteCount = 0
-    /// ``progress`` when it was last seen to move, and when that was; while it holds something.
+    /// ``progress`` when it last moved, and when that was. Noted while ``heldByteCount`` is not 0.
     var lastProgress: (byteCount: Int, at: Instant)
     /// Holds the pages that were linked into the socket until the peer has read them, as
     /// ``sentByteCount`` counts.
     @exclusivity(unchecked) var inFlight: LeaseQueue
-    /// Whether it may be sent payloads without a copy (``DrainSlots``).
-    var hasDrainSlot = false
-    /// Whether there was no slot for it, so that long payloads are copied into its socket. They take
-    /// the kernel's memory there, so that it holds no more of them than others' sockets do.
-    var lacksDrainSlot = false
+    /// Whether it may be sent payloads without a copy.
+    @exclusivity(unchecked) var drainSlot = DrainSlot.none
     /// Whether its socket was made to hold more (`DaemonLimits.widenedSendBufferByteCount`).
     var isWidened = false
-
-    /// What the poller waits for.
-    var interest = Poller.Interest.input
-    /// Whether it is in the worker's run queue.
-    var isQueued = false
 
     @exclusivity(unchecked) var deadline: Deadline
     var receivedByteCount = 0
@@ -62,9 +54,10 @@ final class Connection {
     }
 
     /// What the client is being waited for.
-    var awaited: Deadline.Kind {
-        state.awaited(output: output.state, hasPartialHead: !rest.isEmpty)
-    }
+    var awaited: Deadline.Kind { state.awaited(output: output.state) }
+
+    /// Whether requests that come can be answered at once.
+    var mayAnswer: Bool { state.mayAnswer(output: output.state) }
 
     /// Keeps a blob's pages, which were just linked into the socket, until the peer has read them.
     ///
@@ -81,21 +74,20 @@ final class Connection {
         inFlight.release(upTo: sentByteCount - socket.unreadByPeer)
     }
 
-    /// Bytes in memory of what it was answered and its socket has not taken, and of the requests
-    /// behind them.
+    /// Bytes in memory of answers that its socket has not taken, and of the requests behind them.
     var unreadByteCount: Int {
         output.isEmpty ? 0 : output.byteCountInMemory + rest.count
     }
 
-    /// Forgets what has not been sent. What has been is kept until it is read.
+    /// Forgets what has not been sent. What was sent is kept until it is read.
     func abandonOutput() {
-        // The new leases before the old ones end: in between the blobs could be freed.
+        // The new leases begin before the old ones end. Else the blobs could be freed in between.
         for blob in output.linkedBlobs { keepUntilRead(blob) }
         output.removeAll()
     }
 
-    /// Bytes that have moved in the direction that is waited for. What the kernel still holds has
-    /// not reached the client.
+    /// Bytes that have moved in the direction that is waited for. Bytes that the kernel still holds
+    /// have not reached the client.
     var progress: Int {
         awaited == .answer ? sentByteCount - socket.unreadByPeer : receivedByteCount
     }

@@ -1,38 +1,11 @@
 import BlobProtocol
 
-/// What a connection is in the middle of: a state machine without a socket.
+/// What a connection does and what it waits for: a state machine without a socket.
 ///
-/// Events go in (``polled(isReadable:isEnd:isHangUp:isWatchingInput:)``, ``received(_:)``, ``enter(_:)``, ``endAfterOutput()``,
-/// ``fail()``), and ``endTimeSlice(output:isStopping:)`` says what is to be done. A transition that no
-/// connection can make is a precondition failure.
+/// Events go in: what the poller reports, what a read brings, how a request ends.
+/// ``endTimeSlice(output:isStopping:)`` returns what is to be done. A transition that no connection
+/// can make is a precondition failure.
 struct ConnectionState {
-    /// What a connection is busy with.
-    enum Phase {
-        /// A request's head is expected.
-        case head
-        /// A body is being received.
-        case body(Upload)
-        /// A body is received once there is memory.
-        case awaitingMemory(Upload)
-        /// The writer has a change of this connection.
-        case awaitingChange(PendingReply)
-        /// The writer commits what is pending, so that a request can be answered.
-        case awaitingCommit
-        /// An owner's changes are waited for, or the end of the time for them.
-        case awaitingFeed(FeedReader)
-        /// An owner's changes are sent as they come.
-        case streaming(FeedReader)
-        /// The next bytes of a body, this many, are thrown away.
-        case skipping(UInt64)
-        /// The last answer is sent. Input is thrown away until the peer hangs up.
-        case lingering
-        /// Both directions are shut down. The peer may still read pages of the file from its queue, so the socket
-        /// stays open.
-        case draining
-        /// The worker has forgotten it.
-        case closed
-    }
-
     /// What is known of the bytes that the peer sends.
     enum Input: CaseIterable {
         /// The socket has none. The poller says when that changes.
@@ -45,6 +18,16 @@ struct ConnectionState {
         case ended
 
         var mayRead: Bool { self == .readable || self == .readableToEnd }
+    }
+
+    /// Bytes that were read and not used.
+    enum Unused: CaseIterable {
+        /// There are none.
+        case nothing
+        /// They are the beginning of a head, which needs more bytes.
+        case partial
+        /// They have not been looked at: they may begin with a whole request.
+        case unread
     }
 
     /// How a connection ends.
@@ -76,24 +59,34 @@ struct ConnectionState {
 
     /// What is to be done at the end of a time slice.
     enum Action: Equatable {
-        /// Nothing: it is over, or waits for its peer to read.
+        /// Nothing: the connection has ended, or waits for its peer to read.
         case none
         /// End the connection.
         case drop
-        /// Wait for events.
-        ///
-        /// - `isDue`: it has more to do without any event.
-        /// - `endsSending`: its last answer is sent: end the sending direction first.
-        case wait(Poller.Interest, isDue: Bool, endsSending: Bool = false)
+        /// Wait for an event, or for the run queue.
+        case wait(Wait)
+    }
+
+    /// What changes when a connection begins to wait.
+    struct Wait: Equatable {
+        /// What the poller is to report from now on; nil: the same as before.
+        var interest: Poller.Interest?
+        /// The connection has more to do without any event: add it to the run queue.
+        var entersRunQueue = false
+        /// The last answer is sent: end the sending direction.
+        var endsSending = false
     }
 
     private(set) var phase = Phase.head
     private(set) var input = Input.blocked
+    private(set) var unused = Unused.nothing
     private(set) var ending = Ending.none
+    /// What the poller reports.
+    private(set) var interest = Poller.Interest.input
+    /// The connection is in its worker's run queue.
+    private(set) var isQueued = false
     /// The peer has closed both directions.
     private(set) var isHungUp = false
-    /// Whether input that was read may begin with a whole request, or the end of the input is to be noticed.
-    var hasUnusedInput = false
 
     /// No further request is answered.
     var isEnding: Bool { ending != .none }
@@ -104,15 +97,12 @@ struct ConnectionState {
     // MARK: Events
 
     /// The poller reported the socket.
-    ///
-    /// - Parameter isWatchingInput: whether the poller was asked for input. If not, nothing is read now and
-    ///   nobody is left to be sent anything; the hang-up would be reported for ever.
-    mutating func polled(
-        isReadable: Bool, isEnd: Bool, isHangUp: Bool, isWatchingInput: Bool
-    ) {
+    mutating func polled(isReadable: Bool, isEnd: Bool, isHangUp: Bool) {
         if isHangUp {
             isHungUp = true
-            guard isWatchingInput else { return fail() }
+            // Without interest in input, nothing is read now. The hang-up would be reported for
+            // ever, and nobody is left to be sent anything.
+            guard interest.contains(.input) else { return fail() }
         }
         guard input != .ended else { return }
         if isEnd || isHangUp {
@@ -133,6 +123,26 @@ struct ConnectionState {
         }
     }
 
+    /// The unused bytes are looked at again.
+    mutating func loadUnused() { unused = .nothing }
+
+    /// A time slice leaves bytes behind, or none.
+    mutating func keepUnused(_ unused: Unused) { self.unused = unused }
+
+    /// The connection is to be served without an event.
+    ///
+    /// - Returns: whether it is to be added to the run queue; false when it is there already.
+    mutating func enterRunQueue() -> Bool {
+        defer { isQueued = true }
+        return !isQueued
+    }
+
+    /// The run queue has come to the connection.
+    mutating func leaveRunQueue() {
+        precondition(isQueued, "the connection is not in the run queue")
+        isQueued = false
+    }
+
     /// The daemon stops: what is in the socket is read once more.
     mutating func readOnceMore() {
         if input == .blocked { input = .readable }
@@ -140,15 +150,42 @@ struct ConnectionState {
 
     /// Another phase begins.
     mutating func enter(_ next: Phase) {
-        precondition(
-            phase.kind.mayBecome(next.kind),
-            "a connection cannot go from \(phase.kind) to \(next.kind)")
+        let kind = next.kind
+        precondition(mayEnter(kind), "a connection cannot go from \(phase.kind) to \(kind)")
         phase = next
+        switch kind {
+        case .lingering, .closed: unused = .nothing
+        case .draining: (unused, interest) = (.nothing, [])
+        default:
+            // They were looked at in another phase.
+            if unused == .partial { unused = .unread }
+        }
+    }
+
+    /// Whether a phase may begin. A connection that ends begins nothing new.
+    func mayEnter(_ next: Phase.Kind) -> Bool {
+        guard phase.kind.mayBecome(next) else { return false }
+        switch next {
+        case .lingering: return ending == .afterOutput
+        case .head, .skipping, .draining, .closed: return true
+        default: return ending != .afterOutput
+        }
+    }
+
+    /// The request that the connection was in the middle of is answered.
+    ///
+    /// - Parameter isLast: whether the connection ends behind the answer.
+    mutating func endRequest(isLast: Bool) {
+        enter(.head)
+        if isLast { endAfterOutput() }
     }
 
     /// The connection ends when its output is sent.
     mutating func endAfterOutput() {
-        if ending == .none { ending = .afterOutput }
+        guard ending == .none else { return }
+        precondition(
+            phase.kind.mayBecome(.lingering), "a connection cannot end in \(phase.kind)")
+        ending = .afterOutput
     }
 
     /// The connection ends at once.
@@ -161,11 +198,11 @@ struct ConnectionState {
     /// - Parameter isStopping: whether the daemon stops: a connection that has nothing to do ends.
     mutating func endTimeSlice(output: Output, isStopping: Bool) -> Action {
         if phase.kind == .draining || phase.kind == .closed { return .none }
-        var endsSending = false
+        var wait = Wait()
         if ending == .afterOutput, output == .empty {
             if phase.kind != .lingering {
                 enter(.lingering)
-                endsSending = true
+                wait.endsSending = true
                 if isStopping { fail() }
             }
             if input == .ended { fail() }
@@ -173,38 +210,64 @@ struct ConnectionState {
         // Nobody is left to be sent changes.
         if isHungUp, feedReader != nil { fail() }
         if isBroken || (isStopping && !isBusy(output: output)) { return .drop }
-        switch output {
-        case .blocked: return .wait(.output, isDue: false, endsSending: endsSending)
-        case .queued: return .wait([], isDue: true, endsSending: endsSending)
-        case .empty: break
+        let awaited = awaitedInterest(output: output)
+        if awaited != interest {
+            interest = awaited
+            wait.interest = awaited
         }
-        let interest: Poller.Interest = input == .ended ? [] : .input
-        switch phase {
-        case .head, .body, .skipping, .lingering:
-            return .wait(
-                interest, isDue: hasUnusedInput || input.mayRead, endsSending: endsSending)
-        case .awaitingChange, .awaitingCommit:
-            // Nothing is read meanwhile, but an edge is noted, so the poller need not be told twice for each
-            // publish.
-            return .wait(interest, isDue: false)
-        case .awaitingFeed(let reader), .streaming(let reader):
-            return .wait(interest, isDue: reader.isDue)
-        case .awaitingMemory, .draining, .closed: return .wait([], isDue: false)
-        }
+        if isDue(output: output) { wait.entersRunQueue = enterRunQueue() }
+        return .wait(wait)
     }
 
     // MARK: Questions
+
+    private func awaitedInterest(output: Output) -> Poller.Interest {
+        switch output {
+        case .blocked: return .output
+        case .queued: return []
+        case .empty: break
+        }
+        // A connection that waits for the writer reads nothing. Its edges are noted all the same, so
+        // the poller need not be told twice for each publish.
+        if input == .ended || phase.kind == .awaitingMemory { return [] }
+        return .input
+    }
+
+    /// Whether there is something to do without any event.
+    private func isDue(output: Output) -> Bool {
+        switch output {
+        case .blocked: return false
+        case .queued: return true
+        case .empty: break
+        }
+        switch phase {
+        case .head, .body, .skipping: return input.mayRead || hasUnread
+        case .lingering: return input.mayRead
+        case .awaitingFeed(let reader), .streaming(let reader): return reader.isDue
+        case .awaitingMemory, .awaitingChange, .awaitingCommit, .draining, .closed: return false
+        }
+    }
+
+    /// Whether there are bytes to be looked at, or the end of the input is to be noticed.
+    private var hasUnread: Bool { ending == .none && (unused == .unread || input == .ended) }
 
     /// Whether something was asked that is not answered yet, or answered and not sent.
     func isBusy(output: Output) -> Bool {
         if output != .empty { return true }
         switch phase {
-        case .head: return hasUnusedInput
+        case .head: return hasUnread
         case .lingering, .draining, .closed: return false
         case .body, .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
             .skipping:
             return true
         }
+    }
+
+    /// Whether requests that come can be answered at once.
+    @inline(__always)
+    func mayAnswer(output: Output) -> Bool {
+        guard case .head = phase else { return false }
+        return ending == .none && output == .empty
     }
 
     /// Whether input may be read.
@@ -226,56 +289,15 @@ struct ConnectionState {
     }
 
     /// What the client is being waited for.
-    ///
-    /// - Parameter hasPartialHead: whether the beginning of a head was read.
-    func awaited(output: Output, hasPartialHead: Bool) -> Deadline.Kind {
+    func awaited(output: Output) -> Deadline.Kind {
         if output != .empty { return .answer }
         switch phase {
-        case .head: return hasPartialHead ? .head : .idle
+        case .head: return unused == .nothing ? .idle : .head
         case .body, .skipping: return .body
         case .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
             .draining, .closed:
             return .ours
         case .lingering: return .linger
-        }
-    }
-}
-
-extension ConnectionState.Phase {
-    /// A phase without what belongs to it.
-    enum Kind: CaseIterable {
-        case head, body, awaitingMemory, awaitingChange, awaitingCommit, awaitingFeed, streaming
-        case skipping, lingering, draining, closed
-
-        /// Whether a connection may go on with `next`.
-        func mayBecome(_ next: Kind) -> Bool {
-            // Any connection may end, whatever it is doing.
-            if next == .closed { return self != .closed }
-            if next == .draining { return self != .draining && self != .closed }
-            return switch self {
-            case .head: next != .awaitingMemory
-            case .body: [.head, .awaitingMemory, .awaitingChange, .skipping].contains(next)
-            case .awaitingMemory: [.head, .body, .skipping].contains(next)
-            case .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming: next == .head
-            case .skipping: [.head, .skipping, .lingering].contains(next)
-            case .lingering, .draining, .closed: false
-            }
-        }
-    }
-
-    var kind: Kind {
-        switch self {
-        case .head: .head
-        case .body: .body
-        case .awaitingMemory: .awaitingMemory
-        case .awaitingChange: .awaitingChange
-        case .awaitingCommit: .awaitingCommit
-        case .awaitingFeed: .awaitingFeed
-        case .streaming: .streaming
-        case .skipping: .skipping
-        case .lingering: .lingering
-        case .draining: .draining
-        case .closed: .closed
         }
     }
 }

@@ -1,9 +1,10 @@
 import Synchronization
 
-/// How many connections may come to drain: a connection takes a slot before payloads are sent to it
-/// without a copy, and gives it back when its peer has read them. So there are never more of those
-/// that have ended and must be kept (``Connection/Phase/draining``), and their descriptors are
-/// budgeted for.
+/// Limits how many connections may drain at once.
+///
+/// A connection takes a slot before it is sent payloads without a copy, and releases it when its peer
+/// has read them. A connection that ends before that must be kept (``ConnectionState/Phase/draining``).
+/// So there are never more of those than slots, and their descriptors are budgeted for.
 final class DrainSlots: Sendable {
     /// How many there are.
     let countMax: Int
@@ -31,7 +32,7 @@ final class DrainSlots: Sendable {
         return true
     }
 
-    /// Gives one back.
+    /// Releases one.
     func release(for peer: Peer) {
         count.change(by: -1)
         peer.drainSlotCount.change(by: -1)
@@ -42,4 +43,15 @@ final class DrainSlots: Sendable {
         count.change(by: -1)
         return false
     }
+}
+
+/// Whether a connection may be sent payloads without a copy.
+enum DrainSlot {
+    /// It has not asked since it had read everything.
+    case none
+    /// It has a slot.
+    case taken
+    /// No slot was free. Its payloads are copied into its socket, where they take the kernel's memory.
+    /// So the socket holds no more than others do.
+    case refused
 }

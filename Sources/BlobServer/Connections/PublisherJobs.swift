@@ -2,43 +2,74 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-// What the publishers do: whatever may take long between a body's last byte and the writer.
+// What is done with a body between its last byte and the writer.
 
-/// Work for a publisher.
+/// Work for a publisher or, if it is short, for the worker itself.
 protocol PublisherJob: AnyObject, Sendable {
-    /// Does it and hands the outcome to the writer, or back to the connection. Runs once.
+    /// Whether it takes no longer than a short request.
+    var isShort: Bool { get }
+
+    /// Does it. Submits the outcome to the writer, or posts a failure to the connection. Runs once.
     func run(_ writer: WriterThread)
 }
 
-/// A payload that is to be finished on another thread than its connection's.
+/// Finishes a payload, which may mean to compress it.
 final class PayloadJob: PublisherJob {
+    let isShort: Bool
     private let use: PayloadUse
     private let payload: Mutex<PayloadWriter?>
     private let connection: ConnectionAddress
     private let reservation: BodyReservation?
 
     init(
-        _ use: PayloadUse, _ payload: consuming sending PayloadWriter,
+        _ use: PayloadUse, _ payload: consuming sending PayloadWriter, isShort: Bool,
         connection: ConnectionAddress, reservation: BodyReservation?
     ) {
         self.use = use
         self.payload = Mutex(payload)
+        self.isShort = isShort
         self.connection = connection
         self.reservation = reservation
     }
 
     func run(_ writer: WriterThread) {
         guard let payload = payload.withLock({ $0.take() }) else { return }
-        writer.submit(use, payload, for: connection, reservation)
+        do throws(StoreError) {
+            let payload = try payload.finish(mediaType: use.mediaType)
+            writer.submit(
+                PendingChange(
+                    operation: .apply(use.change(of: payload)), connection: connection,
+                    reservation: reservation))
+        } catch {
+            connection.post(.changed(.failed(error)))
+        }
     }
 }
 
-/// A body that is to be read, and its files finished, on another thread than its connection's.
+/// Reads the body of a resource, and finishes its files.
 final class BodyJob: PublisherJob {
     /// What there is to read.
     enum Body: Sendable {
+        case document(IncomingDocument)
         case batch(IncomingDocument)
         case multipart(MultipartReceiver.Received)
+
+        /// What was received; nil when it was taken before. Throws `bad_multipart` for a multipart body
+        /// without its end.
+        init?(_ upload: Upload) throws(ProtocolError) {
+            if case .multipart = upload.plan.kind {
+                guard let receiver = upload.takeMultipart() else { return nil }
+                self = .multipart(try receiver.finish())
+                return
+            }
+            guard let writer = upload.takeDocument() else { return nil }
+            let document = IncomingDocument(writer)
+            if case .batch = upload.plan.kind {
+                self = .batch(document)
+            } else {
+                self = .document(document)
+            }
+        }
     }
 
     private let body: Body
@@ -58,6 +89,11 @@ final class BodyJob: PublisherJob {
         self.reservation = reservation
     }
 
+    var isShort: Bool {
+        if case .document = body { return true }
+        return false
+    }
+
     func run(_ writer: WriterThread) {
         do throws(BodyFailure) {
             writer.submit(
@@ -73,19 +109,31 @@ final class BodyJob: PublisherJob {
 
     private func operation() throws(BodyFailure) -> PendingChange.Operation {
         switch body {
+        case .document(let document):
+            let bytes = try bytes(document)
+            return try read { () throws(ProtocolError) in try reader.operation(bytes, plan) }
         case .batch(let document):
-            let bytes: [UInt8]
-            do throws(StoreError) {
-                bytes = try document.finish() ?? []
-            } catch {
-                throw .store(error)
-            }
-            do throws(ProtocolError) {
-                return try reader.batch(bytes, plan)
-            } catch {
-                throw .wire(error)
-            }
+            let bytes = try bytes(document)
+            return try read { () throws(ProtocolError) in try reader.batch(bytes, plan) }
         case .multipart(let received): return try reader.notification(received, plan)
+        }
+    }
+
+    private func read(
+        _ operation: () throws(ProtocolError) -> PendingChange.Operation
+    ) throws(BodyFailure) -> PendingChange.Operation {
+        do throws(ProtocolError) {
+            return try operation()
+        } catch {
+            throw .wire(error)
+        }
+    }
+
+    private func bytes(_ document: IncomingDocument) throws(BodyFailure) -> [UInt8] {
+        do throws(StoreError) {
+            return try document.finish() ?? []
+        } catch {
+            throw .store(error)
         }
     }
 }

@@ -65,17 +65,16 @@ final class ResponseSender {
         queueRest(section, of: batch, after: sent, linking: links, to: connection, in: snapshot)
     }
 
-    /// Whether a connection may be sent payloads without a copy. It keeps its slot for others of
-    /// them until its peer has read everything.
+    /// Whether a connection may be sent payloads without a copy. It keeps its slot until its peer has
+    /// read everything.
     @inline(__always)
     private func mayLink(to connection: Connection) -> Bool {
-        connection.hasDrainSlot || takeSlot(for: connection)
+        connection.drainSlot == .taken || takeSlot(for: connection)
     }
 
     private func takeSlot(for connection: Connection) -> Bool {
-        connection.hasDrainSlot = slots.take(for: connection.peer)
-        connection.lacksDrainSlot = !connection.hasDrainSlot
-        return connection.hasDrainSlot
+        connection.drainSlot = slots.take(for: connection.peer) ? .taken : .refused
+        return connection.drainSlot == .taken
     }
 
     /// Sends a batch without bytes of blobs: errors, outcomes, documents. It needs no snapshot.
@@ -194,7 +193,7 @@ final class ResponseSender {
     /// Gives a connection's socket room for what its client asks for at once, once.
     @inline(__always)
     private func widen(_ connection: Connection) {
-        guard !connection.isWidened, !connection.lacksDrainSlot else { return }
+        guard !connection.isWidened, connection.drainSlot != .refused else { return }
         connection.isWidened = true
         connection.socket.widen(to: DaemonLimits.widenedSendBufferByteCount)
     }

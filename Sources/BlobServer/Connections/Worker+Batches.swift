@@ -1,210 +1,199 @@
 import BlobProtocol
 import BlobStore
 
-// What a wake-up brings: the requests of several connections are read and answered one after the
-// other, in one snapshot, and then all answers are sent. A client that serves many connections, as a
-// backend's process does, is woken once and finds several answers, where answers sent one by one
-// would each wake it anew, which takes the kernel as long as a fetch.
+// Requests are answered in batches: those of several connections are read and answered one after the
+// other, in one snapshot, and then all answers are sent. A client that uses many connections, as a
+// backend's process does, is woken once and finds several answers. Answers sent one by one would each
+// wake it anew, which takes the kernel as long as a fetch.
 
 /// A connection whose answers are in the batch: a plain value.
 struct CollectedConnection {
     // Unretained: the worker's table keeps it until the iteration ends.
     let connection: Unmanaged<Connection>
     let answers: AnswerBatch.Section
-    let rest: Rest
-
-    /// What there is to do when the answers are sent.
-    enum Rest {
-        /// Nothing: the requests that came are answered.
-        case nothing
-        /// To look for more of them: the batch is full.
-        case look
-        /// The step of this index.
-        case step(Int)
-    }
 }
 
 extension Worker {
-    /// Serves `count` events: batches of as many connections as are answered together, in as few
-    /// snapshots as it takes, and by themselves what does not go so.
-    func serveEvents(_ count: Int, _ input: inout InputBuffer, _ batch: inout AnswerBatch) {
-        var next = 0
-        while next < count {
-            var alone = Due.nothing
-            do throws(StoreError) {
-                let snapshot = try environment.store.makeSnapshot()
-                repeat {
-                    alone = collectBatch(&next, count, in: snapshot, &input, &batch)
-                    guard case .nothing = alone else { break }
-                } while next < count && collected.isEmpty
-            } catch {
-                // No snapshot, so nothing was read: its own time slice meets the same, and says so.
-                alone = takeEvent(&next)
-            }
-            finishCollected(&input, &batch)
-            switch alone {
-            case .messages:
-                for message in inbox.takeAll() { take(message, &input, &batch) }
-            case .connection(let unretained):
-                unretained._withUnsafeGuaranteedRef { connection in
-                    runTimeSlice(connection, &input, &batch)
-                    finishTimeSlice(connection)
-                }
-            case .nothing: break
-            }
+    /// Answers the requests in the input, and those of the connections whose events follow.
+    ///
+    /// - Parameter slice: the last of those connections afterwards. The others' time slices are over.
+    func answerRequests(
+        _ slice: inout TimeSlice, _ input: inout InputBuffer, _ batch: inout AnswerBatch
+    ) -> TimeSlice.Progress {
+        var step = RequestHandler.Step.needsInput
+        do throws(StoreError) {
+            let snapshot = try environment.store.makeSnapshot()
+            repeat {
+                step = fillBatch(&slice, in: snapshot, &input, &batch)
+                sendBatch(&slice, batch, in: snapshot)
+            } while goesOn(after: step, &slice, &input)
+        } catch {
+            noteSnapshotFailure(slice.connection.takeUnretainedValue(), error)
+            return .waits
+        }
+        return slice.connection._withUnsafeGuaranteedRef { connection in
+            guard !connection.state.isBroken else { return .waits }
+            return follow(step, connection)
         }
     }
 
-    /// Collects answers to the events from `next` on, and sends them.
+    /// Fills a batch: with the answers to the requests in the input and, where these are all of its
+    /// connection's, with those to the next connection's.
     ///
-    /// - Returns: the event behind them, when that is for nothing that can be collected. Connections
-    ///   that ask for more than answers are left in ``gathered``.
-    private func collectBatch(
-        _ next: inout Int, _ count: Int, in snapshot: borrowing Snapshot,
-        _ input: inout InputBuffer, _ batch: inout AnswerBatch
-    ) -> Due {
+    /// - Returns: what the last connection's last request asks for. What is left of its input is in
+    ///   `input`.
+    private func fillBatch(
+        _ slice: inout TimeSlice, in snapshot: borrowing Snapshot, _ input: inout InputBuffer,
+        _ batch: inout AnswerBatch
+    ) -> RequestHandler.Step {
         batch.reset()
-        var alone = Due.nothing
-        var hasRest = false
-        while next < count, collected.count < DaemonLimits.batchConnectionCountMax,
-            !batch.isFull
-        {
-            let due = takeEvent(&next)
-            if case .nothing = due { continue }
-            guard case .connection(let connection) = due,
-                connection._withUnsafeGuaranteedRef({ collect($0, in: snapshot, &input, &batch) })
-            else {
-                alone = due
-                break
+        while true {
+            let step = slice.connection._withUnsafeGuaranteedRef {
+                fill(&batch, from: &input, of: $0, in: snapshot)
             }
-            // Linking takes longer than waking, and the pages of one answer fill a socket.
-            if batch.section.isLinked { break }
+            // Sending pages takes longer than waking a client, and one such answer fills a socket.
+            guard case .needsInput = step, !batch.isFull, !batch.section.isLinked,
+                collected.count + 1 < DaemonLimits.batchConnectionCountMax,
+                let next = nextOfBatch()
+            else { return step }
+            collected.append(
+                CollectedConnection(connection: slice.connection, answers: batch.section))
+            batch.beginSection()
+            begin(next, after: &slice, &input)
         }
+    }
+
+    /// Goes over to another connection's input.
+    private func begin(
+        _ next: Unmanaged<Connection>, after slice: inout TimeSlice, _ input: inout InputBuffer
+    ) {
+        slice.connection._withUnsafeGuaranteedRef { keepInput(of: $0, .needsInput, &input) }
+        slice = TimeSlice(connection: next)
+        next._withUnsafeGuaranteedRef { takeInput(of: $0, &input) }
+    }
+
+    /// Sends a batch, and ends the time slices of all its connections but the last.
+    private func sendBatch(
+        _ slice: inout TimeSlice, _ batch: borrowing AnswerBatch, in snapshot: borrowing Snapshot
+    ) {
         for index in 0..<collected.count {
             let one = collected[index]
-            if case .nothing = one.rest {} else { hasRest = true }
             var budget = DaemonLimits.timeSliceByteCountMax
             one.connection._withUnsafeGuaranteedRef {
                 send(one.answers, of: batch, to: $0, in: snapshot, &budget)
             }
         }
-        if hasRest { return alone }
+        slice.connection._withUnsafeGuaranteedRef {
+            send(batch.section, of: batch, to: $0, in: snapshot, &slice.budget)
+        }
         for index in 0..<collected.count {
             collected[index].connection._withUnsafeGuaranteedRef { finishTimeSlice($0) }
         }
         collected.removeAll()
-        return alone
     }
 
-    /// What an event is for.
-    private enum Due {
-        case messages
-        case connection(Unmanaged<Connection>)
-        case nothing
-    }
-
-    /// Takes note of the event `next`.
-    @inline(__always)
-    private func takeEvent(_ next: inout Int) -> Due {
-        let event = poller.event(next)
-        next += 1
-        let token = ConnectionToken(rawValue: event.token)
-        if token == .worker { return .messages }
-        guard let connection = connections.unretained(token),
-            connection._withUnsafeGuaranteedRef({ note(event, of: $0) })
-        else { return .nothing }
-        return .connection(connection)
-    }
-
-    /// Takes note of an event.
-    ///
-    /// - Returns: whether the connection runs now.
-    private func note(_ event: Poller.Event, of connection: Connection) -> Bool {
-        connection.state.polled(
-            isReadable: event.isReadable, isEnd: event.isEnd, isHangUp: event.isHangUp,
-            isWatchingInput: connection.interest.contains(.input))
-        guard !connection.state.isBroken else {
-            finishTimeSlice(connection)
-            return false
-        }
-        return !connection.isQueued
-    }
-
-    /// Reads from a connection that waits for requests, and answers those that came.
-    ///
-    /// - Returns: false when it needs a time slice of its own: it is in the middle of something, or at
-    ///   its end.
-    private func collect(
-        _ connection: Connection, in snapshot: borrowing Snapshot, _ input: inout InputBuffer,
-        _ batch: inout AnswerBatch
+    /// Whether another batch follows in the same snapshot: with more requests of the last connection
+    /// or, where there are none, with those of the next.
+    private func goesOn(
+        after step: RequestHandler.Step, _ slice: inout TimeSlice, _ input: inout InputBuffer
     ) -> Bool {
-        guard case .head = connection.state.phase, connection.state.input.mayRead,
-            connection.output.isEmpty,
-            connection.rest.isEmpty, !connection.state.isEnding, !connection.state.isBroken,
-            !connection.state.hasInputEnded
-        else { return false }
-        read(connection, &input)
-        guard !input.isEmpty else { return !connection.state.hasInputEnded }
-        batch.beginSection()
-        let step = fill(&batch, from: &input, of: connection, in: snapshot)
-        if collected.isEmpty, batch.section.isEmpty, step.isOfWriter {
-            followAtOnce(step, connection, &input, &batch)
-            return true
-        }
-        keepRest(of: &input, for: connection)
-        collected.append(
-            CollectedConnection(
-                connection: .passUnretained(connection), answers: batch.section,
-                rest: rest(of: step)))
-        return true
-    }
-
-    /// Does what a change asks for while its bytes are here, which saves keeping a copy of them.
-    ///
-    /// - Parameter batch: nobody's answers are in it.
-    private func followAtOnce(
-        _ step: RequestHandler.Step, _ connection: Connection, _ input: inout InputBuffer,
-        _ batch: inout AnswerBatch
-    ) {
-        if follow(step, connection, &batch), connection.output.isEmpty,
-            case .body(let upload) = connection.state.phase
-        {
-            _ = receive(upload, connection, &input, &batch)
-        }
-        if !input.isEmpty { connection.state.hasUnusedInput = true }
-        keepRest(of: &input, for: connection)
-        batch.reset()
-        finishTimeSlice(connection)
-    }
-
-    @inline(__always)
-    private func rest(of step: RequestHandler.Step) -> CollectedConnection.Rest {
         switch step {
-        case .needsInput: return .nothing
-        case .answered: return .look
-        default:
-            collectedSteps.append(step)
-            return .step(collectedSteps.count - 1)
+        case .answered:
+            return slice.budget > 0 && slice.connection._withUnsafeGuaranteedRef { $0.mayAnswer }
+        case .needsInput:
+            guard let next = nextOfBatch() else { return false }
+            let last = slice.connection
+            begin(next, after: &slice, &input)
+            last._withUnsafeGuaranteedRef { finishTimeSlice($0) }
+            return true
+        default: return false
         }
     }
 
-    /// Does what the requests ask for besides their answers.
-    private func finishCollected(_ input: inout InputBuffer, _ batch: inout AnswerBatch) {
-        guard !collected.isEmpty else { return }
-        for index in 0..<collected.count {
-            let connection = collected[index].connection.takeUnretainedValue()
-            let step =
-                switch collected[index].rest {
-                case .nothing: RequestHandler.Step.needsInput
-                case .look: RequestHandler.Step.answered
-                case .step(let number): collectedSteps[number]
-                }
-            if !connection.state.isBroken, follow(step, connection, &batch) {
-                runTimeSlice(connection, &input, &batch)
-            }
-            finishTimeSlice(connection)
+    /// Adds the answers to the whole requests at the start of the input, as many as the batch takes.
+    ///
+    /// - Returns: what the request behind them asks for.
+    private func fill(
+        _ batch: inout AnswerBatch, from input: inout InputBuffer, of connection: Connection,
+        in snapshot: borrowing Snapshot
+    ) -> RequestHandler.Step {
+        // While memory is short, answers go one by one: a client that reads gets the next one at
+        // once, and one that does not read holds one.
+        let isShort = answerMemory.isShort
+        while true {
+            let used = handler.answerPlainGet(
+                input.bytes, of: &connection.session, in: snapshot, into: &batch)
+            guard used > 0 else { break }
+            input.consume(used)
+            if batch.isSectionFull || isShort { return .answered }
+            if input.isEmpty { return .needsInput }
         }
-        collected.removeAll()
-        collectedSteps.removeAll(keepingCapacity: true)
+        var step = RequestHandler.Step.needsInput
+        repeat {
+            var consumed = 0
+            step = handler.next(
+                input.bytes, of: &connection.session, in: snapshot, into: &batch,
+                consumed: &consumed)
+            input.consume(consumed)
+        } while step.isAnswered && !batch.isSectionFull && !isShort
+        return step
+    }
+
+    /// Sends a connection its answers, and of a long one as much as the budget allows.
+    private func send(
+        _ answers: AnswerBatch.Section, of batch: borrowing AnswerBatch,
+        to connection: Connection, in snapshot: borrowing Snapshot, _ budget: inout Int
+    ) {
+        guard !answers.isEmpty else { return }
+        connection.deadline.restart(now: now)
+        sender.send(answers, of: batch, to: connection, in: snapshot, budget: &budget)
+        if !connection.output.isEmpty, !connection.output.isBlocked, !connection.state.isBroken {
+            sender.sendQueued(to: connection, in: snapshot, budget: &budget)
+        }
+    }
+
+    /// Ends a connection that cannot be answered because no snapshot can be opened.
+    func noteSnapshotFailure(_ connection: Connection, _ error: StoreError) {
+        // The handler logs it.
+        counters.count(handler.problem(error).code)
+        connection.state.fail()
+    }
+
+    // MARK: - Steps
+
+    /// Does what a request asks for besides an answer. Its connection's phase says then what comes
+    /// next.
+    private func follow(
+        _ step: RequestHandler.Step, _ connection: Connection
+    ) -> TimeSlice.Progress {
+        switch step {
+        case .needsInput: return .needsInput
+        case .answered, .retryInNewSnapshot: break
+        case .answeredThenSkip(let count): connection.state.enter(.skipping(count))
+        case .answeredThenClose: connection.state.endAfterOutput()
+        case .retryAfterCommit:
+            connection.state.enter(.awaitingCommit)
+            submit(.waitForCommit, connection)
+        case .write(let operation, let reply):
+            connection.state.enter(.awaitingChange(reply))
+            submit(operation, connection)
+        case .receiveBody(let upload): receiveBody(of: upload, connection)
+        case .awaitChanges(let query, let form):
+            let end = now.after(milliseconds: query.waitSeconds * 1_000)
+            connection.state.enter(.awaitingFeed(FeedReader(query, form, end: end)))
+        case .subscribe(var query, let form):
+            if case .http = form { query.limit = DaemonLimits.eventCountMax }
+            // The first answer comes at once, even if it is empty.
+            connection.state.enter(.streaming(FeedReader(query, form, end: now)))
+        }
+        return .goesOn
+    }
+}
+
+extension RequestHandler.Step {
+    /// Whether the next request may be looked at at once.
+    fileprivate var isAnswered: Bool {
+        if case .answered = self { return true }
+        return false
     }
 }

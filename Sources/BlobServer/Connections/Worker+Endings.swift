@@ -1,47 +1,58 @@
 import BlobStore
 
-// How connections end by themselves: their time is over, or the daemon stops.
+// How connections end: their time is over, the daemon stops, or the peer is gone.
 
 extension Worker {
+    // MARK: - Deadlines
+
+    /// At each tick: ends what has taken too long, and releases what is not needed any more.
     func checkDeadlines(_ batch: inout AnswerBatch) {
         nextTick = now.after(milliseconds: DaemonLimits.tickMilliseconds)
         guard connections.count > 0 else { return }
         checkAnswerMemory()
         for connection in connections.all {
-            if !connection.inFlight.isEmpty {
-                connection.releaseRead()
-                connection.inFlight.shrink()
-            }
-            if case .draining = connection.state.phase {
-                if connection.inFlight.isEmpty { forget(connection) }
-                continue
-            }
-            if connection.hasDrainSlot, connection.inFlight.isEmpty, connection.output.isEmpty {
-                connection.hasDrainSlot = false
-                environment.drainSlots.release(for: connection.peer)
-            }
-            switch connection.state.phase {
-            case .body(let upload): upload.notePace(asOf: now)
-            case .awaitingMemory(let upload) where now >= upload.waitEnd:
-                refuseWaiting(connection, &batch)
-                continue
-            default: break
-            }
-            if let reader = connection.state.feedReader, now >= reader.end,
-                connection.output.isEmpty
-            {
-                continueFeed(connection, &batch)
-                finishTimeSlice(connection)
-                continue
-            }
-            let progress = connection.deadline.isTransfer ? connection.progress : 0
-            guard connection.deadline.isOver(now, environment.limits, progress: progress) else {
-                continue
-            }
-            giveUp(connection, &batch)
-            finishTimeSlice(connection)
+            releasePages(of: connection)
+            if checkDeadline(of: connection, &batch) { finishTimeSlice(connection) }
         }
-        relieve(&batch)
+        relieveBodyMemory(&batch)
+    }
+
+    /// Releases the pages that a connection's peer has read.
+    private func releasePages(of connection: Connection) {
+        if !connection.inFlight.isEmpty {
+            connection.releaseRead()
+            connection.inFlight.shrink()
+        }
+        guard connection.inFlight.isEmpty else { return }
+        if case .draining = connection.state.phase {
+            forget(connection)
+        } else if connection.output.isEmpty {
+            releaseDrainSlot(of: connection)
+        }
+    }
+
+    /// - Returns: whether something was done for the connection.
+    private func checkDeadline(
+        of connection: Connection, _ batch: inout AnswerBatch
+    ) -> Bool {
+        switch connection.state.phase {
+        case .draining, .closed: return false
+        case .body(let upload): upload.notePace(asOf: now)
+        case .awaitingMemory(let upload) where now >= upload.waitEnd:
+            refuseWaiting(upload, connection, &batch)
+            return true
+        case .awaitingFeed(let reader), .streaming(let reader):
+            guard now >= reader.end, connection.output.isEmpty else { break }
+            continueFeed(connection, &batch)
+            return true
+        default: break
+        }
+        let progress = connection.deadline.isTransfer ? connection.progress : 0
+        guard connection.deadline.isOver(now, environment.limits, progress: progress) else {
+            return false
+        }
+        giveUp(connection, &batch)
+        return true
     }
 
     private func giveUp(_ connection: Connection, _ batch: inout AnswerBatch) {
@@ -57,33 +68,92 @@ extension Worker {
         }
     }
 
-    func stop(
-        within milliseconds: Int, _ input: inout InputBuffer, _ batch: inout AnswerBatch
-    ) {
-        isStopping = true
+    // MARK: - The daemon's stop
+
+    /// Begins to stop: requests that have come are answered, and then each connection ends.
+    func stop(within milliseconds: Int, _ batch: inout AnswerBatch) {
         handler.isStopping = true
         stopsAt = now.after(milliseconds: milliseconds)
         for connection in connections.all {
             if case .draining = connection.state.phase {
                 forget(connection)
-                continue
-            }
-            // What was asked before the stop is still answered.
-            if connection.state.takesInput {
+            } else if connection.state.takesInput {
                 connection.state.readOnceMore()
-                runTimeSlice(connection, &input, &batch)
+                if connection.state.enterRunQueue() { runQueue.append(connection.token) }
             } else {
-                // Nothing more will come: a wait is answered with what there is, a stream ended.
+                // Nothing more will come: a wait is answered with what there is, a stream ends.
                 continueFeed(connection, &batch)
+                finishTimeSlice(connection)
             }
-            finishTimeSlice(connection)
         }
     }
 
+    /// Whether a worker that stops has nothing more to do, or its time is over.
     func shouldEnd() -> Bool {
         if connections.count == 0 { return true }
         guard let stopsAt, now >= stopsAt else { return false }
         for connection in connections.all { forget(connection) }
         return true
+    }
+
+    // MARK: - One connection
+
+    /// Ends a connection: at once, or when its peer has read the pages that were sent to it.
+    func drop(_ connection: Connection) {
+        connection.abandonOutput()
+        releaseHeld(connection)
+        connection.releaseRead()
+        // At a stop the process closes all of them; its next run waits for their readers.
+        if !connection.inFlight.isEmpty, !isStopping {
+            drain(connection)
+        } else {
+            forget(connection)
+        }
+    }
+
+    /// Ends both directions and keeps the socket, which tells when everything has been read. The
+    /// peer's own end empties the queue too.
+    private func drain(_ connection: Connection) {
+        abandonRequest(connection)
+        connection.socket.end()
+        // A socket that is shut down is reported for ever.
+        poller.remove(connection.socket.number)
+        connection.rest = []
+        connection.state.enter(.draining)
+        // A draining connection does not count among the connections.
+        counters.countConnection(-1)
+        counters.countDraining(1)
+    }
+
+    /// Forgets a connection. Its socket is closed when the iteration ends, and no other reference is
+    /// left.
+    private func forget(_ connection: Connection) {
+        guard connections.remove(connection) else { return }
+        if case .draining = connection.state.phase {
+            counters.countDraining(-1)
+        } else {
+            counters.countConnection(-1)
+        }
+        abandonRequest(connection)
+        releaseHeld(connection)
+        connection.state.enter(.closed)
+        releaseDrainSlot(of: connection)
+    }
+
+    private func releaseDrainSlot(of connection: Connection) {
+        guard connection.drainSlot == .taken else { return }
+        connection.drainSlot = .none
+        environment.drainSlots.release(for: connection.peer)
+    }
+
+    private func abandonRequest(_ connection: Connection) {
+        switch connection.state.phase {
+        case .awaitingMemory(let upload):
+            upload.reservation?.cancel()
+            upload.abandon()
+        case .body(let upload): upload.abandon()
+        case .awaitingFeed(let reader), .streaming(let reader): reader.registration = nil
+        default: break
+        }
     }
 }

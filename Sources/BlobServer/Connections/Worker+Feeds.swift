@@ -1,29 +1,14 @@
 import BlobProtocol
 import BlobStore
 
-// Waiting for an owner's changes. A waiting connection takes no thread and no snapshot: it has a
-// place in the store's `FeedWatch`, whose word comes as a message. Then it looks, in a snapshot of
-// that moment, one page a time slice, and registers again where it has seen all there is.
+// Waiting for an owner's changes. A waiting connection takes no thread and no snapshot: it is registered
+// with the store's `FeedWatch`, which posts a message when the owner's feed has changed. Then the worker
+// looks in a new snapshot, one page a time slice, and registers again behind what it has seen.
 
 extension Worker {
     // MARK: - Waits
 
-    /// Answers with what has changed behind a place, or waits for it.
-    ///
-    /// - Returns: whether there may be more to do with the input right away.
-    func beginWait(
-        _ query: FeedQuery, _ form: PendingReply.Form, _ connection: Connection,
-        _ batch: inout AnswerBatch
-    ) -> Bool {
-        let reader = FeedReader(
-            query, form, end: now.after(milliseconds: query.waitSeconds * 1_000))
-        connection.state.enter(.awaitingFeed(reader))
-        lookAgain(reader, connection, &batch)
-        if case .head = connection.state.phase { return !connection.state.isEnding }
-        return false
-    }
-
-    /// Looks behind a wait's cursor once, and answers when there is something or the time is over.
+    /// Looks behind a wait's cursor once. Answers if there is something, or the time is over.
     func lookAgain(
         _ reader: FeedReader, _ connection: Connection, _ batch: inout AnswerBatch
     ) {
@@ -49,17 +34,11 @@ extension Worker {
         _ fill: (inout AnswerBatch) -> Void
     ) {
         reader.registration = nil
-        connection.state.enter(.head)
-        if case .http(let form) = reader.form, !form.keepAlive || isStopping {
-            connection.state.endAfterOutput()
-        }
-        answer(connection, &batch, fill)
-        // What was sent behind the request had to wait, too.
-        connection.state.hasUnusedInput = !connection.rest.isEmpty && !connection.state.isEnding
+        endRequest(reader.form, connection, &batch, fill)
     }
 
-    /// Registers behind a page that was looked at; what there may be already is looked at in the
-    /// connection's next turn.
+    /// Registers behind a page that was looked at. If there is more already, the connection's next time
+    /// slice looks at it.
     private func register(
         _ reader: FeedReader, behind page: FeedPage, _ connection: Connection
     ) throws(ProtocolError) {
@@ -78,25 +57,9 @@ extension Worker {
 
     // MARK: - Streams
 
-    /// Begins to send an owner's changes, those that are there and those that come.
+    /// Looks behind a stream's cursor once, and sends what there is, or a heartbeat when that is due.
     ///
-    /// - Returns: whether there may be more to do with the input right away.
-    func beginStream(
-        _ query: FeedQuery, _ form: PendingReply.Form, _ connection: Connection,
-        _ batch: inout AnswerBatch
-    ) -> Bool {
-        var query = query
-        if case .http = form { query.limit = DaemonLimits.eventCountMax }
-        // The first answer comes at once, even if it is empty.
-        let reader = FeedReader(query, form, end: now)
-        connection.state.enter(.streaming(reader))
-        continueStream(reader, connection, &batch)
-        if case .head = connection.state.phase { return !connection.state.isEnding }
-        return false
-    }
-
-    /// Looks behind a stream's cursor once, and sends what there is, or a heartbeat when that is
-    /// due. Only when everything before has left: a slow reader gets later states, not a queue.
+    /// It does so when everything before has left: a slow reader gets later states, not a queue.
     func continueStream(
         _ reader: FeedReader, _ connection: Connection, _ batch: inout AnswerBatch
     ) {
@@ -111,7 +74,7 @@ extension Worker {
             }
             try handler.requireAnswerMemory()
             do throws(StoreError) {
-                // Before the first answer, so that it can still be refused.
+                // A stream that cannot register is refused, so this comes before its first answer.
                 _ = try reader.register(
                     with: environment.store.feedWatch, for: connection.address, connection.peer)
             } catch {
@@ -129,14 +92,13 @@ extension Worker {
         }
     }
 
-    /// Says why a stream ends, and ends it; one that has not begun is refused like any request.
+    /// Says why a stream ends, and ends it. One that has not begun is refused like any request.
     private func endStream(
         _ reader: FeedReader, _ error: ProtocolError, _ connection: Connection,
         _ batch: inout AnswerBatch
     ) {
         reader.registration = nil
-        connection.state.enter(.head)
-        connection.state.endAfterOutput()
+        connection.state.endRequest(isLast: true)
         answer(connection, &batch) { handler.endStream(reader, error, into: &$0) }
     }
 

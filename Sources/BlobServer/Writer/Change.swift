@@ -150,22 +150,3 @@ enum PayloadUse: Sendable {
         }
     }
 }
-
-extension WriterThread {
-    /// Finishes a payload that is complete, which may mean compressing it, and queues it; a
-    /// failure goes back to the connection.
-    func submit(
-        _ use: PayloadUse, _ payload: consuming PayloadWriter,
-        for connection: ConnectionAddress, _ reservation: BodyReservation?
-    ) {
-        do throws(StoreError) {
-            let payload = try payload.finish(mediaType: use.mediaType)
-            submit(
-                PendingChange(
-                    operation: .apply(use.change(of: payload)),
-                    connection: connection, reservation: reservation))
-        } catch {
-            connection.post(.changed(.failed(error)))
-        }
-    }
-}

@@ -1,0 +1,69 @@
+import BlobProtocol
+
+extension ConnectionState {
+    /// What a connection is busy with.
+    enum Phase {
+        /// A request's head is expected.
+        case head
+        /// A body is being received.
+        case body(Upload)
+        /// A body is received once there is memory.
+        case awaitingMemory(Upload)
+        /// The writer has a change of this connection.
+        case awaitingChange(PendingReply)
+        /// The writer commits what is pending, so that a request can be answered.
+        case awaitingCommit
+        /// An owner's changes are waited for, or the end of the time for them.
+        case awaitingFeed(FeedReader)
+        /// An owner's changes are sent as they come.
+        case streaming(FeedReader)
+        /// The next bytes of a body, this many, are thrown away.
+        case skipping(UInt64)
+        /// The last answer is sent. Input is thrown away until the peer hangs up.
+        case lingering
+        /// Both directions are shut down. The peer may still read pages of the file from its queue, so the socket
+        /// stays open.
+        case draining
+        /// The worker has forgotten it.
+        case closed
+    }
+}
+
+extension ConnectionState.Phase {
+    /// A phase without what belongs to it.
+    enum Kind: CaseIterable {
+        case head, body, awaitingMemory, awaitingChange, awaitingCommit, awaitingFeed, streaming
+        case skipping, lingering, draining, closed
+
+        /// Whether a connection may go on with `next`.
+        func mayBecome(_ next: Kind) -> Bool {
+            // Any connection may end, whatever it is doing.
+            if next == .closed { return self != .closed }
+            if next == .draining { return self != .draining && self != .closed }
+            return switch self {
+            case .head: next != .awaitingMemory
+            case .body: [.head, .awaitingMemory, .awaitingChange, .skipping].contains(next)
+            case .awaitingMemory: [.head, .body, .skipping].contains(next)
+            case .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming: next == .head
+            case .skipping: [.head, .skipping, .lingering].contains(next)
+            case .lingering, .draining, .closed: false
+            }
+        }
+    }
+
+    var kind: Kind {
+        switch self {
+        case .head: .head
+        case .body: .body
+        case .awaitingMemory: .awaitingMemory
+        case .awaitingChange: .awaitingChange
+        case .awaitingCommit: .awaitingCommit
+        case .awaitingFeed: .awaitingFeed
+        case .streaming: .streaming
+        case .skipping: .skipping
+        case .lingering: .lingering
+        case .draining: .draining
+        case .closed: .closed
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/// What a worker has still to serve in one pass: events, the messages that one of them announces, or
+/// the run queue.
+struct DueConnections {
+    private var eventCount = 0
+    private var nextEvent = 0
+    /// The last one is the next.
+    private var messages: [WorkerMessage] = []
+    private var queue: [ConnectionToken] = []
+    private var nextQueued = 0
+    /// A connection whose event was taken, and which could not join a batch. It is next.
+    private var held: Unmanaged<Connection>?
+
+    /// Begins a pass over the events of a wait.
+    mutating func takeEvents(_ count: Int) {
+        eventCount = count
+        nextEvent = 0
+    }
+
+    /// Begins a pass over a run queue, and empties it: what is added meanwhile waits for the next pass.
+    mutating func take(_ runQueue: inout [ConnectionToken]) {
+        queue.removeAll(keepingCapacity: true)
+        nextQueued = 0
+        swap(&queue, &runQueue)
+    }
+
+    /// Adds messages, which come before the next event.
+    mutating func take(_ messages: [WorkerMessage]) { self.messages = messages.reversed() }
+
+    /// Whether something comes before the next event.
+    var hasEarlier: Bool { held != nil || !messages.isEmpty }
+
+    /// Has a connection served next.
+    mutating func hold(_ connection: Unmanaged<Connection>) {
+        precondition(held == nil, "a connection would be forgotten")
+        held = connection
+    }
+
+    /// The number of the next event, or nil. What comes before it must be taken first.
+    @inline(__always)
+    mutating func takeEvent() -> Int? {
+        guard nextEvent < eventCount else { return nil }
+        defer { nextEvent += 1 }
+        return nextEvent
+    }
+
+    @inline(__always)
+    mutating func takeHeld() -> Unmanaged<Connection>? { held.take() }
+
+    @inline(__always)
+    mutating func takeMessage() -> WorkerMessage? { messages.popLast() }
+
+    mutating func takeQueued() -> ConnectionToken? {
+        guard nextQueued < queue.count else { return nil }
+        defer { nextQueued += 1 }
+        return queue[nextQueued]
+    }
+}
