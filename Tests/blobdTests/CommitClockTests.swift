@@ -34,14 +34,20 @@ import Testing
         clock.note(state, commitCount: commits, asOf: at(microseconds))
     }
 
-    private func isDue(_ clock: inout CommitClock, _ microseconds: Int, asked: UInt64 = 0) -> Bool {
-        clock.isDue(asOf: at(microseconds), commitRequestCount: asked)
+    private func isDue(
+        _ clock: inout CommitClock, _ microseconds: Int, asked: UInt64 = 0,
+        hasWaiters: Bool = false
+    ) -> Bool {
+        clock.isDue(
+            asOf: at(microseconds), CommitClock.Demand(hasWaiters: hasWaiters, requestCount: asked))
     }
 
     private func isOverdue(
-        _ clock: inout CommitClock, _ microseconds: Int, asked: UInt64 = 0
+        _ clock: inout CommitClock, _ microseconds: Int, asked: UInt64 = 0,
+        hasWaiters: Bool = false
     ) -> Bool {
-        clock.isOverdue(asOf: at(microseconds), commitRequestCount: asked)
+        clock.isOverdue(
+            asOf: at(microseconds), CommitClock.Demand(hasWaiters: hasWaiters, requestCount: asked))
     }
 
     @Test("Without anything in the log it never commits, and the writer sleeps as long as it likes")
@@ -54,7 +60,7 @@ import Testing
                 )
                 #expect(answers == (false, false), "round \(round)")
             }
-            #expect(clock.pause(asOf: at(0)) == .max)
+            #expect(clock.pause(asOf: at(0), hasWaiters: false) == .max)
             // Nor when there was something, and it was committed.
             note(&clock, state(1), 1)
             note(&clock, state(0), 2)
@@ -65,7 +71,7 @@ import Testing
     func quiet() {
         var clock = CommitClock()
         note(&clock, state(1), 0)
-        #expect(clock.pause(asOf: at(0)) * 1_000 >= pause)
+        #expect(clock.pause(asOf: at(0), hasWaiters: false) * 1_000 >= pause)
         var answer = isDue(&clock, pause - 1)
         #expect(!answer)
         note(&clock, state(2), pause - 1)
@@ -114,7 +120,7 @@ import Testing
     func awaited() {
         var clock = CommitClock()
         note(&clock, state(1, isAwaited: true), 0)
-        #expect(clock.pause(asOf: at(0)) == 0)
+        #expect(clock.pause(asOf: at(0), hasWaiters: false) == 0)
         var answer = isDue(&clock, 0)
         #expect(answer)
         answer = isOverdue(&clock, pause - 1)
@@ -122,7 +128,7 @@ import Testing
         answer = isOverdue(&clock, pause)
         #expect(answer)
         note(&clock, state(0), pause)
-        #expect(clock.pause(asOf: at(0)) == .max)
+        #expect(clock.pause(asOf: at(0), hasWaiters: false) == .max)
         answer = isDue(&clock, 2 * pause)
         #expect(!answer)
     }
@@ -150,30 +156,27 @@ import Testing
             var clock = CommitClock()
             // The first one at once.
             note(&clock, state(1), 0)
-            clock.hasReaders = isLocal
-            var answer = isOverdue(&clock, 0, asked: 1)
+            var answer = isOverdue(&clock, 0, asked: 1, hasWaiters: isLocal)
             #expect(answer)
             note(&clock, state(0), 500, commits: 1)
-            clock.hasReaders = false
             // Batches keep coming, and somebody reads after each.
             var time = 600
             while time + pause <= 500 + early {
                 note(&clock, state(1), time, commits: 1)
-                clock.hasReaders = isLocal
-                answer = isOverdue(&clock, time, asked: 2)
+                answer = isOverdue(&clock, time, asked: 2, hasWaiters: isLocal)
                 #expect(!answer, "after \(time) µs")
-                answer = isDue(&clock, time + pause - 1, asked: 2)
+                answer = isDue(&clock, time + pause - 1, asked: 2, hasWaiters: isLocal)
                 #expect(!answer, "after \(time) µs")
                 time += pause
             }
             // Asking was not forgotten meanwhile.
-            answer = isOverdue(&clock, 500 + early, asked: 2)
+            answer = isOverdue(&clock, 500 + early, asked: 2, hasWaiters: isLocal)
             #expect(answer)
             // A commit for another reason counts as well, also with something behind it.
             note(&clock, state(1), 500 + early, commits: 2)
-            answer = isOverdue(&clock, 499 + 2 * early, asked: 3)
+            answer = isOverdue(&clock, 499 + 2 * early, asked: 3, hasWaiters: isLocal)
             #expect(!answer)
-            answer = isOverdue(&clock, 500 + 2 * early, asked: 3)
+            answer = isOverdue(&clock, 500 + 2 * early, asked: 3, hasWaiters: isLocal)
             #expect(answer)
         }
     }
@@ -183,10 +186,10 @@ import Testing
         var clock = CommitClock()
         note(&clock, state(0), 0, commits: 1)
         note(&clock, state(1), early - 1, commits: 1)
-        #expect(clock.pause(asOf: at(early - 1)) == (pause + 999) / 1_000)
-        clock.hasReaders = true
-        #expect(clock.pause(asOf: at(early - 1)) == 1)
-        #expect(clock.pause(asOf: at(early)) == 0)
-        #expect(clock.pause(asOf: at(early + pause)) == 0)
+        let idle = clock.pause(asOf: at(early - 1), hasWaiters: false)
+        #expect(idle == (pause + 999) / 1_000)
+        #expect(clock.pause(asOf: at(early - 1), hasWaiters: true) == 1)
+        #expect(clock.pause(asOf: at(early), hasWaiters: true) == 0)
+        #expect(clock.pause(asOf: at(early + pause), hasWaiters: true) == 0)
     }
 }

@@ -1,13 +1,16 @@
 import BlobProtocol
 import BlobStore
 
-/// Changes, and who waits for them. Two arrays, so that the store is given the first as it is.
+/// Changes, and who waits for them. The changes are an array of their own, which the store takes as it
+/// is.
 struct ChangeBatch {
     var changes: [Change] = []
-    /// Whoever waits, for the next change each or for an answer to a question.
+    /// Those who wait, in the order of their changes.
     var waiters: [Waiter] = []
-    /// Whether somebody waits for a commit of what was acknowledged before.
-    var hasReaders = false
+    /// Whether there may be one among them who waits for a commit.
+    var hasCommitWaiters = false
+
+    var isEmpty: Bool { waiters.isEmpty }
 
     struct Waiter {
         let connection: ConnectionAddress
@@ -22,14 +25,14 @@ struct ChangeBatch {
         case change
         /// As many changes as there are lines that are not refused.
         case lines([Line])
-        /// An answer to the question whether the store can commit.
+        /// A check whether the store can commit.
         case check
-        /// That all that was acknowledged is committed.
+        /// A commit of everything that was acknowledged before.
         case waitForCommit
 
         struct Line {
             let id: String?
-            /// What is wrong with it; nil: it is a change.
+            /// Why the line is refused; nil: it is a change.
             let refused: ProtocolError?
         }
 
@@ -42,7 +45,7 @@ struct ChangeBatch {
         }
     }
 
-    /// Adds what is asked for. Long changes are not among it.
+    /// Adds a change that is not a long one.
     mutating func append(_ change: consuming PendingChange) {
         let completion: Completion
         let connection = change.connection
@@ -63,7 +66,7 @@ struct ChangeBatch {
                     }
                 })
         case .waitForCommit:
-            hasReaders = true
+            hasCommitWaiters = true
             completion = .waitForCommit
         case .checkWritable, .long: completion = .check
         }
@@ -71,8 +74,8 @@ struct ChangeBatch {
             Waiter(connection: connection, completion: completion, reservation: reservation))
     }
 
-    /// Takes the first ones, with `countMax` changes or questions, or a few more where the last
-    /// has several.
+    /// Takes the first waiters, those of `countMax` changes or questions. There are a few changes more
+    /// if the last waiter has several.
     mutating func take(_ countMax: Int) -> ChangeBatch {
         var taken = ChangeBatch()
         var changeCount = 0
@@ -86,17 +89,29 @@ struct ChangeBatch {
         }
         guard waiterCount < waiters.count else {
             swap(&taken, &self)
-            // About as many come next, and need not be moved as they become more.
+            // About as many come next. Arrays of that size need not grow.
             changes.reserveCapacity(taken.changes.count)
             waiters.reserveCapacity(taken.waiters.count)
             return taken
         }
-        // Perhaps they come later; the batch is looked through then.
-        taken.hasReaders = hasReaders
+        // They may be in either part.
+        taken.hasCommitWaiters = hasCommitWaiters
         taken.waiters = Array(waiters.prefix(waiterCount))
         taken.changes = Array(changes.prefix(changeCount))
         waiters.removeFirst(waiterCount)
         changes.removeFirst(changeCount)
         return taken
+    }
+
+    /// Tells those who wait what came of their changes.
+    ///
+    /// - Parameter result: is asked for each waiter, in their order; nil: it is told later.
+    func complete(_ result: (_ waiter: Waiter) -> ChangeResult?) {
+        var inboxes = InboxWakes()
+        for waiter in waiters {
+            guard let result = result(waiter) else { continue }
+            inboxes.leave(.changed(result), for: waiter.connection)
+        }
+        inboxes.wakeAll()
     }
 }

@@ -1,25 +1,33 @@
 import BlobStore
 
-/// Decides when what was acknowledged and is in the log alone is committed to `data.mdb`: when
-/// nothing has come for a moment, so that the next reader need not wait for it; while changes keep
-/// coming, after a while, so that a commit is shared by many of them; and early for those who read
-/// what is pending, but only some time after the last commit, so that readers in a loop cannot make
-/// each batch a commit of its own.
+/// Decides when acknowledged changes, which are in the write-ahead log alone, are committed to
+/// `data.mdb`.
+///
+/// * When no change has come for a moment: the next reader need not wait for the commit then.
+/// * While changes keep coming, after an interval: many of them share a commit.
+/// * Early, for readers that wait for what is pending. Some time must have passed since the last commit,
+///   so that readers in a loop cannot make each batch a commit of its own.
 struct CommitClock {
     private var state = PendingBatches()
-    /// When the first of them was acknowledged, and the last.
+    /// When the first pending change was acknowledged, and the last.
     private var begin: Instant?
     private var last = Instant.now
     /// When the last commit ended; nil: there was none.
     private var lastCommit: Instant?
     private var commitCount: UInt64 = 0
     private var commitRequestCount: UInt64 = 0
-    /// Whether connections of this daemon wait for a commit.
-    var hasReaders = false
 
-    /// Takes note of what there is after a batch, or after it was committed.
+    /// Who wants an early commit.
+    struct Demand {
+        /// Whether connections of this daemon wait for one.
+        var hasWaiters: Bool
+        /// How often readers in other processes have asked for one.
+        var requestCount: UInt64
+    }
+
+    /// Takes note of what is pending after a batch or a commit.
     ///
-    /// - Parameter commitCount: how often what was in the log has been committed.
+    /// - Parameter commitCount: how many commits there have been.
     mutating func note(_ state: PendingBatches, commitCount: UInt64, asOf now: Instant) {
         self.state = state
         last = now
@@ -35,40 +43,40 @@ struct CommitClock {
         }
     }
 
-    /// Whether the next batch is to be committed with them: they are old, or somebody waits and may
-    /// be served now.
-    ///
-    /// - Parameter commitRequestCount: how often readers in other processes have asked.
-    mutating func isOverdue(asOf now: Instant, commitRequestCount: UInt64) -> Bool {
+    /// Whether the next batch and what is pending are to be committed: the changes are old, or somebody
+    /// wants a commit and may cause one now.
+    mutating func isOverdue(asOf now: Instant, _ demand: Demand) -> Bool {
         guard let begin else { return false }
-        let isAsked = hasReaders || commitRequestCount != self.commitRequestCount
+        let isAsked = demand.hasWaiters || demand.requestCount != commitRequestCount
         let age = now.microseconds(since: begin)
         let isOverdue =
             age >= DaemonLimits.commitIntervalMicrosecondsMax
             || state.isAwaited && age >= DaemonLimits.commitPauseMicroseconds
             || isAsked && microsecondsToEarlyCommit(asOf: now) <= 0
-        // Who has asked by now gets what they asked for.
-        if isOverdue { self.commitRequestCount = commitRequestCount }
+        // The commit serves all requests that were made by now.
+        if isOverdue { commitRequestCount = demand.requestCount }
         return isOverdue
     }
 
-    /// The same while no batch waits.
-    mutating func isDue(asOf now: Instant, commitRequestCount: UInt64) -> Bool {
+    /// Whether what is pending is to be committed while no batch waits.
+    mutating func isDue(asOf now: Instant, _ demand: Demand) -> Bool {
         guard begin != nil else { return false }
-        return isOverdue(asOf: now, commitRequestCount: commitRequestCount) || state.isAwaited
+        return isOverdue(asOf: now, demand) || state.isAwaited
             || now.microseconds(since: last) >= DaemonLimits.commitPauseMicroseconds
     }
 
     /// How long the writer may sleep, in milliseconds.
-    func pause(asOf now: Instant) -> Int {
+    ///
+    /// - Parameter hasWaiters: whether connections of this daemon wait for a commit.
+    func pause(asOf now: Instant, hasWaiters: Bool) -> Int {
         guard begin != nil else { return .max }
         if state.isAwaited { return 0 }
         var microseconds = DaemonLimits.commitPauseMicroseconds
-        if hasReaders { microseconds = min(microseconds, microsecondsToEarlyCommit(asOf: now)) }
+        if hasWaiters { microseconds = min(microseconds, microsecondsToEarlyCommit(asOf: now)) }
         return (max(0, microseconds) + 999) / 1_000
     }
 
-    /// How long it is until readers may cause a commit; not positive: they may.
+    /// How long it is until readers may cause a commit; 0 or less: they may now.
     private func microsecondsToEarlyCommit(asOf now: Instant) -> Int {
         guard let lastCommit else { return 0 }
         return DaemonLimits.earlyCommitMicrosecondsMin - now.microseconds(since: lastCommit)

@@ -1,25 +1,23 @@
 import Synchronization
 
-/// What other threads tell a worker.
+/// A message of another thread to a worker.
 struct WorkerMessage: Sendable {
-    /// What there is to tell.
     enum Content: Sendable {
-        /// A connection was accepted: its descriptor, which is the worker's from now on, and who is
-        /// at the other end.
+        /// A connection was accepted: its descriptor, which the worker owns from now on, and its peer.
         case accepted(Int32, Peer)
-        /// The change a connection waits for has come to this.
+        /// The writer has done what a connection waits for.
         case changed(ChangeResult)
-        /// The memory a connection waits for is there, and reserved.
+        /// The memory that a connection waits for is reserved.
         case memoryGranted
-        /// The feed a connection waits for has changed.
+        /// The feed that a connection waits for has changed.
         case feedChanged
-        /// Stop: finish what is under way.
+        /// Finish what is under way, and stop.
         case stop
-        /// Stop now.
+        /// Stop at once.
         case stopAtOnce
     }
 
-    /// The connection it is for; any for those that are for the worker.
+    /// The connection that it is for. Messages for the worker itself have any.
     let token: ConnectionToken
     let content: Content
 }
@@ -36,16 +34,16 @@ final class WorkerInbox: Sendable {
     /// The descriptor that becomes readable when a message comes.
     var signalNumber: Int32 { signal.number }
 
-    /// Leaves a message and wakes the worker. The queue needs no limit of its own: each connection
-    /// waits for one thing at a time, and their number is limited.
+    /// Leaves a message and wakes the worker. The queue needs no limit: each connection waits for one
+    /// message at a time, and the number of connections is limited.
     func post(_ message: WorkerMessage) {
         if leave(message) { wake() }
     }
 
-    /// Leaves a message without waking the worker, for those who have several.
+    /// Leaves a message without waking the worker, for callers with several messages.
     ///
-    /// - Returns: whether it is the first that waits: the caller must then ``wake()`` the worker
-    ///   when it has left the others.
+    /// - Returns: whether it is the first in the queue. If so, the caller must ``wake()`` the worker when
+    ///   it has left the others.
     func leave(_ message: WorkerMessage) -> Bool {
         messages.withLock { messages in
             messages.append(message)
@@ -63,7 +61,7 @@ final class WorkerInbox: Sendable {
         signal.take()
         return messages.withLock { messages in
             let taken = messages
-            // About as many come next time, and need not be moved as they become more.
+            // About as many come next time. An array of that size need not grow.
             messages = []
             messages.reserveCapacity(taken.count)
             return taken
@@ -73,7 +71,7 @@ final class WorkerInbox: Sendable {
 
 /// Names a connection of one worker. It is never used again for another connection.
 struct ConnectionToken: Hashable, Sendable {
-    /// The place in the worker's table and, above it, how often that place was used before.
+    /// The slot in the worker's table and, in the upper half, how often that slot was used.
     let rawValue: UInt64
 
     init(slot: Int, generation: UInt32) {
@@ -96,8 +94,8 @@ struct ConnectionAddress: Sendable, Equatable {
     let inbox: WorkerInbox
     let token: ConnectionToken
 
-    /// Tells the connection's worker something. If the connection has ended meanwhile, nothing
-    /// happens.
+    /// Leaves a message and wakes the connection's worker. If the connection has ended, the worker drops
+    /// the message.
     func post(_ content: WorkerMessage.Content) {
         inbox.post(WorkerMessage(token: token, content: content))
     }
@@ -109,5 +107,19 @@ struct ConnectionAddress: Sendable, Equatable {
 
     static func == (left: ConnectionAddress, right: ConnectionAddress) -> Bool {
         left.token == right.token && left.inbox === right.inbox
+    }
+}
+
+/// Leaves messages for several connections, and wakes each worker once behind the last. A worker that
+/// woke for the first message would take the processor from this thread, and find one message at a time.
+struct InboxWakes: ~Copyable {
+    private var inboxes: [WorkerInbox] = []
+
+    mutating func leave(_ content: WorkerMessage.Content, for connection: ConnectionAddress) {
+        if connection.leave(content) { inboxes.append(connection.inbox) }
+    }
+
+    consuming func wakeAll() {
+        for inbox in inboxes { inbox.wake() }
     }
 }

@@ -2,10 +2,10 @@ import BlobStore
 import Logging
 import Synchronization
 
-/// The one thread that changes the store: it takes everything that waits into one batch, commits it
-/// with one sync, tells everyone, and between batches removes what has expired.
+/// The one thread that changes the store, and the queue of changes for it. ``WriterLoop`` is what it
+/// does.
 final class WriterThread: Sendable {
-    /// A long change, and who waits for it.
+    /// A change that is done in steps.
     struct LongOperation {
         var change: LongChange
         let connection: ConnectionAddress
@@ -27,7 +27,7 @@ final class WriterThread: Sendable {
     let state = Mutex(State())
     let signal: WakeSignal
     private let thread = Mutex<WorkerThread?>(nil)
-    /// Called once, when a sync has failed: nothing may be synced again in this process.
+    /// Called once, when a sync has failed. Nothing may be synced again in this process.
     let onOutcomeUnknown: @Sendable () -> Void
 
     init(
@@ -53,8 +53,8 @@ final class WriterThread: Sendable {
         self.thread.withLock { $0 = thread }
     }
 
-    /// Puts a change in the queue. The queue needs no limit of its own: each connection waits for one
-    /// change at a time.
+    /// Puts a change in the queue. The queue needs no limit: each connection waits for one change at a
+    /// time.
     func submit(_ change: consuming PendingChange) {
         var slot: PendingChange? = consume change
         let isFirst = state.withLock { state in
@@ -73,8 +73,8 @@ final class WriterThread: Sendable {
         if isFirst { signal.notify() }
     }
 
-    /// Applies what is queued and ends the thread. Long changes stay where they are: what is done of
-    /// them is done, and whoever asked may ask again.
+    /// Applies what is queued and ends the thread. A long change ends after its current step: what is
+    /// done of it stays done, and the client may ask again.
     func close() {
         state.withLock { $0.isClosed = true }
         signal.notify()

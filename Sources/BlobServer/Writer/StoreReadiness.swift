@@ -1,0 +1,46 @@
+import BlobStore
+import Logging
+
+/// Whether a publish could be stored now, for probes and for the log.
+struct StoreReadiness {
+    private let log: Logger
+    private var isFull = false
+    /// What the last probe found, and until when that is good.
+    private var last: (result: ChangeResult, end: Instant)?
+
+    init(_ log: Logger) {
+        self.log = log
+    }
+
+    /// What a probe is told. It is found out at most once in ``DaemonLimits/readinessMilliseconds``,
+    /// however many ask.
+    ///
+    /// - Parameter failure: is set to the error after which nothing may be synced again, if there was
+    ///   one.
+    mutating func check(_ store: BlobStore, _ failure: inout StoreError?) -> ChangeResult {
+        let now = Instant.now
+        if let last, now < last.end { return last.result }
+        var result = ChangeResult.writable
+        do throws(StoreError) {
+            try store.checkWritable()
+        } catch {
+            if case .outcomeUnknown = error { failure = error }
+            result = .failed(error)
+        }
+        last = (result, now.after(milliseconds: DaemonLimits.readinessMilliseconds))
+        return result
+    }
+
+    /// Takes note of whether a publish found space. Logs one line when the store becomes full, and one
+    /// when it no longer is.
+    mutating func noteFull(_ isFull: Bool) {
+        if isFull { last = nil }
+        guard isFull != self.isFull else { return }
+        self.isFull = isFull
+        if isFull {
+            log.error("No space: publishes are refused; reads, deletes and expiry continue")
+        } else {
+            log.notice("Space is available again: publishes are accepted")
+        }
+    }
+}

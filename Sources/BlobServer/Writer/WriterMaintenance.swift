@@ -1,0 +1,80 @@
+import BlobStore
+import CLinux
+import Logging
+
+/// What the writer does between batches: it removes what has expired, frees blobs without references
+/// and dead readers' slots, each in bounded steps.
+struct WriterMaintenance {
+    private let writer: WriterThread
+    private var clock = ExpiryClock()
+    private var nextSweep = Instant.now
+    private var nextReaderCheck = Instant.now
+    private var errorLog: RateLimitedLog
+
+    init(_ writer: WriterThread) {
+        self.writer = writer
+        errorLog = RateLimitedLog(writer.log)
+    }
+
+    func isDue(asOf now: Instant) -> Bool { now >= nextSweep }
+
+    /// How long the writer may sleep, in milliseconds.
+    func pause(asOf now: Instant) -> Int { max(0, nextSweep.milliseconds(since: now) + 1) }
+
+    /// Does one step.
+    ///
+    /// - Throws: ``StoreError/outcomeUnknown(_:)`` alone.
+    mutating func run(asOf now: Instant) throws(StoreError) {
+        nextSweep = now.after(milliseconds: writer.limits.sweepMilliseconds)
+        // Costs some milliseconds where bodies had much, and is not done again before they have.
+        if writer.bodyMemory.takeShouldTrim() { clinux_trim_memory() }
+        do throws(StoreError) {
+            // What is left is done right after the changes that wait meanwhile.
+            if try step(asOf: now) { nextSweep = now }
+        } catch {
+            if case .outcomeUnknown = error { throw error }
+            errorLog.note(.error, "Cannot remove expired notifications: \(error)")
+        }
+    }
+
+    /// - Returns: whether there is more to do.
+    private mutating func step(asOf now: Instant) throws(StoreError) -> Bool {
+        let store = writer.store
+        let hasMoreExpired = mayDelete() ? try sweep(store) : false
+        let freed = try store.freeOrphans(
+            byteCountMax: DaemonLimits.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
+        try store.trimFile()
+        if now >= nextReaderCheck {
+            nextReaderCheck = now.after(milliseconds: DaemonLimits.readerCheckMilliseconds)
+            let dead = try store.checkReaders()
+            if dead > 0 { writer.log.notice("Freed the slots of \(dead) dead readers") }
+        }
+        return hasMoreExpired || freed.more
+    }
+
+    /// - Returns: whether more has expired.
+    private mutating func sweep(_ store: BlobStore) throws(StoreError) -> Bool {
+        let swept = try store.sweepExpired(asOf: .now, limit: DaemonLimits.sweepCountMax)
+        writer.counters.expired.add(swept.expired)
+        if swept.damaged > 0 {
+            errorLog.note(
+                .error,
+                "Cannot remove \(swept.damaged) damaged expired notifications; run blobd verify")
+        }
+        return swept.more
+    }
+
+    /// Whether the wall clock can be trusted enough to delete by it.
+    private mutating func mayDelete() -> Bool {
+        switch clock.tick() {
+        case .steady: return true
+        case .paused: return false
+        case .jumped(let milliseconds):
+            writer.counters.clockJumps.add()
+            writer.log.warning(
+                "The wall clock jumped by \(milliseconds / 1_000) s against the boot clock; expiry is paused for \(ExpiryClock.pauseMilliseconds / 60_000) minutes"
+            )
+            return false
+        }
+    }
+}
