@@ -1,6 +1,7 @@
 import BlobStore
 import Glibc
 import Logging
+import Synchronization
 
 /// What the writer's thread does, with the state that is its own.
 ///
