@@ -41,37 +41,40 @@ let package = Package(
         .target(
             name: "LMDB", dependencies: ["CLMDB"],
             swiftSettings: borrowing + [.strictMemorySafety()]),
-        .target(name: "BlobJSON", swiftSettings: borrowing),
-        .target(name: "TextRules", swiftSettings: borrowing),
+        .target(name: "BlobJSON", dependencies: ["Bytes"], swiftSettings: borrowing),
+        .target(name: "Bytes", swiftSettings: borrowing),
+        .target(name: "Notifications", dependencies: ["Bytes"], swiftSettings: borrowing),
         .target(
             name: "Hashing", dependencies: ["CCrypto"],
             swiftSettings: common + [.strictMemorySafety()]),
         .target(
             name: "BlobStore",
             dependencies: [
-                "BlobJSON", "LMDB", "CChecksum", "CZlib", "Hashing", "TextRules",
+                "BlobJSON", "Bytes", "LMDB", "CChecksum", "CZlib", "Hashing", "Notifications",
             ],
             swiftSettings: borrowing),
-        .target(name: "BlobProtocol", dependencies: ["TextRules"], swiftSettings: borrowing),
+        .target(
+            name: "BlobProtocol", dependencies: ["Bytes", "Notifications"],
+            swiftSettings: borrowing),
         .target(
             name: "BlobClient",
-            dependencies: ["BlobJSON", "BlobProtocol", "CZlib", "Hashing"],
+            dependencies: ["BlobJSON", "BlobProtocol", "Bytes", "CZlib", "Hashing"],
             swiftSettings: common),
         .target(
             name: "LoadGenerator",
-            dependencies: ["BlobProtocol", "CLinux", "CLoad"],
+            dependencies: ["BlobProtocol", "Bytes", "CLinux", "CLoad"],
             swiftSettings: borrowing),
         .target(
             name: "BlobServer",
             dependencies: [
-                "BlobJSON", "BlobStore", "BlobProtocol", "CLinux",
+                "BlobJSON", "BlobStore", "BlobProtocol", "Bytes", "CLinux",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: borrowing),
         .executableTarget(
             name: "blobd",
             dependencies: [
-                "BlobJSON", "BlobStore", "BlobProtocol", "BlobClient", "BlobServer",
+                "BlobJSON", "BlobStore", "BlobProtocol", "Bytes", "BlobClient", "BlobServer",
                 "LoadGenerator", "CLinux",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -91,7 +94,8 @@ let package = Package(
         .executableTarget(
             name: "blobd-torture",
             dependencies: [
-                "BlobClient", "BlobJSON", "BlobProtocol", "BlobStore", "FeedModel", "Hashing",
+                "BlobClient", "BlobJSON", "BlobProtocol", "BlobStore", "Bytes", "FeedModel",
+                "Hashing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Torture",
@@ -103,21 +107,24 @@ let package = Package(
         .testTarget(
             name: "BlobStoreTests",
             dependencies: [
-                "BlobJSON", "BlobStore", "FeedModel", "LMDB", "store-torture",
+                "BlobJSON", "BlobStore", "Bytes", "FeedModel", "LMDB", "store-torture",
             ],
             swiftSettings: borrowing),
         .testTarget(
-            name: "BlobProtocolTests", dependencies: ["BlobProtocol"], swiftSettings: borrowing),
+            name: "BlobProtocolTests", dependencies: ["BlobProtocol", "Bytes"],
+            swiftSettings: borrowing),
         .testTarget(
-            name: "BlobClientTests", dependencies: ["BlobClient", "BlobJSON", "BlobProtocol"],
+            name: "BlobClientTests",
+            dependencies: ["BlobClient", "BlobJSON", "BlobProtocol", "Bytes"],
             swiftSettings: common),
         .testTarget(
-            name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "BlobProtocol"],
+            name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "BlobProtocol", "Bytes"],
             swiftSettings: borrowing),
         .testTarget(
             name: "blobdTests",
             dependencies: [
                 "blobd", "BlobJSON", "BlobStore", "BlobClient", "BlobProtocol", "BlobServer",
+                "Bytes",
                 "LoadGenerator", "CLinux",
             ],
             swiftSettings: borrowing),

@@ -5,6 +5,8 @@
 // to the same bytes; slices lie within the head; the fetch that is recognised by its words is the one
 // that the parsers find.
 
+import Bytes
+
 /// Called by libFuzzer with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzBinary(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

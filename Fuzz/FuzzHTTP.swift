@@ -4,7 +4,7 @@
 // The properties: nothing traps; a head reads the same however it is cut; slices lie within it; a
 // chunked body gives the same payload however it is cut; what is decoded or formatted reads back.
 
-import TextRules
+import Bytes
 
 /// Called by libFuzzer with each input.
 @_cdecl("LLVMFuzzerTestOneInput")

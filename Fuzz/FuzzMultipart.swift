@@ -5,6 +5,8 @@
 // slices lie within what was given; a part's bytes have no delimiter; every call that does not ask
 // for more uses something; what is asked for again is never more than 8 KiB.
 
+import Bytes
+
 /// Called by libFuzzer with each input: a media type in its first line, then the body.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzMultipart(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

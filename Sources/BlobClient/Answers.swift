@@ -1,4 +1,5 @@
 import BlobProtocol
+import Bytes
 
 /// What the daemon said of itself when the connection began.
 public struct DaemonInfo: Sendable, Hashable {

@@ -1,4 +1,5 @@
 import BlobProtocol
+import Bytes
 
 // Receiving answers: in the order of the requests, each checked before its bytes are believed.
 

@@ -1,4 +1,5 @@
 import BlobProtocol
+import Bytes
 
 /// The target of a call: the one place where the client percent-encodes.
 struct CallTarget {

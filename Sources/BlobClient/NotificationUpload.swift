@@ -1,5 +1,6 @@
 public import BlobJSON
 import BlobProtocol
+import Bytes
 
 /// A whole notification to publish: it takes the place of everything of the one that is there, but
 /// its creation time and its place in the history. What is nil is left out.

@@ -1,3 +1,5 @@
+import Bytes
+
 extension JSONParser {
     /// A string at `index`, which is at its opening quote; without its escapes.
     mutating func string(_ bytes: RawSpan) throws(JSONError) -> String {
@@ -11,11 +13,11 @@ extension JSONParser {
             case UInt8(ascii: "\""):
                 let end = index
                 index += 1
-                guard !unescaped.isEmpty else { return Self.text(bytes, start, upTo: end) }
-                Self.append(bytes, start, upTo: end, to: &unescaped)
+                guard !unescaped.isEmpty else { return bytes.extracting(start..<end).text() }
+                unescaped.append(contentsOf: bytes.extracting(start..<end))
                 return String(decoding: unescaped, as: UTF8.self)
             case UInt8(ascii: "\\"):
-                Self.append(bytes, start, upTo: index, to: &unescaped)
+                unescaped.append(contentsOf: bytes.extracting(start..<index))
                 try escape(bytes, to: &unescaped)
                 start = index
             case nil: throw wrong(bytes, "unterminated string")
@@ -115,7 +117,7 @@ extension JSONParser {
             }
             try digits(bytes)
         }
-        return JSONNumber(checked: Self.text(bytes, start, upTo: index))
+        return JSONNumber(checked: bytes.extracting(start..<index).text())
     }
 
     /// One digit or more.
@@ -127,15 +129,5 @@ extension JSONParser {
     private func isDigit(_ bytes: RawSpan) -> Bool {
         guard let byte = peek(bytes) else { return false }
         return byte >= 0x30 && byte <= 0x39
-    }
-
-    private static func text(_ bytes: RawSpan, _ lower: Int, upTo upper: Int) -> String {
-        bytes.extracting(lower..<upper).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    }
-
-    private static func append(
-        _ bytes: RawSpan, _ lower: Int, upTo upper: Int, to out: inout [UInt8]
-    ) {
-        bytes.extracting(lower..<upper).withUnsafeBytes { out.append(contentsOf: $0) }
     }
 }

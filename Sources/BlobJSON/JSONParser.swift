@@ -1,3 +1,5 @@
+import Bytes
+
 extension JSONValue {
     /// Parses one value with blanks around it, and nothing else (RFC 8259). A byte order mark is
     /// not a blank.
@@ -217,14 +219,5 @@ struct MemberNames {
             for member in members { hashed.insert(Array(member.name.utf8)) }
         }
         return hashed.insert(Array(name.utf8)).inserted
-    }
-}
-
-extension RawSpan {
-    /// The byte at `offset`, which the caller has checked to be within the span; the standard
-    /// library checks it again.
-    @inline(__always)
-    func byte(_ offset: Int) -> UInt8 {
-        unsafeLoad(fromByteOffset: offset, as: UInt8.self)
     }
 }

@@ -1,3 +1,5 @@
+import Bytes
+
 /// A JSON value (RFC 8259) as it was written: numbers keep their text, objects the order of their
 /// members.
 public enum JSONValue: Sendable {
@@ -29,7 +31,7 @@ public struct JSONMember: Sendable, Hashable {
     }
 
     /// Whether it has that name, by bytes.
-    func isNamed(_ name: String) -> Bool { self.name.hasBytes(of: name) }
+    func isNamed(_ name: String) -> Bool { self.name.isSame(as: name) }
 
     /// By the bytes of the name: String takes texts for equal whose bytes are not.
     public static func == (left: JSONMember, right: JSONMember) -> Bool {
@@ -75,7 +77,7 @@ extension JSONValue: Hashable {
         case (.null, .null): true
         case (.bool(let left), .bool(let right)): left == right
         case (.number(let left), .number(let right)): left == right
-        case (.string(let left), .string(let right)): left.hasBytes(of: right)
+        case (.string(let left), .string(let right)): left.isSame(as: right)
         case (.array(let left), .array(let right)): left == right
         case (.object(let left), .object(let right)): left == right
         default: false
@@ -100,12 +102,5 @@ extension JSONValue: Hashable {
             hasher.combine(6)
             hasher.combine(members)
         }
-    }
-}
-
-extension String {
-    /// Whether another text has the same bytes. Most that differ, differ in length.
-    func hasBytes(of other: String) -> Bool {
-        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
     }
 }

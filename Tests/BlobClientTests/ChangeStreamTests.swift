@@ -1,4 +1,5 @@
 import BlobProtocol
+import Bytes
 import Dispatch
 import Glibc
 import Synchronization

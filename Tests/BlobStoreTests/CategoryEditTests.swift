@@ -1,3 +1,4 @@
+import Bytes
 import Testing
 
 @testable import BlobStore
@@ -314,6 +315,6 @@ import Testing
         of id: [UInt8], in transaction: borrowing ChangeTransaction, _ tables: Tables
     ) -> [UInt8] {
         let value = try? transaction.transaction.get(id.span.bytes, in: tables.notifications)
-        return value?.array ?? []
+        return value?.array() ?? []
     }
 }

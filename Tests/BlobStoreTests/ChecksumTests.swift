@@ -1,3 +1,4 @@
+import Bytes
 import Testing
 
 @testable import BlobStore
@@ -33,7 +34,8 @@ import Testing
             let start = count % 17
             let part = bytes.span.bytes.extracting(start..<start + count)
             #expect(
-                Checksum(part).value == Self.reference(part.array), "\(count) bytes from \(start)")
+                Checksum(part).value == Self.reference(part.array()), "\(count) bytes from \(start)"
+            )
         }
     }
 

@@ -1,3 +1,4 @@
+import Bytes
 import Testing
 
 @testable import BlobStore
@@ -76,7 +77,7 @@ import Testing
         try Self.check(store, payload, is: bytes)
         let blob = try store.record(for: "\(payload.digest)", asOf: noon)?.parts[0].blob
         let stored = try store.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.storedBytes(of: blob!, from: 0).array
+            try snapshot.storedBytes(of: blob!, from: 0).array()
         }
         #expect(stored == coded)
         #expect(try store.verify().problems == [])

@@ -1,3 +1,4 @@
+import Bytes
 import Testing
 
 @testable import BlobStore
@@ -63,7 +64,7 @@ import Testing
         let text = Array(String(repeating: "one line of text\n", count: 40_000).utf8)
         let blob = try store.put("a", text, mediaType: "text/plain").parts[0].blob
         let stored = try store.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.storedBytes(of: blob, from: 0).array
+            try snapshot.storedBytes(of: blob, from: 0).array()
         }
         #expect(stored.count == blob.storedByteCount)
         let path = folder.path + "/data.mdb.gz"

@@ -1,3 +1,4 @@
+import Bytes
 import LMDB
 import Testing
 
@@ -142,7 +143,7 @@ import Testing
             let blob = try store.put("t", text, mediaType: "text/plain").parts[0].blob
             #expect(blob.coding == .gzip)
             stored = try store.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.storedBytes(of: blob, from: 0).array
+                try snapshot.storedBytes(of: blob, from: 0).array()
             }
         }
         let path = folder.path + "/data.mdb"

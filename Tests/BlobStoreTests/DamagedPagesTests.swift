@@ -1,3 +1,4 @@
+import Bytes
 import LMDB
 import Testing
 
@@ -55,9 +56,9 @@ import Testing
     private static func treePages(_ made: Made) throws -> Set<UInt64> {
         let file = made.bytes.span.bytes
         let newest =
-            file.integer(at: 144, as: UInt64.self) > file.integer(at: 4_240, as: UInt64.self)
+            file.integer(144, as: UInt64.self) > file.integer(4_240, as: UInt64.self)
             ? 0 : 4_096
-        let main: UInt64 = file.integer(at: newest + 128)
+        let main: UInt64 = file.integer(newest + 128)
         var pages: Set<UInt64> = []
         func walk(_ root: UInt64) throws {
             guard root != .max, pages.insert(root).inserted else { return }
@@ -99,7 +100,7 @@ import Testing
         func hasPages(_ place: Int) -> Bool { made.bytes[place + 4] & 1 != 0 }
         // Only chunks have pages of their own, and the first blob was deleted.
         func number(_ place: Int) -> UInt64 {
-            UInt64(bigEndian: made.bytes.span.bytes.word(at: place + 8))
+            UInt64(bigEndian: made.bytes.span.bytes.word(place + 8))
         }
         let orphan = entries.filter(hasPages).map(number).min()
         for (index, place) in entries.enumerated() {
@@ -189,9 +190,9 @@ import Testing
         let made = try Made()
         let span = made.bytes.span.bytes
         let newest =
-            span.integer(at: 144, as: UInt64.self) > span.integer(at: 4_240, as: UInt64.self)
+            span.integer(144, as: UInt64.self) > span.integer(4_240, as: UInt64.self)
             ? 0 : 4_096
-        let root: UInt64 = span.integer(at: newest + 80)
+        let root: UInt64 = span.integer(newest + 80)
         let page = span.extracting(Int(root) * 4_096..<(Int(root) + 1) * 4_096)
         var refusals = 0
         for place in try PageEntry.ranges(on: page, page: root, .leaf) {
@@ -214,7 +215,7 @@ import Testing
     func metas() throws {
         let made = try Made()
         let file = made.bytes.span.bytes
-        let commits: [UInt64] = [file.integer(at: 144), file.integer(at: 4_096 + 144)]
+        let commits: [UInt64] = [file.integer(144), file.integer(4_096 + 144)]
         for page in 0..<2 {
             for bit in 0..<64 {
                 // A commit may become the one behind the other's, or before it: nothing tells that.

@@ -1,3 +1,4 @@
+import Bytes
 import Testing
 
 @testable import BlobStore
@@ -132,7 +133,7 @@ import Testing
         value.heldBlobs = 13
         value.categories = 14
         value.horizon = 15
-        #expect(value.words.span.bytes.array == Self.counters)
+        #expect(value.words.span.bytes.array() == Self.counters)
         let read = try Counters(Self.counters.span.bytes)
         #expect(read == value)
         for bit in 0..<124 * 8 {
@@ -152,7 +153,7 @@ import Testing
         let reference = BlobReference(
             digest: Self.digest, number: 7, byteCount: 5, storedByteCount: 5, coding: .identity)
         let value = BlobEntry(reference, referenceCount: 3, expiryBound: Self.expiry)
-        #expect(value.words(digest: Self.digest).span.bytes.array == Self.blobEntry)
+        #expect(value.words(digest: Self.digest).span.bytes.array() == Self.blobEntry)
         let read = try BlobEntry(Self.blobEntry.span.bytes, digest: Self.digest)
         #expect(read == value)
         #expect(read.reference(Self.digest) == reference)
@@ -175,7 +176,7 @@ import Testing
         let value = BlobEntry(
             reference, referenceCount: 0, expiryBound: Self.expiry,
             heldUntil: noon.adding(seconds: 7_200))
-        #expect(value.words(digest: Self.digest).span.bytes.array == Self.heldBlobEntry)
+        #expect(value.words(digest: Self.digest).span.bytes.array() == Self.heldBlobEntry)
         let read = try BlobEntry(Self.heldBlobEntry.span.bytes, digest: Self.digest)
         #expect(read == value)
         for bit in 0..<52 * 8 {
@@ -192,7 +193,7 @@ import Testing
     func orphanEntryRecord() throws {
         let value = OrphanEntry(
             digest: Self.digest, transaction: 42, storedByteCount: 5, state: .released)
-        #expect(value.words(number: 7).span.bytes.array == Self.orphanEntry)
+        #expect(value.words(number: 7).span.bytes.array() == Self.orphanEntry)
         let read = try OrphanEntry(Self.orphanEntry.span.bytes, number: 7)
         #expect(read == value)
         for bit in 0..<56 * 8 {
@@ -239,9 +240,9 @@ import Testing
 
     @Test("The keys sort by number and by time")
     func keys() {
-        let chunk = Keys.chunk(0x0102_0304_0506_0708, 0x090a_0b0c).bytes.array
+        let chunk = Keys.chunk(0x0102_0304_0506_0708, 0x090a_0b0c).bytes.array()
         #expect(chunk == hex("01 02 03 04 05 06 07 08 09 0a 0b 0c"))
-        #expect(Keys.orphan(7).span.bytes.array == hex("00 00 00 00 00 00 00 07"))
+        #expect(Keys.orphan(7).span.bytes.array() == hex("00 00 00 00 00 00 00 07"))
         #expect(Keys.expiry(Self.expiry, "42") == hex("00 00 01 a3 18 93 3e 80 34 32"))
     }
 

@@ -1,3 +1,4 @@
+import Bytes
 import LMDB
 
 @testable import BlobStore
@@ -50,7 +51,7 @@ extension BlobStore {
             var index = OwnerIndex()
             var cursor = try snapshot.transaction.cursor(in: core.tables.index)
             var isThere = try cursor.seek([IndexKeys.ownersPrefix].span.bytes)
-            while isThere, cursor.key.byte(at: 0) == IndexKeys.ownersPrefix {
+            while isThere, cursor.key.byte(0) == IndexKeys.ownersPrefix {
                 switch try OwnerKey(cursor.key) {
                 case .sequence(owner, let revision):
                     index.entries[revision] = try SequenceEntry(cursor.value, key: cursor.key)

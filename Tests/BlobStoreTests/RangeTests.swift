@@ -1,3 +1,4 @@
+import Bytes
 import Testing
 
 @testable import BlobStore
@@ -46,7 +47,7 @@ import Testing
         let first = Self.size - 3 * chunk
         for offset in [0, 1, first - 1, first, first + 1, first + chunk, Self.size - 1] {
             let lent = try store.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.storedBytes(of: blob, from: offset).array
+                try snapshot.storedBytes(of: blob, from: offset).array()
             }
             let end = offset < first ? first : first + ((offset - first) / chunk + 1) * chunk
             #expect(lent == Array(bytes[offset..<end]), "\(offset)")
@@ -63,7 +64,7 @@ import Testing
             try store.put(id, bytes + Array(id.utf8), mediaType: type)
             let joined = try store.withPayload(for: id, asOf: noon) { payload in
                 var joined: [UInt8] = []
-                try payload.forEachPiece { joined += $0.array }
+                try payload.forEachPiece { joined += $0.array() }
                 return joined
             }
             #expect(joined == bytes + Array(id.utf8))

@@ -1,4 +1,5 @@
 import BlobJSON
+import Bytes
 import Testing
 
 @testable import BlobStore
@@ -170,9 +171,9 @@ import Testing
     /// A record of revision 13 with one field, and a right checksum.
     private static func sealed(field: UInt16, _ value: [UInt8]) -> [UInt8] {
         var fields: [UInt8] = []
-        fields.appendLittleEndian(field)
-        fields.appendLittleEndian(UInt16(0))
-        fields.appendLittleEndian(UInt32(value.count))
+        fields.append(littleEndian: field)
+        fields.append(littleEndian: UInt16(0))
+        fields.append(littleEndian: UInt32(value.count))
         return sealed(fields: fields + value)
     }
 

@@ -1,3 +1,4 @@
+import Bytes
 import Testing
 
 @testable import BlobStore
@@ -13,8 +14,8 @@ import Testing
         if checking { try view.check(id: id.span.bytes) }
         for index in 0..<view.partCount {
             let part = try view.part(at: index)
-            _ = part.name.array
-            _ = part.mediaType.array
+            _ = part.name.array()
+            _ = part.mediaType.array()
             _ = try part.blob()
         }
         _ = try view.part(named: Array("icon".utf8).span.bytes)?.blob()
@@ -132,12 +133,12 @@ import Testing
     /// The golden record with one more field, its lengths and checksum right.
     private static func appending(field: UInt16) -> [UInt8] {
         var bytes = GoldenBytesTests.record
-        bytes.appendLittleEndian(field)
-        bytes.appendLittleEndian(UInt16(0))
-        bytes.appendLittleEndian(UInt32(3))
+        bytes.append(littleEndian: field)
+        bytes.append(littleEndian: UInt16(0))
+        bytes.append(littleEndian: UInt32(3))
         bytes += [1, 2, 3]
         var count: [UInt8] = []
-        count.appendLittleEndian(UInt32(bytes.count))
+        count.append(littleEndian: UInt32(bytes.count))
         bytes.replaceSubrange(32..<36, with: count)
         seal(&bytes)
         return bytes
@@ -145,8 +146,9 @@ import Testing
 
     private static func seal(_ bytes: inout [UInt8]) {
         var checksum: [UInt8] = []
-        checksum.appendLittleEndian(
-            RecordView.checksum(id: id.span.bytes, record: bytes.span.bytes))
+        checksum.append(
+            littleEndian:
+                RecordView.checksum(id: id.span.bytes, record: bytes.span.bytes))
         bytes.replaceSubrange(4..<8, with: checksum)
     }
 

@@ -1,3 +1,4 @@
+import Bytes
 import Testing
 
 @testable import BlobStore
@@ -97,7 +98,7 @@ import Testing
         let bytes = try stored(try blob(of: "text"))
         #expect(Array(bytes[0..<4]) == [0x1F, 0x8B, 8, 4])
         #expect(Array(bytes[8..<16]) == [0, 3, 20, 0, 0x62, 0x64, 16, 0])
-        let offsets = [16, 24].map { bytes.span.bytes.integer(at: $0, as: UInt64.self) }
+        let offsets = [16, 24].map { bytes.span.bytes.integer($0, as: UInt64.self) }
         #expect(offsets[0] > 32 && offsets[0] < offsets[1] && offsets[1] < bytes.count)
         // The end of a full flush: an empty block that is stored.
         for offset in offsets {
@@ -137,7 +138,7 @@ import Testing
         try store.put("right", text, mediaType: "text/plain")
         let right = try stored(try blob(of: "right"))
         try store.delete("right", asOf: noon)
-        let second = right.span.bytes.integer(at: 24, as: UInt64.self)
+        let second = right.span.bytes.integer(24, as: UInt64.self)
         let cases: [(UInt64, Bool)] = [
             (0, true), (31, true), (UInt64(right.count - 8), true), (.max, true),
             (second, false), (second - 9, false), (second + 1, false),

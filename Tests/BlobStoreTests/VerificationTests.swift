@@ -1,3 +1,4 @@
+import Bytes
 import LMDB
 import Testing
 
@@ -54,7 +55,7 @@ import Testing
             var cursor = try snapshot.transaction.cursor(in: table)
             var isThere = try cursor.first()
             while isThere {
-                entries.append((cursor.key.array, cursor.value.array))
+                entries.append((cursor.key.array(), cursor.value.array()))
                 isThere = try cursor.next()
             }
             return entries
@@ -152,7 +153,7 @@ import Testing
             var other = counters
             change(&other)
             try expectFound(
-                tables.meta, Array(Counters.name.utf8), other.words.span.bytes.array, name)
+                tables.meta, Array(Counters.name.utf8), other.words.span.bytes.array(), name)
         }
         // A blob that nothing holds and nothing refers to, and a hold that does not end.
         let held = try Self.entries(store, tables.blobs)[0]
@@ -162,7 +163,7 @@ import Testing
         #expect(blob.referenceCount == 0)
         for end in [nil, noon] as [Timestamp?] {
             blob.heldUntil = end
-            let value = blob.words(digest: digest).span.bytes.array
+            let value = blob.words(digest: digest).span.bytes.array()
             try expectFound(tables.blobs, held.key, value, "held until \(String(describing: end))")
         }
     }

@@ -1,5 +1,6 @@
 import BlobJSON
 import BlobProtocol
+import Bytes
 import Testing
 
 /// HTTP's resources over the binary protocol.

@@ -100,7 +100,6 @@ enum PublicNames {
     typealias CallName = Call
     typealias ChunkedDecoderName = ChunkedDecoder
     typealias ConditionTagsName = ConditionTags
-    typealias DecimalName = Decimal
     typealias DeviceProfileName = DeviceProfile
     typealias DialectName = Dialect
     typealias DigestTextName = DigestText
@@ -117,8 +116,6 @@ enum PublicNames {
     typealias HTTPResponseHeadName = HTTPResponseHead
     typealias HeadScannerName = HeadScanner
     typealias HelloName = Hello
-    typealias HexName = Hex
-    typealias JSONTextName = JSONText
     typealias LifetimeName = Lifetime
     typealias ListName = List
     typealias MediaRangesName = MediaRanges
@@ -128,7 +125,6 @@ enum PublicNames {
     typealias NamesName = Names
     typealias OpcodeName = Opcode
     typealias PayloadHeadName = PayloadHead
-    typealias PercentCodingName = PercentCoding
     typealias PlainGetName = PlainGet
     typealias ProblemName = Problem
     typealias ProblemMemberName = ProblemMember
@@ -136,7 +132,6 @@ enum PublicNames {
     typealias PublishQueryName = PublishQuery
     typealias PutName = Put
     typealias QueryParametersName = QueryParameters
-    typealias RFC3339Name = RFC3339
     typealias RangeSpecName = RangeSpec
     typealias RequestFlagsName = RequestFlags
     typealias RequestFrameName = RequestFrame

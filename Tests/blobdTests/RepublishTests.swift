@@ -1,5 +1,6 @@
 import BlobClient
 import BlobProtocol
+import Bytes
 import Testing
 
 /// A new picture wiped the notification: after `curl -T sticker.png …/payload` its message and rich

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 import Testing
 
 /// The wire refused a message for U+0000 alone; the store refused most control characters, after the

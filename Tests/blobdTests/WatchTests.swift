@@ -1,5 +1,6 @@
 import BlobJSON
 import BlobProtocol
+import Bytes
 import Glibc
 import Testing
 

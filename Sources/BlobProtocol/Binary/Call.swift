@@ -1,3 +1,5 @@
+import Bytes
+
 /// A request for one of HTTP's resources, without HTTP: what it names, takes and gives are the same.
 public enum Call {
     /// What is to be done with the resource.

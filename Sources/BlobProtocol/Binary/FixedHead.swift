@@ -1,3 +1,5 @@
+import Bytes
+
 // What the heads have in common: a part of fixed size whose last fields count the bytes of the
 // texts that follow it, and nothing behind them.
 

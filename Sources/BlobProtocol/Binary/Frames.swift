@@ -1,3 +1,5 @@
+import Bytes
+
 // A frame is a header of 24 bytes, a head and a body. The two headers differ in one field:
 //
 //     OFFSET  SIZE  REQUEST              RESPONSE

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Fetching a payload by its notification's id.
 public enum Get {
     /// What the client says, 24 bytes and two texts:

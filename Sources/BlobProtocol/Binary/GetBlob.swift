@@ -1,3 +1,5 @@
+import Bytes
+
 /// Fetching a payload by its digest. The flags are get's, and so is the answer (`Get.Response`,
 /// with revision and creation time 0 and the media type `application/octet-stream`).
 public enum GetBlob {

@@ -1,3 +1,5 @@
+import Bytes
+
 extension Get {
     /// What the daemon answers to get and getBlob (200, or 206 with a range), 80 bytes and a text:
     ///

@@ -1,4 +1,5 @@
-import TextRules
+import Bytes
+import Notifications
 
 /// The first message of a connection: which versions the two sides speak, and the daemon's limits.
 public enum Hello {

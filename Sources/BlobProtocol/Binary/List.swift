@@ -1,3 +1,5 @@
+import Bytes
+
 /// Listing notifications in the byte order of their ids, a page at a time. The answer's body is
 /// JSON.
 public enum List {

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The plain `get`: a whole payload by its notification's id, recognised by its words.
 ///
 /// What is not written just like this is left to ``RequestFrame`` and ``Get/Request``, and so is

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Storing a payload for a notification. The request's body is the payload; the answer is sent
 /// after it is on disk.
 public enum Put {

@@ -1,3 +1,5 @@
+import Bytes
+
 extension Put {
     /// What the daemon answers (201 for a new part, 200 for a replaced one), 72 bytes and the id:
     ///

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Asking about a notification (stat) and removing one (delete), whose requests look alike. The
 /// answer to stat has the record as JSON for its body; that to delete is empty.
 public enum Stat {

@@ -1,3 +1,5 @@
+import Bytes
+
 /// A subscription to an owner's changes. The connection serves nothing else afterwards: pages come
 /// until either side ends it.
 public enum Watch {

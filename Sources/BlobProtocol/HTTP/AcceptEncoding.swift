@@ -1,3 +1,5 @@
+import Bytes
+
 /// Which codings of an answer a client takes (RFC 9110, section 12.5.3). Several field lines add
 /// up. Weights are in thousandths.
 public struct AcceptEncoding: Sendable, Hashable {

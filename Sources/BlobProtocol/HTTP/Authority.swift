@@ -1,3 +1,5 @@
+import Bytes
+
 /// A host with or without a port, as it stands in `Host` and in an absolute target (RFC 3986,
 /// section 3.2). User information is none of it: RFC 9110, section 4.2.4, calls that an error.
 enum Authority {

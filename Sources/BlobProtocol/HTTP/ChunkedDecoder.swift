@@ -1,3 +1,5 @@
+import Bytes
+
 /// Takes a body apart that comes in chunks (RFC 9112, section 7.1), in pieces of any size.
 /// Extensions and trailers are checked and dropped. It holds no bytes: the payload is handed out
 /// where it lies.

@@ -1,3 +1,5 @@
+import Bytes
+
 /// What the entity tags of an `If-Match` or `If-None-Match` name (RFC 9110, section 13.1): revisions
 /// of notifications, `"1234"`, and digests of payloads, `"sha256:<hex>"` or `"sha256:<hex>-gzip"`.
 /// Both tags of a payload name its bytes. A tag of any other form names nothing.

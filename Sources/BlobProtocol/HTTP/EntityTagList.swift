@@ -1,3 +1,5 @@
+import Bytes
+
 /// Walks through a list of entity tags (RFC 9110, section 8.8.3), in which a comma between quotes is
 /// a character like any other. Empty elements are passed over.
 struct EntityTagList {

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Comparing entity tags (RFC 9110, section 8.8.3). `tag` is always the current one of what is
 /// asked for, strong and with its quotes.
 public enum EntityTags {

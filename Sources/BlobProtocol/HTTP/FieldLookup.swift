@@ -1,3 +1,5 @@
+import Bytes
+
 extension HTTPRequestHead {
     /// The value of a field that ``parse(_:)`` leaves unread, without the blanks around it; nil when
     /// the field is absent. Walks the header section again, so that heads whose fields nobody asks

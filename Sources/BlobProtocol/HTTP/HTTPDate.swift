@@ -1,3 +1,5 @@
+import Bytes
+
 /// Times as HTTP writes them (RFC 9110, section 5.6.7).
 public enum HTTPDate {
     /// Appends `Sun, 06 Nov 1994 08:49:37 GMT`. Times outside of the years 1970 to 9999 are moved

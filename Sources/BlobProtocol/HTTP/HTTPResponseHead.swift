@@ -1,3 +1,5 @@
+import Bytes
+
 /// Writing the head of a response, piece by piece, at the end of a caller's buffer: `begin`, the
 /// fields, `end`. Nothing is allocated but what the buffer grows by.
 public enum HTTPResponseHead {

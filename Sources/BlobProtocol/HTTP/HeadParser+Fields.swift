@@ -1,3 +1,5 @@
+import Bytes
+
 /// What has been met among the field lines, to be judged when all of them are known.
 struct SeenFields {
     var connectionClose = false

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The single pass over a request's head: lines here, the meaning of the fields in
 /// `HeadParser+Fields.swift`. Every step returns false when the bytes end too early.
 struct HeadParser {

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Looks for the empty line that ends a request's head, and remembers how far it got. A value of 40
 /// bytes to keep with each connection.
 public struct HeadScanner: Sendable, Hashable {

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Walks through a comma-separated list (RFC 9110, section 5.6.1) that has no quoted strings in it.
 /// Empty elements are passed over, blanks cut off.
 struct ListElements {

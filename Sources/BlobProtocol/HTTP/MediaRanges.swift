@@ -1,3 +1,5 @@
+import Bytes
+
 /// The value of `Accept` (RFC 9110, section 12.5.1), as far as it is used.
 public enum MediaRanges {
     /// Whether a list names a media type itself, whatever its parameters, with a weight other than

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Takes a `multipart/form-data` body apart (RFC 7578; RFC 2046, section 5.1) as it comes, in pieces
 /// of any size. It holds no bytes: files are handed out where they lie.
 public struct MultipartParser: Sendable {
@@ -268,12 +270,12 @@ public struct MultipartParser: Sendable {
     /// is compared more than twice.
     private func find(_ bytes: RawSpan) -> (offset: Int, isWhole: Bool) {
         let delimiter = delimiter.span.bytes
-        var index = bytes.firstCR(from: 0)
+        var index = bytes.index(of: 0x0D)
         while index < bytes.byteCount {
             let matched = bytes.matchingByteCount(delimiter, at: index)
             if matched == delimiter.byteCount { return (index, true) }
             if index + matched == bytes.byteCount { return (index, false) }
-            index = bytes.firstCR(from: index + matched)
+            index = bytes.index(of: 0x0D, from: index + matched)
         }
         return (index, false)
     }
@@ -286,21 +288,5 @@ extension RawSpan {
         var count = 0
         while count < most, byte(offset + count) == other.byte(count) { count += 1 }
         return count
-    }
-
-    /// The position of the first CR from `offset` on; the end when there is none.
-    fileprivate func firstCR(from offset: Int) -> Int {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        var index = offset
-        while index &+ 8 <= byteCount {
-            // The byte that is a CR becomes 0, and only below a 0 can a byte under 0x80 borrow: the
-            // lowest bit found is the first CR's.
-            let other = integer(index, as: UInt64.self) ^ (0x0D &* ones)
-            let zeros = (other &- ones) & ~other & (0x80 &* ones)
-            if zeros != 0 { return index + zeros.trailingZeroBitCount / 8 }
-            index &+= 8
-        }
-        while index < byteCount, byte(index) != 0x0D { index += 1 }
-        return index
     }
 }

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The head of one part of a multipart body.
 public struct MultipartHead: Sendable, Hashable {
     /// The field's name, without the quotes it stood in; at least one byte. Not checked otherwise.

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The heads of answers with a payload, or that it has not changed: 200, 206 and 304. Most of such a
 /// head is text that is known beforehand, and it is written in one go.
 public struct PayloadHead: ~Copyable, Sendable {

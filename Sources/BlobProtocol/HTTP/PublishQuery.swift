@@ -1,3 +1,5 @@
+import Bytes
+
 /// The query of a request that stores a payload: what the binary protocol's put says in its head.
 public struct PublishQuery: Sendable, Hashable {
     /// The lifetime, at least 1 second; nil when not given. The longest is for the daemon to check.

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The weights of what a client takes (RFC 9110, section 12.4.2).
 enum QualityValue {
     /// The weight behind an element of a list, `OWS ";" OWS "q=" qvalue`, in thousandths; 1,000 when

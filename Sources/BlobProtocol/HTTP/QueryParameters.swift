@@ -1,3 +1,5 @@
+import Bytes
+
 /// Walks through the parameters of a query, `name=value&name=value`.
 public struct QueryParameters: Sendable {
     private var index = 0

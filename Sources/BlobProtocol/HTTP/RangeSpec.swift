@@ -1,3 +1,5 @@
+import Bytes
+
 /// What a `Range` field asks for (RFC 9110, section 14.1.2).
 public enum RangeSpec: Sendable, Hashable {
     /// Nothing that is used.

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The forms of a request target (RFC 9112, section 3.2).
 enum RequestTarget {
     /// Finds path and query in `head.target`; the path ends at `pathEnd`, the first `?` or the target's end.

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Entity tags of notifications: the revision in quotes, `"1234"`. They are strong, and differ from
 /// those of payloads, which begin with `sha256:`.
 public enum RevisionTags {

@@ -1,3 +1,5 @@
+import Bytes
+
 /// Which resource a path names. The slices are of the path that was parsed and still
 /// percent-encoded: decode them (`PercentCoding`), then check them (`Names`). An encoded `/` is
 /// decoded only then, and refused by the names' rules.

@@ -1,3 +1,5 @@
+import Bytes
+
 /// What a kind of device takes as attachments of a notification. A publish that names a profile is
 /// refused where a part is larger than its devices take, before it is uploaded where its size is
 /// known by then. The profile itself is not stored.

@@ -1,3 +1,5 @@
+import Bytes
+
 /// A digest as text: `sha256:` and 64 hexadecimal digits, as registries write it.
 public enum DigestText {
     /// The size of the text, in bytes.

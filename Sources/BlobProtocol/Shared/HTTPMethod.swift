@@ -1,3 +1,5 @@
+import Bytes
+
 /// A request's method (RFC 9110, section 9). Methods are case-sensitive.
 public enum HTTPMethod: UInt8, Sendable, Hashable, CaseIterable {
     case get, head, put, post, delete, patch, options

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The syntax of a media type (RFC 9110, section 8.3.1).
 public enum MediaType {
     /// Checks `type/subtype` and its parameters: at most 255 bytes of ASCII, and nothing that could

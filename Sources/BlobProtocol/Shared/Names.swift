@@ -1,4 +1,5 @@
-import TextRules
+import Bytes
+import Notifications
 
 /// The rules for the texts that name things, the same in both dialects and in the store. The checks
 /// read each byte once and allocate only to report a fault.

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The body of an error's answer, in both dialects: a problem document (RFC 9457).
 public enum Problem {
     /// Its media type.

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 // What is asked for besides payloads' bytes, answered once for both dialects.
 

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// What publishers may say about how long a notification lives.
 struct LifetimeRules: Sendable {

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 import Logging
 
 /// Answers requests: a codec reads one, this asks the store, and a codec writes the answer into an

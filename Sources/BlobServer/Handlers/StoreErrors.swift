@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 extension ProtocolError {
     /// What a client is told about an error of the store. The daemon's own failures are named, not

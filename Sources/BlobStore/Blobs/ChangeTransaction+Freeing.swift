@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 internal import Synchronization
 
@@ -42,7 +43,7 @@ extension Cursor {
     /// The orphan the cursor stands at, in the table `orphans`.
     borrowing func orphan() throws(StoreError) -> (UInt64, OrphanEntry) {
         guard key.byteCount == 8 else { throw .corrupt("a key of the orphan table") }
-        let number = UInt64(bigEndian: key.word(at: 0))
+        let number = UInt64(bigEndian: key.word(0))
         return (number, try OrphanEntry(value, number: number))
     }
 
@@ -187,8 +188,8 @@ extension ChangeTransaction {
         var cursor = try transaction.cursor(in: tables.chunks)
         let start = Keys.chunk(number, 0)
         guard try cursor.seek(start.bytes), cursor.key.byteCount == ChunkKey.byteCount,
-            UInt64(bigEndian: cursor.key.word(at: 0)) == number
+            UInt64(bigEndian: cursor.key.word(0)) == number
         else { return nil }
-        return (cursor.key.array, ChunkLayout.byteCount(ofValue: cursor.value.byteCount))
+        return (cursor.key.array(), ChunkLayout.byteCount(ofValue: cursor.value.byteCount))
     }
 }

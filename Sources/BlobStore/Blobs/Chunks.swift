@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 
 /// What readers of chunks borrow from a snapshot: the transaction, and where to note that a
@@ -45,7 +46,7 @@ struct ChunkReader: ~Escapable {
         let byteCount = blob.chunkByteCount(at: index)
         let value = try value(of: blob, at: index, byteCount)
         let bytes = value.extracting(last: byteCount)
-        try Chunk.check(value.integer(at: 0), of: blob, at: index, bytes: bytes)
+        try Chunk.check(value.integer(0), of: blob, at: index, bytes: bytes)
         return bytes
     }
 

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CZlib
 
 /// When payloads are stored compressed, and how: zlib in a gzip container, level 6.
@@ -7,35 +8,22 @@ enum Compression {
     static func isWorthTrying(_ mediaType: String, byteCount: Int) -> Bool {
         guard byteCount >= StoreLimits.compressedByteCountMin else { return false }
         let essence = MediaType.essence(mediaType.utf8.span.bytes)
-        let count = essence.byteCount
-        func ends(_ suffix: [UInt8]) -> Bool {
-            count >= suffix.count && matches(essence.extracting(last: suffix.count), suffix)
+        func ends(_ suffix: StaticString) -> Bool {
+            let count = suffix.utf8CodeUnitCount
+            return essence.byteCount >= count
+                && essence.containsIgnoringCase(suffix, at: essence.byteCount - count)
         }
-        if count >= text.count, matches(essence.extracting(first: text.count), text) { return true }
-        return ends(json) || ends(xml) || shrinking.contains { matches(essence, $0) }
+        return essence.hasPrefixIgnoringCase("text/") || ends("+json") || ends("+xml")
+            || shrinking.contains { essence.equalsIgnoringCase($0) }
     }
 
-    /// Whether `bytes` are `lowercased`, in upper or lower case.
-    private static func matches(_ bytes: RawSpan, _ lowercased: [UInt8]) -> Bool {
-        guard bytes.byteCount == lowercased.count else { return false }
-        for index in lowercased.indices {
-            let byte = bytes.byte(at: index)
-            let isUpper = byte >= 0x41 && byte <= 0x5A
-            guard (isUpper ? byte | 0x20 : byte) == lowercased[index] else { return false }
-        }
-        return true
-    }
-
-    private static let text = Array("text/".utf8)
-    private static let json = Array("+json".utf8)
-    private static let xml = Array("+xml".utf8)
-    private static let shrinking = [
+    private static let shrinking: [StaticString] = [
         "application/json", "application/xml", "application/javascript",
         "application/x-javascript", "application/x-ndjson", "application/wasm",
         "application/rtf", "application/vnd.apple.pkpass.manifest+json", "audio/wav",
         "audio/x-wav", "audio/vnd.wave", "audio/aiff", "audio/x-aiff", "image/bmp",
         "image/x-ms-bmp", "image/tiff", "font/ttf", "font/otf", "model/gltf-binary",
-    ].map { Array($0.utf8) }
+    ]
 
     /// The most bytes that a coding of `byteCount` bytes may have to be kept.
     static func byteCountMax(of byteCount: Int) -> Int {

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Where inflating a gzip-coded blob may begin: at each MiB of the bytes as given. The points stand in
 /// the blob's own gzip header, as an extra field (RFC 1952, section 2.3.1.1), which every reader of
 /// gzip passes over: so they cost a fetch of the whole nothing, and chunks' checksums cover them.
@@ -83,7 +85,7 @@ struct RestartPoints {
         else { return nil }
         let start = headerByteCount + (index - 1) * pointByteCount
         let word = try reader.storedBytes(of: blob, start..<start + pointByteCount)
-        let offset = word.span.bytes.integer(at: 0, as: UInt64.self)
+        let offset = word.span.bytes.integer(0, as: UInt64.self)
         guard offset > points.end, offset < blob.storedByteCount - trailerByteCount else {
             throw .corrupt("restart point \(index) of \(blob.digest)")
         }

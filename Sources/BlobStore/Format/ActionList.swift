@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Actions as bytes: of a notification in its record, of a category in its entry.
 enum ActionList {
     static let headerByteCount = 4
@@ -14,7 +16,7 @@ enum ActionList {
             if action.requiresAuthentication { flags |= authentication }
             bytes.append(flags)
             bytes.append(UInt8(action.identifier.utf8.count))
-            bytes.appendLittleEndian(UInt16(action.title.utf8.count))
+            bytes.append(littleEndian: UInt16(action.title.utf8.count))
             bytes.append(contentsOf: action.identifier.utf8)
             bytes.append(contentsOf: action.title.utf8)
         }
@@ -28,9 +30,9 @@ enum ActionList {
             guard bytes.byteCount - offset >= headerByteCount,
                 actions.count < StoreLimits.actionCountMax
             else { return nil }
-            let flags = bytes.byte(at: offset)
-            let identifierByteCount = Int(bytes.byte(at: offset + 1))
-            let titleByteCount = Int(bytes.integer(at: offset + 2, as: UInt16.self))
+            let flags = bytes.byte(offset)
+            let identifierByteCount = Int(bytes.byte(offset + 1))
+            let titleByteCount = Int(bytes.integer(offset + 2, as: UInt16.self))
             offset += headerByteCount
             guard identifierByteCount + titleByteCount <= bytes.byteCount - offset,
                 identifierByteCount > 0, flags <= foreground | destructive | authentication
@@ -39,8 +41,8 @@ enum ActionList {
             let end = titleOffset + titleByteCount
             actions.append(
                 NotificationAction(
-                    identifier: bytes.extracting(offset..<titleOffset).string,
-                    title: bytes.extracting(titleOffset..<end).string,
+                    identifier: bytes.extracting(offset..<titleOffset).text(),
+                    title: bytes.extracting(titleOffset..<end).text(),
                     isForeground: flags & foreground != 0,
                     isDestructive: flags & destructive != 0,
                     requiresAuthentication: flags & authentication != 0))

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A value of the table `blobs`: where a digest's bytes are and how many parts refer to them.
 struct BlobEntry: Equatable {
     var number: UInt64
@@ -21,17 +23,17 @@ struct BlobEntry: Equatable {
     /// Reads and checks a value.
     init(_ value: RawSpan, digest: Digest) throws(StoreError) {
         guard value.byteCount == Self.byteCount,
-            value.integer(at: 48, as: UInt32.self)
+            value.integer(48, as: UInt32.self)
                 == Self.checksum(digest, value.extracting(first: Self.checkedByteCount)),
-            let coding = Coding(rawValue: value.byte(at: 40))
+            let coding = Coding(rawValue: value.byte(40))
         else { throw .corrupt("the blob entry of \(digest)") }
-        number = value.integer(at: 0)
-        referenceCount = value.integer(at: 8)
-        byteCount = value.integer(at: 16)
-        storedByteCount = value.integer(at: 24)
-        expiryBound = Timestamp(milliseconds: value.integer(at: 32))
+        number = value.integer(0)
+        referenceCount = value.integer(8)
+        byteCount = value.integer(16)
+        storedByteCount = value.integer(24)
+        expiryBound = Timestamp(milliseconds: value.integer(32))
         self.coding = coding
-        let hold = value.integer(at: 40, as: UInt64.self) >> Self.holdShift
+        let hold = value.integer(40, as: UInt64.self) >> Self.holdShift
         if hold > 0 { heldUntil = Timestamp(milliseconds: Int64(hold)) }
         guard byteCount <= StoreLimits.payloadByteCountMax,
             storedByteCount <= StoreLimits.payloadByteCountMax,

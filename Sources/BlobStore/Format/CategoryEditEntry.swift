@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// That owners are yet to be told of a category's edit, and how far that is. The value of a key
 /// ``IndexKeys/categoryEdit(_:)``; it goes when all are told.
 struct CategoryEditEntry: Equatable {
@@ -15,18 +17,18 @@ struct CategoryEditEntry: Equatable {
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
         guard value.byteCount >= Self.headerByteCount,
             value.byteCount - Self.headerByteCount <= StoreLimits.idByteCountMax,
-            value.integer(at: Self.checksumOffset, as: UInt32.self)
+            value.integer(Self.checksumOffset, as: UInt32.self)
                 == Self.checksum(key: key, value: value)
         else { throw .corrupt("a pending edit of a category") }
-        revision = value.integer(at: 0)
-        lastID = value.extracting(Self.headerByteCount..<value.byteCount).array
+        revision = value.integer(0)
+        lastID = value.extracting(Self.headerByteCount..<value.byteCount).array()
     }
 
     /// The value under `key`.
     func bytes(key: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.appendLittleEndian(revision)
-        bytes.appendLittleEndian(UInt32(0))
+        bytes.append(littleEndian: revision)
+        bytes.append(littleEndian: UInt32(0))
         bytes.append(contentsOf: lastID)
         let checksum = Self.checksum(key: key.span.bytes, value: bytes.span.bytes)
         var span = bytes.mutableSpan

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A category. The value of a key ``IndexKeys/category(_:app:)``.
 enum CategoryEntry {
     private static let headerByteCount = 16
@@ -12,34 +14,35 @@ enum CategoryEntry {
         // Lengths first: a checksum of gigabytes would take seconds.
         guard key.byteCount > 1, value.byteCount >= headerByteCount,
             value.byteCount <= StoreLimits.categoryEntryByteCountMax,
-            value.integer(at: 0, as: UInt32.self) == checksum(key: key, value: value)
+            value.integer(0, as: UInt32.self) == checksum(key: key, value: value)
         else { throw damaged }
-        let options = CategoryOptions(rawValue: value.integer(at: optionsOffset))
+        let options = CategoryOptions(rawValue: value.integer(optionsOffset))
         guard options.isSubset(of: .all),
             let actions = ActionList.actions(value.extracting(headerByteCount..<value.byteCount))
         else { throw damaged }
         let (name, app) = try nameAndApp(key)
         var category = Category(name: name, actions: actions, options: options, app: app)
-        category.revision = value.integer(at: revisionOffset)
+        category.revision = value.integer(revisionOffset)
         return category
     }
 
     /// The name and the app that a key says, of a category or of its edit.
     static func nameAndApp(_ key: RawSpan) throws(StoreError) -> (name: String, app: String?) {
         let text = key.extracting(1..<key.byteCount)
-        guard let nameEnd = text.firstIndex(of: 0) else { return (text.string, nil) }
+        let nameEnd = text.index(of: 0)
+        guard nameEnd < text.byteCount else { return (text.text(), nil) }
         let app = text.extracting(nameEnd + 1..<text.byteCount)
         guard nameEnd > 0, !app.isEmpty else { throw .corrupt("the key of a category") }
-        return (text.extracting(0..<nameEnd).string, app.string)
+        return (text.extracting(0..<nameEnd).text(), app.text())
     }
 
     /// The value of `category` under `key`.
     static func bytes(_ category: Category, key: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.appendLittleEndian(UInt32(0))
-        bytes.appendLittleEndian(category.options.rawValue)
-        bytes.appendLittleEndian(UInt16(0))
-        bytes.appendLittleEndian(category.revision)
+        bytes.append(littleEndian: UInt32(0))
+        bytes.append(littleEndian: category.options.rawValue)
+        bytes.append(littleEndian: UInt16(0))
+        bytes.append(littleEndian: category.revision)
         ActionList.append(category.actions, to: &bytes)
         let checksum = checksum(key: key.span.bytes, value: bytes.span.bytes)
         var span = bytes.mutableSpan

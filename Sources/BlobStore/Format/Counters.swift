@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// The value `counters` of the table `meta`: what the store holds, and the next numbers. It changes
 /// in the transaction that changes what it counts, so it is exact.
 struct Counters: Equatable {
@@ -35,27 +37,27 @@ struct Counters: Equatable {
     init(_ value: RawSpan) throws(StoreError) {
         let checked = Self.fieldCount * 8
         guard value.byteCount == Self.byteCount,
-            value.integer(at: checked, as: UInt32.self)
+            value.integer(checked, as: UInt32.self)
                 == Checksum(value.extracting(first: checked)).value
         else { throw .corrupt("the counters") }
-        notifications = value.integer(at: 0)
-        parts = value.integer(at: 8)
-        blobs = value.integer(at: 16)
-        bytes = value.integer(at: 24)
-        bytesStored = value.integer(at: 32)
-        bytesReferenced = value.integer(at: 40)
-        orphanBlobs = value.integer(at: 48)
-        orphanBytes = value.integer(at: 56)
-        nextBlobNumber = value.integer(at: 64)
-        nextNotificationNumber = value.integer(at: 72)
-        revision = value.integer(at: 80)
-        tombstones = value.integer(at: 88)
-        heldBlobs = value.integer(at: 96)
-        categories = value.integer(at: 104)
-        horizon = value.integer(at: 112)
+        notifications = value.integer(0)
+        parts = value.integer(8)
+        blobs = value.integer(16)
+        bytes = value.integer(24)
+        bytesStored = value.integer(32)
+        bytesReferenced = value.integer(40)
+        orphanBlobs = value.integer(48)
+        orphanBytes = value.integer(56)
+        nextBlobNumber = value.integer(64)
+        nextNotificationNumber = value.integer(72)
+        revision = value.integer(80)
+        tombstones = value.integer(88)
+        heldBlobs = value.integer(96)
+        categories = value.integer(104)
+        horizon = value.integer(112)
         // All of them are added to, and none is ever as high.
         for offset in stride(from: 0, to: checked, by: 8) {
-            guard value.integer(at: offset, as: UInt64.self) <= StoreLimits.counterMax else {
+            guard value.integer(offset, as: UInt64.self) <= StoreLimits.counterMax else {
                 throw .corrupt("the counters")
             }
         }

@@ -1,4 +1,5 @@
 internal import BlobJSON
+internal import Bytes
 
 /// The fields of a record that say more than its owner and its texts; a record without details has
 /// none of them.
@@ -28,7 +29,7 @@ enum DetailsFields {
         append(.device, details.device, to: &bytes)
         if details.sequence != 0, details.sequence != revision {
             var sequence: [UInt8] = []
-            sequence.appendLittleEndian(details.sequence)
+            sequence.append(littleEndian: details.sequence)
             append(.sequence, sequence, to: &bytes)
         }
         if !details.responses.isEmpty {
@@ -44,9 +45,9 @@ enum DetailsFields {
     }
 
     private static func append(_ field: RecordField, _ value: [UInt8], to bytes: inout [UInt8]) {
-        bytes.appendLittleEndian(field.rawValue)
-        bytes.appendLittleEndian(UInt16(0))
-        bytes.appendLittleEndian(UInt32(value.count))
+        bytes.append(littleEndian: field.rawValue)
+        bytes.append(littleEndian: UInt16(0))
+        bytes.append(littleEndian: UInt32(value.count))
         bytes.append(contentsOf: value)
     }
 
@@ -54,7 +55,7 @@ enum DetailsFields {
         var bytes: [UInt8] = [
             details.isRead ? 1 : 0, details.actionState.rawValue, details.priority.rawValue, 0,
         ]
-        bytes.appendLittleEndian(details.displayTTLSeconds)
+        bytes.append(littleEndian: details.displayTTLSeconds)
         return bytes
     }
 
@@ -63,8 +64,8 @@ enum DetailsFields {
         for response in responses {
             let key = response.key ?? ""
             let device = response.device ?? ""
-            bytes.appendLittleEndian(response.at.milliseconds)
-            bytes.appendLittleEndian(response.revision)
+            bytes.append(littleEndian: response.at.milliseconds)
+            bytes.append(littleEndian: response.revision)
             bytes.append(flags(of: response))
             bytes.append(UInt8(key.utf8.count))
             bytes.append(UInt8(response.action.utf8.count))
@@ -107,19 +108,19 @@ enum DetailsFields {
             guard value.byteCount > 0, value.byteCount <= StoreLimits.dataByteCountMax else {
                 return false
             }
-            details.data = JSONFragment(checked: value.array)
+            details.data = JSONFragment(checked: value.array())
             return true
         case .device:
             details.device = text(value, byteCountMax: StoreLimits.deviceByteCountMax)
             return details.device != nil
         case .sequence:
             guard value.byteCount == 8 else { return false }
-            details.sequence = value.integer(at: 0)
+            details.sequence = value.integer(0)
             return details.sequence > 0 && details.sequence <= revision
         case .responses: return readResponses(value, into: &details)
         case .title:
             guard value.byteCount <= StoreLimits.titleByteCountMax else { return false }
-            details.title = value.string
+            details.title = value.text()
             return true
         case .app:
             details.app = text(value, byteCountMax: StoreLimits.appByteCountMax)
@@ -128,20 +129,20 @@ enum DetailsFields {
     }
 
     private static func text(_ value: RawSpan, byteCountMax: Int) -> String? {
-        value.byteCount > 0 && value.byteCount <= byteCountMax ? value.string : nil
+        value.byteCount > 0 && value.byteCount <= byteCountMax ? value.text() : nil
     }
 
     private static func readState(
         _ value: RawSpan, into details: inout NotificationDetails
     ) -> Bool {
-        guard value.byteCount == stateByteCount, value.byte(at: 0) <= 1,
-            let actionState = ActionState(rawValue: value.byte(at: 1)),
-            let priority = NotificationPriority(rawValue: value.byte(at: 2))
+        guard value.byteCount == stateByteCount, value.byte(0) <= 1,
+            let actionState = ActionState(rawValue: value.byte(1)),
+            let priority = NotificationPriority(rawValue: value.byte(2))
         else { return false }
-        details.isRead = value.byte(at: 0) == 1
+        details.isRead = value.byte(0) == 1
         details.actionState = actionState
         details.priority = priority
-        details.displayTTLSeconds = value.integer(at: 4)
+        details.displayTTLSeconds = value.integer(4)
         return true
     }
 
@@ -153,10 +154,10 @@ enum DetailsFields {
             guard value.byteCount - offset >= responseHeaderByteCount,
                 details.responses.count < StoreLimits.responseCountMax
             else { return false }
-            let flags = value.byte(at: offset + 16)
-            let keyEnd = offset + responseHeaderByteCount + Int(value.byte(at: offset + 17))
-            let actionEnd = keyEnd + Int(value.byte(at: offset + 18))
-            let end = actionEnd + Int(value.byte(at: offset + 19))
+            let flags = value.byte(offset + 16)
+            let keyEnd = offset + responseHeaderByteCount + Int(value.byte(offset + 17))
+            let actionEnd = keyEnd + Int(value.byte(offset + 18))
+            let end = actionEnd + Int(value.byte(offset + 19))
             let answer = ContentExtensionAnswer(rawValue: flags >> 1)
             let stays = flags & staysOnScreen != 0
             guard end <= value.byteCount, actionEnd > keyEnd, flags >> 1 == 0 || answer != nil,
@@ -166,11 +167,11 @@ enum DetailsFields {
             let device = value.extracting(actionEnd..<end)
             details.responses.append(
                 RecordedResponse(
-                    action: value.extracting(keyEnd..<actionEnd).string,
-                    key: key.isEmpty ? nil : key.string,
-                    device: device.isEmpty ? nil : device.string,
-                    at: Timestamp(milliseconds: value.integer(at: offset)),
-                    revision: value.integer(at: offset + 8),
+                    action: value.extracting(keyEnd..<actionEnd).text(),
+                    key: key.isEmpty ? nil : key.text(),
+                    device: device.isEmpty ? nil : device.text(),
+                    at: Timestamp(milliseconds: value.integer(offset)),
+                    revision: value.integer(offset + 8),
                     staysOnScreen: stays, contentExtension: answer))
             offset = end
         }

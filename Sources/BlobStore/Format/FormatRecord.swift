@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// The value `format` of the table `meta`: whose store it is and which version of `docs/FORMAT.md`
 /// it follows.
 struct FormatRecord: Equatable {
@@ -26,24 +28,24 @@ struct FormatRecord: Equatable {
     /// it, and are still named.
     init?(_ value: RawSpan) {
         guard value.byteCount >= Self.byteCount, value.byteCount <= Self.byteCountMax,
-            value.extracting(first: 8).isEqual(to: Self.magic.span.bytes),
-            value.integer(at: Self.checkedByteCount, as: UInt32.self)
+            value.extracting(first: 8).equals(Self.magic.span.bytes),
+            value.integer(Self.checkedByteCount, as: UInt32.self)
                 == Checksum(value.extracting(first: Self.checkedByteCount)).value
         else { return nil }
-        version = value.integer(at: 8)
-        storeID = StoreID(high: value.integer(at: 16), low: value.integer(at: 24))
-        createdAt = Timestamp(milliseconds: value.integer(at: 32))
+        version = value.integer(8)
+        storeID = StoreID(high: value.integer(16), low: value.integer(24))
+        createdAt = Timestamp(milliseconds: value.integer(32))
     }
 
     var bytes: [UInt8] {
         var bytes = Self.magic
-        bytes.appendLittleEndian(version)
-        bytes.appendLittleEndian(UInt32(0))
-        bytes.appendLittleEndian(storeID.high)
-        bytes.appendLittleEndian(storeID.low)
-        bytes.appendLittleEndian(createdAt.milliseconds)
-        bytes.appendLittleEndian(Checksum(bytes.span.bytes).value)
-        bytes.appendLittleEndian(UInt32(0))
+        bytes.append(littleEndian: version)
+        bytes.append(littleEndian: UInt32(0))
+        bytes.append(littleEndian: storeID.high)
+        bytes.append(littleEndian: storeID.low)
+        bytes.append(littleEndian: createdAt.milliseconds)
+        bytes.append(littleEndian: Checksum(bytes.span.bytes).value)
+        bytes.append(littleEndian: UInt32(0))
         return bytes
     }
 }
@@ -64,8 +66,8 @@ public struct StoreID: Sendable, Hashable, CustomStringConvertible {
 
     /// Appends the 16 bytes.
     public func append(to bytes: inout [UInt8]) {
-        bytes.appendLittleEndian(high)
-        bytes.appendLittleEndian(low)
+        bytes.append(littleEndian: high)
+        bytes.append(littleEndian: low)
     }
 
     /// 32 hexadecimal digits.

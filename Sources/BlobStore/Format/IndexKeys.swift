@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Hashing
 
 /// Keys of the index (LMDB table `expiry`): what ends when, what owners have, and categories.
@@ -42,14 +43,14 @@ enum IndexKeys {
     /// A place in an owner's history, in the feed, or both.
     static func sequence(_ owner: String, _ revision: UInt64) -> [UInt8] {
         var key = prefix(.sequence, owner.utf8.span.bytes)
-        key.appendBigEndian(revision)
+        key.append(bigEndian: revision)
         return key
     }
 
     /// A member of a group, by its place in the history.
     static func group(_ owner: String, _ group: String, _ sequence: UInt64) -> [UInt8] {
         var key = groupPrefix(owner.utf8.span.bytes, group)
-        key.appendBigEndian(sequence)
+        key.append(bigEndian: sequence)
         return key
     }
 
@@ -75,7 +76,7 @@ enum IndexKeys {
             text.append(contentsOf: app.utf8)
         }
         let hash = SHA256.digest(of: text.span.bytes)
-        return hash.span.bytes.extracting(first: finderHashByteCount).array
+        return hash.span.bytes.extracting(first: finderHashByteCount).array()
     }
 
     /// Where an owner's purge marker stands.
@@ -105,7 +106,7 @@ enum IndexKeys {
         var key = time(end, .tombstone)
         key.append(contentsOf: owner.utf8)
         key.append(0)
-        key.appendBigEndian(revision)
+        key.append(bigEndian: revision)
         return key
     }
 
@@ -125,7 +126,7 @@ enum IndexKeys {
 
     private static func time(_ end: Timestamp, _ kind: TimeEntry.Kind) -> [UInt8] {
         var key: [UInt8] = []
-        key.appendBigEndian(end.milliseconds)
+        key.append(bigEndian: end.milliseconds)
         key.append(0)
         key.append(kind.rawValue)
         return key
@@ -150,28 +151,28 @@ enum OwnerKey: Equatable {
     /// - Throws: ``StoreError/corrupt(_:)`` when it is no key of an owner.
     init(_ key: RawSpan) throws(StoreError) {
         let damaged = StoreError.corrupt("a key of an owner in the index")
-        guard key.byteCount > 0, key.byte(at: 0) == IndexKeys.ownersPrefix else { throw damaged }
+        guard key.byteCount > 0, key.byte(0) == IndexKeys.ownersPrefix else { throw damaged }
         var end = 1
-        while end < key.byteCount, key.byte(at: end) != 0 { end += 1 }
-        guard end + 1 < key.byteCount, let kind = Kind(rawValue: key.byte(at: end + 1)) else {
+        while end < key.byteCount, key.byte(end) != 0 { end += 1 }
+        guard end + 1 < key.byteCount, let kind = Kind(rawValue: key.byte(end + 1)) else {
             throw damaged
         }
-        let owner = key.extracting(1..<end).string
+        let owner = key.extracting(1..<end).text()
         let rest = key.extracting(end + 2..<key.byteCount)
         switch kind {
         case .sequence:
             guard rest.byteCount == 8 else { throw damaged }
-            self = .sequence(owner: owner, revision: UInt64(bigEndian: rest.word(at: 0)))
+            self = .sequence(owner: owner, revision: UInt64(bigEndian: rest.word(0)))
         case .group:
             // The group, 00, and eight bytes.
             let groupEnd = rest.byteCount - 9
-            guard groupEnd >= 0, rest.byte(at: groupEnd) == 0 else { throw damaged }
+            guard groupEnd >= 0, rest.byte(groupEnd) == 0 else { throw damaged }
             self = .group(
-                owner: owner, group: rest.extracting(0..<groupEnd).string,
-                sequence: UInt64(bigEndian: rest.word(at: groupEnd + 1)))
+                owner: owner, group: rest.extracting(0..<groupEnd).text(),
+                sequence: UInt64(bigEndian: rest.word(groupEnd + 1)))
         case .finder:
             guard rest.byteCount == IndexKeys.finderHashByteCount else { throw damaged }
-            self = .finder(owner: owner, hash: rest.array)
+            self = .finder(owner: owner, hash: rest.array())
         case .mark:
             guard rest.isEmpty else { throw damaged }
             self = .mark(owner: owner)

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// The keys of the tables that are not simply a name or a digest. Numbers are big-endian in keys,
 /// so that keys sort by number.
 enum Keys {
@@ -19,7 +21,7 @@ enum Keys {
     static func expiry(_ expiresAt: Timestamp, _ id: String, into key: inout [UInt8]) {
         key.removeAll(keepingCapacity: true)
         key.reserveCapacity(IndexKeys.timeByteCount + id.utf8.count)
-        key.appendBigEndian(expiresAt.milliseconds)
+        key.append(bigEndian: expiresAt.milliseconds)
         id.utf8.span.bytes.withUnsafeBytes { key.append(contentsOf: $0) }
     }
 

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A value of the table `orphans`: a blob that nothing refers to, whose chunks are still there.
 struct OrphanEntry: Equatable {
     enum State: UInt8 {
@@ -28,15 +30,15 @@ struct OrphanEntry: Equatable {
     /// would take another blob's chunks.
     init(_ value: RawSpan, number: UInt64) throws(StoreError) {
         guard value.byteCount == Self.byteCount,
-            value.integer(at: Self.checkedByteCount, as: UInt32.self)
+            value.integer(Self.checkedByteCount, as: UInt32.self)
                 == Self.checksum(number, value.extracting(first: Self.checkedByteCount)),
-            let state = State(rawValue: value.byte(at: 48)),
-            value.integer(at: 40, as: UInt64.self) <= StoreLimits.payloadByteCountMax,
+            let state = State(rawValue: value.byte(48)),
+            value.integer(40, as: UInt64.self) <= StoreLimits.payloadByteCountMax,
             number <= StoreLimits.counterMax
         else { throw .corrupt("the orphan entry of blob \(number)") }
         digest = Digest(value, at: 0)
-        transaction = value.integer(at: 32)
-        storedByteCount = value.integer(at: 40)
+        transaction = value.integer(32)
+        storedByteCount = value.integer(40)
         self.state = state
     }
 

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// That everything of an owner up to a revision was removed at once, without a tombstone for each:
 /// whoever read its feed before must read the history anew. The value of a key
 /// ``IndexKeys/mark(_:)``.
@@ -18,20 +20,20 @@ struct PurgeMarker: Equatable {
     /// Reads and checks a value.
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
         guard value.byteCount == Self.byteCount,
-            value.integer(at: Self.checkedByteCount, as: UInt32.self)
+            value.integer(Self.checkedByteCount, as: UInt32.self)
                 == Checksum(key: key, value.extracting(first: Self.checkedByteCount)).value
         else { throw .corrupt("a purge marker") }
-        revision = value.integer(at: 0)
-        end = Timestamp(milliseconds: value.integer(at: 8))
+        revision = value.integer(0)
+        end = Timestamp(milliseconds: value.integer(8))
     }
 
     /// The value's 24 bytes under `key`.
     func bytes(key: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.appendLittleEndian(revision)
-        bytes.appendLittleEndian(end.milliseconds)
-        bytes.appendLittleEndian(Checksum(key: key.span.bytes, bytes.span.bytes).value)
-        bytes.appendLittleEndian(UInt32(0))
+        bytes.append(littleEndian: revision)
+        bytes.append(littleEndian: end.milliseconds)
+        bytes.append(littleEndian: Checksum(key: key.span.bytes, bytes.span.bytes).value)
+        bytes.append(littleEndian: UInt32(0))
         return bytes
     }
 }

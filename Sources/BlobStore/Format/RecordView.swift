@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A value of the table `notifications`, read in place. `docs/FORMAT.md` draws it;
 /// ``RecordEncoder`` writes it.
 ///
@@ -21,8 +23,8 @@ struct RecordView: ~Escapable {
         guard bytes.byteCount >= Self.headerByteCount,
             // Version and flags at once: no flag is known yet, and one that is not known changes
             // what the rest means.
-            bytes.integer(at: 0, as: UInt16.self) == UInt16(Self.version),
-            Int(bytes.integer(at: 32, as: UInt32.self)) == bytes.byteCount
+            bytes.integer(0, as: UInt16.self) == UInt16(Self.version),
+            Int(bytes.integer(32, as: UInt32.self)) == bytes.byteCount
         else { throw .corrupt("a notification's record header") }
         let fixed = Self.headerByteCount + partCount * Self.partByteCount
         guard fixed <= fieldsOffset, fieldsOffset <= bytes.byteCount else {
@@ -30,17 +32,17 @@ struct RecordView: ~Escapable {
         }
     }
 
-    var partCount: Int { Int(bytes.integer(at: 2, as: UInt16.self)) }
-    var checksum: UInt32 { bytes.integer(at: Self.checksumOffset) }
-    var expiresAt: Timestamp { Timestamp(milliseconds: bytes.integer(at: 8)) }
-    var createdAt: Timestamp { Timestamp(milliseconds: bytes.integer(at: 16)) }
-    var revision: UInt64 { bytes.integer(at: 24) }
-    var fieldsOffset: Int { Int(bytes.integer(at: 36, as: UInt32.self)) }
+    var partCount: Int { Int(bytes.integer(2, as: UInt16.self)) }
+    var checksum: UInt32 { bytes.integer(Self.checksumOffset) }
+    var expiresAt: Timestamp { Timestamp(milliseconds: bytes.integer(8)) }
+    var createdAt: Timestamp { Timestamp(milliseconds: bytes.integer(16)) }
+    var revision: UInt64 { bytes.integer(24) }
+    var fieldsOffset: Int { Int(bytes.integer(36, as: UInt32.self)) }
 
     /// Compares the checksum: CRC-32 of the id and of the record without its checksum.
     func check(id: RawSpan) throws(StoreError) {
         guard Self.checksum(id: id, record: bytes) == checksum else {
-            throw .corrupt("the record of notification \(id.string) does not match its checksum")
+            throw .corrupt("the record of notification \(id.text()) does not match its checksum")
         }
     }
 
@@ -66,7 +68,7 @@ struct RecordView: ~Escapable {
     func part(named name: RawSpan) throws(StoreError) -> PartView? {
         for index in 0..<partCount {
             let part = try part(at: index)
-            if name.isEmpty ? part.isDefault : part.name.isEqual(to: name) { return part }
+            if name.isEmpty ? part.isDefault : part.name.equals(name) { return part }
         }
         return nil
     }
@@ -76,8 +78,8 @@ struct RecordView: ~Escapable {
     func field(_ field: RecordField) -> RawSpan? {
         var offset = fieldsOffset
         while bytes.byteCount - offset >= RecordField.headerByteCount {
-            let tag = bytes.integer(at: offset, as: UInt16.self)
-            let count = Int(bytes.integer(at: offset + 4, as: UInt32.self))
+            let tag = bytes.integer(offset, as: UInt16.self)
+            let count = Int(bytes.integer(offset + 4, as: UInt32.self))
             offset += RecordField.headerByteCount
             guard count <= bytes.byteCount - offset, tag <= field.rawValue else { return nil }
             if tag == field.rawValue { return bytes.extracting(offset..<offset + count) }
@@ -98,7 +100,7 @@ struct RecordView: ~Escapable {
             let part = try part(at: index)
             record.parts.append(
                 Part(
-                    name: part.name.string, mediaType: part.mediaType.string,
+                    name: part.name.text(), mediaType: part.mediaType.text(),
                     blob: try part.blob()))
         }
         var details = NotificationDetails()
@@ -109,8 +111,8 @@ struct RecordView: ~Escapable {
             guard bytes.byteCount - offset >= RecordField.headerByteCount else {
                 throw .corrupt("a field of notification \(id)")
             }
-            let tag = bytes.integer(at: offset, as: UInt16.self)
-            let count = Int(bytes.integer(at: offset + 4, as: UInt32.self))
+            let tag = bytes.integer(offset, as: UInt16.self)
+            let count = Int(bytes.integer(offset + 4, as: UInt32.self))
             offset += RecordField.headerByteCount
             guard count <= bytes.byteCount - offset, tag > lastTag else {
                 throw .corrupt("a field of notification \(id)")
@@ -118,9 +120,9 @@ struct RecordView: ~Escapable {
             lastTag = tag
             let value = bytes.extracting(offset..<offset + count)
             switch RecordField(rawValue: tag) {
-            case .owner: record.owner = value.string
-            case .message: record.message = value.string
-            case .richType: record.richType = value.string
+            case .owner: record.owner = value.text()
+            case .message: record.message = value.text()
+            case .richType: record.richType = value.text()
             case let field?:
                 hasDetails = true
                 guard DetailsFields.read(field, value, revision: revision, into: &details) else {
@@ -169,8 +171,8 @@ struct PartView: ~Escapable {
     @_lifetime(copy record)
     init(record: RawSpan, at offset: Int) throws(StoreError) {
         entry = record.extracting(offset..<offset + RecordView.partByteCount)
-        let textsOffset = Int(entry.integer(at: 60, as: UInt32.self))
-        let textByteCount = Int(entry.byte(at: 57)) + Int(entry.byte(at: 58))
+        let textsOffset = Int(entry.integer(60, as: UInt32.self))
+        let textByteCount = Int(entry.byte(57)) + Int(entry.byte(58))
         guard textsOffset <= record.byteCount - textByteCount else {
             throw .corrupt("a part's name")
         }
@@ -179,34 +181,34 @@ struct PartView: ~Escapable {
 
     /// True for the part called `payload`.
     @inline(__always)
-    var isDefault: Bool { entry.byte(at: 59) == Self.defaultMark }
+    var isDefault: Bool { entry.byte(59) == Self.defaultMark }
 
     static let defaultMark: UInt8 = 1
 
     var name: RawSpan {
         @_lifetime(copy self)
         @inline(__always)
-        get { texts.extracting(first: Int(entry.byte(at: 57))) }
+        get { texts.extracting(first: Int(entry.byte(57))) }
     }
 
     var mediaType: RawSpan {
         @_lifetime(copy self)
         @inline(__always)
-        get { texts.extracting(last: Int(entry.byte(at: 58))) }
+        get { texts.extracting(last: Int(entry.byte(58))) }
     }
 
     @inline(__always)
     func blob() throws(StoreError) -> BlobReference {
-        let byteCount = entry.integer(at: 40, as: UInt64.self)
-        let storedByteCount = entry.integer(at: 48, as: UInt64.self)
-        guard let coding = Coding(rawValue: entry.byte(at: 56)),
+        let byteCount = entry.integer(40, as: UInt64.self)
+        let storedByteCount = entry.integer(48, as: UInt64.self)
+        guard let coding = Coding(rawValue: entry.byte(56)),
             byteCount <= StoreLimits.payloadByteCountMax,
             storedByteCount <= StoreLimits.payloadByteCountMax,
             // Whoever reads bytes as they were given looks for them by their places as stored.
             coding != .identity || byteCount == storedByteCount
         else { throw .corrupt("a part's byte counts") }
         return BlobReference(
-            digest: Digest(entry, at: 0), number: entry.integer(at: 32),
+            digest: Digest(entry, at: 0), number: entry.integer(32),
             byteCount: Int(byteCount), storedByteCount: Int(storedByteCount), coding: coding)
     }
 }

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A notification's place in its owner's history, in the feed, or both; or a tombstone, which has
 /// the place in the feed of one that is gone. The value of a key ``IndexKeys/sequence(_:_:)``.
 struct SequenceEntry: Equatable {
@@ -65,14 +67,14 @@ struct SequenceEntry: Equatable {
         // Lengths first: a checksum of gigabytes would take seconds.
         guard value.byteCount >= Self.headerByteCount,
             value.byteCount <= Self.byteCountMax,
-            value.integer(at: Self.checksumOffset, as: UInt32.self)
+            value.integer(Self.checksumOffset, as: UInt32.self)
                 == Self.checksum(key: key, value: value),
-            let kind = Kind(rawValue: value.byte(at: 1))
+            let kind = Kind(rawValue: value.byte(1))
         else { throw damaged }
-        indexes = Indexes(rawValue: value.byte(at: 0))
+        indexes = Indexes(rawValue: value.byte(0))
         self.kind = kind
-        let idEnd = Self.headerByteCount + Int(value.byte(at: 2))
-        let textsEnd = idEnd + Int(value.byte(at: 3))
+        let idEnd = Self.headerByteCount + Int(value.byte(2))
+        let textsEnd = idEnd + Int(value.byte(3))
         let isTombstone = kind != .live
         let endByteCount = isTombstone ? 8 : 0
         guard value.byteCount >= textsEnd + endByteCount,
@@ -82,12 +84,12 @@ struct SequenceEntry: Equatable {
             isTombstone ? indexes == .feed : !indexes.isEmpty && textsEnd == idEnd,
             indexes.isSubset(of: [.history, .feed])
         else { throw damaged }
-        id = value.extracting(Self.headerByteCount..<idEnd).string
+        id = value.extracting(Self.headerByteCount..<idEnd).text()
         if isTombstone {
-            if textsEnd > idEnd { device = value.extracting(idEnd..<textsEnd).string }
-            end = Timestamp(milliseconds: value.integer(at: textsEnd))
+            if textsEnd > idEnd { device = value.extracting(idEnd..<textsEnd).text() }
+            end = Timestamp(milliseconds: value.integer(textsEnd))
             let app = value.extracting(textsEnd + endByteCount..<value.byteCount)
-            if !app.isEmpty { self.app = app.string }
+            if !app.isEmpty { self.app = app.text() }
         }
     }
 
@@ -101,10 +103,10 @@ struct SequenceEntry: Equatable {
         bytes.append(kind.rawValue)
         bytes.append(UInt8(id.utf8.count))
         bytes.append(UInt8(device.utf8.count))
-        bytes.appendLittleEndian(UInt32(0))
+        bytes.append(littleEndian: UInt32(0))
         bytes.append(contentsOf: id.utf8)
         bytes.append(contentsOf: device.utf8)
-        if let end { bytes.appendLittleEndian(end.milliseconds) }
+        if let end { bytes.append(littleEndian: end.milliseconds) }
         if let app { bytes.append(contentsOf: app.utf8) }
         let checksum = Self.checksum(key: key.span.bytes, value: bytes.span.bytes)
         var span = bytes.mutableSpan

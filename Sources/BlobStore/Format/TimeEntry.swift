@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A key of the index that says what ends when. The byte behind the time tells notifications, whose
 /// ids never begin with a control character, from everything else.
 enum TimeEntry: Equatable {
@@ -24,31 +26,31 @@ enum TimeEntry: Equatable {
     init?(_ key: RawSpan) throws(StoreError) {
         let damaged = StoreError.corrupt("an entry of the expiry table")
         guard key.byteCount > 0 else { throw damaged }
-        guard key.byte(at: 0) == IndexKeys.timesPrefix else { return nil }
+        guard key.byte(0) == IndexKeys.timesPrefix else { return nil }
         let offset = IndexKeys.timeByteCount
         guard key.byteCount > offset else { throw damaged }
         let time = Timestamp(
-            milliseconds: Int64(bitPattern: UInt64(bigEndian: key.word(at: 0))))
-        guard key.byte(at: offset) == 0 else {
-            self = .notification(time, id: key.extracting(offset..<key.byteCount).string)
+            milliseconds: Int64(bitPattern: UInt64(bigEndian: key.word(0))))
+        guard key.byte(offset) == 0 else {
+            self = .notification(time, id: key.extracting(offset..<key.byteCount).text())
             return
         }
-        guard key.byteCount > offset + 1, let kind = Kind(rawValue: key.byte(at: offset + 1))
+        guard key.byteCount > offset + 1, let kind = Kind(rawValue: key.byte(offset + 1))
         else { throw damaged }
         let rest = key.extracting(offset + 2..<key.byteCount)
         switch kind {
         case .tombstone:
             // The owner, 00, and eight bytes.
             let end = rest.byteCount - 9
-            guard end >= 0, rest.byte(at: end) == 0 else { throw damaged }
+            guard end >= 0, rest.byte(end) == 0 else { throw damaged }
             self = .tombstone(
-                time, owner: rest.extracting(0..<end).string,
-                revision: UInt64(bigEndian: rest.word(at: end + 1)))
+                time, owner: rest.extracting(0..<end).text(),
+                revision: UInt64(bigEndian: rest.word(end + 1)))
         case .hold:
             guard let digest = Digest(bytes: rest) else { throw damaged }
             self = .hold(time, digest)
         case .mark:
-            self = .mark(time, owner: rest.string)
+            self = .mark(time, owner: rest.text())
         }
     }
 

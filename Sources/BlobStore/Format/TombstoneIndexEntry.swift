@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Where the tombstone of an id stands among its owner's entries. The value of a key
 /// ``IndexKeys/finder(_:id:)``.
 struct TombstoneIndexEntry: Equatable {
@@ -12,18 +14,18 @@ struct TombstoneIndexEntry: Equatable {
     /// Reads and checks a value.
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
         guard value.byteCount == Self.byteCount,
-            value.integer(at: Self.checkedByteCount, as: UInt32.self)
+            value.integer(Self.checkedByteCount, as: UInt32.self)
                 == Checksum(key: key, value.extracting(first: Self.checkedByteCount)).value
         else { throw .corrupt("a tombstone index entry") }
-        revision = value.integer(at: 0)
+        revision = value.integer(0)
     }
 
     /// The value's 16 bytes under `key`.
     func bytes(key: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.appendLittleEndian(revision)
-        bytes.appendLittleEndian(Checksum(key: key.span.bytes, bytes.span.bytes).value)
-        bytes.appendLittleEndian(UInt32(0))
+        bytes.append(littleEndian: revision)
+        bytes.append(littleEndian: Checksum(key: key.span.bytes, bytes.span.bytes).value)
+        bytes.append(littleEndian: UInt32(0))
         return bytes
     }
 }

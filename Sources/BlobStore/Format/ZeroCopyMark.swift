@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// The value `zero-copy` of the table `meta`: until when pages of `data.mdb` that earlier runs sent
 /// may still be with their peers.
 ///
@@ -31,25 +33,25 @@ struct ZeroCopyMark: Equatable {
     /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
         guard value.byteCount == Self.byteCount,
-            value.integer(at: Self.checkedByteCount, as: UInt32.self)
+            value.integer(Self.checkedByteCount, as: UInt32.self)
                 == Checksum(value.extracting(first: Self.checkedByteCount)).value
         else { throw .corrupt("the zero-copy mark") }
-        bootID = BootID(high: value.integer(at: 0), low: value.integer(at: 8))
-        returnedTransaction = value.integer(at: 16)
-        transaction = value.integer(at: 24)
-        moment = value.integer(at: 32)
+        bootID = BootID(high: value.integer(0), low: value.integer(8))
+        returnedTransaction = value.integer(16)
+        transaction = value.integer(24)
+        moment = value.integer(32)
     }
 
     /// The value's 48 bytes.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.appendLittleEndian(bootID.high)
-        bytes.appendLittleEndian(bootID.low)
-        bytes.appendLittleEndian(returnedTransaction)
-        bytes.appendLittleEndian(transaction)
-        bytes.appendLittleEndian(moment)
-        bytes.appendLittleEndian(Checksum(bytes.span.bytes).value)
-        bytes.appendLittleEndian(UInt32(0))
+        bytes.append(littleEndian: bootID.high)
+        bytes.append(littleEndian: bootID.low)
+        bytes.append(littleEndian: returnedTransaction)
+        bytes.append(littleEndian: transaction)
+        bytes.append(littleEndian: moment)
+        bytes.append(littleEndian: Checksum(bytes.span.bytes).value)
+        bytes.append(littleEndian: UInt32(0))
         return bytes
     }
 

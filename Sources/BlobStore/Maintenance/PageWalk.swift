@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Glibc
 
 /// A walk over the pages of all trees of `data.mdb`, and over the free list: that each page is what
@@ -78,7 +79,7 @@ struct PageWalk: ~Copyable {
         var tables: [Walked] = []
         var main = Walked("the main table", meta.main)
         walk(&main) { (walk, page, entry) in
-            let name = entry.key.string
+            let name = entry.key.text()
             guard entry.isTable, entry.value.byteCount == PageFile.Tree.byteCount else {
                 walk.report.add("page \(page): entry \(name) of the main table is not a table")
                 return
@@ -112,7 +113,7 @@ struct PageWalk: ~Copyable {
 
     /// The bytes of an entry's value; empty when they cannot be read.
     private func value(of entry: PageEntry, on page: UInt64) -> [UInt8] {
-        guard let long = entry.firstPage else { return entry.value.array }
+        guard let long = entry.firstPage else { return entry.value.array() }
         var bytes = [UInt8](
             repeating: 0, count: PageFile.pageHeaderByteCount + entry.valueByteCount)
         return file.read(page: long, into: &bytes)
@@ -126,20 +127,20 @@ struct PageWalk: ~Copyable {
     ) -> [(UInt64, UInt64)] {
         let bytes = value.span.bytes
         guard key.byteCount == 8, bytes.byteCount >= 8,
-            bytes.integer(at: 0, as: UInt64.self) <= UInt64(bytes.byteCount / 8 - 1)
+            bytes.integer(0, as: UInt64.self) <= UInt64(bytes.byteCount / 8 - 1)
         else {
             report.add("page \(page): an entry of the free list is not a list of pages")
             return []
         }
-        let transaction: UInt64 = key.integer(at: 0)
+        let transaction: UInt64 = key.integer(0)
         if transaction > meta.transaction {
             report.add(
                 "page \(page): the free list has the future transaction \(transaction)")
         }
         var pages: [(UInt64, UInt64)] = []
         var before = UInt64.max
-        for index in 0..<Int(bytes.integer(at: 0, as: UInt64.self)) {
-            let free: UInt64 = bytes.integer(at: 8 + 8 * index)
+        for index in 0..<Int(bytes.integer(0, as: UInt64.self)) {
+            let free: UInt64 = bytes.integer(8 + 8 * index)
             guard free >= 2, free <= meta.lastPage, free < before else {
                 report.add("page \(page): the free list has the invalid page \(free)")
                 return pages
@@ -242,7 +243,7 @@ struct PageWalk: ~Copyable {
                     report.add("page \(page): the keys of \(walked.name) are not in order")
                     return
                 }
-                walked.floor = entry.key.array
+                walked.floor = entry.key.array()
                 walked.mayBeFloor = !isLeaf
             }
             if isLeaf {
@@ -263,7 +264,7 @@ struct PageWalk: ~Copyable {
         }
         let order =
             walked.hasNumberKeys
-            ? key.integer(at: 0, as: UInt64.self).order(to: floor.integer(at: 0))
+            ? key.integer(0, as: UInt64.self).order(to: floor.integer(0))
             : key.order(to: floor)
         return order > 0 || (order == 0 && walked.mayBeFloor)
     }
@@ -273,10 +274,10 @@ struct PageWalk: ~Copyable {
         var header = [UInt8](repeating: 0, count: PageFile.pageHeaderByteCount)
         guard file.read(page: first, into: &header) else { return nil }
         let bytes = header.span.bytes
-        guard bytes.integer(at: 0, as: UInt64.self) == first,
-            bytes.integer(at: 10, as: UInt16.self) == PageFile.Kind.overflow.rawValue
+        guard bytes.integer(0, as: UInt64.self) == first,
+            bytes.integer(10, as: UInt16.self) == PageFile.Kind.overflow.rawValue
         else { return nil }
-        return UInt64(bytes.integer(at: 12, as: UInt32.self))
+        return UInt64(bytes.integer(12, as: UInt32.self))
     }
 
     /// Notes the pages that a value has of its own, if it has.
@@ -331,14 +332,14 @@ struct PageEntry: ~Escapable {
         self.isLeaf = isLeaf
     }
 
-    private var flags: UInt16 { bytes.integer(at: 4) }
-    private var keyByteCount: Int { Int(bytes.integer(at: 6, as: UInt16.self)) }
+    private var flags: UInt16 { bytes.integer(4) }
+    private var keyByteCount: Int { Int(bytes.integer(6, as: UInt16.self)) }
 
     /// Whether its value is another table's root.
     var isTable: Bool { flags & Self.isTable != 0 }
 
     /// How long its value is.
-    var valueByteCount: Int { Int(bytes.integer(at: 0, as: UInt32.self)) }
+    var valueByteCount: Int { Int(bytes.integer(0, as: UInt32.self)) }
 
     var key: RawSpan {
         @_lifetime(copy self)
@@ -360,12 +361,12 @@ struct PageEntry: ~Escapable {
     /// The first of the pages that its value has of its own; nil where it is in the leaf.
     var firstPage: UInt64? {
         guard isLeaf, flags & Self.hasOwnPages != 0 else { return nil }
-        return bytes.integer(at: Self.headerByteCount + keyByteCount)
+        return bytes.integer(Self.headerByteCount + keyByteCount)
     }
 
     /// Of a branch: the child.
     var child: UInt64 {
-        UInt64(bytes.integer(at: 0, as: UInt32.self)) | UInt64(flags) << 32
+        UInt64(bytes.integer(0, as: UInt32.self)) | UInt64(flags) << 32
     }
 
     /// Where the entries of a page are, in the order of their keys.
@@ -378,18 +379,18 @@ struct PageEntry: ~Escapable {
         on bytes: RawSpan, page: UInt64, _ kind: PageFile.Kind
     ) throws(StoreError) -> [Range<Int>] {
         let header = PageFile.pageHeaderByteCount
-        guard bytes.integer(at: 0, as: UInt64.self) == page,
-            bytes.integer(at: 10, as: UInt16.self) == kind.rawValue
+        guard bytes.integer(0, as: UInt64.self) == page,
+            bytes.integer(10, as: UInt16.self) == kind.rawValue
         else { throw .corrupt("it is not a \(kind) page, or has another number") }
-        let lower = Int(bytes.integer(at: 12, as: UInt16.self))
-        let upper = Int(bytes.integer(at: 14, as: UInt16.self))
+        let lower = Int(bytes.integer(12, as: UInt16.self))
+        let upper = Int(bytes.integer(14, as: UInt16.self))
         guard lower >= header, lower % 2 == 0, lower <= upper, upper <= bytes.byteCount else {
             throw .corrupt("its entries do not fit")
         }
         var ranges: [Range<Int>] = []
         var byteCount = 0
         for offset in stride(from: header, to: lower, by: 2) {
-            let start = Int(bytes.integer(at: offset, as: UInt16.self))
+            let start = Int(bytes.integer(offset, as: UInt16.self))
             guard start >= upper, start % 2 == 0, start <= bytes.byteCount - headerByteCount,
                 let count = Self.byteCount(bytes.extracting(start..<bytes.byteCount), kind)
             else { throw .corrupt("its entry \(ranges.count) is invalid") }
@@ -443,7 +444,7 @@ extension RawSpan {
     /// The same for bytes, as `memcmp` has it; of two that begin alike the shorter one is first.
     fileprivate func order(to other: RawSpan) -> Int {
         for offset in 0..<Swift.min(byteCount, other.byteCount) {
-            let (left, right) = (byte(at: offset), other.byte(at: offset))
+            let (left, right) = (byte(offset), other.byte(offset))
             if left != right { return left < right ? -1 : 1 }
         }
         return byteCount < other.byteCount ? -1 : byteCount > other.byteCount ? 1 : 0

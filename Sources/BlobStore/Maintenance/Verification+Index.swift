@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 
 // The index is held against what it is of, both ways: each record, blob and tombstone has its
@@ -64,13 +65,13 @@ extension Snapshot {
                 }
                 return
             }
-            guard key.byte(at: 0) != IndexKeys.categoriesPrefix else {
+            guard key.byte(0) != IndexKeys.categoriesPrefix else {
                 let category = try CategoryEntry.category(cursor.value, key: key)
                 recount.revisionMax = max(recount.revisionMax, category.revision)
                 recount.counters.categories += 1
                 return
             }
-            guard key.byte(at: 0) != IndexKeys.categoryEditsPrefix else {
+            guard key.byte(0) != IndexKeys.categoryEditsPrefix else {
                 let edit = try CategoryEditEntry(cursor.value, key: key)
                 recount.revisionMax = max(recount.revisionMax, edit.revision)
                 return

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Hashing
 internal import LMDB
 
@@ -46,7 +47,7 @@ extension Snapshot {
     /// sums.
     static func fingerprint(_ id: String, _ expiresAt: Timestamp) -> UInt64 {
         let key = Keys.expiry(expiresAt, id)
-        return SHA256.digest(of: key.span.bytes).span.bytes.word(at: 0)
+        return SHA256.digest(of: key.span.bytes).span.bytes.word(0)
     }
 
     borrowing func recountBlobs(
@@ -107,7 +108,7 @@ extension Snapshot {
                 report.add("a key of the chunk table has \(cursor.key.byteCount) bytes")
                 return
             }
-            let number = UInt64(bigEndian: cursor.key.word(at: 0))
+            let number = UInt64(bigEndian: cursor.key.word(0))
             if recount.numbers[number] == nil {
                 report.add("a chunk of blob \(number) has no blob")
             }
@@ -168,7 +169,7 @@ extension Snapshot {
     borrowing func checkMeta(_ report: inout VerifyReport) throws(StoreError) {
         try walk(store.tables.meta, &report) { (cursor, _) throws(StoreError) in
             let value = cursor.value
-            switch cursor.key.string {
+            switch cursor.key.text() {
             case FormatRecord.name:
                 guard FormatRecord(value) != nil else { throw .corrupt("the format record") }
             case Counters.name: _ = try Counters(value)

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 
 // Owners with a notification of a category that was edited are told so in their feeds. No index
@@ -75,7 +76,7 @@ extension ChangeTransaction {
                 return (owners, lastID)
             }
             count += 1
-            lastID = cursor.key.array
+            lastID = cursor.key.array()
             // A damaged record is stepped over; `verify` names it.
             if let (owner, ownApp) = cursor.owner(naming: category.span.bytes, asOf: now) {
                 var isShown = app.isSame(as: ownApp)
@@ -104,9 +105,9 @@ extension Cursor {
     mutating func firstCategoryEdit() throws(StoreError) -> [UInt8]? {
         let prefix = [IndexKeys.categoryEditsPrefix]
         guard try seek(prefix.span.bytes), key.byteCount > 1,
-            key.byte(at: 0) == IndexKeys.categoryEditsPrefix
+            key.byte(0) == IndexKeys.categoryEditsPrefix
         else { return nil }
-        return key.array
+        return key.array()
     }
 
     /// The owner and the app of the notification it stands at, where that is live and names the
@@ -115,9 +116,9 @@ extension Cursor {
         naming category: RawSpan, asOf now: Timestamp
     ) -> (owner: String, app: String?)? {
         guard let view = try? RecordView(value), view.expiresAt > now,
-            let named = view.field(.category), named.isEqual(to: category),
+            let named = view.field(.category), named.equals(category),
             (try? view.check(id: key)) != nil, let owner = view.field(.owner)
         else { return nil }
-        return (owner.string, view.field(.app)?.string)
+        return (owner.text(), view.field(.app)?.text())
     }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 
 // The only code that writes owners' keys. Whoever changes a record comes in by one of five

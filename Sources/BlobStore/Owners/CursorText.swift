@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Hashing
 
 /// The text of a cursor in a feed or a history: two numbers and a tag over them, the owner and the
@@ -20,9 +21,9 @@ enum CursorText {
     ) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(byteCount)
-        bytes.appendBigEndian(first)
-        bytes.appendBigEndian(second)
-        bytes.appendBigEndian(tag(first, second, label, owner, store))
+        bytes.append(bigEndian: first)
+        bytes.append(bigEndian: second)
+        bytes.append(bigEndian: tag(first, second, label, owner, store))
         for offset in stride(from: 0, to: byteCount, by: 3) {
             let group =
                 Int(bytes[offset]) << 16 | Int(bytes[offset + 1]) << 8 | Int(bytes[offset + 2])
@@ -38,7 +39,7 @@ enum CursorText {
         guard text.byteCount == characterCount else { return nil }
         var words: InlineArray<3, UInt64> = [0, 0, 0]
         for index in 0..<characterCount {
-            guard let digit = digit(text.byte(at: index)) else { return nil }
+            guard let digit = digit(text.byte(index)) else { return nil }
             // Six bits a character: they go in at the low end of the last word, and the others move
             // up with them.
             words[0] = words[0] << 6 | words[1] >> 58
@@ -67,9 +68,9 @@ enum CursorText {
         var bytes = Array(label.utf8)
         store.append(to: &bytes)
         owner.withUnsafeBytes { bytes.append(contentsOf: $0) }
-        bytes.appendBigEndian(first)
-        bytes.appendBigEndian(second)
+        bytes.append(bigEndian: first)
+        bytes.append(bigEndian: second)
         let hash = SHA256.digest(of: bytes.span.bytes)
-        return UInt64(bigEndian: hash.span.bytes.word(at: 0))
+        return UInt64(bigEndian: hash.span.bytes.word(0))
     }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 
 /// One owner's entries in the index, and the records they name, as both are read for a page.
@@ -48,7 +49,7 @@ struct OwnerWalk: ~Copyable, ~Escapable {
     mutating func previous() throws(StoreError) -> Bool { try entries.previous() && isAtOwner }
 
     /// The number in the key of the entry it stands at.
-    var number: UInt64 { UInt64(bigEndian: entries.key.word(at: prefix.count)) }
+    var number: UInt64 { UInt64(bigEndian: entries.key.word(prefix.count)) }
 
     /// The entry it stands at, of a walk over sequence entries.
     borrowing func entry() throws(StoreError) -> SequenceEntry {
@@ -60,19 +61,19 @@ struct OwnerWalk: ~Copyable, ~Escapable {
     @_lifetime(self: copy self)
     mutating func record(_ id: String) throws(StoreError) -> (record: Record, byteCount: Int)? {
         let id = id.utf8.span.bytes
-        guard try records.seek(id), records.key.isEqual(to: id) else { return nil }
+        guard try records.seek(id), records.key.equals(id) else { return nil }
         return (try records.record(), records.value.byteCount)
     }
 
     private var isAtOwner: Bool {
         let key = entries.key
         return key.byteCount == prefix.count + Self.numberByteCount
-            && key.extracting(first: prefix.count).isEqual(to: prefix.span.bytes)
+            && key.extracting(first: prefix.count).equals(prefix.span.bytes)
     }
 
     private func key(_ number: UInt64) -> [UInt8] {
         var key = prefix
-        key.appendBigEndian(number)
+        key.append(bigEndian: number)
         return key
     }
 }

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Which of an owner's notifications a history or a feed is of. What is nil is not asked for.
 ///
 /// A feed with a filter tells what changed and matches with its record, and what changed and does

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 
 extension Snapshot {
@@ -43,19 +44,19 @@ extension Snapshot {
     ) throws(StoreError) -> CategoryPage {
         var page = CategoryPage(categories: [], next: nil)
         // Names have no slash.
-        let nameEnd = cursor.firstIndex(of: 0x2F) ?? cursor.byteCount
+        let nameEnd = cursor.index(of: 0x2F)
         guard nameEnd <= StoreLimits.categoryByteCountMax,
             cursor.byteCount - nameEnd <= StoreLimits.appByteCountMax + 1
         else { return page }
         var budget = PageBudget(
             countMax: StoreLimits.categoryCountMax, entryCountMax: StoreLimits.categoryCountMax,
             byteCountMax: byteCountMax)
-        var key = [IndexKeys.categoriesPrefix] + cursor.array
+        var key = [IndexKeys.categoriesPrefix] + cursor.array()
         if nameEnd < cursor.byteCount { key[nameEnd + 1] = 0 }
         var cursor = try transaction.cursor(in: store.tables.index)
         var isThere = try cursor.seek(key.span.bytes)
-        if isThere, cursor.key.isEqual(to: key.span.bytes) { isThere = try cursor.next() }
-        while isThere, cursor.key.byte(at: 0) == IndexKeys.categoriesPrefix {
+        if isThere, cursor.key.equals(key.span.bytes) { isThere = try cursor.next() }
+        while isThere, cursor.key.byte(0) == IndexKeys.categoriesPrefix {
             guard !budget.isSpent, budget.take(cursor.value.byteCount) else {
                 page.next = page.categories.last?.cursor
                 break

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 
 extension Snapshot {
@@ -102,7 +103,7 @@ extension Snapshot {
     ) throws(StoreError) -> (category: Category?, byteCount: Int) {
         let key = IndexKeys.category(name, app: app)
         var cursor = try transaction.cursor(in: store.tables.index)
-        guard try cursor.seek(key.span.bytes), cursor.key.isEqual(to: key.span.bytes) else {
+        guard try cursor.seek(key.span.bytes), cursor.key.equals(key.span.bytes) else {
             return (nil, 0)
         }
         return (try CategoryEntry.category(cursor.value, key: cursor.key), cursor.value.byteCount)
@@ -112,7 +113,7 @@ extension Snapshot {
         guard Self.mayBeOwner(owner) else { return nil }
         let key = IndexKeys.prefix(.mark, owner)
         var cursor = try transaction.cursor(in: store.tables.index)
-        guard try cursor.seek(key.span.bytes), cursor.key.isEqual(to: key.span.bytes) else {
+        guard try cursor.seek(key.span.bytes), cursor.key.equals(key.span.bytes) else {
             return nil
         }
         return try PurgeMarker(cursor.value, key: cursor.key)
@@ -122,7 +123,7 @@ extension Snapshot {
     /// somebody else's.
     static func mayBeOwner(_ owner: RawSpan) -> Bool {
         guard owner.byteCount <= StoreLimits.ownerByteCountMax else { return false }
-        for offset in 0..<owner.byteCount where owner.byte(at: offset) == 0 { return false }
+        for offset in 0..<owner.byteCount where owner.byte(offset) == 0 { return false }
         return true
     }
 }

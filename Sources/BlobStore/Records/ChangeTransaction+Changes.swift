@@ -1,3 +1,5 @@
+internal import Bytes
+
 // Each kind of change, inside one transaction. What can be refused is refused before anything is
 // written.
 

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 
 // One step of a long change. Its place is moved on in the change itself, which counts only when the
@@ -149,13 +150,13 @@ extension Cursor {
     ) throws(StoreError) -> [UInt64] {
         var places: [UInt64] = []
         let prefixByteCount = first.count - 8
-        let lastPosition = UInt64(bigEndian: last.span.bytes.word(at: prefixByteCount))
+        let lastPosition = UInt64(bigEndian: last.span.bytes.word(prefixByteCount))
         var isThere = try seek(first.span.bytes)
         while isThere, places.count < countMax, key.byteCount == first.count,
             key.extracting(first: prefixByteCount)
-                .isEqual(to: first.span.bytes.extracting(first: prefixByteCount))
+                .equals(first.span.bytes.extracting(first: prefixByteCount))
         {
-            let place = UInt64(bigEndian: key.word(at: prefixByteCount))
+            let place = UInt64(bigEndian: key.word(prefixByteCount))
             guard place <= lastPosition else { break }
             places.append(place)
             isThere = try next()

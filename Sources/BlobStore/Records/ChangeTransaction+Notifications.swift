@@ -1,3 +1,5 @@
+internal import Bytes
+
 // Whole notifications, patches and removals.
 
 extension ChangeTransaction {

@@ -1,3 +1,5 @@
+internal import Bytes
+
 extension ChangeTransaction {
     mutating func respond(_ response: ActionResponse) throws(StoreError) -> Outcome {
         let live = live(try existing(response.id))

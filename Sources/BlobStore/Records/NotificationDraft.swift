@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A whole notification, to be stored with all its parts in one transaction. It takes the place of
 /// everything of the one that is there, but its creation time and its place in the history.
 public struct NotificationDraft: Sendable {

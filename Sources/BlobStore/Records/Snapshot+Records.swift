@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 
 extension Snapshot {
@@ -9,7 +10,7 @@ extension Snapshot {
         let view = try RecordView(value)
         try view.check(id: id)
         guard view.expiresAt > now else { return .expired(at: view.expiresAt) }
-        return .found(try view.record(id: id.string))
+        return .found(try view.record(id: id.text()))
     }
 
     /// Copies of the records behind `id`, in the order of the ids' bytes; expired ones are left
@@ -32,9 +33,9 @@ extension Snapshot {
             byteCountMax: byteCountMax)
         var cursor = try transaction.cursor(in: store.tables.notifications)
         var isThere = id.isEmpty ? try cursor.first() : try cursor.seek(id)
-        let isSeen = isThere && cursor.key.isEqual(to: id)
+        let isSeen = isThere && cursor.key.equals(id)
         if isSeen { isThere = try cursor.next() }
-        var last = id.string
+        var last = id.text()
         while isThere {
             var isFull = budget.isSpent
             if !isFull {
@@ -46,7 +47,7 @@ extension Snapshot {
                         page.records.append(record)
                     }
                 } else {
-                    last = cursor.key.string
+                    last = cursor.key.text()
                 }
                 budget.read(byteCount)
             }

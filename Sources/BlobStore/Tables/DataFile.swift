@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Glibc
 
 /// What can be known of a `data.mdb` before LMDB maps it. A map of a file that was cut short is a
@@ -79,18 +80,18 @@ struct DataFile {
 
         init?(_ bytes: RawSpan) {
             guard bytes.byteCount == DataFile.metaByteCount,
-                bytes.integer(at: 10, as: UInt16.self) & DataFile.metaFlag != 0,
-                bytes.integer(at: 16, as: UInt32.self) == DataFile.magic,
-                bytes.integer(at: 20, as: UInt32.self) == DataFile.version
+                bytes.integer(10, as: UInt16.self) & DataFile.metaFlag != 0,
+                bytes.integer(16, as: UInt32.self) == DataFile.magic,
+                bytes.integer(20, as: UInt32.self) == DataFile.version
             else { return nil }
-            let pageByteCount = Int(bytes.integer(at: 40, as: UInt32.self))
+            let pageByteCount = Int(bytes.integer(40, as: UInt32.self))
             guard pageByteCount >= 512, pageByteCount <= 65_536,
                 pageByteCount & (pageByteCount - 1) == 0,
-                let lastPage = Int(exactly: bytes.integer(at: 136, as: UInt64.self))
+                let lastPage = Int(exactly: bytes.integer(136, as: UInt64.self))
             else { return nil }
             self.pageByteCount = pageByteCount
             self.lastPage = lastPage
-            transaction = bytes.integer(at: 144)
+            transaction = bytes.integer(144)
         }
     }
 

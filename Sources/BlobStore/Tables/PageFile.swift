@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Glibc
 
 /// `data.mdb`, read page by page without liblmdb and without the map (`pread`): whatever the pages
@@ -37,13 +38,13 @@ struct PageFile {
 
         /// - Parameter bytes: has ``byteCount`` bytes.
         init(_ bytes: RawSpan) {
-            flags = bytes.integer(at: 4)
-            depth = Int(bytes.integer(at: 6, as: UInt16.self))
-            branchCount = bytes.integer(at: 8)
-            leafCount = bytes.integer(at: 16)
-            overflowCount = bytes.integer(at: 24)
-            entryCount = bytes.integer(at: 32)
-            root = bytes.integer(at: 40)
+            flags = bytes.integer(4)
+            depth = Int(bytes.integer(6, as: UInt16.self))
+            branchCount = bytes.integer(8)
+            leafCount = bytes.integer(16)
+            overflowCount = bytes.integer(24)
+            entryCount = bytes.integer(32)
+            root = bytes.integer(40)
         }
     }
 
@@ -57,19 +58,19 @@ struct PageFile {
 
         init?(_ bytes: RawSpan, page: UInt64) {
             guard bytes.byteCount == PageFile.metaByteCount,
-                bytes.integer(at: 0, as: UInt64.self) == page,
-                bytes.integer(at: 10, as: UInt16.self) == Kind.meta.rawValue,
-                bytes.integer(at: 16, as: UInt32.self) == PageFile.magic,
-                bytes.integer(at: 20, as: UInt32.self) == PageFile.version
+                bytes.integer(0, as: UInt64.self) == page,
+                bytes.integer(10, as: UInt16.self) == Kind.meta.rawValue,
+                bytes.integer(16, as: UInt32.self) == PageFile.magic,
+                bytes.integer(20, as: UInt32.self) == PageFile.version
             else { return nil }
-            pageByteCount = Int(bytes.integer(at: 40, as: UInt32.self))
+            pageByteCount = Int(bytes.integer(40, as: UInt32.self))
             guard pageByteCount >= 512, pageByteCount <= 65_536,
                 pageByteCount & (pageByteCount - 1) == 0
             else { return nil }
             freeList = Tree(bytes.extracting(40..<88))
             main = Tree(bytes.extracting(88..<136))
-            lastPage = bytes.integer(at: 136)
-            transaction = bytes.integer(at: 144)
+            lastPage = bytes.integer(136)
+            transaction = bytes.integer(144)
             // A file has fewer bytes than a signed word can count.
             guard lastPage >= 1, lastPage < UInt64(Int.max / pageByteCount) else { return nil }
         }
@@ -106,24 +107,24 @@ struct PageFile {
     static func makeEmpty(_ path: String, pageByteCount: Int) -> Bool {
         var bytes: [UInt8] = []
         for page in 0..<2 as Range<UInt64> {
-            bytes.appendLittleEndian(page)
-            bytes.appendLittleEndian(UInt16(0))
-            bytes.appendLittleEndian(Kind.meta.rawValue)
-            bytes.appendLittleEndian(UInt32(0))
-            bytes.appendLittleEndian(magic)
-            bytes.appendLittleEndian(version)
+            bytes.append(littleEndian: page)
+            bytes.append(littleEndian: UInt16(0))
+            bytes.append(littleEndian: Kind.meta.rawValue)
+            bytes.append(littleEndian: UInt32(0))
+            bytes.append(littleEndian: magic)
+            bytes.append(littleEndian: version)
             // Address and size of the map: as whoever opens it says.
             bytes += [UInt8](repeating: 0, count: 16)
             // The free list has numbers as keys, and its tree says how long pages are.
             for (pad, flags) in [(UInt32(pageByteCount), UInt16(8)), (0, 0)] {
-                bytes.appendLittleEndian(pad)
-                bytes.appendLittleEndian(flags)
+                bytes.append(littleEndian: pad)
+                bytes.append(littleEndian: flags)
                 bytes += [UInt8](repeating: 0, count: 2 + 4 * 8)
-                bytes.appendLittleEndian(Tree.noRoot)
+                bytes.append(littleEndian: Tree.noRoot)
             }
             // The last page, and the transaction.
-            bytes.appendLittleEndian(UInt64(1))
-            bytes.appendLittleEndian(UInt64(0))
+            bytes.append(littleEndian: UInt64(1))
+            bytes.append(littleEndian: UInt64(0))
             bytes += [UInt8](
                 repeating: 0, count: (Int(page) + 1) * pageByteCount - bytes.count)
         }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 internal import Synchronization
 
@@ -76,6 +77,6 @@ extension Cursor {
         let view = try RecordView(value)
         let id = key
         try view.check(id: id)
-        return try view.record(id: id.string)
+        return try view.record(id: id.text())
     }
 }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 
 // liblmdb's answers as the store's errors, once for every call the store makes.
@@ -38,14 +39,15 @@ enum KeyText {
 
     /// A text in quotes where it is one, else its bytes in hexadecimal; what is long is cut.
     static func text(_ key: RawSpan) -> String {
-        let shown = key.extracting(first: min(key.byteCount, byteCountMax)).array
-        let rest = key.byteCount > shown.count ? "… (\(key.byteCount) bytes)" : ""
+        let shown = key.extracting(first: min(key.byteCount, byteCountMax))
+        let rest = key.byteCount > shown.byteCount ? "… (\(key.byteCount) bytes)" : ""
         guard !shown.isEmpty else { return "unreadable" }
-        if shown.allSatisfy({ (0x20...0x7E).contains($0) }) {
-            return "\"\(String(decoding: shown, as: UTF8.self))\"" + rest
+        if shown.array().allSatisfy({ (0x20...0x7E).contains($0) }) {
+            return "\"\(shown.text())\"" + rest
         }
-        let digits = Array("0123456789abcdef")
-        return String(shown.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }) + rest
+        var digits: [UInt8] = []
+        Hex.append(shown, to: &digits)
+        return String(decoding: digits, as: UTF8.self) + rest
     }
 }
 

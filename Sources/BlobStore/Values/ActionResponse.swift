@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// What an owner chose.
 public struct ActionResponse: Sendable {
     /// Of which notification.

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// Default actions for the notifications that name it, and how devices treat them: those of its app,
 /// or where it has none, those of all apps. An app's own category goes before one of all apps with
 /// the same name.

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// What a blob is known by: the SHA-256 of its bytes as given, written `sha256:<hex>` as OCI
 /// registries do.
 public struct Digest: Sendable, Hashable, CustomStringConvertible {
@@ -18,27 +20,24 @@ public struct Digest: Sendable, Hashable, CustomStringConvertible {
     @inline(__always)
     init(_ bytes: RawSpan, at offset: Int) {
         words = (
-            UInt64(bigEndian: bytes.word(at: offset)),
-            UInt64(bigEndian: bytes.word(at: offset + 8)),
-            UInt64(bigEndian: bytes.word(at: offset + 16)),
-            UInt64(bigEndian: bytes.word(at: offset + 24))
+            UInt64(bigEndian: bytes.word(offset)),
+            UInt64(bigEndian: bytes.word(offset + 8)),
+            UInt64(bigEndian: bytes.word(offset + 16)),
+            UInt64(bigEndian: bytes.word(offset + 24))
         )
     }
 
     /// Reads 64 lower-case hexadecimal digits; nil for anything else.
     public init?(hex: RawSpan) {
         guard hex.byteCount == 2 * Self.byteCount else { return nil }
-        var words: [UInt64] = [0, 0, 0, 0]
-        for index in 0..<64 {
-            let digit: UInt64
-            switch hex.byte(at: index) {
-            case let byte where byte >= 0x30 && byte <= 0x39: digit = UInt64(byte) - 0x30
-            case let byte where byte >= 0x61 && byte <= 0x66: digit = UInt64(byte) - 0x61 + 10
-            default: return nil
-            }
-            words[index / 16] = words[index / 16] << 4 | digit
+        var bytes = InlineArray<32, UInt8>(repeating: 0)
+        for index in 0..<Self.byteCount {
+            let digits = (hex.byte(2 * index), hex.byte(2 * index + 1))
+            guard let high = Hex.lowercaseValue(digits.0), let low = Hex.lowercaseValue(digits.1)
+            else { return nil }
+            bytes[index] = high << 4 | low
         }
-        self.words = (words[0], words[1], words[2], words[3])
+        self.init(bytes.span.bytes, at: 0)
     }
 
     /// Reads `sha256:` and 64 lower-case hexadecimal digits; nil for anything else.
@@ -68,37 +67,12 @@ public struct Digest: Sendable, Hashable, CustomStringConvertible {
 
     /// Appends the 32 raw bytes.
     public func append(to bytes: inout [UInt8]) {
-        rawWords.span.bytes.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        bytes.append(contentsOf: rawWords.span.bytes)
     }
 
     /// Appends 64 lower-case hexadecimal digits, without making a string.
     public func appendHex(to bytes: inout [UInt8]) {
-        var digits = InlineArray<64, UInt8>(repeating: 0)
-        var span = digits.mutableSpan
-        var raw = span.mutableBytes
-        let all: InlineArray<4, UInt64> = [words.0, words.1, words.2, words.3]
-        for index in 0..<4 {
-            let word = all[index]
-            raw.storeBytes(
-                of: Self.hex(UInt32(truncatingIfNeeded: word >> 32)).bigEndian,
-                toByteOffset: 16 * index, as: UInt64.self)
-            raw.storeBytes(
-                of: Self.hex(UInt32(truncatingIfNeeded: word)).bigEndian,
-                toByteOffset: 16 * index + 8, as: UInt64.self)
-        }
-        digits.span.bytes.withUnsafeBytes { bytes.append(contentsOf: $0) }
-    }
-
-    /// The eight hexadecimal digits of a number, in one word, all at once.
-    private static func hex(_ value: UInt32) -> UInt64 {
-        // Four bits to a byte: halves are moved apart three times.
-        var nibbles = UInt64(value)
-        nibbles = (nibbles | nibbles << 16) & 0x0000_FFFF_0000_FFFF
-        nibbles = (nibbles | nibbles << 8) & 0x00FF_00FF_00FF_00FF
-        nibbles = (nibbles | nibbles << 4) & 0x0F0F_0F0F_0F0F_0F0F
-        // A nibble over 9 reaches the fifth bit when 6 is added: those are letters.
-        let letters = (nibbles &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-        return nibbles &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
+        Hex.append(rawWords.span.bytes, to: &bytes)
     }
 
     /// `sha256:` and 64 hexadecimal digits.

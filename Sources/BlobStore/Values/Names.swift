@@ -1,4 +1,5 @@
-internal import TextRules
+internal import Bytes
+internal import Notifications
 
 /// The rules for what publishers call things.
 enum Names {
@@ -42,7 +43,7 @@ enum Names {
         var slash: Int?
         var isRight = true
         for index in 0..<essence.byteCount {
-            let byte = essence.byte(at: index)
+            let byte = essence.byte(index)
             if byte == 0x2F, slash == nil {
                 slash = index
             } else if !isToken(byte) {
@@ -79,8 +80,8 @@ enum MediaType {
     /// semicolon.
     @_lifetime(copy text)
     static func essence(_ text: RawSpan) -> RawSpan {
-        var count = text.firstIndex(of: 0x3B) ?? text.byteCount
-        while count > 0, text.byte(at: count - 1) == 0x20 || text.byte(at: count - 1) == 0x09 {
+        var count = text.index(of: 0x3B)
+        while count > 0, text.byte(count - 1) == 0x20 || text.byte(count - 1) == 0x09 {
             count -= 1
         }
         return text.extracting(first: count)

@@ -1,4 +1,5 @@
 public import BlobJSON
+internal import Bytes
 
 /// What a notification says and what became of it, beside owner, message, rich type and parts.
 public struct NotificationDetails: Sendable, Hashable {

@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A notification as the store knows it: everything about it but the bytes of its parts. A copy of
 /// its own, good for ever.
 public struct Record: Sendable, Hashable {

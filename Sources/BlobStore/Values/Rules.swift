@@ -1,4 +1,5 @@
 internal import BlobJSON
+internal import Bytes
 
 /// Rules for what notifications say that do not depend on what is stored.
 enum Rules {
@@ -121,23 +122,5 @@ enum Rules {
 
     static func refuse(_ field: InvalidInput.Field, _ reason: String) -> StoreError {
         .invalid(InvalidInput(field: field, reason: reason))
-    }
-}
-
-extension String {
-    /// Whether both are the same bytes. `==` takes é as one scalar and as two for the same text.
-    func isSame(as other: String) -> Bool {
-        utf8.span.bytes.isEqual(to: other.utf8.span.bytes)
-    }
-}
-
-extension String? {
-    /// Whether both are nil, or the same bytes.
-    func isSame(as other: String?) -> Bool {
-        switch (self, other) {
-        case (nil, nil): true
-        case (let left?, let right?): left.isSame(as: right)
-        default: false
-        }
     }
 }

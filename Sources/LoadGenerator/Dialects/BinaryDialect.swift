@@ -1,4 +1,5 @@
 internal import BlobProtocol
+internal import Bytes
 
 /// The binary protocol of `blobd` (`docs/PROTOCOL.md`).
 public struct BinaryDialect: LoadDialect {

@@ -1,4 +1,5 @@
 internal import BlobProtocol
+internal import Bytes
 
 /// HTTP/1.1 on connections that stay open, with paths to choose: `blobd`'s own by default, and
 /// those of any other server that answers a GET with a `Content-Length`.

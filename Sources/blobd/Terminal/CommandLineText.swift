@@ -1,4 +1,5 @@
 import BlobProtocol
+import Bytes
 import Glibc
 
 /// Texts on the command line: what they must look like, and what they mean.

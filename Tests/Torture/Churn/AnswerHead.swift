@@ -1,5 +1,6 @@
 import BlobClient
 import BlobProtocol
+import Bytes
 
 /// What comes before the bytes of an answer, in either dialect.
 struct AnswerHead: Sendable {

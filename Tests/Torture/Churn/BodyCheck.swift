@@ -1,5 +1,6 @@
 import BlobClient
 import BlobProtocol
+import Bytes
 import Hashing
 
 /// Compares the body of one answer with the edition that its head names.

@@ -1,5 +1,6 @@
 import BlobClient
 import BlobProtocol
+import Bytes
 
 /// One of many readers: fetches what others replace and delete meanwhile, in its own manner, and
 /// compares every byte.

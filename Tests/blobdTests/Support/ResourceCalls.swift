@@ -1,6 +1,7 @@
 import BlobClient
 import BlobJSON
 import BlobProtocol
+import Bytes
 
 /// A request for a resource, which a test sends in either dialect.
 struct ResourceCall {

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// Writes the binary protocol's answers, but payloads.
 enum BinaryCodec {

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 // A frame's way: its head is read, what it reads must be committed, and then it is answered.
 // `docs/PROTOCOL.md` draws the frames.

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 // Frames but fetches: everything a head says is checked before a byte of a body is read.
 

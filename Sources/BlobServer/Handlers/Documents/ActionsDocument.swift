@@ -1,6 +1,7 @@
 import BlobJSON
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// The actions of a notification or a category: an array of objects with `identifier`, `title` and
 /// the flags `foreground`, `destructive` and `authentication_required`.

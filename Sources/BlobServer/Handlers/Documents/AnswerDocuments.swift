@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// A line of a batch's answer: what became of one document.
 enum BatchLineDocument {

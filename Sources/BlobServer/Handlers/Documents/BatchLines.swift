@@ -1,4 +1,5 @@
 import BlobProtocol
+import Bytes
 
 /// The lines of a batch: JSON lines, each a notification's document.
 enum BatchLines {

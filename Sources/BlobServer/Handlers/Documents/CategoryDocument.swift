@@ -1,6 +1,7 @@
 import BlobJSON
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// A category: `{"name","app","revision","actions","options"}`.
 enum CategoryDocument {

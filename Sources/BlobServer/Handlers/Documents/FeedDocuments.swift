@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// What became of a notification, or of a category, as an event's data and within a page of changes.
 enum ChangeDocument {

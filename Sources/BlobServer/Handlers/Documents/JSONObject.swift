@@ -1,5 +1,6 @@
 import BlobJSON
 import BlobProtocol
+import Bytes
 
 /// An object of a document that is being read: its members by name, each of the type that is asked
 /// for. null is the same as absent.

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// A file of a multipart body, received and finished.
 struct ReceivedFile: Sendable {

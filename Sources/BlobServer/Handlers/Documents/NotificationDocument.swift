@@ -1,6 +1,7 @@
 import BlobJSON
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// A whole notification, as it is published: a body of its own, a field of a multipart body, or a
 /// line of a batch.

@@ -1,6 +1,7 @@
 import BlobJSON
 import BlobProtocol
 import BlobStore
+import Bytes
 
 // What a document says of a notification's fields. Each throws what is wrong with the value; the
 // lengths of categories, groups and actions are checked where they are stored.

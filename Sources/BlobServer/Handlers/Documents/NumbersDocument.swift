@@ -1,4 +1,5 @@
 import BlobProtocol
+import Bytes
 
 /// A flat object of numbers, as `stats` answers it.
 struct NumbersDocument {

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// A page of records, as `list` answers it.
 enum PageDocument {

@@ -1,6 +1,7 @@
 import BlobJSON
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// A notification's record, as `GET /v1/notifications/{id}` and `stat` answer it, and as pages,
 /// histories and changes contain it. Written byte by byte: its members and their order are always

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// What an owner chose: `{"action","key","dismissed","extension"}`.
 enum ResponseDocument {

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// Writes HTTP's answers. It has the text that all answers of a second share.
 final class HTTPCodec {

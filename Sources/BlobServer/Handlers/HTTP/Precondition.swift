@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 // `If-Match` and `If-None-Match` of requests that change something (RFC 9110, section 13.1). The
 // store judges them, in the transaction that makes the change.

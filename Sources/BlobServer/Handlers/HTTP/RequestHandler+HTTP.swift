@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 // An HTTP request's way: its head is read, what it reads must be committed, and then it is answered.
 

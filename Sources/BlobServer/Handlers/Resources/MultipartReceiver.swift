@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 import Synchronization
 
 /// Takes in a multipart body as it comes: the document into memory, each file into a writer of its

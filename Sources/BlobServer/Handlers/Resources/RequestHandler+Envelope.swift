@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 extension RequestHandler {
     /// The push to send for a notification: itself, or with what goes with it.

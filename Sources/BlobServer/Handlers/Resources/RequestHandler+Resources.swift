@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 // What is done for a request for a resource: everything about it is checked here, before a byte of
 // a body is read.

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// The parameters of a resource's query, decoded.
 struct ResourceQuery {

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 extension Resource {
     /// The resource that a route names; nil for those that each dialect has in its own way.

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 
 /// The head of a record of the log (`docs/FORMAT.md`): whose it is, and of which commit. Behind it
@@ -63,24 +64,24 @@ struct LogRecord: Equatable {
     /// - Parameter byteCountMax: what the record may take at the most, with its head.
     init?(_ bytes: RawSpan, byteCountMax: Int) {
         guard bytes.byteCount >= Self.byteCount,
-            bytes.extracting(first: 8).isEqual(to: Self.magic.span.bytes),
-            bytes.integer(at: 8, as: UInt32.self) == Self.version,
-            let count = Int(exactly: bytes.integer(at: 48, as: UInt64.self)),
+            bytes.extracting(first: 8).equals(Self.magic.span.bytes),
+            bytes.integer(8, as: UInt32.self) == Self.version,
+            let count = Int(exactly: bytes.integer(48, as: UInt64.self)),
             count <= byteCountMax - Self.byteCount,
-            let kind = Kind(rawValue: bytes.integer(at: 60))
+            let kind = Kind(rawValue: bytes.integer(60))
         else { return nil }
-        changeCount = bytes.integer(at: 56)
+        changeCount = bytes.integer(56)
         self.kind = kind
-        logID = LogID(high: bytes.integer(at: 16), low: bytes.integer(at: 24))
-        transaction = bytes.integer(at: 32)
-        index = bytes.integer(at: 40)
-        operationCount = bytes.integer(at: 44)
+        logID = LogID(high: bytes.integer(16), low: bytes.integer(24))
+        transaction = bytes.integer(32)
+        index = bytes.integer(40)
+        operationCount = bytes.integer(44)
         operationByteCount = count
     }
 
     /// Whether `record`, head and operations, is what was written.
     static func isWhole(_ record: RawSpan) -> Bool {
-        record.integer(at: 12, as: UInt32.self)
+        record.integer(12, as: UInt32.self)
             == Checksum(record.extracting(droppingFirst: checkedFrom)).value
     }
 

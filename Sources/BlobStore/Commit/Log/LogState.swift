@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 
 /// What `data.mdb` says of the log: the value `log` of the table `meta`.
@@ -26,11 +27,11 @@ struct LogState: Equatable {
     /// Reads it; nil when it is damaged.
     init?(_ value: RawSpan) {
         guard value.byteCount == Self.byteCount,
-            value.integer(at: Self.checkedByteCount, as: UInt32.self) == Self.checksum(value)
+            value.integer(Self.checkedByteCount, as: UInt32.self) == Self.checksum(value)
         else { return nil }
-        id = LogID(high: value.integer(at: 0), low: value.integer(at: 8))
-        firstTransaction = value.integer(at: 16)
-        switch value.integer(at: 24, as: UInt32.self) {
+        id = LogID(high: value.integer(0), low: value.integer(8))
+        firstTransaction = value.integer(16)
+        switch value.integer(24, as: UInt32.self) {
         case 0: isInUse = false
         case 1: isInUse = true
         default: return nil
@@ -40,13 +41,13 @@ struct LogState: Equatable {
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.byteCount)
-        bytes.appendLittleEndian(id.high)
-        bytes.appendLittleEndian(id.low)
-        bytes.appendLittleEndian(firstTransaction)
-        bytes.appendLittleEndian(UInt32(isInUse ? 1 : 0))
-        bytes.appendLittleEndian(UInt32(0))
-        bytes.appendLittleEndian(Self.checksum(bytes.span.bytes))
-        bytes.appendLittleEndian(UInt32(0))
+        bytes.append(littleEndian: id.high)
+        bytes.append(littleEndian: id.low)
+        bytes.append(littleEndian: firstTransaction)
+        bytes.append(littleEndian: UInt32(isInUse ? 1 : 0))
+        bytes.append(littleEndian: UInt32(0))
+        bytes.append(littleEndian: Self.checksum(bytes.span.bytes))
+        bytes.append(littleEndian: UInt32(0))
         return bytes
     }
 

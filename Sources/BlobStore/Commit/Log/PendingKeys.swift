@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Glibc
 internal import Synchronization
 
@@ -209,12 +210,12 @@ internal import Synchronization
         var hash = mixed(kind.rawValue << 32 | UInt64(key.byteCount))
         var offset = 0
         while offset + 8 <= key.byteCount {
-            hash = mixed(hash ^ key.word(at: offset))
+            hash = mixed(hash ^ key.word(offset))
             offset += 8
         }
         var last: UInt64 = 0
         while offset < key.byteCount {
-            last = last << 8 | UInt64(key.byte(at: offset))
+            last = last << 8 | UInt64(key.byte(offset))
             offset += 1
         }
         hash = mixed(hash ^ last)

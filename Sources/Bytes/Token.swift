@@ -1,9 +1,11 @@
 /// Tokens, quoted strings and blanks (RFC 9110, section 5.6): the small words of which field values
 /// are made.
-enum Token {
+@usableFromInline
+package enum Token {
     /// Whether a byte may stand in a token (RFC 9110, section 5.6.2).
+    @inlinable
     @inline(__always)
-    static func isToken(_ byte: UInt8) -> Bool {
+    package static func isToken(_ byte: UInt8) -> Bool {
         // One bit for each of 128 characters: a table of two words instead of a chain of
         // comparisons.
         let low: UInt64 = 0x03FF_6CFA_0000_0000
@@ -14,26 +16,27 @@ enum Token {
     }
 
     /// Whether a byte is a space or a horizontal tab, the blanks of RFC 9110's OWS.
+    @inlinable
     @inline(__always)
-    static func isBlank(_ byte: UInt8) -> Bool {
+    package static func isBlank(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09
     }
 
     /// Moves `index` past one token; false, and nothing moved, when there is none.
-    static func skip(_ bytes: RawSpan, _ index: inout Int) -> Bool {
+    package static func skip(_ bytes: RawSpan, _ index: inout Int) -> Bool {
         let start = index
         index = bytes.tokenEnd(from: start)
         return index > start
     }
 
     /// Moves `index` past spaces and tabs.
-    static func skipBlanks(_ bytes: RawSpan, _ index: inout Int) {
+    package static func skipBlanks(_ bytes: RawSpan, _ index: inout Int) {
         while index < bytes.byteCount, isBlank(bytes.byte(index)) { index += 1 }
     }
 
     /// Moves `index` past one quoted string (RFC 9110, section 5.6.4); false, with `index` anywhere
     /// within it, when there is none or it does not end.
-    static func skipQuoted(_ bytes: RawSpan, _ index: inout Int) -> Bool {
+    package static func skipQuoted(_ bytes: RawSpan, _ index: inout Int) -> Bool {
         guard index < bytes.byteCount, bytes.byte(index) == UInt8(ascii: "\"") else { return false }
         index += 1
         while index < bytes.byteCount {
@@ -54,17 +57,9 @@ enum Token {
 
     /// Whether a byte may stand in a field value: visible ASCII, space, tab and obs-text, so no CR,
     /// LF, NUL or other control character (RFC 9110, section 5.5).
+    @inlinable
     @inline(__always)
-    static func isFieldContent(_ byte: UInt8) -> Bool {
+    package static func isFieldContent(_ byte: UInt8) -> Bool {
         (byte >= 0x20 && byte != 0x7F) || byte == 0x09
-    }
-
-    /// The slice without the blanks at its two ends.
-    static func trimmed(_ bytes: RawSpan, _ slice: Slice) -> Slice {
-        var lower = slice.offset
-        var upper = slice.end
-        while lower < upper, isBlank(bytes.byte(lower)) { lower += 1 }
-        while upper > lower, isBlank(bytes.byte(upper - 1)) { upper -= 1 }
-        return Slice(lower, upTo: upper)
     }
 }

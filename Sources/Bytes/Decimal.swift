@@ -1,7 +1,8 @@
 /// Numbers written in decimal digits.
-public enum Decimal {
+@usableFromInline
+package enum Decimal {
     /// What came of reading one.
-    public enum Parsed: Sendable, Hashable {
+    package enum Parsed: Sendable, Hashable {
         /// The number.
         case value(UInt64)
         /// Digits only, but more than 64 bits can hold.
@@ -11,13 +12,14 @@ public enum Decimal {
     }
 
     /// Whether a byte is one of 0…9.
+    @inlinable
     @inline(__always)
-    static func isDigit(_ byte: UInt8) -> Bool {
+    package static func isDigit(_ byte: UInt8) -> Bool {
         byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
     }
 
     /// Reads `1*DIGIT`: no sign, no blanks, nothing behind. Zeros may lead.
-    public static func parse(_ text: RawSpan) -> Parsed {
+    package static func parse(_ text: RawSpan) -> Parsed {
         guard text.byteCount > 0 else { return .malformed }
         var value: UInt64 = 0
         var isTooLarge = false
@@ -34,8 +36,9 @@ public enum Decimal {
 
     /// The digits of a number under 100,000,000, at least one: a word whose lowest byte is the first
     /// digit, and how many there are.
+    @inlinable
     @inline(__always)
-    static func digits(under100Million value: UInt32) -> (word: UInt64, count: Int) {
+    package static func digits(under100Million value: UInt32) -> (word: UInt64, count: Int) {
         var word: UInt64 = 0
         var count = 0
         var rest = value
@@ -49,7 +52,7 @@ public enum Decimal {
     }
 
     /// Appends a number in decimal digits, without making a `String`.
-    public static func append(_ value: UInt64, to out: inout [UInt8]) {
+    package static func append(_ value: UInt64, to out: inout [UInt8]) {
         // Twenty digits are the most that 64 bits have.
         var digits = InlineArray<20, UInt8>(repeating: 0x30)
         var first = 20
@@ -64,7 +67,7 @@ public enum Decimal {
     }
 
     /// Appends a number in at least `digits` decimal digits, with zeros in front.
-    static func append(_ value: UInt64, digits: Int, to out: inout [UInt8]) {
+    package static func append(_ value: UInt64, digits: Int, to out: inout [UInt8]) {
         var bound: UInt64 = 10
         var length = 1
         while length < digits, value >= bound {

@@ -1,26 +1,12 @@
 /// Times as RFC 3339 writes them (section 5.6), to and from milliseconds since 1970.
-public enum RFC3339 {
-    /// Reads `2026-12-01T00:00:00Z`, with a fraction of a second (further digits than three are cut
-    /// off) and with an offset instead of `Z`. Throws `bad_expiry` for anything else, for a leap
-    /// second, and for a time outside of the years 1970 to 9999.
-    public static func parse(_ text: RawSpan) throws(ProtocolError) -> Int64 {
-        guard let milliseconds = milliseconds(text) else {
-            throw ProtocolError(
-                .badExpiry,
-                "the time \(text.excerpt()) must have the form 2026-12-01T00:00:00Z or "
-                    + "2026-12-01T00:00:00+01:00 (in a query write + as %2B)")
-        }
-        guard milliseconds >= 0, milliseconds <= WireLimits.expiryMillisecondsMax else {
-            throw ProtocolError(
-                .badExpiry, "the time \(text.excerpt()) must be in the years 1970 to 9999")
-        }
-        return milliseconds
-    }
+package enum RFC3339 {
+    /// The last time that it can write: 9999-12-31T23:59:59.999Z, in milliseconds since 1970.
+    package static let millisecondsMax: Int64 = 253_402_300_799_999
 
     /// Appends a time in UTC with milliseconds, `2026-12-01T00:00:00.000Z`. Times outside of the
     /// years 1970 to 9999 are moved to the nearest end.
-    public static func append(_ milliseconds: Int64, to out: inout [UInt8]) {
-        let time = UInt64(min(max(milliseconds, 0), WireLimits.expiryMillisecondsMax))
+    package static func append(_ milliseconds: Int64, to out: inout [UInt8]) {
+        let time = UInt64(min(max(milliseconds, 0), millisecondsMax))
         let date = CivilDate(dayNumber: Int(time / 86_400_000))
         let second = time / 1_000 % 86_400
         Decimal.append(UInt64(date.year), digits: 4, to: &out)
@@ -39,7 +25,10 @@ public enum RFC3339 {
         out.append(UInt8(ascii: "Z"))
     }
 
-    private static func milliseconds(_ text: RawSpan) -> Int64? {
+    /// Reads `2026-12-01T00:00:00Z`, with a fraction of a second (further digits than three are cut
+    /// off) and with an offset instead of `Z`. Nil for anything else, and for a leap second; the
+    /// time may lie outside of the years 1970 to 9999.
+    package static func milliseconds(_ text: RawSpan) -> Int64? {
         let count = text.byteCount
         guard count >= 20, text.byte(4) == UInt8(ascii: "-"), text.byte(7) == UInt8(ascii: "-"),
             text.byte(10) | 0x20 == UInt8(ascii: "t"), text.byte(13) == UInt8(ascii: ":"),

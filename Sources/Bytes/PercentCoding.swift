@@ -1,22 +1,23 @@
 /// Percent-encoding (RFC 3986, section 2.1).
-public enum PercentCoding {
+package enum PercentCoding {
     /// Whether decoding would change nothing, so that the bytes can be used where they are.
-    public static func isPlain(_ text: RawSpan, plusIsSpace: Bool = false) -> Bool {
+    package static func isPlain(_ text: RawSpan, plusIsSpace: Bool = false) -> Bool {
         plainByteCount(text, plusIsSpace) == text.byteCount
     }
 
     /// How many bytes stand for themselves before the first that does not.
     private static func plainByteCount(_ text: RawSpan, _ plusIsSpace: Bool) -> Int {
-        let plain = text.index(of: UInt8(ascii: "%"), from: 0)
-        return plusIsSpace ? min(plain, text.index(of: UInt8(ascii: "+"), from: 0)) : plain
+        let plain = text.index(of: UInt8(ascii: "%"))
+        return plusIsSpace ? min(plain, text.index(of: UInt8(ascii: "+"))) : plain
     }
 
-    /// Appends the decoded bytes, at most as many as there are in `text`. Throws an error of `code`
-    /// for a `%` without two hexadecimal digits behind it; `out` then has the bytes before it.
-    public static func decode(
-        _ text: RawSpan, plusIsSpace: Bool = false, orThrow code: ErrorCode = .malformed,
-        into out: inout [UInt8]
-    ) throws(ProtocolError) {
+    /// Appends the decoded bytes, at most as many as there are in `text`.
+    ///
+    /// - Returns: where a `%` stands without two hexadecimal digits behind it; `out` then has the
+    ///   bytes before it.
+    package static func decode(
+        _ text: RawSpan, plusIsSpace: Bool, into out: inout [UInt8]
+    ) -> Int? {
         // Mostly all of it.
         var index = plainByteCount(text, plusIsSpace)
         out.append(contentsOf: text.extracting(first: index))
@@ -26,12 +27,7 @@ public enum PercentCoding {
             if byte == UInt8(ascii: "%") {
                 guard index + 2 <= text.byteCount, let high = Hex.value(text.byte(index)),
                     let low = Hex.value(text.byte(index + 1))
-                else {
-                    throw ProtocolError(
-                        code,
-                        "in \(text.excerpt()) the % at byte \(index - 1) is not followed by two hex digits"
-                    )
-                }
+                else { return index - 1 }
                 out.append(high << 4 | low)
                 index += 2
             } else if plusIsSpace, byte == UInt8(ascii: "+") {
@@ -40,11 +36,12 @@ public enum PercentCoding {
                 out.append(byte)
             }
         }
+        return nil
     }
 
     /// Appends `bytes` so that they can stand as one segment of a path or as a value in a query:
     /// all but RFC 3986's unreserved characters are encoded.
-    public static func encode(_ bytes: RawSpan, into out: inout [UInt8]) {
+    package static func encode(_ bytes: RawSpan, into out: inout [UInt8]) {
         for index in 0..<bytes.byteCount {
             let byte = bytes.byte(index)
             switch byte {

@@ -1,13 +1,13 @@
 /// A day of the Gregorian calendar and its number, counted from 1970-01-01. Whole-number arithmetic
 /// on years that begin in March, so that the leap day comes last and months fall into a steady
 /// pattern.
-struct CivilDate: Sendable, Hashable {
-    var year: Int
-    var month: Int
-    var day: Int
+package struct CivilDate {
+    package var year: Int
+    package var month: Int
+    package var day: Int
 
     /// How many days lie between 1970-01-01 and this day.
-    var dayNumber: Int {
+    package var dayNumber: Int {
         let shiftedYear = month > 2 ? year : year - 1
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
         let yearOfEra = shiftedYear - era * 400
@@ -16,14 +16,14 @@ struct CivilDate: Sendable, Hashable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    init(year: Int, month: Int, day: Int) {
+    package init(year: Int, month: Int, day: Int) {
         self.year = year
         self.month = month
         self.day = day
     }
 
     /// The day with this number.
-    init(dayNumber: Int) {
+    package init(dayNumber: Int) {
         let shifted = dayNumber + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097
@@ -37,7 +37,7 @@ struct CivilDate: Sendable, Hashable {
     }
 
     /// How many days the month has.
-    static func dayCount(year: Int, month: Int) -> Int {
+    package static func dayCount(year: Int, month: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
         case 4, 6, 9, 11: 30

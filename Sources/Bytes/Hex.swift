@@ -1,8 +1,10 @@
 /// Bytes written as hexadecimal digits.
-public enum Hex {
+@usableFromInline
+package enum Hex {
     /// The value of a digit of either case, or nil.
+    @inlinable
     @inline(__always)
-    static func value(_ byte: UInt8) -> UInt8? {
+    package static func value(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - 0x30
         case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - 0x57
@@ -11,16 +13,25 @@ public enum Hex {
         }
     }
 
-    /// The digit in lower case for a value under 16.
+    /// The value of a digit in lower case, or nil.
+    @inlinable
     @inline(__always)
-    static func digit(_ value: UInt8) -> UInt8 {
+    package static func lowercaseValue(_ byte: UInt8) -> UInt8? {
+        byte < UInt8(ascii: "A") || byte > UInt8(ascii: "F") ? value(byte) : nil
+    }
+
+    /// The digit in lower case for a value under 16.
+    @inlinable
+    @inline(__always)
+    package static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? value + 0x30 : value + 0x57
     }
 
     /// The eight digits in lower case of a number, the first in the highest byte of a word: all of
     /// them at once.
+    @inlinable
     @inline(__always)
-    static func digits(_ value: UInt32) -> UInt64 {
+    package static func digits(_ value: UInt32) -> UInt64 {
         // Four bits to a byte: halves are moved apart three times.
         var nibbles = UInt64(value)
         nibbles = (nibbles | nibbles << 16) & 0x0000_FFFF_0000_FFFF
@@ -32,7 +43,7 @@ public enum Hex {
     }
 
     /// Appends two digits in lower case for each byte.
-    public static func append(_ bytes: RawSpan, to out: inout [UInt8]) {
+    package static func append(_ bytes: RawSpan, to out: inout [UInt8]) {
         out.append(addingCapacity: 2 * bytes.byteCount) { room in
             room.withUnsafeMutableBufferPointer { buffer, count in
                 guard let start = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
@@ -44,8 +55,9 @@ public enum Hex {
     }
 
     /// Writes two digits in lower case for each byte. There must be room for them.
+    @inlinable
     @inline(__always)
-    static func write(_ bytes: RawSpan, to start: UnsafeMutableRawPointer) {
+    package static func write(_ bytes: RawSpan, to start: UnsafeMutableRawPointer) {
         var offset = 0
         while offset &+ 4 <= bytes.byteCount {
             let digits = digits(UInt32(bigEndian: bytes.integer(offset, as: UInt32.self)))

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The rules for the texts of a notification. The wire and the store ask here, so that the wire
 /// refuses what the store would refuse, before a payload is sent, and in the same words.
 package enum TextRules {

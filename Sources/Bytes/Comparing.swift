@@ -1,20 +1,23 @@
-// Comparing spans with literals, without making a `String`.
+// Comparing spans and texts by their bytes, and spans with literals without making a `String`.
 
 extension RawSpan {
     /// Whether the bytes are those of the literal.
+    @inlinable
     @inline(__always)
     package func equals(_ literal: StaticString) -> Bool {
         byteCount == literal.utf8CodeUnitCount && contains(literal, at: 0)
     }
 
     /// Whether the bytes from `start` on are those of the literal. As many must lie within the span.
+    @inlinable
     @inline(__always)
-    func contains(_ literal: StaticString, at start: Int) -> Bool {
+    package func contains(_ literal: StaticString, at start: Int) -> Bool {
         isEvery(of: literal, at: start) { (word, other) in word ^ other }
     }
 
     /// Whether the bytes are those of the literal when ASCII letters of either case count as equal.
     /// The literal must be in lower case.
+    @inlinable
     @inline(__always)
     package func equalsIgnoringCase(_ lowercased: StaticString) -> Bool {
         byteCount == lowercased.utf8CodeUnitCount && containsIgnoringCase(lowercased, at: 0)
@@ -22,6 +25,7 @@ extension RawSpan {
 
     /// Whether the bytes begin with those of the literal, letters of either case counting as equal.
     /// The literal must be in lower case.
+    @inlinable
     @inline(__always)
     package func hasPrefixIgnoringCase(_ lowercased: StaticString) -> Bool {
         byteCount >= lowercased.utf8CodeUnitCount && containsIgnoringCase(lowercased, at: 0)
@@ -29,8 +33,9 @@ extension RawSpan {
 
     /// Whether the bytes from `start` on are those of the literal, letters of either case counting
     /// as equal. As many must lie within the span. The literal must be in lower case.
+    @inlinable
     @inline(__always)
-    func containsIgnoringCase(_ lowercased: StaticString, at start: Int) -> Bool {
+    package func containsIgnoringCase(_ lowercased: StaticString, at start: Int) -> Bool {
         isEvery(of: lowercased, at: start) { (word, other) in
             // Where a letter stands, the bit that tells its cases apart does not count.
             let ones: UInt64 = 0x0101_0101_0101_0101
@@ -41,8 +46,9 @@ extension RawSpan {
 
     /// Whether no word from `start` on differs from the literal's. The literal's words and their
     /// number are known when this is compiled.
+    @inlinable
     @inline(__always)
-    private func isEvery(
+    func isEvery(
         of literal: StaticString, at start: Int, _ difference: (UInt64, UInt64) -> UInt64
     ) -> Bool {
         // The literal's bytes are there for ever.
@@ -52,19 +58,20 @@ extension RawSpan {
         if count >= 8 {
             var index = 0
             while index &+ 8 <= count {
-                guard difference(word(start &+ index), other.word(index)) == 0 else {
+                guard difference(uncheckedWord(start &+ index), other.uncheckedWord(index)) == 0
+                else {
                     return false
                 }
                 index &+= 8
             }
             // The last eight, of which some have been looked at.
             let last = count &- 8
-            return difference(word(start &+ last), other.word(last)) == 0
+            return difference(uncheckedWord(start &+ last), other.uncheckedWord(last)) == 0
         }
         if count >= 4 {
             let last = count &- 4
-            return difference(half(start), other.half(0)) == 0
-                && difference(half(start &+ last), other.half(last)) == 0
+            return difference(uncheckedHalf(start), other.uncheckedHalf(0)) == 0
+                && difference(uncheckedHalf(start &+ last), other.uncheckedHalf(last)) == 0
         }
         for index in 0..<count {
             let byte = UInt64(uncheckedByte(start &+ index))
@@ -74,42 +81,65 @@ extension RawSpan {
     }
 
     /// Eight bytes, which must lie within the span.
+    @inlinable
     @inline(__always)
-    private func word(_ offset: Int) -> UInt64 {
+    func uncheckedWord(_ offset: Int) -> UInt64 {
         unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
     }
 
     /// Four bytes, which must lie within the span.
+    @inlinable
     @inline(__always)
-    private func half(_ offset: Int) -> UInt64 {
+    func uncheckedHalf(_ offset: Int) -> UInt64 {
         UInt64(unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt32.self))
     }
 
-    /// Whether the bytes are those of another span.
+    /// Whether the bytes are those of another span. Compares words; the last one may overlap what was
+    /// compared before.
+    @inlinable
+    @inline(__always)
     package func equals(_ other: RawSpan) -> Bool {
-        guard byteCount == other.byteCount else { return false }
-        var index = 0
-        while index &+ 8 <= byteCount {
-            let word = integer(index, as: UInt64.self)
-            guard word == other.integer(index, as: UInt64.self) else { return false }
-            index &+= 8
-        }
-        // The last eight, of which some have been looked at.
-        if byteCount > 8 {
-            let last = byteCount &- 8
-            return integer(last, as: UInt64.self) == other.integer(last, as: UInt64.self)
-        }
-        while index < byteCount {
-            guard byte(index) == other.byte(index) else { return false }
-            index &+= 1
-        }
+        let count = byteCount
+        guard count == other.byteCount else { return false }
+        if count >= 8 { return equals(other, by: UInt64.self) }
+        if count >= 4 { return equals(other, by: UInt32.self) }
+        for offset in 0..<count where byte(offset) != other.byte(offset) { return false }
         return true
     }
 
-    /// The bytes as text for an error's detail: in quotes, at most 64 of them.
-    package func excerpt() -> String {
-        let byteCountMax = 64
-        guard byteCount > byteCountMax else { return "\"\(text())\"" }
-        return "\"\(extracting(first: byteCountMax).text())…\""
+    /// The same for two that are equally long, and no shorter than a word.
+    @inlinable
+    @inline(__always)
+    func equals<Word: FixedWidthInteger & BitwiseCopyable>(
+        _ other: RawSpan, by: Word.Type
+    ) -> Bool {
+        let size = MemoryLayout<Word>.size
+        let last = byteCount - size
+        var offset = 0
+        while offset < last {
+            guard integer(offset, as: Word.self) == other.integer(offset, as: Word.self) else {
+                return false
+            }
+            offset += size
+        }
+        return integer(last, as: Word.self) == other.integer(last, as: Word.self)
+    }
+}
+
+extension String {
+    /// Whether both are the same bytes. `==` takes é as one scalar and as two for the same text.
+    package func isSame(as other: String) -> Bool {
+        utf8.span.bytes.equals(other.utf8.span.bytes)
+    }
+}
+
+extension String? {
+    /// Whether both are nil, or the same bytes.
+    package func isSame(as other: String?) -> Bool {
+        switch (self, other) {
+        case (nil, nil): true
+        case (let left?, let right?): left.isSame(as: right)
+        default: false
+        }
     }
 }

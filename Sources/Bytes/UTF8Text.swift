@@ -7,9 +7,9 @@ package enum UTF8Text {
     /// - Parameter allowingBreaks: whether there may be tabs, line feeds and carriage returns.
     package static func fault(in bytes: RawSpan, allowingBreaks: Bool = false) -> String? {
         let count = bytes.byteCount
-        var index = plainByteCount(bytes)
+        var index = bytes.printableByteCount
         while index < count {
-            let first = byte(bytes, index)
+            let first = bytes.byte(index)
             if first < 0x80 {
                 if first < 0x20 || first == 0x7F, !(allowingBreaks && isBreak(first)) {
                     return "must not contain the control character \(name(first)) (byte \(index))"
@@ -19,9 +19,9 @@ package enum UTF8Text {
             }
             let length = sequenceLength(bytes, at: index, first: first, count: count)
             guard length > 0 else { return "is not valid UTF-8 at byte \(index)" }
-            if first == 0xC2, byte(bytes, index + 1) < 0xA0 {
+            if first == 0xC2, bytes.byte(index + 1) < 0xA0 {
                 return
-                    "must not contain the control character \(name(byte(bytes, index + 1))) (byte \(index))"
+                    "must not contain the control character \(name(bytes.byte(index + 1))) (byte \(index))"
             }
             index += length
         }
@@ -30,26 +30,6 @@ package enum UTF8Text {
 
     private static func isBreak(_ byte: UInt8) -> Bool {
         byte == 0x09 || byte == 0x0A || byte == 0x0D
-    }
-
-    @inline(__always)
-    private static func byte(_ bytes: RawSpan, _ index: Int) -> UInt8 {
-        bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)
-    }
-
-    /// How many bytes at the start are 0x20…0x7E, in whole words of eight. The highest bit of a byte
-    /// is set by what is over 0x7F, in the difference by what is under 0x20, in the sum by 0x7F; a
-    /// borrow or a carry comes only from a byte that is found itself.
-    private static func plainByteCount(_ bytes: RawSpan) -> Int {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let tops: UInt64 = 0x8080_8080_8080_8080
-        var count = 0
-        while bytes.byteCount - count >= 8 {
-            let word = bytes.unsafeLoadUnaligned(fromByteOffset: count, as: UInt64.self)
-            guard (word | (word &- 0x20 &* ones) | (word &+ ones)) & tops == 0 else { break }
-            count += 8
-        }
-        return count
     }
 
     /// The length of the well-formed sequence of two to four bytes at `index`, or 0 when there is
@@ -72,9 +52,9 @@ package enum UTF8Text {
         default: return 0
         }
         guard index + length <= count else { return 0 }
-        let second = byte(bytes, index + 1)
+        let second = bytes.byte(index + 1)
         guard second >= lowest, second <= highest else { return 0 }
-        for offset in 2..<max(length, 2) where byte(bytes, index + offset) & 0xC0 != 0x80 {
+        for offset in 2..<max(length, 2) where bytes.byte(index + offset) & 0xC0 != 0x80 {
             return 0
         }
         return length

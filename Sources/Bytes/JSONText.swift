@@ -1,0 +1,45 @@
+/// Strings in JSON (RFC 8259, section 7), escaped as that needs and no more: `"`, `\` and U+0000 to
+/// U+001F.
+package enum JSONText {
+    /// Appends a text in quotes.
+    package static func append(_ text: String, to out: inout [UInt8]) {
+        append(utf8: text.utf8.span.bytes, to: &out)
+    }
+
+    /// Appends bytes, which must be UTF-8, in quotes.
+    package static func append(utf8 bytes: RawSpan, to out: inout [UInt8]) {
+        out.append(UInt8(ascii: "\""))
+        var start = 0
+        for index in 0..<bytes.byteCount {
+            let byte = bytes.byte(index)
+            let isMarked = byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+            guard isMarked || byte < 0x20 else { continue }
+            if index > start { out.append(contentsOf: bytes.extracting(start..<index)) }
+            start = index + 1
+            if isMarked {
+                out.append(UInt8(ascii: "\\"))
+                out.append(byte)
+            } else {
+                appendControl(byte, to: &out)
+            }
+        }
+        if start < bytes.byteCount {
+            out.append(contentsOf: bytes.extracting(droppingFirst: start))
+        }
+        out.append(UInt8(ascii: "\""))
+    }
+
+    private static func appendControl(_ byte: UInt8, to out: inout [UInt8]) {
+        switch byte {
+        case 0x08: out.append("\\b")
+        case 0x09: out.append("\\t")
+        case 0x0A: out.append("\\n")
+        case 0x0C: out.append("\\f")
+        case 0x0D: out.append("\\r")
+        default:
+            out.append("\\u00")
+            out.append(Hex.digit(byte >> 4))
+            out.append(Hex.digit(byte & 0xF))
+        }
+    }
+}

@@ -1,0 +1,76 @@
+// Reading from spans: the places where bytes are read by position. The standard library checks every
+// read; callers check lengths first, so that damaged bytes are an error and not a trap. All of it can
+// be inlined into other modules: as calls, and generic ones at that, they would cost many times
+// their work.
+
+extension RawSpan {
+    /// The byte at `offset`, which must be within the span.
+    @inlinable
+    @inline(__always)
+    package func byte(_ offset: Int) -> UInt8 {
+        unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+    }
+
+    /// The byte at `offset`, which must lie within the span: the caller has just compared it.
+    @inlinable
+    @inline(__always)
+    package func uncheckedByte(_ offset: Int) -> UInt8 {
+        unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self)
+    }
+
+    /// A little-endian integer at `offset`, of any alignment, which must lie within the span.
+    ///
+    /// The standard library calls the load unsafe because some types have forbidden bit patterns.
+    /// Fixed-width integers have none.
+    @inlinable
+    @inline(__always)
+    package func integer<T: FixedWidthInteger & BitwiseCopyable>(
+        _ offset: Int, as: T.Type = T.self
+    ) -> T {
+        T(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: T.self))
+    }
+
+    /// Eight bytes at `offset` as they are.
+    @inlinable
+    @inline(__always)
+    package func word(_ offset: Int) -> UInt64 {
+        unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    }
+
+    /// Whether every byte from `lower` up to `upper` is zero.
+    @inlinable
+    package func isZero(from lower: Int, upTo upper: Int) -> Bool {
+        var offset = lower
+        while offset &+ 8 <= upper {
+            if integer(offset, as: UInt64.self) != 0 { return false }
+            offset &+= 8
+        }
+        while offset < upper {
+            if byte(offset) != 0 { return false }
+            offset &+= 1
+        }
+        return true
+    }
+
+    /// A copy of the bytes.
+    @inlinable
+    package func array() -> [UInt8] {
+        // With no capacity the library writes its count into the empty array that all threads share.
+        guard byteCount > 0 else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: byteCount) { target, count in
+            withUnsafeBytes { UnsafeMutableRawBufferPointer(target).copyMemory(from: $0) }
+            count = byteCount
+        }
+    }
+
+    /// The bytes as text, with U+FFFD where they are not UTF-8.
+    @inlinable
+    package func text() -> String { withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+
+    /// The bytes as text for an error's detail: in quotes, at most 64 of them.
+    package func excerpt() -> String {
+        let byteCountMax = 64
+        guard byteCount > byteCountMax else { return "\"\(text())\"" }
+        return "\"\(extracting(first: byteCountMax).text())…\""
+    }
+}

@@ -1,0 +1,77 @@
+// Appending to arrays and storing into spans.
+
+extension [UInt8] {
+    /// Appends a little-endian integer.
+    @inlinable
+    package mutating func append<T: FixedWidthInteger & BitwiseCopyable>(littleEndian value: T) {
+        Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
+    }
+
+    /// Appends a big-endian integer: a key, whose order is the number's.
+    @inlinable
+    package mutating func append<T: FixedWidthInteger & BitwiseCopyable>(bigEndian value: T) {
+        Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
+    }
+
+    /// Appends a copy of a span's bytes.
+    @inlinable
+    package mutating func append(contentsOf span: RawSpan) {
+        span.withUnsafeBytes { append(contentsOf: $0) }
+    }
+
+    /// Appends `count` zero bytes, as reserved fields want them.
+    package mutating func appendZeros(_ count: Int) {
+        append(contentsOf: repeatElement(0, count: count))
+    }
+
+    /// Appends the bytes of a literal, without making a `String`.
+    @inlinable
+    package mutating func append(_ text: StaticString) {
+        text.withUTF8Buffer { append(contentsOf: $0) }
+    }
+
+    /// Appends the UTF-8 of a text.
+    @inlinable
+    package mutating func append(text: String) {
+        append(contentsOf: text.utf8)
+    }
+
+    /// Overwrites four bytes at `offset` with a little-endian integer.
+    package mutating func replace(at offset: Int, littleEndian value: UInt32) {
+        for index in 0..<4 {
+            self[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * UInt32(index)))
+        }
+    }
+}
+
+extension MutableRawSpan {
+    /// Stores an integer, little-endian.
+    @inlinable
+    @inline(__always)
+    package mutating func store<T: FixedWidthInteger & BitwiseCopyable>(
+        _ value: T, at offset: Int
+    ) {
+        storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
+    }
+
+    /// Copies `bytes` to `offset`, where there is room for them.
+    @inlinable
+    package mutating func store(_ bytes: RawSpan, at offset: Int) {
+        precondition(offset >= 0 && bytes.byteCount <= byteCount - offset)
+        withUnsafeMutableBytes { target in
+            // Inside of both, by the line above.
+            let target = UnsafeMutableRawBufferPointer(rebasing: target[offset...])
+            bytes.withUnsafeBytes { target.copyMemory(from: $0) }
+        }
+    }
+
+    /// Copies a text's UTF-8 to `offset`.
+    ///
+    /// - Returns: where it ends.
+    @inlinable
+    package mutating func store(_ text: String, at offset: Int) -> Int {
+        let bytes = text.utf8.span.bytes
+        store(bytes, at: offset)
+        return offset + bytes.byteCount
+    }
+}
