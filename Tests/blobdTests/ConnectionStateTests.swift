@@ -281,7 +281,7 @@ import Testing
             ending = state.ending
             interest = state.interest
             flags = [
-                state.isQueued, state.isHungUp, state.feedReader?.isDue ?? false,
+                state.isQueued, state.isHungUp, state.phase.feedReader?.isDue ?? false,
             ]
         }
     }
@@ -393,7 +393,8 @@ import Testing
             if kind == .head, state.input == .ended {
                 require(state.isQueued, "the end is noticed")
             }
-            require(state.feedReader?.isDue != true || state.isQueued, "changes are looked at")
+            require(
+                state.phase.feedReader?.isDue != true || state.isQueued, "changes are looked at")
             require(state.ending == .none || kind == .lingering || state.isBroken, "it ends")
         }
     }

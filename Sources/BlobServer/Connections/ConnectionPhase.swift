@@ -21,8 +21,8 @@ extension ConnectionState {
         case skipping(UInt64)
         /// The last answer is sent. Input is thrown away until the peer hangs up.
         case lingering
-        /// Both directions are shut down. The peer may still read pages of the file from its queue, so the socket
-        /// stays open.
+        /// Both directions are shut down. The socket stays open, since the peer may still read pages of
+        /// the file from its queue.
         case draining
         /// The worker has forgotten it.
         case closed
@@ -30,6 +30,14 @@ extension ConnectionState {
 }
 
 extension ConnectionState.Phase {
+    /// The feed that the connection reads; nil when it is busy with something else.
+    var feedReader: FeedReader? {
+        switch self {
+        case .awaitingFeed(let reader), .streaming(let reader): reader
+        default: nil
+        }
+    }
+
     /// A phase without what belongs to it.
     enum Kind: CaseIterable {
         case head, body, awaitingMemory, awaitingChange, awaitingCommit, awaitingFeed, streaming

@@ -208,7 +208,7 @@ struct ConnectionState {
             if input == .ended { fail() }
         }
         // Nobody is left to be sent changes.
-        if isHungUp, feedReader != nil { fail() }
+        if isHungUp, phase.feedReader != nil { fail() }
         if isBroken || (isStopping && !isBusy(output: output)) { return .drop }
         let awaited = awaitedInterest(output: output)
         if awaited != interest {
@@ -277,14 +277,6 @@ struct ConnectionState {
         case .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
             .draining, .closed:
             false
-        }
-    }
-
-    /// The feed that the connection reads; nil when it is busy with something else.
-    var feedReader: FeedReader? {
-        switch phase {
-        case .awaitingFeed(let reader), .streaming(let reader): reader
-        default: nil
         }
     }
 

@@ -1,8 +1,7 @@
-/// The connections of a worker, which are kept here and nowhere else for long.
+/// The connections of a worker. No other reference to one outlives an iteration.
 ///
-/// One that is removed is released when the iteration ends (``endIteration()``). So whoever borrows one
-/// without a reference of his own (``unretained(_:)``) may use it until then, and an event
-/// counts no references.
+/// A removed connection is released when the iteration ends (``endIteration()``). Until then it may be
+/// used without a reference (``unretained(_:)``), so that an event counts none.
 struct ConnectionTable: ~Copyable {
     // Not private: Swift 6.3 cannot build `Worker` without optimisation then.
     struct Slot {
@@ -20,8 +19,7 @@ struct ConnectionTable: ~Copyable {
     /// How many there are.
     private(set) var count = 0
 
-    /// A slot for a connection that is to be made: ``insert(_:)`` it, or ``release(_:)`` the
-    /// slot.
+    /// Reserves a slot for a new connection. ``insert(_:)`` the connection, or ``release(_:)`` the slot.
     mutating func reserve() -> ConnectionToken {
         let slot: Int
         if let free = freeSlots.popLast() {
@@ -43,10 +41,10 @@ struct ConnectionTable: ~Copyable {
         count += 1
     }
 
-    /// A slot is not needed after all.
+    /// Releases a reserved slot.
     mutating func release(_ token: ConnectionToken) { freeSlots.append(token.slot) }
 
-    /// The connection of a token, good until the iteration ends; nil when it has been removed.
+    /// The connection of a token, valid until the iteration ends; nil when it has been removed.
     @inline(__always)
     func unretained(_ token: ConnectionToken) -> Unmanaged<Connection>? {
         let slot = token.slot
@@ -76,7 +74,7 @@ struct ConnectionTable: ~Copyable {
         return true
     }
 
-    /// Lets go of the connections that were removed: nobody is looking at one any more.
+    /// Releases the connections that were removed. None of them is in use.
     mutating func endIteration() {
         if !removed.isEmpty { removed.removeAll() }
     }

@@ -1,6 +1,5 @@
-/// What a connection is given time for, and since when.
+/// What a client is being waited for, and since when.
 struct Deadline {
-    /// What is waited for.
     enum Kind: Equatable {
         /// The next request.
         case idle
@@ -8,11 +7,11 @@ struct Deadline {
         case head
         /// A body, from the client.
         case body
-        /// The client's reading of an answer.
+        /// The client reads an answer.
         case answer
-        /// The client's hanging up, after it was told to.
+        /// The client hangs up, after the daemon has ended its side.
         case linger
-        /// Something of ours: memory, the writer. The client is not to blame, so there is no end.
+        /// The daemon itself: memory, the writer. The client is not to blame, so there is no limit.
         case ours
     }
 
@@ -24,8 +23,9 @@ struct Deadline {
         since = now
     }
 
-    /// Waits for `kind` from now on; nothing happens when it is waited for already. `progress` is
-    /// what ``isOver(_:_:progress:)`` will be compared with.
+    /// Waits for `kind` from now on. Nothing changes if it is waited for already.
+    ///
+    /// - Parameter progress: the bytes that have moved so far (``isOver(_:_:progress:)``).
     mutating func wait(for kind: Kind, now: Instant, progress: Int) {
         guard kind != self.kind else { return }
         self.kind = kind
@@ -33,18 +33,20 @@ struct Deadline {
         self.progress = progress
     }
 
-    /// Whether bytes are counted.
+    /// Whether the time depends on the bytes that move.
     var isTransfer: Bool { kind == .body || kind == .answer }
 
-    /// Begins anew: a request was answered.
+    /// The time begins anew: a request was answered.
     mutating func restart(now: Instant) {
         since = now
     }
 
     /// Whether the time is over.
     ///
-    /// A body or an answer has no end of its own, but in each window of time it must move at the
-    /// least rate; `progress` is how many bytes have moved since the connection began.
+    /// A body or an answer may take any time, but in each window of time it must move at the minimum
+    /// rate.
+    ///
+    /// - Parameter progress: the bytes that have moved since the connection began.
     mutating func isOver(_ now: Instant, _ limits: DaemonLimits, progress: Int) -> Bool {
         let waited = now.milliseconds(since: since)
         switch kind {
@@ -55,12 +57,11 @@ struct Deadline {
         case .body, .answer:
             guard waited >= limits.rateWindowMilliseconds else { return false }
             let moved = progress - self.progress
-            // As floating point: the product of rate and milliseconds could overflow for large
-            // settings.
+            // As floating point: with large settings, the product of integers could overflow.
             let due = Double(limits.rateMin) * Double(waited) / 1_000
             guard due > 0 else { return false }
-            // The kernel tells what the peer has read in whole buffers, and one of them may be half
-            // read: a reader is not judged before he should have finished one.
+            // The kernel reports whole buffers that the peer has read. One of them may be half read, so
+            // a reader is judged when it should have finished one.
             let unseen = kind == .answer ? Double(DaemonLimits.kernelBufferByteCount) : 0
             if due <= unseen, moved == 0 { return false }
             if Double(moved) < max(1, due - unseen) { return true }

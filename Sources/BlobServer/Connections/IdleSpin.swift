@@ -1,9 +1,9 @@
-/// Decides whether a worker that has nothing to do looks again a few times before it sleeps.
+/// Decides whether a worker polls for a moment before it blocks.
 ///
-/// Waking a sleeping thread takes the kernel longer than a fetch takes, and a client that waits for
-/// each answer would pay for it with every request. So while requests come one right after the
-/// other, a worker looks for the next one for a moment. When that was in vain it tries ever more
-/// rarely: a quiet daemon, or a slow client, costs one moment in a thousand waits.
+/// Waking a blocked thread takes the kernel longer than a fetch takes. A client that waits for each
+/// answer would pay for that with every request. So a worker polls while requests come one right after
+/// the other. After each failure it skips twice as many waits: an idle daemon or a slow client costs one
+/// moment in a thousand waits.
 struct IdleSpin {
     /// How long one try lasts; 0: never.
     private let nanoseconds: Int64

@@ -1,12 +1,12 @@
-/// The bytes a worker is reading, of one connection at a time. A connection at rest has no buffer;
-/// the little that is left of a time slice is copied to it.
+/// The bytes that a worker has read from one connection. What is left at the end of the connection's
+/// time slice is copied to it (``rest()``), so that an idle connection has no buffer.
 struct InputBuffer: ~Copyable {
     private let storage: UnsafeMutableRawBufferPointer
     private var start = 0
     private var end = 0
     /// How many bytes one read may bring.
     var readByteCountMax = Int.max
-    /// Whether the last read brought as many as it could, so that it may have left some behind.
+    /// Whether the last read filled its room, so that the socket may have more.
     private(set) var isFilled = false
 
     /// A buffer of ``DaemonLimits/inputByteCountMax`` bytes.
@@ -35,7 +35,7 @@ struct InputBuffer: ~Copyable {
     /// Whether nothing more can be read before something is used.
     var isFull: Bool { start == 0 && end == storage.count }
 
-    /// Begins with what is left of an earlier time slice, which must fit.
+    /// Begins with what an earlier time slice left, which must fit.
     mutating func load(_ rest: [UInt8]) {
         precondition(rest.count <= storage.count)
         start = 0
@@ -55,7 +55,7 @@ struct InputBuffer: ~Copyable {
         if start == end { (start, end) = (0, 0) }
     }
 
-    /// Reads from a socket behind what is there (`read`).
+    /// Reads from a socket (`read`), and appends to what is there.
     mutating func read(from socket: borrowing Socket) -> Socket.Transfer {
         if end == storage.count, start > 0 {
             storage.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))

@@ -1,11 +1,11 @@
 import BlobStore
 
-/// What a connection has been answered but its socket has not taken yet. Empty for all but slow
-/// clients and long answers.
+/// Answers that a connection's socket has not taken yet. It is empty but for slow clients and long
+/// answers.
 struct OutputQueue {
     /// A stretch of output.
     enum Piece {
-        /// Heads and small bodies: a copy, of which so many bytes are sent.
+        /// A copy of heads and small bodies, of which so many bytes are sent.
         case bytes([UInt8], sent: Int)
         /// Bytes of a blob, which stay in the store.
         case blob(BlobStream)
@@ -22,7 +22,7 @@ struct OutputQueue {
         pieces.isEmpty ? .empty : isBlocked ? .blocked : .queued
     }
 
-    /// Bytes that are held in memory for it; a blob's own are not.
+    /// Bytes that it holds in memory. A blob's bytes are not among them.
     var byteCountInMemory: Int {
         var count = 0
         for piece in pieces {
@@ -67,11 +67,11 @@ struct OutputQueue {
     /// The first piece is sent.
     mutating func removeFirst() {
         pieces.removeFirst()
-        // A connection that is quiet again keeps no memory.
+        // An empty queue keeps no memory.
         if pieces.isEmpty { pieces = [] }
     }
 
-    /// The blobs of which pages may be with the peer.
+    /// The blobs whose pages may be in the peer's queue.
     var linkedBlobs: [BlobReference] {
         var linked: [BlobReference] = []
         for case .blob(let stream) in pieces where stream.isLinked { linked.append(stream.blob) }
@@ -86,20 +86,20 @@ struct OutputQueue {
 
 /// Bytes of a blob that are still to be sent, at the client's pace.
 ///
-/// It holds a lease instead of a snapshot: however slow the client is, the store's old pages are
-/// not kept from being used again, but for this blob's own.
+/// It holds a lease instead of a snapshot. So a slow client keeps this blob's pages, and no other old
+/// pages of the store.
 final class BlobStream {
     /// Which blob.
     let blob: BlobReference
-    /// The next byte to send and the one to stop at, in stored bytes; of an inflated blob, in bytes
-    /// as given.
+    /// The next byte to send and the end. They count stored bytes or, of an inflated blob, bytes as
+    /// given.
     private(set) var position: Int
     let end: Int
     /// Whether its bytes leave without being copied.
     let isLinked: Bool
-    /// Whether it is a gzip-coded blob that the client wants as it was given.
+    /// Whether the blob is gzip-coded and sent as it was given.
     let isInflated: Bool
-    /// There while it is needed: from the first byte that is inflated to the last.
+    /// It exists from the first byte that is inflated to the last.
     private var inflater: Inflater?
     /// Inflated bytes that the socket has not taken yet, and how many of them it has.
     private(set) var inflated: [UInt8] = []
@@ -107,7 +107,7 @@ final class BlobStream {
 
     private let lease: Lease
 
-    /// Takes the lease, which must be done while `snapshot`, in which the blob was found, is open.
+    /// Takes the lease in `snapshot`, in which the blob was found.
     init(_ range: StoredRange, isLinked: Bool, in snapshot: borrowing Snapshot) {
         blob = range.blob
         self.isLinked = isLinked
@@ -117,7 +117,7 @@ final class BlobStream {
         lease = snapshot.lease(range.blob)
     }
 
-    /// The same for bytes as given of a blob that is to be inflated.
+    /// The same for a blob that is to be inflated, whose bytes are counted as given.
     init(
         inflating blob: BlobReference, from: Int, upTo: Int, in snapshot: borrowing Snapshot
     ) {
@@ -136,10 +136,10 @@ final class BlobStream {
         inflated.capacity + (inflater == nil ? 0 : Inflater.memoryByteCount)
     }
 
-    /// Inflates a piece: of what is not wanted, where there is such before the next byte, or the
-    /// next ones to be sent, where all before have been.
+    /// Inflates a piece: bytes before the next one to be sent, which are thrown away, or else the next
+    /// ones to be sent.
     ///
-    /// - Returns: how many bytes were inflated; 0 when there are some to be sent.
+    /// - Returns: how many bytes were inflated; 0 when there are inflated bytes to be sent.
     func inflate(in snapshot: borrowing Snapshot) throws(StoreError) -> Int {
         guard isInflated, inflatedSent == inflated.count else { return 0 }
         let inflater: Inflater

@@ -1,7 +1,6 @@
 import Synchronization
 
-/// A few threads that read long bodies and finish payloads, so that compressing a long one holds up
-/// no worker.
+/// Threads that read long bodies and finish payloads, so that no worker waits for a compression.
 final class PublisherPool: Sendable {
     /// How many threads there are.
     static let threadCount = 2
@@ -27,8 +26,8 @@ final class PublisherPool: Sendable {
         }
     }
 
-    /// Puts a job in the queue. There is at most one for each connection, and each has its memory
-    /// reserved.
+    /// Puts a job in the queue. The queue needs no limit: there is at most one job for each connection,
+    /// and its memory is reserved.
     func submit(_ job: any PublisherJob) {
         state.withLock { $0.jobs.append(job) }
         signal.notify()
@@ -47,7 +46,7 @@ final class PublisherPool: Sendable {
                 let job = state.jobs.isEmpty ? nil : state.jobs.removeFirst()
                 return (job, state.isClosed, !state.jobs.isEmpty || state.isClosed)
             }
-            // One signal wakes one thread: pass it on while there is work, and at the end to all.
+            // One signal wakes one thread. It is passed on while there is work, and at the end to all.
             if others { signal.notify() }
             if let job {
                 job.run(writer)

@@ -3,27 +3,21 @@ import BlobStore
 import CLinux
 import Logging
 
-/// Sends answers. Heads and short payloads leave in one call, copied by the kernel (`sendmsg`); long
-/// payloads are linked: `sendfile` hands the receiver the pages of `data.mdb` themselves, which a
-/// lease keeps as they are until it has read them. What the socket does not take is remembered with
-/// the connection and sent when it is ready again.
+/// Sends answers.
+///
+/// The kernel copies heads and short payloads, many in one call (`sendmsg`). Long payloads are linked:
+/// `sendfile` hands the receiver the pages of `data.mdb` themselves, and a lease keeps those as they are
+/// until it has read them. What the socket does not take is queued with the connection.
 final class ResponseSender {
     private let counters: WorkerCounters
     private var errorLog: RateLimitedLog
     /// Where payloads are linked from; nil when none are.
     private let pages: DataPages?
     private let slots: DrainSlots
-    /// From how many bytes on a stretch has pages that it shares with nothing.
+    /// From how many bytes on a stretch fills pages of its own.
     private let stretchByteCountMin: Int
-    private let pieces: UnsafeMutableBufferPointer<clinux_piece>
-    /// How many of ``pieces`` are listed, and their bytes.
-    private var pieceCount = 0
-    private var pieceByteCount = 0
-
-    /// Pieces in one call. An answer has a head and a chunk, two where a range begins in one chunk
-    /// and ends in the next; all of a batch's further chunks together are as many as its bytes
-    /// fill, which is under 16.
-    private static let pieceCountMax = 3 * AnswerBatch.answerCountMax + 16
+    /// What the next call sends.
+    @exclusivity(unchecked) private var pieces = PieceList()
 
     init(counters: WorkerCounters, pages: DataPages?, slots: DrainSlots, log: Logger) {
         self.counters = counters
@@ -31,18 +25,12 @@ final class ResponseSender {
         self.slots = slots
         stretchByteCountMin = pages?.stretchByteCountMin ?? .max
         errorLog = RateLimitedLog(log)
-        pieces = .allocate(capacity: Self.pieceCountMax)
-    }
-
-    deinit {
-        pieces.deallocate()
     }
 
     /// Sends a connection's section of a batch, and queues what did not go.
     ///
     /// - Parameters:
-    ///   - snapshot: the one whose bytes are in the batch; leases for what is queued are taken in
-    ///     it.
+    ///   - snapshot: the one that the batch was filled in. Leases for what is queued are taken in it.
     ///   - budget: is lowered by the bytes sent.
     func send(
         _ section: AnswerBatch.Section, of batch: borrowing AnswerBatch,
@@ -124,8 +112,7 @@ final class ResponseSender {
                         connection.output.removeFirst()
                     }
                 } catch {
-                    // The head is gone already, so the only way to say that the bytes are not right
-                    // is not to send them.
+                    // The head is sent, so an error can only be shown by sending no more.
                     abort(connection, error)
                 }
             }
@@ -135,8 +122,8 @@ final class ResponseSender {
 
     // MARK: - Batches
 
-    /// Sends the answers as far as the socket takes them: copied pieces are collected, neighbouring
-    /// heads as one, and go before each linked one.
+    /// Sends the answers as far as the socket takes them. Copied pieces are collected, neighbouring
+    /// heads as one. They are sent before each linked piece and at the end.
     private func sendAnswers(
         _ section: AnswerBatch.Section, of batch: borrowing AnswerBatch,
         _ heads: UnsafeRawBufferPointer, linking links: Bool, to connection: Connection
@@ -146,7 +133,7 @@ final class ResponseSender {
         for index in section.firstAnswer..<section.answerEnd {
             let answer = batch.answers[index]
             if mapped < answer.mappedEnd {
-                list(UnsafeRawBufferPointer(rebasing: heads[headStart..<answer.headEnd]))
+                pieces.append(UnsafeRawBufferPointer(rebasing: heads[headStart..<answer.headEnd]))
                 headStart = answer.headEnd
             }
             while mapped < answer.mappedEnd {
@@ -155,42 +142,27 @@ final class ResponseSender {
                 if links, answer.isLinked, bytes.count >= stretchByteCountMin {
                     guard sendListed(to: connection), link(bytes, to: connection) else { return }
                 } else {
-                    list(bytes)
+                    pieces.append(bytes)
                 }
             }
         }
         if headStart < section.headEnd {
-            list(UnsafeRawBufferPointer(rebasing: heads[headStart..<section.headEnd]))
+            pieces.append(UnsafeRawBufferPointer(rebasing: heads[headStart..<section.headEnd]))
         }
         _ = sendListed(to: connection)
-    }
-
-    /// Adds a piece to the next call.
-    private func list(_ bytes: UnsafeRawBufferPointer) {
-        precondition(pieceCount < pieces.count, "a batch has more pieces than it may")
-        pieces[pieceCount] = clinux_piece(bytes: bytes.baseAddress, count: bytes.count)
-        pieceCount += 1
-        pieceByteCount += bytes.count
     }
 
     /// Sends the listed pieces with one call, and empties the list.
     ///
     /// - Returns: whether all of them went. A socket that takes only some is full.
     private func sendListed(to connection: Connection) -> Bool {
-        guard pieceCount > 0 else { return true }
-        let listed = UnsafeBufferPointer(rebasing: pieces[0..<pieceCount])
-        let wanted = pieceByteCount
+        guard !pieces.isEmpty else { return true }
+        let wanted = pieces.byteCount
         if wanted >= DaemonLimits.widenedFromByteCount { widen(connection) }
-        (pieceCount, pieceByteCount) = (0, 0)
-        let transfer =
-            listed.count == 1
-            ? connection.socket.send(
-                UnsafeRawBufferPointer(start: listed[0].bytes, count: listed[0].count))
-            : connection.socket.send(listed)
-        return note(transfer, connection, wanted: wanted) == wanted
+        return note(pieces.send(to: connection.socket), connection, wanted: wanted) == wanted
     }
 
-    /// Gives a connection's socket room for what its client asks for at once, once.
+    /// Makes a connection's socket hold what its client asks for at once. Done once.
     @inline(__always)
     private func widen(_ connection: Connection) {
         guard !connection.isWidened, connection.drainSlot != .refused else { return }
@@ -246,32 +218,32 @@ final class ResponseSender {
 
     // MARK: - Blobs
 
-    /// Sends the next stored bytes of a blob with one call: those of one chunk linked, or as many as
-    /// one call copies.
+    /// Sends the next stored bytes of a blob with one call: linked those of one chunk, copied as many as
+    /// one call takes.
     private func sendStored(
         _ stream: BlobStream, to connection: Connection, in snapshot: borrowing Snapshot
     ) throws(StoreError) -> Int {
         let before = connection.sentByteCount
         var position = stream.position
-        while position < stream.end, pieceByteCount < AnswerBatch.batchByteCountMax {
+        while position < stream.end, pieces.byteCount < AnswerBatch.batchByteCountMax {
             let stored: RawSpan
             do throws(StoreError) {
                 stored = try snapshot.storedBytes(of: stream.blob, from: position)
             } catch {
-                // What is right before it goes first.
-                if pieceCount > 0 { break }
+                // The bytes before it are right, and are sent first.
+                if !pieces.isEmpty { break }
                 throw error
             }
             let bytes = stored.extracting(first: min(stored.byteCount, stream.end - position))
             position += bytes.byteCount
             if stream.isLinked, bytes.byteCount >= stretchByteCountMin {
-                if pieceCount > 0 { break }
+                if !pieces.isEmpty { break }
                 _ = bytes.withUnsafeBytes { link($0, to: connection) }
                 return connection.sentByteCount - before
             }
             // The map keeps these bytes as long as `snapshot` is open, which is longer than the
             // call below.
-            bytes.withUnsafeBytes { list($0) }
+            bytes.withUnsafeBytes { pieces.append($0) }
         }
         _ = sendListed(to: connection)
         return connection.sentByteCount - before
@@ -294,8 +266,8 @@ final class ResponseSender {
 
     /// Takes note of what a call did.
     ///
-    /// - Parameter wanted: the bytes it was given: a socket that takes fewer is full.
-    /// - Returns: the bytes that were moved.
+    /// - Parameter wanted: the bytes that it was given. A socket that takes fewer is full.
+    /// - Returns: the bytes that were sent.
     private func note(
         _ transfer: Socket.Transfer, _ connection: Connection, wanted: Int = 0
     ) -> Int {

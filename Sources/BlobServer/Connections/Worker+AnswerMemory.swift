@@ -1,9 +1,10 @@
 import CLinux
 
-// What unread answers hold, and what is done when that is much. `AnswerMemory` has the rules.
+// The memory of unread answers. `AnswerMemory` has the rules.
 
 extension Worker {
-    /// Takes note of what a connection holds. One that would hold more when too much is held ends.
+    /// Takes note of what a connection holds. The connection ends if it holds more than before while too
+    /// much is held in all.
     func account(_ connection: Connection) {
         let held = connection.unreadByteCount
         let difference = held - connection.heldByteCount
@@ -18,14 +19,14 @@ extension Worker {
         }
     }
 
-    /// A connection is gone, and what it held with it.
+    /// Takes note that a connection holds nothing any more.
     func releaseHeld(_ connection: Connection) {
         answerMemory.change(by: -connection.heldByteCount)
         connection.heldByteCount = 0
     }
 
-    /// At each tick: ends those who read nothing while memory is short, and releases what is not
-    /// needed any more.
+    /// At each tick: ends clients that read nothing while memory is short, and returns free memory to
+    /// the system.
     func checkAnswerMemory() {
         if answerMemory.byteCountHeld > 0 { noteProgress() }
         if answerMemory.isShort { endStalledReaders() }
@@ -42,8 +43,8 @@ extension Worker {
         }
     }
 
-    /// Ends connections that have read nothing for a while, the longest first, until memory is not
-    /// short any more.
+    /// Ends connections that have read nothing for a while, until memory is not short any more. The one
+    /// that has read nothing for the longest time comes first.
     private func endStalledReaders() {
         var stalled = connections.all.filter { connection in
             connection.heldByteCount > DaemonLimits.answerByteCountFree

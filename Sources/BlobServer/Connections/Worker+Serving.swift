@@ -191,7 +191,7 @@ extension Worker {
             case .awaitingFeed(let reader):
                 guard reader.isDue else { return .waits }
                 lookAgain(reader, connection, &batch)
-                return connection.state.feedReader == nil ? .goesOn : .waits
+                return connection.state.phase.feedReader == nil ? .goesOn : .waits
             case .streaming(let reader):
                 if reader.isDue { continueStream(reader, connection, &batch) }
                 return .waits

@@ -2,7 +2,7 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-/// What came of a change that a connection asked for.
+/// The result of a change, for the connection that asked for it.
 enum ChangeResult: Sendable {
     case published(Record, created: Bool)
     case deleted
@@ -11,18 +11,18 @@ enum ChangeResult: Sendable {
     case unchanged(Record)
     case held(HeldBlob, created: Bool)
     case categorySet(Category, created: Bool)
-    /// What became of each line of a batch, in their order.
+    /// The result of each line of a batch, in their order.
     case lines([BatchLine.Answered])
     case long(LongChange)
     /// The store can commit.
     case writable
-    /// All that was acknowledged is committed.
+    /// Everything that was acknowledged is committed.
     case committed
     case failed(StoreError)
-    /// The body was found wrong, away from its connection.
+    /// The body is wrong, as a job found.
     case refused(ProtocolError)
 
-    /// Whether it is what becomes of a category's edit that is done.
+    /// Whether it is the result of a category's edit that is done.
     var isCategoryEdit: Bool {
         switch self {
         case .categorySet, .deleted: true
@@ -31,49 +31,47 @@ enum ChangeResult: Sendable {
     }
 }
 
-/// A line of a batch: a change to be made, or what is wrong with it.
+/// A line of a batch: a change, or why the line is refused.
 struct BatchLine: Sendable {
-    /// What it says.
     enum Content: Sendable {
         case change(Change)
         case refused(ProtocolError)
     }
 
-    /// The notification's, where it is said.
+    /// The notification's id, if the line has one.
     var id: String?
     var content: Content
 
-    /// What became of one.
+    /// The result of a line.
     struct Answered: Sendable {
         var id: String?
         var result: ChangeResult
     }
 }
 
-/// A change on its way to the writer, and who waits for it. It is moved there, since a copy would
-/// cost a reference count for each of its texts.
+/// A change on its way to the writer, and the connection that waits for it. It is moved, since a copy
+/// would count a reference for each of its texts.
 struct PendingChange: ~Copyable, Sendable {
-    /// What to do.
     enum Operation: Sendable {
         case apply(Change)
-        /// Each line by itself, in one transaction as far as that goes.
+        /// Each line by itself, many in one transaction.
         case applyAll([BatchLine])
-        /// In steps, between which others run.
+        /// In steps, between which other changes are applied.
         case long(LongChange)
-        /// Find out whether the store can commit.
+        /// Check whether the store can commit.
         case checkWritable
-        /// Commit what was acknowledged.
+        /// Commit everything that was acknowledged.
         case waitForCommit
     }
 
     let operation: Operation
     let connection: ConnectionAddress
-    /// The memory the prepared payload may use; released when the change is committed.
+    /// The memory of the payload. Released when the change is committed.
     let reservation: BodyReservation?
 }
 
 extension PendingChange.Operation {
-    /// Throws what the store would refuse it for, whatever is stored.
+    /// Throws the errors that do not depend on what is stored.
     func check() throws(ProtocolError) {
         do throws(StoreError) {
             switch self {
@@ -120,7 +118,7 @@ struct PublicationDraft: Sendable {
 }
 
 extension DeviceProfile {
-    /// What a part of a media type may have, for the store to judge.
+    /// The limit of a part of a media type, which the store checks.
     func limit(of mediaType: String) -> PartLimit? {
         attachmentByteCountMax(mediaType.utf8.span.bytes).map {
             PartLimit(byteCountMax: $0, name: rawValue)
@@ -131,7 +129,7 @@ extension DeviceProfile {
 /// What a payload is prepared for.
 enum PayloadUse: Sendable {
     case publish(PublicationDraft)
-    /// To be kept for a while; it must have the digest, if there is one.
+    /// To be kept for a while. It must have the digest, if there is one.
     case hold(Digest?, ttlSeconds: Int64, mediaType: String)
 
     var mediaType: String {

@@ -2,12 +2,11 @@ import CLinux
 
 /// Decides whether the wall clock can be trusted enough to delete by it.
 ///
-/// Expiry is wall-clock time. If that clock is set wrongly for a moment, deleting what has
-/// "expired" would destroy payloads that are alive. The boot clock counts on whatever is done to
-/// the wall clock, so two ticks at which the clocks went different ways mean that the wall clock
-/// was set. Reads are not affected: they compare, and delete nothing.
+/// Expiry is wall-clock time. If that clock is set wrongly for a moment, deleting what has "expired"
+/// would destroy payloads that are alive. Nobody sets the boot clock. So if the clocks advance differently
+/// between two ticks, the wall clock was set. Reads are not affected: they delete nothing.
 struct ExpiryClock {
-    /// How far the clocks may go apart between two ticks, in milliseconds.
+    /// How much the clocks may differ between two ticks, in milliseconds.
     static let jumpMillisecondsMax: Int64 = 60_000
     /// How long nothing is deleted after a jump, in milliseconds of the boot clock.
     static let pauseMilliseconds: Int64 = 600_000
@@ -15,17 +14,16 @@ struct ExpiryClock {
     private var last: (wall: Int64, boot: Int64)?
     private var pausedUntil: Int64?
 
-    /// How often the clocks went apart.
+    /// How often the wall clock was set.
     private(set) var jumpCount = 0
 
     /// What a tick found.
     enum Verdict: Equatable {
         /// Deletions may go on.
         case steady
-        /// The clocks have just gone apart by so many milliseconds (positive: the wall clock went
-        /// forward).
+        /// The wall clock was set by so many milliseconds, forward if positive.
         case jumped(milliseconds: Int64)
-        /// They went apart a while ago, and deletions still wait.
+        /// The wall clock was set a while ago, and deletions still wait.
         case paused
     }
 
