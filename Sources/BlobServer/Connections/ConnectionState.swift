@@ -197,7 +197,10 @@ struct ConnectionState {
     ///
     /// - Parameter isStopping: whether the daemon stops: a connection that has nothing to do ends.
     mutating func endTimeSlice(output: Output, isStopping: Bool) -> Action {
-        if phase.kind == .draining || phase.kind == .closed { return .none }
+        switch phase {
+        case .draining, .closed: return .none
+        default: break
+        }
         var wait = Wait()
         if ending == .afterOutput, output == .empty {
             if phase.kind != .lingering {
@@ -221,6 +224,7 @@ struct ConnectionState {
 
     // MARK: Questions
 
+    @inline(__always)
     private func awaitedInterest(output: Output) -> Poller.Interest {
         switch output {
         case .blocked: return .output
@@ -229,11 +233,13 @@ struct ConnectionState {
         }
         // A connection that waits for the writer reads nothing. Its edges are noted all the same, so
         // the poller need not be told twice for each publish.
-        if input == .ended || phase.kind == .awaitingMemory { return [] }
+        if input == .ended { return [] }
+        if case .awaitingMemory = phase { return [] }
         return .input
     }
 
     /// Whether there is something to do without any event.
+    @inline(__always)
     private func isDue(output: Output) -> Bool {
         switch output {
         case .blocked: return false
