@@ -81,41 +81,49 @@ let package = Package(
             ],
             swiftSettings: borrowing),
 
+        // Folders, processes, seeded numbers: what tests and scenarios share.
+        .target(
+            name: "TestSupport", dependencies: ["CZlib"], path: "Tests/Support",
+            swiftSettings: common),
         // What the store's feeds should say; for a test of the suite and a scenario.
         .target(
-            name: "FeedModel", dependencies: ["BlobStore"], path: "Tests/FeedModel",
+            name: "FeedModel", dependencies: ["BlobStore", "TestSupport"], path: "Tests/FeedModel",
             swiftSettings: borrowing),
         // The other process of the store's tests.
         .executableTarget(
-            name: "store-torture", dependencies: ["BlobStore"], path: "Tests/StoreTorture",
-            swiftSettings: common),
+            name: "store-torture", dependencies: ["BlobStore", "TestSupport"],
+            path: "Tests/StoreTorture", swiftSettings: common),
 
         // Treats the daemon badly, scenario by scenario; see Scripts/torture. Not a product.
         .executableTarget(
             name: "blobd-torture",
             dependencies: [
                 "BlobClient", "BlobJSON", "BlobProtocol", "BlobStore", "Bytes", "FeedModel",
-                "Hashing",
+                "Hashing", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Torture",
             swiftSettings: common),
 
-        .testTarget(name: "BlobJSONTests", dependencies: ["BlobJSON"], swiftSettings: borrowing),
+        .testTarget(
+            name: "BlobJSONTests", dependencies: ["BlobJSON", "TestSupport"],
+            swiftSettings: borrowing),
         .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: common),
-        .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: borrowing),
+        .testTarget(
+            name: "LMDBTests", dependencies: ["LMDB", "TestSupport"], swiftSettings: borrowing),
         .testTarget(
             name: "BlobStoreTests",
             dependencies: [
-                "BlobJSON", "BlobStore", "Bytes", "FeedModel", "LMDB", "store-torture",
+                "BlobJSON", "BlobStore", "Bytes", "FeedModel", "LMDB", "TestSupport",
+                "store-torture",
             ],
             swiftSettings: borrowing),
         .testTarget(
-            name: "BlobProtocolTests", dependencies: ["BlobProtocol", "Bytes"],
+            name: "BlobProtocolTests", dependencies: ["BlobProtocol", "Bytes", "TestSupport"],
             swiftSettings: borrowing),
         .testTarget(
             name: "BlobClientTests",
-            dependencies: ["BlobClient", "BlobJSON", "BlobProtocol", "Bytes"],
+            dependencies: ["BlobClient", "BlobJSON", "BlobProtocol", "Bytes", "TestSupport"],
             swiftSettings: common),
         .testTarget(
             name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "BlobProtocol", "Bytes"],
@@ -124,8 +132,7 @@ let package = Package(
             name: "blobdTests",
             dependencies: [
                 "blobd", "BlobJSON", "BlobStore", "BlobClient", "BlobProtocol", "BlobServer",
-                "Bytes",
-                "LoadGenerator", "CLinux",
+                "Bytes", "LoadGenerator", "CLinux", "TestSupport",
             ],
             swiftSettings: borrowing),
     ]

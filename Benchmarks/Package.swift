@@ -19,7 +19,7 @@ let borrowing: [SwiftSetting] = common + [.enableExperimentalFeature("Lifetimes"
 let optimised: [CSetting] = [.unsafeFlags(["-O3", "-Wall", "-Wextra", "-Werror"])]
 
 /// What there are microbenchmarks about, a folder of Benchmarks each.
-let subjects = ["StoreReads", "Misses", "Publishes", "Keeping", "Feeds", "Codecs"]
+let subjects = ["StoreReads", "Misses", "Publishes", "Maintenance", "Feeds", "Codecs"]
 
 func benchmarks(_ subject: String) -> Target {
     .executableTarget(
@@ -50,6 +50,7 @@ let package = Package(
                 .product(name: "BlobJSON", package: "blobd"),
                 .product(name: "BlobStore", package: "blobd"),
                 .product(name: "BlobProtocol", package: "blobd"),
+                .product(name: "LoadGenerator", package: "blobd"),
             ],
             swiftSettings: borrowing),
         .target(

@@ -8,7 +8,9 @@ extension BlobConnection {
     /// Calls one of HTTP's resources: the same target, the same body, the same document.
     ///
     /// - Parameters:
+    ///   - method: the method.
     ///   - target: path and query, percent-encoded, 1…8,000 bytes.
+    ///   - body: the body.
     ///   - mediaType: the body's.
     ///   - device: who asks, 1…64 bytes; others learn of it with the change.
     ///   - condition: what must hold of the notification, or `preconditionFailed` is thrown.
@@ -87,6 +89,7 @@ extension BlobConnection {
     /// Stores bytes ahead of the notifications that will refer to them by their digest.
     ///
     /// - Parameters:
+    ///   - bytes: what is stored.
     ///   - mediaType: decides whether they are compressed; nil: they are not.
     ///   - ttlSeconds: how long they are kept though nothing refers to them; nil: an hour.
     @discardableResult
@@ -104,6 +107,7 @@ extension BlobConnection {
     /// Stores bytes ahead of the notifications that will refer to them. The daemon tells their digest.
     ///
     /// - Parameters:
+    ///   - bytes: what is stored.
     ///   - mediaType: decides whether they are compressed; nil: they are not.
     ///   - ttlSeconds: how long they are kept though nothing refers to them; nil: an hour.
     ///   - coding: how they are coded. Of a gzip coding, what is inside is stored.
@@ -231,10 +235,11 @@ extension BlobConnection {
     /// back.
     ///
     /// - Parameters:
+    ///   - owner: whose changes.
     ///   - since: `0` for everything there is, `latest` for what comes from now on, or a cursor.
     ///   - limit: the most changes, 1…1,000.
     ///   - waitSeconds: how long to wait for a change when there is none, at most 60.
-    ///   - filter: which are told, and which as left.
+    ///   - filter: what does not match it is reported as left, without its record.
     public mutating func changes(
         of owner: String, since: String = "0", limit: Int = 100, waitSeconds: Int = 0,
         matching filter: NotificationFilter = NotificationFilter()

@@ -88,7 +88,9 @@ extension BlobConnection {
     /// Queues a call of one of HTTP's resources, with its body. Answered `called`.
     ///
     /// - Parameters:
+    ///   - method: the method.
     ///   - target: path and query, percent-encoded, 1…8,000 bytes.
+    ///   - body: the body.
     ///   - mediaType: the body's.
     ///   - device: who asks, 1…64 bytes; others learn of it with the change.
     ///   - condition: what must hold of the notification.
@@ -124,9 +126,10 @@ extension BlobConnection {
     /// it has `failed`; nothing else can be asked on the connection any more.
     ///
     /// - Parameters:
+    ///   - owner: whose changes.
     ///   - since: `0`, `latest`, or a cursor.
     ///   - limit: the most changes in one answer, 1…1,000.
-    ///   - filter: which are told, and which as left.
+    ///   - filter: what does not match it is reported as left, without its record.
     public mutating func queueWatch(
         of owner: String, since: String = "0", limit: Int = 100,
         matching filter: NotificationFilter = NotificationFilter()

@@ -101,9 +101,11 @@ public actor BlobdClient {
     /// Every change of an owner's notifications, as it is committed; see ``ChangeStream``. It has a
     /// connection of its own, so the client's other calls go on beside it.
     ///
-    /// - Parameter since: `0` for everything there is, `latest` for what comes from now on, or the
-    ///   cursor of the last change that was dealt with.
-    /// - Parameter filter: which are told, and which as left.
+    /// - Parameters:
+    ///   - owner: whose changes.
+    ///   - since: `0` for everything there is, `latest` for what comes from now on, or the cursor of
+    ///     the last change that was applied.
+    ///   - filter: what does not match it is reported as left, without its record.
     public nonisolated func changes(
         of owner: String, since: String = "0",
         matching filter: NotificationFilter = NotificationFilter()

@@ -7,8 +7,8 @@ struct CallTarget {
     private(set) var text: String
     private var hasQuery = false
 
-    /// `prefix`, then a name that is encoded as one segment, then `suffix`. Both are as they are to
-    /// be sent.
+    /// `prefix`, then `name` percent-encoded as one segment, then `suffix`. Prefix and suffix are not
+    /// encoded.
     init(_ prefix: String, _ name: String = "", _ suffix: String = "") {
         text = prefix + Self.encoded(name) + suffix
     }

@@ -1,15 +1,15 @@
 public import BlobJSON
 import BlobProtocol
 
-/// What to change of a notification (RFC 7396). What is left alone stays as it is.
+/// A merge patch of a notification (RFC 7396). Members that are not set stay as they are.
 public struct PatchRequest: Sendable, Hashable {
     /// What to do with one member.
     public enum Member<Value: Sendable & Hashable>: Sendable, Hashable {
-        /// Leave it.
+        /// Do not change it.
         case keep
-        /// Take it away, or back to its default.
+        /// Remove it, or reset it to its default.
         case clear
-        /// Give it a value.
+        /// Set it.
         case set(Value)
     }
 
@@ -23,22 +23,22 @@ public struct PatchRequest: Sendable, Hashable {
     public var category = Member<String>.keep
     /// Its own actions; cleared: the category's.
     public var actions = Member<[NotificationRecord.Action]>.keep
-    /// What it belongs to.
+    /// The group.
     public var group = Member<String>.keep
     /// How urgent it is.
     public var priority = Member<NotificationRecord.Priority>.keep
     /// How long it should be shown, in seconds.
     public var displayTTLSeconds = Member<Int>.keep
-    /// Merged with what is there: objects member by member, null takes a member away.
+    /// Merged with the present data: objects member by member; null removes a member.
     public var data = Member<JSONValue>.keep
-    /// Whether it was read; nil: as it is.
+    /// Whether it was read; nil: unchanged.
     public var isRead: Bool?
-    /// What its owner did with it; nil: as it is.
+    /// Its action state; nil: unchanged.
     public var actionState: NotificationRecord.ActionState?
-    /// When it expires, in milliseconds since 1970; nil: as it is.
+    /// When it expires, in milliseconds since 1970; nil: unchanged.
     public var expiryMilliseconds: Int64?
 
-    /// Nothing yet.
+    /// A patch of at most these two.
     public init(isRead: Bool? = nil, actionState: NotificationRecord.ActionState? = nil) {
         self.isRead = isRead
         self.actionState = actionState
@@ -70,16 +70,16 @@ public struct PatchRequest: Sendable, Hashable {
     }
 }
 
-/// What a user chose.
+/// A user's response to a notification.
 public struct ResponseRequest: Sendable, Hashable {
-    /// `default` (opened it), `dismiss` (put it away), or the identifier of an action.
+    /// `default` (opened), `dismiss` (dismissed), or the identifier of an action.
     public var action: String
-    /// Sent again with the same key it counts once, 1…64 bytes.
+    /// An idempotency key, 1…64 bytes: two responses with the same key count once.
     public var key: String?
-    /// Whether the notification stays on screen, and so neither read nor activated.
+    /// Whether the notification stays on screen. Then it is neither marked read nor activated.
     public var staysOnScreen: Bool
-    /// What the app's content extension answered; nil: nothing. `doNotDismiss` leaves the
-    /// notification on screen.
+    /// The answer of the app's content extension; nil: none. `doNotDismiss` keeps the notification on
+    /// screen.
     public var contentExtension: NotificationRecord.ContentExtensionAnswer?
 
     /// A response.
@@ -103,13 +103,13 @@ public struct ResponseRequest: Sendable, Hashable {
     }
 }
 
-/// Which of an owner's notifications a history or a feed is of. What is nil is not asked for.
+/// Selects some of an owner's notifications, for a history or a feed. A nil member selects all.
 ///
-/// A feed with a filter tells what changed and matches, and what changed and does not match as
-/// `left`. A copy belongs to one filter: for another one read the history with that, and go on from
-/// its cursor.
+/// A feed with a filter reports each change: a notification that matches with its record, one that does
+/// not as `left`. A local copy belongs to one filter. For another filter read the history with it, and
+/// go on from that history's cursor.
 public struct NotificationFilter: Sendable, Hashable {
-    /// Only those of this app. A feed tells of no other app's notifications, not even what left.
+    /// Only those of this app. A feed does not report other apps' notifications, not even as `left`.
     public var app: String?
     /// Only read ones, or only unread ones.
     public var isRead: Bool?
@@ -138,16 +138,16 @@ public struct NotificationFilter: Sendable, Hashable {
     }
 }
 
-/// Which of an owner's notifications.
+/// A request for a page of an owner's history.
 public struct HistoryRequest: Sendable, Hashable {
-    /// The most in one page, 1…1,000; a page may have fewer and not be the last.
+    /// Notifications in one page at the most, 1…1,000. A page may have fewer and not be the last.
     public var limit = 100
-    /// Those older than the cursor that `NotificationHistory.next` gave.
+    /// Only those older than this cursor, from `NotificationHistory.next`.
     public var before: String?
     /// Only those that match.
     public var filter = NotificationFilter()
 
-    /// All.
+    /// The newest page, without a filter.
     public init() {}
 
     /// The filter's: only read ones, or only unread ones.
@@ -175,8 +175,8 @@ public struct NotificationHistory: Sendable, Hashable {
     public let notifications: [NotificationRecord]
     /// Where to go on; nil at the end.
     public let next: String?
-    /// The cursor in the feed that fits: whoever reads the changes from the first page's on misses
-    /// nothing.
+    /// The feed's cursor at the time of this page. Reading changes from the first page's cursor on
+    /// misses nothing.
     public let cursor: String
 
     /// Reads the document that `historyDocument` answers.
@@ -188,38 +188,38 @@ public struct NotificationHistory: Sendable, Hashable {
     }
 }
 
-/// What became of a notification, or of a category that one of the owner's names: its latest change.
+/// The latest change of a notification, or of a category that one of the owner's notifications names.
 public struct NotificationChange: Sendable, Hashable {
     /// What kind of change it was.
     public enum Kind: String, Sendable, Hashable {
-        /// It came to its owner.
+        /// It was published, or moved to this owner.
         case published
         /// It was changed, or replaced.
         case updated
-        /// It was removed, or has another owner now.
+        /// It was deleted, or moved to another owner.
         case deleted
-        /// Its time was over.
+        /// It expired.
         case expired
-        /// It was changed and does not match the feed's filter. Whether it did before is not known:
-        /// who does not have it passes this over.
+        /// It was changed and does not match the feed's filter. Whether it matched before is not known:
+        /// ignore it if the local copy does not have it.
         case left
-        /// A category was set or removed that a notification of the owner's named then.
+        /// A category was set or removed, and a notification of the owner named it.
         case category
     }
 
-    /// The cursor behind it: keep it, and go on from there.
+    /// The cursor behind this change. Store it when the change is applied, and go on from it.
     public let cursor: String
     /// What kind of change it was.
     public let kind: Kind
     /// The notification's id, or the category's name.
     public let id: String
-    /// The number of the change; they grow.
+    /// The change's number. Later changes have greater ones.
     public let revision: UInt64
     /// The device that made it, or nil.
     public let device: String?
-    /// The notification; nil when it is gone, or left.
+    /// The notification; nil when it was deleted, has expired or left.
     public let notification: NotificationRecord?
-    /// Of the kind `category`: the category as it is now; nil when it is gone.
+    /// Of the kind `category`: the category as it is now; nil when it was removed.
     public let category: NotificationCategory?
     /// Of the kind `category`: the app whose notifications it is for; nil: all.
     public let app: String?
@@ -259,14 +259,13 @@ public struct NotificationChange: Sendable, Hashable {
     }
 }
 
-/// A stretch of an owner's feed, in the order in which the changes were made, each notification
-/// once.
+/// A page of an owner's feed, in the order of the changes. Each notification occurs once.
 public struct ChangePage: Sendable, Hashable {
     /// The changes.
     public let changes: [NotificationChange]
-    /// Where to go on.
+    /// The cursor to go on from.
     public let next: String
-    /// Whether there is more there now.
+    /// Whether there are more changes now.
     public let hasMore: Bool
 
     /// Reads the document that `changesDocument` answers, and the one in a `WatchedPage`.

@@ -7,8 +7,9 @@ struct UnansweredRequest: Sendable {
     var flags: RequestFlags
 }
 
-/// The requests without an answer, oldest first. There are few (`DaemonInfo.requestsInFlightMax`),
-/// so the gap that removals leave at the front is closed when it is as long as what is behind it.
+/// The requests without an answer, oldest first; at most `DaemonInfo.requestsInFlightMax`.
+///
+/// Removing the first only moves `start`. The array is compacted when half of it is unused.
 struct RequestQueue: Sendable {
     private var requests: [UnansweredRequest] = []
     private var start = 0

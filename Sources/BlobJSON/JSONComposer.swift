@@ -1,8 +1,8 @@
 import Bytes
 
 extension JSONValue {
-    /// Appends it without blanks, numbers as they were written, strings escaped as RFC 8259
-    /// needs and no more.
+    /// Appends the value without blanks. Numbers keep their text. In strings only `"`, `\` and U+0000 to
+    /// U+001F are escaped (RFC 8259, section 7).
     public func append(to out: inout [UInt8]) {
         switch self {
         case .null: out.append("null")

@@ -1,4 +1,4 @@
-/// Why a text is not taken.
+/// Why a text was refused.
 public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong.
     public enum Kind: Sendable, Hashable {
@@ -8,7 +8,7 @@ public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
         case notUTF8
         /// An object has two members of one name.
         case duplicateKey
-        /// Arrays and objects are within each other deeper than the limit.
+        /// Arrays and objects are nested deeper than the limit.
         case tooDeep
         /// It has more bytes than the limit.
         case tooLong
@@ -18,21 +18,21 @@ public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// What is wrong.
     public let kind: Kind
-    /// Where, in bytes from the start.
+    /// The byte offset of the error.
     public let offset: Int
-    /// One sentence for people: names the thing and the limit.
+    /// One sentence for people, with the limit that was exceeded.
     public let description: String
 }
 
-/// What a parser takes at the most.
+/// The limits of a parser.
 public struct JSONLimits: Sendable, Hashable {
-    /// The most levels that any limit can allow.
+    /// The greatest `depthMax` that has an effect.
     static let depthLargest = 64
 
     /// Bytes of the text.
     public var byteCountMax = 65_536
-    /// Arrays and objects within each other. More than 64 count as 64: values are walked by
-    /// recursion, and whoever is handed one must be able to.
+    /// Nesting depth of arrays and objects. More than 64 counts as 64, because values are walked by
+    /// recursion.
     public var depthMax = JSONLimits.depthLargest
     /// Members of all objects and elements of all arrays together.
     public var memberCountMax = 8_192

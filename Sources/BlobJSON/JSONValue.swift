@@ -1,7 +1,6 @@
 import Bytes
 
-/// A JSON value (RFC 8259) as it was written: numbers keep their text, objects the order of their
-/// members.
+/// A JSON value (RFC 8259). Numbers keep their text, and objects the order of their members.
 public enum JSONValue: Sendable {
     /// `null`
     case null
@@ -33,7 +32,7 @@ public struct JSONMember: Sendable, Hashable {
     /// Whether it has that name, by bytes.
     func isNamed(_ name: String) -> Bool { self.name.isSame(as: name) }
 
-    /// By the bytes of the name: String takes texts for equal whose bytes are not.
+    /// Compares the bytes of the names: `String` compares by canonical equivalence.
     public static func == (left: JSONMember, right: JSONMember) -> Bool {
         left.isNamed(right.name) && left.value == right.value
     }
@@ -45,10 +44,10 @@ public struct JSONMember: Sendable, Hashable {
     }
 }
 
-/// A number, as its text: what a double cannot hold stays as it is.
+/// A number, as its text: one that a double cannot represent is not rounded.
 public struct JSONNumber: Sendable, Hashable {
-    /// The text, which keeps to the grammar of RFC 8259, section 6. It is what numbers are compared
-    /// by: `1` and `1.0` are two.
+    /// The text, by the grammar of RFC 8259, section 6. Numbers are compared by it: `1` and `1.0` are
+    /// not equal.
     public let text: String
 
     /// A number whose text has been checked.
@@ -57,13 +56,13 @@ public struct JSONNumber: Sendable, Hashable {
     /// A whole number.
     public init(_ value: Int64) { text = String(value) }
 
-    /// Its value when it is written without fraction and exponent and 64 bits hold it; else nil.
+    /// Its value; nil when it has a fraction or an exponent, or does not fit 64 bits.
     public var integer: Int64? { Int64(text) }
 }
 
 extension JSONValue {
-    /// The member of that name, by bytes; nil when there is none, or it is no object. Looks at one
-    /// member after another.
+    /// The member of that name, compared by bytes; nil when there is none, or the value is not an
+    /// object. A linear search.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.isNamed(name) }?.value
@@ -71,7 +70,7 @@ extension JSONValue {
 }
 
 extension JSONValue: Hashable {
-    /// By bytes: members and elements in their order, numbers by their texts.
+    /// Compares bytes: members and elements in their order, numbers by their texts.
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true

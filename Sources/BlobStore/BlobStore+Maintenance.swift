@@ -9,8 +9,10 @@ extension BlobStore {
     /// tells their owners. Ends what else ends by then: holds of blobs, and the memory of earlier
     /// removals. Goes on, by one step, telling owners of a category's edit where that was interrupted.
     ///
-    /// - Parameter limit: how many at the most; fewer where their parts would not fit the limits of
-    ///   a transaction, or the store is full and there is not the room to do many at once.
+    /// - Parameters:
+    ///   - now: the present, by the wall clock.
+    ///   - limit: how many at the most; fewer where their parts would not fit the limits of a
+    ///     transaction, or the store is full and there is no room to do many at once.
     /// - Returns: how many were removed; nothing is written or synced when there are none. Damaged
     ///   ones are stepped over, so that one bad record does not keep the others' space for ever.
     /// - Throws: ``StoreError/corrupt(_:)`` when the tables themselves cannot be walked,
@@ -83,7 +85,7 @@ extension BlobStore {
     /// without it, nothing is held back.
     ///
     /// The start is written to the store, for the runs to come: one commit, or none where an earlier
-    /// start's grace is not over (``ZeroCopyMark``).
+    /// start's grace is not over.
     ///
     /// - Parameters:
     ///   - now: the present, by the machine's boot clock. After a boot no peer is left, and nothing

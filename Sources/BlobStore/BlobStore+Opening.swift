@@ -9,7 +9,7 @@ extension BlobStore {
     /// The folder is locked before anything else; a second process is refused. A store that is
     /// damaged, of another format version, or not one at all is refused untouched. Reader slots of
     /// dead processes are freed. What is in the log alone is committed; one that is missing, cut
-    /// short or another's is refused where changes were pending in it (``Options/discardsLog``).
+    /// short or another's is refused where changes were pending in it (``StoreOptions/discardsLog``).
     ///
     /// - Throws: ``StoreError/cannotOpen(path:reason:)``, or ``StoreError/full`` when the disk has
     ///   no room for what opening needs.

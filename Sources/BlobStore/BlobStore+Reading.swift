@@ -27,7 +27,7 @@ extension BlobStore {
         return try body(try makeUnkeptSnapshot())
     }
 
-    /// A snapshot that is ended by letting go of it. Prefer ``withSnapshot(_:)``.
+    /// A snapshot that ends when its last owner does. Prefer `withSnapshot`.
     @available(*, noasync, message: "a snapshot must not be held across a suspension")
     @inline(__always)
     public func makeSnapshot() throws(StoreError) -> Snapshot { try Snapshot(core, isKept: true) }
@@ -74,7 +74,11 @@ extension BlobStore {
 
     /// A copy of a part's bytes as given, or of a range of them.
     ///
-    /// - Parameter range: which bytes, cut to those that are there; nil for all.
+    /// - Parameters:
+    ///   - id: the notification.
+    ///   - part: the part's name.
+    ///   - now: the present, by the wall clock.
+    ///   - range: which bytes, cut to those that are there; nil for all.
     /// - Returns: nil when there is no such part, or it has expired at `now`.
     public func ownedPayload(
         for id: String, part: String = "payload", asOf now: Timestamp, range: Range<Int>? = nil

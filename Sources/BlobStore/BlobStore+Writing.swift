@@ -10,6 +10,8 @@ extension BlobStore {
     /// others.
     ///
     /// - Parameters:
+    ///   - changes: what to do.
+    ///   - now: the present, by the wall clock.
     ///   - freedByteCountMax: of what nothing refers to any more, as many stored bytes are freed
     ///     beside the changes (``freeOrphans(byteCountMax:bootMilliseconds:)``) when there is enough
     ///     of it to be worth while, without a sync of its own. 0: none.

@@ -85,7 +85,8 @@ extension BlobStore {
     /// the task that reads it, or by throwing ``StoreError/resync``.
     ///
     /// - Parameters:
-    ///   - start: where to begin; `.beginning` gives first what is there.
+    ///   - owner: whose changes.
+    ///   - start: where to begin; `.beginning` first tells all that exists.
     ///   - limit: changes in a page, 1…1,000.
     ///   - filter: see ``RecordFilter``.
     public func changeFeed(

@@ -16,15 +16,15 @@ internal import Synchronization
     /// The read transactions of this environment.
     package let readers: ReaderPool
 
-    /// The size of a page in bytes, which the file says (`ms_psize`). liblmdb makes a file with the
-    /// pages of the system, up to 32 KiB, and takes any other as it is.
+    /// The size of a page in bytes, from the file (`ms_psize`). liblmdb creates a file with the
+    /// system's page size, up to 32 KiB, and opens files with any other.
     package let pageByteCount: Int
 
-    /// How many times longer a page is than the shortest that machines have, 4,096 bytes: what is
-    /// known of changes in such pages is that much more in these.
+    /// The page size divided by 4,096 bytes. Estimates of space are made for pages of 4,096 bytes and
+    /// multiplied by it.
     package var pageScale: Int { max(1, pageByteCount / 4_096) }
 
-    /// Where `data.mdb` is mapped; nil when that cannot be told.
+    /// Where `data.mdb` is mapped; nil when that is not known.
     package let mappedFile: MappedFile?
 
     /// Which addresses have a page of the file behind them.
@@ -34,7 +34,7 @@ internal import Synchronization
     package let isReadOnly: Bool
 
     package struct Configuration: Sendable {
-        /// The address space to set aside, and so the most `data.mdb` may grow to
+        /// The address space to reserve, in bytes, and so the maximum size of `data.mdb`
         /// (`mdb_env_set_mapsize`).
         package var mapByteCount: Int
         /// How many views may be open at once, in all processes together
@@ -64,7 +64,7 @@ internal import Synchronization
             unsafe try Self.open(directory, configuration)
         }
         isReadOnly = configuration.isReadOnly
-        // LMDB shares its slots among processes; ours may take what the configuration says.
+        // LMDB shares its slots among processes. This process may use all of them.
         readers = ReaderPool(
             owner, capacity: configuration.readerCountMax,
             remembersLookups: !configuration.isReadOnly)
@@ -97,9 +97,9 @@ internal import Synchronization
             try LMDBError.check(
                 unsafe mdb_env_set_maxdbs(handle, MDB_dbi(configuration.tableCountMax)),
                 "mdb_env_set_maxdbs")
-            // MDB_NOTLS: a read transaction belongs to whoever holds it, not to a thread.
-            // Neither MDB_WRITEMAP, MDB_NOSYNC nor MDB_NOMETASYNC: each of them can lose or break
-            // what was acknowledged.
+            // MDB_NOTLS: a read transaction belongs to its object, not to a thread.
+            // No MDB_WRITEMAP, MDB_NOSYNC or MDB_NOMETASYNC: each can lose or damage acknowledged
+            // changes.
             let flags = UInt32(MDB_NOTLS) | (configuration.isReadOnly ? UInt32(MDB_RDONLY) : 0)
             try LMDBError.check(
                 unsafe mdb_env_open(handle, directory, flags, 0o660), "mdb_env_open")
@@ -111,7 +111,7 @@ internal import Synchronization
         return unsafe handle
     }
 
-    /// Opens tables that are there, in one read transaction.
+    /// Opens existing tables in one read transaction.
     package func openTables(_ names: [StaticString]) throws(LMDBError) -> [Table] {
         var transaction: OpaquePointer?
         try LMDBError.check(
@@ -133,8 +133,8 @@ internal import Synchronization
         return tables
     }
 
-    /// Begins the one change there may be at a time; waits for another process's or thread's to
-    /// end.
+    /// Begins a write transaction. There is one at a time: waits for that of another thread or
+    /// process to end.
     package func beginWrite() throws(LMDBError) -> WriteTransaction { try WriteTransaction(self) }
 
     /// Frees the reader slots of processes that have died (`mdb_reader_check`).
@@ -154,8 +154,8 @@ internal import Synchronization
         return unsafe (info.me_last_pgno + 1) * pageByteCount
     }
 
-    /// The descriptor LMDB has of `data.mdb` (`mdb_env_get_fd`). Open it nowhere else in the
-    /// process.
+    /// LMDB's descriptor of `data.mdb` (`mdb_env_get_fd`). The process must not open the file
+    /// elsewhere.
     package var dataDescriptor: Int32 {
         var descriptor: Int32 = -1
         _ = unsafe mdb_env_get_fd(handle, &descriptor)
@@ -207,7 +207,7 @@ internal import Synchronization
     }
 }
 
-/// Which folder it is, whatever it is called.
+/// Identifies a folder by device and inode, whatever its path.
 struct FileIdentity: Hashable, Sendable {
     var device: UInt64
     var node: UInt64
@@ -221,8 +221,8 @@ struct FileIdentity: Hashable, Sendable {
 }
 
 enum DescriptorFlags {
-    /// liblmdb 0.9.24 opens `data.mdb` twice, both without `O_CLOEXEC`, and gives away one of the
-    /// two descriptors only; the other is found by its file among the process's descriptors.
+    /// liblmdb 0.9.24 opens `data.mdb` twice, both times without `O_CLOEXEC`, and returns only one of
+    /// the two descriptors. The other is found among the process's descriptors by its inode.
     static func closeOnExec(handle: OpaquePointer) {
         var known: Int32 = -1
         guard unsafe mdb_env_get_fd(handle, &known) == MDB_SUCCESS else { return }
@@ -244,7 +244,7 @@ enum DescriptorFlags {
         defer { unsafe closedir(folder) }
         var descriptors: [Int32] = []
         while let entry = unsafe readdir(folder) {
-            // `d_name` is NUL-terminated, and good until the next call.
+            // `d_name` is NUL-terminated and valid until the next call.
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
                 unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) {
                     unsafe String(cString: $0)

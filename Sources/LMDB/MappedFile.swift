@@ -1,10 +1,10 @@
 internal import CLMDB
 internal import Glibc
 
-/// Where `data.mdb` is mapped, so that a borrowed value's place in the file can be told.
+/// Where `data.mdb` is mapped. It gives the file offset of a borrowed value.
 ///
-/// LMDB 0.9.24 tells the address only of maps with a fixed one (`me_mapaddr`), so it is looked up
-/// in `/proc/self/maps` (proc(5)) and then compared with what the file says at the places it gives.
+/// LMDB 0.9.24 returns the address only of maps at a fixed address (`me_mapaddr`). So it is looked up
+/// in `/proc/self/maps` (proc(5)), and the first bytes of both meta pages are compared with the file.
 @safe package struct MappedFile: @unchecked Sendable {
     // Sendable: an address that never changes as long as the environment is open.
     private let start: UnsafeRawPointer
@@ -25,21 +25,21 @@ internal import Glibc
             return nil
         }
         unsafe start = found
-        // Both meta pages: LMDB's magic number stands in them, and the environment is no longer
-        // than an instant old, so nobody changes what is compared here.
+        // Both meta pages: LMDB's magic number is in them. The environment has just been opened, so
+        // nothing changes these bytes meanwhile.
         for page in 0..<2 {
             let offset = page * pageByteCount
             guard unsafe Self.agrees(start + offset, descriptor, at: offset) else { return nil }
         }
     }
 
-    /// How far into the file a value begins.
+    /// The file offset of a value, in bytes.
     ///
     /// - Parameter value: borrowed from a read transaction of the same environment.
     @inline(__always)
     package func offset(of value: UnsafeRawPointer) -> Int { unsafe value - start }
 
-    /// The file a descriptor stands for, by the name the kernel has for it.
+    /// The path of a descriptor's file, as the kernel has it.
     private static func path(of descriptor: Int32) -> String? {
         var name = [CChar](repeating: 0, count: 4_096)
         let count = unsafe readlink("/proc/self/fd/\(descriptor)", &name, name.count)
@@ -77,7 +77,7 @@ internal import Glibc
         return String(decoding: text, as: UTF8.self).split(separator: "\n")
     }
 
-    /// Whether the map and the file have the same 64 bytes at a place.
+    /// Whether the map and the file have the same 64 bytes at an offset.
     private static func agrees(
         _ mapped: UnsafeRawPointer, _ descriptor: Int32, at offset: Int
     ) -> Bool {

@@ -1,15 +1,16 @@
 internal import CLMDB
 internal import Synchronization
 
-/// The read transactions of one environment: begun once, then reset and renewed (`mdb_txn_reset`,
-/// `mdb_txn_renew`), so that a view costs no allocation and no lock, neither ours nor LMDB's.
+/// The read transactions of one environment. Each is begun once, then reset and renewed
+/// (`mdb_txn_reset`, `mdb_txn_renew`). So a view costs one compare-and-exchange, one store and
+/// `mdb_txn_renew`: no allocation, no lock, no counted reference.
 ///
-/// It also knows the oldest view this process has open, which is what decides when an orphan may be
-/// freed.
+/// It also knows the oldest view that this process has open. An orphan may be freed only when no
+/// view is as old as it.
 package final class ReaderPool: Sendable {
     private let environment: EnvironmentHandle
 
-    /// The same pool without a reference to count, for callers that keep this one themselves.
+    /// The same pool without reference counting. The caller must keep this one alive.
     package let slots: ReaderSlots
 
     /// How many views may be open at once.
@@ -23,8 +24,7 @@ package final class ReaderPool: Sendable {
     }
 
     deinit {
-        // No one is in here: whoever has a transaction out keeps the pool. The environment is
-        // closed after this, if at all.
+        // No view is open: each keeps a reference to the pool. The environment is closed later.
         unsafe slots.free()
     }
 
@@ -33,7 +33,7 @@ package final class ReaderPool: Sendable {
     /// - Throws: `MDB_READERS_FULL` when `capacity` views are open at once.
     package func begin() throws(LMDBError) -> ReadTransaction { try slots.begin(keeping: self) }
 
-    /// The oldest commit a view of this process may still be seeing; `UInt64.max` when none is
-    /// open, 0 while one is being opened. Costs a look at every slot that was ever tried.
+    /// The oldest commit that an open view of this process can see; `UInt64.max` when none is open,
+    /// 0 while one is being opened. Reads every slot that was ever used.
     package var oldestViewed: UInt64 { slots.oldestViewed }
 }

@@ -2,8 +2,7 @@ import ArgumentParser
 import BlobClient
 
 extension ExitStatus {
-    /// Writes what went wrong to standard error (and help that was asked for to standard output),
-    /// and returns the exit code that goes with it.
+    /// Writes an error to standard error, or requested help to standard output. Returns the exit code.
     static func report(_ error: any Error) -> Int32 {
         switch error {
         case let failure as CommandFailure:
@@ -21,8 +20,7 @@ extension ExitStatus {
         }
     }
 
-    /// What ArgumentParser throws: help and the version, which are no failures, bad usage, and exit
-    /// codes.
+    /// Reports what ArgumentParser throws: help and the version (both successes), bad usage, exit codes.
     private static func reportParser(_ error: any Error) -> Int32 {
         let code = Blobd.exitCode(for: error)
         let text = Blobd.fullMessage(for: error)

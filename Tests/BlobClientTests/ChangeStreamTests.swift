@@ -3,6 +3,7 @@ import Bytes
 import Dispatch
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import BlobClient
@@ -64,7 +65,7 @@ import Testing
                 try peer.answer(watch.frame, ["1"], next: "b")
                 isWatched.signal()
                 // Ends when the client has gone, and not before.
-                guard (try? peer.read(1)) == nil else { throw ScriptFailure("it said more") }
+                guard (try? peer.read(1)) == nil else { throw TestFailure("it said more") }
             }
         ])
         let feed = daemons.feed(of: "ann")
@@ -130,7 +131,7 @@ import Testing
         let said = watch.owner.of(head.span.bytes).text()
         let place = watch.cursor.of(head.span.bytes).text()
         guard said == owner, place == cursor else {
-            throw ScriptFailure("\(said) is watched from \(place), not \(owner) from \(cursor)")
+            throw TestFailure("\(said) is watched from \(place), not \(owner) from \(cursor)")
         }
     }
 }

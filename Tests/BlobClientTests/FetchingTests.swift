@@ -1,5 +1,5 @@
 import BlobProtocol
-import CZlib
+import TestSupport
 import Testing
 
 @testable import BlobClient
@@ -9,7 +9,7 @@ import Testing
 @Suite struct FetchingTests {
     @Test(arguments: [0, 1, 23, 24, 4_096])
     func anAnswerThatComesByteByByteIsRead(byteCount: Int) throws {
-        let body = patternBytes(byteCount)
+        let body = SeededGenerator.bytes(byteCount)
         let daemon = try ScriptedDaemon.greeting { peer in
             let request = try peer.readRequest()
             try peer.writeSlowly(ScriptedPeer.payloadAnswer(request.frame, body))
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func aPayloadLargerThanEveryBufferArrivesWhole() throws {
-        let body = patternBytes(3 * InputBuffer.byteCountMin + 17)
+        let body = SeededGenerator.bytes(3 * InputBuffer.byteCountMin + 17)
         let daemon = try ScriptedDaemon.greeting { peer in
             let request = try peer.readRequest()
             try peer.write(ScriptedPeer.payloadAnswer(request.frame, body))
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func bytesThatDifferFromTheirDigestAreReported() throws {
-        let body = patternBytes(1_000)
+        let body = SeededGenerator.bytes(1_000)
         var other = body
         other[999] ^= 1
         let expected = PayloadDigest(of: body.span.bytes)
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func aRangeIsTakenWithoutADigest() throws {
-        let body = patternBytes(100)
+        let body = SeededGenerator.bytes(100)
         let daemon = try ScriptedDaemon.greeting { peer in
             let request = try peer.readRequest()
             let head = ScriptedPeer.payloadHead(
@@ -82,7 +82,7 @@ import Testing
     @Test func aCompressedBodyComesOutAsItWasGiven() throws {
         // 300,000 equal bytes: what comes out of one piece does not fit the inflating buffer once.
         let body = [UInt8](repeating: 0x61, count: 300_000)
-        let packed = gzip(body)
+        let packed = gzipped(body)
         let daemon = try ScriptedDaemon.greeting { peer in
             for slowly in [false, true] {
                 let request = try peer.readRequest()
@@ -102,7 +102,7 @@ import Testing
     @Test(arguments: ["cut", "flipped", "longer", "behind"])
     func aDamagedGzipStreamIsNotTaken(how: String) throws {
         let body = [UInt8](repeating: 0x61, count: 5_000)
-        var packed = gzip(body)
+        var packed = gzipped(body)
         var promised = body.count
         switch how {
         case "cut": packed.removeLast(9)
@@ -128,7 +128,7 @@ import Testing
 
     @Test func aSinkThatThrowsLeavesAUsableConnection() throws {
         struct Enough: Error {}
-        let body = patternBytes(1_000_000)
+        let body = SeededGenerator.bytes(1_000_000)
         let daemon = try ScriptedDaemon.greeting { peer in
             for _ in 0..<2 {
                 let request = try peer.readRequest()
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test func moreThanTheLimitIsNotTakenIntoMemory() throws {
-        let body = patternBytes(2_000)
+        let body = SeededGenerator.bytes(2_000)
         let daemon = try ScriptedDaemon.greeting { peer in
             let request = try peer.readRequest()
             try peer.write(ScriptedPeer.payloadAnswer(request.frame, body))
@@ -164,26 +164,4 @@ import Testing
         #expect(problem.status == 413)
         #expect(daemon.wait() == nil)
     }
-}
-
-/// A gzip stream of the bytes.
-private func gzip(_ bytes: [UInt8]) -> [UInt8] {
-    var stream = z_stream()
-    deflateInit2_(
-        &stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
-        CInt(MemoryLayout<z_stream>.size))
-    defer { deflateEnd(&stream) }
-    var input = bytes
-    var output = [UInt8](repeating: 0, count: bytes.count + 1_000)
-    let count = input.withUnsafeMutableBufferPointer { source in
-        output.withUnsafeMutableBufferPointer { target in
-            stream.next_in = source.baseAddress
-            stream.avail_in = UInt32(source.count)
-            stream.next_out = target.baseAddress
-            stream.avail_out = UInt32(target.count)
-            deflate(&stream, Z_FINISH)
-            return target.count - Int(stream.avail_out)
-        }
-    }
-    return Array(output[..<count])
 }

@@ -1,6 +1,7 @@
 import BlobJSON
 import BlobProtocol
 import Bytes
+import TestSupport
 import Testing
 
 @testable import BlobClient

@@ -1,4 +1,5 @@
 import BlobProtocol
+import TestSupport
 import Testing
 
 @testable import BlobClient
@@ -69,13 +70,13 @@ import Testing
     @Test func twoSidesThatBothHaveMuchToSayDoNotWaitForEachOther() throws {
         // The daemon answers a get with more than fits the socket, and reads the put behind it only
         // then.
-        let fetched = patternBytes(2 << 20)
-        let stored = patternBytes(2 << 20, seed: 2)
+        let fetched = SeededGenerator.bytes(2 << 20)
+        let stored = SeededGenerator.bytes(2 << 20, seed: 2)
         let daemon = try ScriptedDaemon.greeting { peer in
             let get = try peer.readRequest()
             try peer.write(ScriptedPeer.payloadAnswer(get.frame, fetched))
             let put = try peer.readRequest()
-            guard put.body == stored else { throw ScriptFailure("another body") }
+            guard put.body == stored else { throw TestFailure("another body") }
             var head: [UInt8] = []
             Put.Response(
                 byteCount: UInt64(stored.count), storedByteCount: 1, expiryMilliseconds: 5,
@@ -136,10 +137,10 @@ import Testing
         let daemon = try ScriptedDaemon.greeting { peer in
             do {
                 _ = try peer.readRequest()
-            } catch is ScriptFailure {
+            } catch is TestFailure {
                 return  // The client went before all was there, as it should.
             }
-            throw ScriptFailure("a whole request came")
+            throw TestFailure("a whole request came")
         }
         do {
             var connection = try BlobConnection.adopt(daemon.clientDescriptor)

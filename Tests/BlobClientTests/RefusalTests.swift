@@ -1,4 +1,5 @@
 import BlobProtocol
+import TestSupport
 import Testing
 
 @testable import BlobClient
@@ -73,7 +74,7 @@ import Testing
             try peer.answer(frame, 413, body: Self.problem(.payloadTooLarge, "the limit is 5"))
         }
         var connection = try BlobConnection.adopt(daemon.clientDescriptor)
-        let body = patternBytes(4 << 20)
+        let body = SeededGenerator.bytes(4 << 20)
         let error = thrown { try connection.put(PutRequest(id: "42"), body.span.bytes) }
         guard case .refused(let problem) = error else {
             Issue.record("got \(String(describing: error))")
@@ -86,7 +87,7 @@ import Testing
 
     @Test(arguments: [0, 10, 24, 60, 24 + 80 + 9, 24 + 80 + 9 + 50])
     func aConnectionThatEndsWithinAnAnswerIsClosed(byteCount: Int) throws {
-        let body = patternBytes(100)
+        let body = SeededGenerator.bytes(100)
         let daemon = try ScriptedDaemon.greeting { peer in
             let request = try peer.readRequest()
             try peer.write(
@@ -107,7 +108,7 @@ import Testing
 
     @Test(arguments: ["magic", "id", "opcode", "reserved", "headLength", "bodyLength", "head"])
     func whatIsNoAnswerEndsTheConnection(what: String) throws {
-        let body = patternBytes(100)
+        let body = SeededGenerator.bytes(100)
         let daemon = try ScriptedDaemon.greeting { peer in
             let request = try peer.readRequest()
             var answer = ScriptedPeer.payloadAnswer(request.frame, body)

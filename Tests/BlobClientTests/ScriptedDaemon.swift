@@ -2,6 +2,7 @@ import BlobProtocol
 import Dispatch
 import Glibc
 import Synchronization
+import TestSupport
 
 @testable import BlobClient
 
@@ -16,14 +17,8 @@ final class ScriptedDaemon: Sendable {
     private let failure = Mutex<String?>(nil)
 
     init(_ script: @escaping @Sendable (borrowing ScriptedPeer) throws -> Void) throws {
-        var descriptors: [CInt] = [-1, -1]
-        // No program that another test starts keeps it open.
-        let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-        guard socketpair(AF_UNIX, kind, 0, &descriptors) == 0 else {
-            throw ScriptFailure("socketpair: \(errno)")
-        }
-        clientDescriptor = descriptors[0]
-        let peer = descriptors[1]
+        let (client, peer) = try makeSocketPair()
+        clientDescriptor = client
         DispatchQueue(label: "scripted daemon").async {
             do {
                 try script(ScriptedPeer(descriptor: peer))
@@ -41,7 +36,7 @@ final class ScriptedDaemon: Sendable {
     ) throws -> ScriptedDaemon {
         try ScriptedDaemon { peer in
             let hello = try peer.readRequest()
-            guard hello.frame.operation == .hello else { throw ScriptFailure("no hello") }
+            guard hello.frame.operation == .hello else { throw TestFailure("no hello") }
             var head: [UInt8] = []
             var response = Hello.Response(
                 payloadByteCountMax: payloadByteCountMax, defaultTTLSeconds: 60, ttlSecondsMax: 600)
@@ -63,11 +58,6 @@ final class ScriptedDaemon: Sendable {
     }
 }
 
-struct ScriptFailure: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
-}
-
 /// What a script reads from and writes to.
 struct ScriptedPeer: ~Copyable {
     let descriptor: CInt
@@ -87,7 +77,7 @@ struct ScriptedPeer: ~Copyable {
             let got = bytes.withUnsafeMutableBytes { whole in
                 recv(descriptor, whole.baseAddress.map { $0 + filled }, count - filled, 0)
             }
-            guard got > 0 else { throw ScriptFailure("the client has gone") }
+            guard got > 0 else { throw TestFailure("the client has gone") }
             filled += got
         }
         return bytes
@@ -97,7 +87,7 @@ struct ScriptedPeer: ~Copyable {
     func readRequest() throws -> Request {
         let header = try read(Wire.frameHeaderByteCount)
         guard let frame = try RequestFrame.parse(header.span.bytes) else {
-            throw ScriptFailure("no whole header")
+            throw TestFailure("no whole header")
         }
         return Request(
             frame: frame, head: try read(Int(frame.headByteCount)),
@@ -112,7 +102,7 @@ struct ScriptedPeer: ~Copyable {
                     descriptor, whole.baseAddress.map { $0 + sent }, bytes.count - sent,
                     CInt(MSG_NOSIGNAL))
             }
-            guard count > 0 else { throw ScriptFailure("the client takes no more") }
+            guard count > 0 else { throw TestFailure("the client takes no more") }
             sent += count
         }
     }
@@ -160,17 +150,6 @@ struct ScriptedPeer: ~Copyable {
         let digest = PayloadDigest(of: body.span.bytes)
         return answer(
             request, 200, head: payloadHead(digest: digest, byteCount: body.count), body: body)
-    }
-}
-
-/// Bytes that look random and are the same every time.
-func patternBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
-    var state = seed &* 0x9E37_79B9_7F4A_7C15
-    return (0..<count).map { _ in
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return UInt8(truncatingIfNeeded: state >> 32)
     }
 }
 

@@ -1,4 +1,5 @@
 import BlobJSON
+import TestSupport
 import Testing
 
 /// Merge patches (RFC 7396).

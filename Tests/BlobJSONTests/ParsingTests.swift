@@ -1,4 +1,5 @@
 import BlobJSON
+import TestSupport
 import Testing
 
 /// What is JSON (RFC 8259), and what is made of it.

@@ -1,4 +1,5 @@
 import BlobJSON
+import TestSupport
 
 /// What comes of a text: the value minified, or what is wrong.
 enum Parsed: Equatable {
@@ -30,21 +31,6 @@ func minified(_ value: JSONValue) -> String {
     var out: [UInt8] = []
     value.append(to: &out)
     return String(decoding: out, as: UTF8.self)
-}
-
-/// Random numbers that are the same for the same seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
 }
 
 /// A random value, at most `depth` levels deep.

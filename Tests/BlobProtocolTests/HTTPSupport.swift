@@ -1,4 +1,5 @@
 import BlobProtocol
+import TestSupport
 
 /// What came of parsing a head, as plain values to expect.
 enum HeadOutcome: Equatable {

@@ -1,4 +1,5 @@
 import BlobProtocol
+import TestSupport
 import Testing
 
 /// Bodies of several parts (RFC 2046, section 5.1; RFC 7578).

@@ -1,9 +1,10 @@
 import Bytes
+import TestSupport
 import Testing
 
 import BlobProtocol
 
-/// The usual fetch is recognised by its words. What is must be what the parsers would find.
+/// The fetch of a whole payload is recognised by its words. The result must be that of the parsers.
 @Suite struct PlainGetTests {
     private func bytes(
         _ id: String, part: String? = nil, flags: RequestFlags = [], range: WireRange? = nil,

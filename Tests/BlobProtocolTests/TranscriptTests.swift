@@ -1,39 +1,20 @@
+import TestSupport
 import Testing
 
 import BlobProtocol
-
-#if canImport(Glibc)
-import Glibc
-#endif
-
-/// The text of `docs/PROTOCOL.md`.
-func protocolDocument() throws -> String {
-    // …/Tests/BlobProtocolTests/TranscriptTests.swift
-    let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-    let file = try #require(fopen("/\(root)/docs/PROTOCOL.md", "r"))
-    defer { fclose(file) }
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    while true {
-        let count = fread(&buffer, 1, buffer.count, file)
-        guard count > 0 else { break }
-        bytes += buffer[..<count]
-    }
-    return try #require(String(validating: bytes, as: UTF8.self))
-}
 
 /// The document's transcripts, put through the codecs.
 @Suite struct TranscriptTests {
     @Test("The document has the transcripts it should have")
     func present() throws {
-        let transcripts = try Transcript.all(in: protocolDocument())
+        let transcripts = try Transcript.all()
         #expect(transcripts.count == 7)
         #expect(transcripts.map(\.exchanges.count).reduce(0, +) == 32)
     }
 
     @Test("Each binary request parses, and composes to the same bytes")
     func binaryRequests() throws {
-        for transcript in try Transcript.all(in: protocolDocument()) {
+        for transcript in try Transcript.all() {
             for exchange in transcript.exchanges {
                 guard case .binary = exchange.response else { continue }
                 let bytes = exchange.request
@@ -57,7 +38,7 @@ func protocolDocument() throws -> String {
 
     @Test("Each binary response is framed as it says, and composes to the same bytes")
     func binaryResponses() throws {
-        for transcript in try Transcript.all(in: protocolDocument()) {
+        for transcript in try Transcript.all() {
             for exchange in transcript.exchanges {
                 guard case .binary(let pattern) = exchange.response else { continue }
                 let bytes = pattern.filled()
@@ -79,7 +60,7 @@ func protocolDocument() throws -> String {
     @Test("Errors that the codecs find are worded as in the document")
     func problems() throws {
         var count = 0
-        for transcript in try Transcript.all(in: protocolDocument()) {
+        for transcript in try Transcript.all() {
             for exchange in transcript.exchanges {
                 guard let problem = problem(of: exchange.request) else { continue }
                 count += 1
@@ -105,7 +86,7 @@ func protocolDocument() throws -> String {
 
     @Test("Each HTTP request that gets a good answer parses, routes and is consumed whole")
     func httpRequests() throws {
-        for transcript in try Transcript.all(in: protocolDocument()) {
+        for transcript in try Transcript.all() {
             for exchange in transcript.exchanges {
                 guard case .http(let pattern) = exchange.response else { continue }
                 let bytes = exchange.request
@@ -130,7 +111,7 @@ func protocolDocument() throws -> String {
 
     @Test("The document lists every code with its status, and no other")
     func codes() throws {
-        let document = try protocolDocument()
+        let document = Files.text("\(Files.package)/docs/PROTOCOL.md")
         let rows = document.split(separator: "\n").filter {
             $0.hasPrefix("| 4") || $0.hasPrefix("| 5")
         }
@@ -143,7 +124,7 @@ func protocolDocument() throws -> String {
 
     @Test("The document lists the limits as they are")
     func limits() throws {
-        let document = try protocolDocument()
+        let document = Files.text("\(Files.package)/docs/PROTOCOL.md")
         for row in [
             "| HTTP: request line | 8,192 bytes", "| HTTP: header section | 16,384 bytes",
             "| HTTP: field lines | 100, of them 4", "| notification id | 1…255 bytes",

@@ -1,6 +1,6 @@
 // error: stored property 'view' of 'Escapable'-conforming struct
 
-// A lent transaction is stored in a value that may go anywhere.
+// A borrowed transaction is stored in a value that may go anywhere.
 
 @testable import LMDB
 

@@ -1,6 +1,6 @@
 // error: 'snapshot' is borrowed and cannot be consumed
 
-// The snapshot that a closure is lent is kept beyond it.
+// A closure's borrowed snapshot is kept beyond it.
 
 import BlobStore
 

@@ -1,7 +1,7 @@
 // error: cannot be consumed when captured by an escaping closure or borrowed by a non-Escapable
 // type
 
-// A value is used after the transaction that lends it was committed.
+// A value is used after its transaction was committed.
 
 @testable import LMDB
 

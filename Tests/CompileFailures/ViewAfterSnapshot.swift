@@ -1,7 +1,7 @@
 // error: cannot be consumed when captured by an escaping closure or borrowed by a non-Escapable
 // type
 
-// A payload is used after the snapshot that lends it has ended.
+// A payload is used after its snapshot has ended.
 
 import BlobStore
 

@@ -1,6 +1,6 @@
 // error: lifetime-dependent value escapes its scope
 
-// A chunk is returned from the function whose snapshot lends it.
+// A chunk is returned from the function that opened its snapshot.
 
 import BlobStore
 

@@ -1,6 +1,6 @@
 // error: lifetime-dependent variable 'kept' escapes its scope
 
-// A payload is kept in a variable that lives longer than the call that lent it.
+// A payload is kept in a variable that lives longer than the call that it was borrowed in.
 
 import BlobStore
 

@@ -1,4 +1,5 @@
 import BlobStore
+import TestSupport
 
 // The operations. Each chooses, does the same to the store and to the model, and compares.
 

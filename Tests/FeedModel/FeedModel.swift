@@ -1,4 +1,5 @@
 public import BlobStore
+import TestSupport
 
 /// What a store of notifications should be, kept beside one: the operations are done to both, and
 /// each outcome is compared with what the model says.
@@ -64,14 +65,14 @@ public struct FeedModel {
     var revision: UInt64 = 0
     /// The model's time.
     public internal(set) var now = Timestamp(milliseconds: 1_800_000_000_000)
-    var generator: FeedNoise
+    var generator: SeededGenerator
     /// Called with the revision of changes that are on disk.
     var committed: (@Sendable (UInt64) -> Void)?
     /// Operations so far.
     public internal(set) var operationCount = 0
 
     /// An empty model for an empty store.
-    public init(seed: UInt64) { generator = FeedNoise(seed: seed) }
+    public init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
     /// One of two apps, or none.
     mutating func anyApp() -> String? { generator.chance(50) ? "app-\(generator.below(2))" : nil }
@@ -128,22 +129,4 @@ func expect(
     _ condition: Bool, _ what: @autoclosure () -> String
 ) throws {
     if !condition { throw FeedModelError(what()) }
-}
-
-/// Random numbers that a seed repeats (SplitMix64).
-public struct FeedNoise: RandomNumberGenerator {
-    private var state: UInt64
-    /// The numbers of a seed.
-    public init(seed: UInt64) { state = seed }
-
-    /// The next number.
-    public mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
-    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
-    mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 }

@@ -1,4 +1,5 @@
 public import BlobStore
+import TestSupport
 
 /// The model, the store and four devices for each owner, each at its own pace. The first one of
 /// each has everything; the others have what matches a filter.
@@ -6,7 +7,7 @@ public struct FeedPlay {
     /// What should be.
     public internal(set) var model: FeedModel
     private var devices: [FeedDevice]
-    private var noise: FeedNoise
+    private var noise: SeededGenerator
     /// Pages that were read and compared.
     public private(set) var pageCount = 0
 
@@ -21,7 +22,7 @@ public struct FeedPlay {
     public init(seed: UInt64, committed: (@Sendable (UInt64) -> Void)? = nil) {
         model = FeedModel(seed: seed)
         model.committed = committed
-        noise = FeedNoise(seed: seed ^ 0xFEED)
+        noise = SeededGenerator(seed: seed ^ 0xFEED)
         devices = (0..<FeedModel.ownerCount * Self.deviceCount).map {
             FeedDevice(
                 owner: FeedModel.owner($0 / Self.deviceCount),

@@ -1,10 +1,14 @@
 import LMDB
+import TestSupport
 import Testing
 
 /// Changes and lookups in random order, in tables of several levels, against dictionaries. A
 /// transaction keeps a cursor in each table, which must stay right whatever is split, merged or
 /// emptied around it.
 @Suite struct ChangeModelTests {
+    /// Short values, and in the model ones of which few fit a page and ones with pages of their own.
+    private static let valueBounds = [80, 1_200, 2_100, 12_000]
+
     private typealias Model = [[UInt8]: [UInt8]]
 
     @Test("Every answer is the model's, and so is what is stored", arguments: UInt64(1)...6)
@@ -13,20 +17,20 @@ import Testing
         let environment = try folder.open(mapByteCount: 256 << 20)
         let tables = [try environment.makeTable("one"), try environment.makeTable("two")]
         var models: [Model] = [[:], [:]]
-        var generator = Numbers(state: seed)
+        var generator = SeededGenerator(seed: seed)
         var largest: UInt64 = 0
         for round in 0..<60 {
-            let isKept = generator.next(below: 8) > 0
+            let isKept = generator.below(8) > 0
             // Rounds in which a table grows, shrinks, or is emptied in key order.
-            let deletes = [1, 4, 7][Int(generator.next(below: 3))]
+            let deletes = [1, 4, 7][generator.below(3)]
             let before = models
             var transaction = try environment.beginWrite()
-            for _ in 0..<Int(generator.next(below: 200)) {
-                let index = Int(generator.next(below: 2))
+            for _ in 0..<generator.below(200) {
+                let index = generator.below(2)
                 let table = tables[index]
-                var key = generator.key()
-                if generator.next(below: 10) < deletes {
-                    if generator.next(below: 2) == 0,
+                var key = generator.key(of: 600)
+                if generator.below(10) < deletes {
+                    if generator.below(2) == 0,
                         let some = models[index].keys.min(
                             by: { $0.lexicographicallyPrecedes($1) })
                     {
@@ -38,8 +42,8 @@ import Testing
                         "seed \(seed), round \(round)")
                     continue
                 }
-                let value = generator.value()
-                switch generator.next(below: 4) {
+                let value = generator.value(upTo: Self.valueBounds)
+                switch generator.below(4) {
                 case 0:
                     let isNew = try transaction.insert(
                         value.span.bytes, forKey: key.span.bytes, in: table)
@@ -47,11 +51,11 @@ import Testing
                     if isNew { models[index][key] = value }
                 case 1:
                     // Behind all others, most of the time.
-                    if generator.next(below: 5) > 0 {
+                    if generator.below(5) > 0 {
                         largest += 1
                         key = [0xFF] + withUnsafeBytes(of: largest.bigEndian) { Array($0) }
                     }
-                    let cut = Int(generator.next(below: UInt64(value.count + 1)))
+                    let cut = generator.below(value.count + 1)
                     try transaction.put(
                         value.span.bytes.extracting(0..<cut),
                         value.span.bytes.extracting(cut..<value.count), forKey: key.span.bytes,
@@ -93,21 +97,5 @@ import Testing
             isThere = try cursor.moveToNext()
         }
         #expect(count == model.count, "\(note)")
-    }
-}
-
-extension Numbers {
-    /// A key: one of 600, few enough to be met again.
-    fileprivate mutating func key() -> [UInt8] {
-        let number = next(below: 600)
-        return Array("\(number)".utf8) + Array(repeating: 0x78, count: Int(number % 40))
-    }
-
-    /// Short ones, ones of which few fit a page, and ones with pages of their own.
-    fileprivate mutating func value() -> [UInt8] {
-        let bounds: [UInt64] = [80, 1_200, 2_100, 12_000]
-        let count = Int(next(below: bounds[Int(next(below: 4))]))
-        let first = UInt8(truncatingIfNeeded: next(below: 256))
-        return (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0) }
     }
 }

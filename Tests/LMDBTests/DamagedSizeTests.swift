@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import LMDB
@@ -36,7 +37,7 @@ import Testing
         return Array(bytes.prefix(max(0, count)))
     }
 
-    @Test("No bit of a size ends who looks the value up, walks by it, or changes it")
+    @Test("No bit of a size ends a process that looks the value up, walks past it, or changes it")
     func sizes() throws {
         let folder = TemporaryFolder()
         do {
@@ -53,7 +54,7 @@ import Testing
             do {
                 let environment = try folder.open()
                 let table = try #require(try environment.openTables(["table"]).first)
-                // Inside of the file it is as long as it says, and whoever knows better refuses it.
+                // Inside of the file it is as long as it says, and a caller that knows better refuses it.
                 if bit >= 20 {
                     let error = #expect(throws: LMDBError.self) {
                         _ = try environment.get("key-one", in: table)
@@ -73,7 +74,7 @@ import Testing
         #expect(try environment.get("key-one", in: table) == Self.value)
     }
 
-    /// A cursor says what it cannot lend, and goes on behind it.
+    /// A cursor reports what it cannot read, and goes on behind it.
     private static func walk(_ environment: Environment, _ table: Table) throws {
         let transaction = try environment.readers.begin()
         var cursor = try Cursor(transaction, in: table)
@@ -114,7 +115,7 @@ import Testing
         #expect(!isDirty)
     }
 
-    @Test("What commits add to the file is lent, in views that were open before and after")
+    @Test("What commits add to the file is readable, in views that were open before and after")
     func growth() throws {
         let folder = TemporaryFolder()
         let environment = try folder.open()

@@ -1,4 +1,5 @@
 import LMDB
+import TestSupport
 import Testing
 
 @Suite struct LookupCacheTests {
@@ -8,7 +9,7 @@ import Testing
     func sameAnswers() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("seed \(seed)")
-        var generator = Numbers(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let folder = TemporaryFolder()
         let environment = try folder.open()
         let tables = [try environment.makeTable("one"), try environment.makeTable("two")]
@@ -69,18 +70,5 @@ import Testing
             }
         }
         #expect(wrong == 0, "of \(2 * count) lookups")
-    }
-
-    private struct Numbers: RandomNumberGenerator {
-        var state: UInt64
-
-        /// SplitMix64.
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-            return word ^ (word >> 31)
-        }
     }
 }

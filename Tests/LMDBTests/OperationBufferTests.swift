@@ -1,8 +1,12 @@
 import LMDB
+import TestSupport
 import Testing
 
 /// What a write transaction did, as bytes from which it can be done again.
 @Suite struct OperationBufferTests {
+    /// Short values, and in the model ones of which few fit a page and ones with pages of their own.
+    private static let valueBounds = [1, 80, 2_100, 9_000]
+
     /// An operation as a value.
     private struct Operation: Equatable {
         var isPut: Bool
@@ -167,24 +171,24 @@ import Testing
     @Test("Of rubbish the reader gives what lies inside of it, or nothing")
     func rubbish() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
-        print("redo rubbish: seed \(seed)")
-        var numbers = Numbers(state: seed)
+        print("damaged operations: seed \(seed)")
+        var numbers = SeededGenerator(seed: seed)
         let (operations, bytes) = try Self.sample()
         var damagedCount = 0
         for round in 0..<6_000 {
             var damaged = bytes
             if round % 3 == 0 {
-                damaged = (0..<Int(numbers.next(below: 200))).map { _ in
-                    UInt8(truncatingIfNeeded: numbers.next(below: 256))
+                damaged = (0..<numbers.below(200)).map { _ in
+                    UInt8(truncatingIfNeeded: numbers.below(256))
                 }
                 // Likely to be taken for an operation.
-                if damaged.count > 8 { damaged[0] = 1 + UInt8(numbers.next(below: 2)) }
+                if damaged.count > 8 { damaged[0] = 1 + UInt8(numbers.below(2)) }
                 if round % 2 == 0, damaged.count > 8 {
                     for index in 3..<8 where index != 4 { damaged[index] = 0 }
                 }
             } else {
-                for _ in 0...Int(numbers.next(below: 3)) {
-                    let bit = Int(numbers.next(below: UInt64(bytes.count * 8)))
+                for _ in 0...numbers.below(3) {
+                    let bit = numbers.below(bytes.count * 8)
                     damaged[bit / 8] ^= 1 << UInt8(bit % 8)
                 }
             }
@@ -224,25 +228,25 @@ import Testing
         arguments: 0..<4)
     func copy(number: Int) throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
-        print("redo copy: seed \(seed)")
-        var numbers = Numbers(state: seed)
+        print("replayed operations: seed \(seed)")
+        var numbers = SeededGenerator(seed: seed)
         let (first, second) = (TemporaryFolder(), TemporaryFolder())
         let (environment, tables) = try Self.open(first)
         let (copy, copyTables) = try Self.open(second)
         for round in 0..<25 {
             var batches: [[Operation]] = []
             var transaction = try environment.beginWrite()
-            for _ in 0...Int(numbers.next(below: 4)) {
+            for _ in 0...numbers.below(4) {
                 transaction.operations.restart(prefixByteCount: 64, byteCountMax: 4 << 20)
-                for _ in 0..<Int(numbers.next(below: 40)) {
-                    let table = tables[Int(numbers.next(below: 2))]
-                    let (key, value) = (numbers.key(), numbers.value())
-                    switch numbers.next(below: 5) {
+                for _ in 0..<numbers.below(40) {
+                    let table = tables[numbers.below(2)]
+                    let (key, value) = (numbers.key(of: 80), numbers.value(upTo: Self.valueBounds))
+                    switch numbers.below(5) {
                     case 0:
                         _ = try transaction.insert(
                             value.span.bytes, forKey: key.span.bytes, in: table)
                     case 1:
-                        let cut = Int(numbers.next(below: UInt64(value.count + 1)))
+                        let cut = numbers.below(value.count + 1)
                         try transaction.put(
                             value.span.bytes.extracting(0..<cut),
                             value.span.bytes.extracting(cut..<value.count),
@@ -260,7 +264,7 @@ import Testing
             try transaction.commit()
             // Some of them twice: the first time may have ended anywhere.
             let all = batches.flatMap { $0 }
-            let done = Int(numbers.next(below: UInt64(all.count + 1)))
+            let done = numbers.below(all.count + 1)
             if round % 2 == 0 { try Self.perform(Array(all.prefix(done)), copy, copyTables) }
             try Self.perform(all, copy, copyTables)
             for (table, copyTable) in zip(tables, copyTables) {
@@ -303,22 +307,7 @@ import Testing
     }
 }
 
-extension Numbers {
-    /// A key: one of 80, so that many are met again.
-    fileprivate mutating func key() -> [UInt8] {
-        let number = next(below: 80)
-        return Array("\(number)".utf8) + Array(repeating: 0x78, count: Int(number))
-    }
-
-    fileprivate mutating func value() -> [UInt8] {
-        let bounds: [UInt64] = [1, 80, 2_100, 9_000]
-        let count = Int(next(below: bounds[Int(next(below: 4))]))
-        let first = UInt8(truncatingIfNeeded: next(below: 256))
-        return (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0) }
-    }
-}
-
-/// What a redo buffer has, copied.
+/// A copy of an operation buffer.
 private struct Noted {
     let bytes: [UInt8]
     let operationCount: Int

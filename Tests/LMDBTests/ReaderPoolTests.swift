@@ -1,5 +1,6 @@
 import LMDB
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct ReaderPoolTests {
@@ -35,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("The oldest view is the one that was opened first, whoever ends before")
+    @Test("The oldest view is the one that was opened first, whichever ends before")
     func oldestViewed() throws {
         let folder = TemporaryFolder()
         let environment = try folder.open()
@@ -60,7 +61,7 @@ import Testing
         #expect(environment.readers.oldestViewed == .max)
     }
 
-    /// A view is marked before it exists, so whoever asks in between hears 0 and waits. Seen from
+    /// A view is marked before it exists, so a thread that asks in between gets 0 and waits. Seen from
     /// outside: what is said to be the oldest view is never newer than one that is open.
     @Test("What is said of the oldest view holds while views come and go on other threads")
     func oldestViewedUnderLoad() async throws {

@@ -1,22 +1,7 @@
-import Glibc
 import LMDB
+import TestSupport
 
-/// A folder for one test's environment, removed when the test lets go of it.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() {
-        var template = Array("/tmp/lmdb-test.XXXXXX".utf8CString)
-        guard let made = mkdtemp(&template) else { preconditionFailure("no temporary folder") }
-        path = String(cString: made)
-    }
-
-    deinit {
-        unlink("\(path)/data.mdb")
-        unlink("\(path)/lock.mdb")
-        rmdir(path)
-    }
-
+extension TemporaryFolder {
     func open(
         mapByteCount: Int = 64 << 20, readerCountMax: Int = 8, isReadOnly: Bool = false
     ) throws(LMDBError) -> Environment {
@@ -59,4 +44,19 @@ extension ReadTransaction {
 
 func copied(_ span: RawSpan) -> [UInt8] {
     span.withUnsafeBytes { Array($0) }
+}
+
+extension SeededGenerator {
+    /// A key: one of `count`, so that many are met again.
+    mutating func key(of count: Int) -> [UInt8] {
+        let number = below(count)
+        return Array("\(number)".utf8) + Array(repeating: 0x78, count: number % 80)
+    }
+
+    /// A value shorter than one of the bounds.
+    mutating func value(upTo bounds: [Int]) -> [UInt8] {
+        let count = below(bounds[below(bounds.count)])
+        let first = UInt8(below(256))
+        return (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0) }
+    }
 }

@@ -58,7 +58,7 @@ enum Logged {
         for number in 0..<count {
             _ = tell("batch \(number)") { () throws(StoreError) in try apply(number, store) }
             if number % 5 == 4 {
-                _ = tell("settle") { () throws(StoreError) in try store.commitPending() }
+                _ = tell("commit") { () throws(StoreError) in try store.commitPending() }
             }
         }
         _ = tell("end") { () throws(StoreError) in try store.endLogging() }

@@ -1,5 +1,6 @@
 import BlobStore
 import Glibc
+import TestSupport
 
 // The other process of the store's tests: what it does can be killed, fail or lack permission
 // without harm to the test.
@@ -15,9 +16,9 @@ import Glibc
 //     a payload's length
 
 //     store-torture log DIR COUNT            COUNT batches through the log, a line for each that is
-//     acknowledged; every fifth time it settles
+//     acknowledged; every fifth time it commits
 //     store-torture abandon DIR COUNT        COUNT batches into the log, and waits for the end of its
-//     input without settling them
+//     input without committing them
 //     store-torture beside DIR               opens for reading and answers the lines of its input:
 //     get ID
 
@@ -72,29 +73,13 @@ struct StoreTorture {
 
     /// Noise of a seed (SplitMix64).
     static func noise(seed: UInt64, count: Int) -> [UInt8] {
-        var generator = Noise(state: seed)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(count + blockByteCount)
-        while bytes.count < min(count, blockByteCount) {
-            withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) }
-        }
+        var generator = SeededGenerator(seed: seed)
+        var bytes = generator.bytes(min(count, blockByteCount))
         // Repeated, but never at the same place of a chunk.
         let block = bytes
         while bytes.count < count { bytes += block }
         bytes.removeLast(bytes.count - count)
         return bytes
-    }
-}
-
-struct Noise: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 

@@ -1,5 +1,6 @@
 import BlobStore
 import Glibc
+import TestSupport
 
 /// Publishes and deletes on several threads until the process is killed.
 ///
@@ -24,10 +25,10 @@ enum Torture {
 
     private final class Work {
         let store: BlobStore
-        var noise: Noise
+        var noise: SeededGenerator
         let thread: Int
 
-        init(_ store: BlobStore, _ noise: Noise, _ thread: Int) {
+        init(_ store: BlobStore, _ noise: SeededGenerator, _ thread: Int) {
             self.store = store
             self.noise = noise
             self.thread = thread
@@ -35,7 +36,7 @@ enum Torture {
     }
 
     private static func start(_ store: BlobStore, seed: UInt64, thread: Int) {
-        let work = Work(store, Noise(state: seed &* 1_000 &+ UInt64(thread)), thread)
+        let work = Work(store, SeededGenerator(seed: seed &* 1_000 &+ UInt64(thread)), thread)
         var handle = pthread_t()
         pthread_create(
             &handle, nil,

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BlobProtocol
 import Glibc
+import TestSupport
 
 /// Thousands of bodies of which only a part comes, and batches that come slowly: do others still
 /// publish?
@@ -116,7 +117,7 @@ struct BodiesScenario: Scenario {
             case 200, 201: outcomes.stored.append(elapsed)
             case 503: outcomes.refused.append(elapsed)
             default:
-                throw Failure(
+                throw TestFailure(
                     "publish \(number) was answered \(status.map(String.init) ?? "nothing")")
             }
             try require(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BlobClient
+import TestSupport
 
 /// Readers of every manner fetch what publishers replace and delete at the same time.
 struct ChurnScenario: Scenario {
@@ -121,7 +122,7 @@ struct ChurnScenario: Scenario {
         try crowd.join()
         if expectWrongBytes { return try foundWords(figures, begin) }
         if let wrong = figures.firstWrong {
-            throw Failure("\(wrong)\n  \(figures.words().joined(separator: "\n  "))")
+            throw TestFailure("\(wrong)\n  \(figures.words().joined(separator: "\n  "))")
         }
         let killCount = try outcome.get()
         try joined.get()
@@ -191,7 +192,7 @@ struct ChurnScenario: Scenario {
             + [sizes.figures(isKilled: kills), "\(turnover) times the file's size was published"]
             + (kills ? ["\(killCount) kills and stops"] : [])
         let percent = kills ? sizes.keptPercentMax : sizes.percentMax
-        // Within seconds nothing settles.
+        // Within seconds nothing is stable.
         try require(
             options.short || percent <= filePercentMax,
             "all bytes were right, and the data file took \(percent) % of the live bytes; the limit is "
@@ -206,7 +207,7 @@ struct ChurnScenario: Scenario {
             "\(figures.count(of: .brokenOff)) answers broken off, "
             + "\(figures.count(of: .refused)) refused, \(figures.count(of: .stale)) stale"
         guard let wrong = figures.firstWrong, wrong.kind == .bytes else {
-            throw Failure(
+            throw TestFailure(
                 "no wrong bytes were found within \(took) s, where some had to be: \(others)\n  "
                     + figures.words().joined(separator: "\n  "))
         }

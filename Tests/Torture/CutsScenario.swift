@@ -2,6 +2,7 @@ import ArgumentParser
 import BlobClient
 import FoundationEssentials
 import Glibc
+import TestSupport
 
 /// Cuts the power at many moments of a recorded run, and looks whether the daemon kept its word.
 struct CutsScenario: Scenario {
@@ -121,7 +122,7 @@ struct CutsScenario: Scenario {
             ] + figures
         }
         if let plan = trial.faultyPlan {
-            throw Failure(
+            throw TestFailure(
                 "images were wrong:\n  \(trial.faults.joined(separator: "\n  "))\n  "
                     + "one of them again: blobd-torture cuts-check \(plan) --from N --count 1 "
                     + "--keep-image")
@@ -132,10 +133,6 @@ struct CutsScenario: Scenario {
     /// A folder in memory where there is such a thing: thousands of images are made.
     private static func memoryFolder() throws -> String {
         let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
-        var template = Array("\(parent)/torture-cuts-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw Failure("no folder could be made: \(words(errno))")
-        }
-        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return try Files.makeFolder(in: parent, "torture-cuts")
     }
 }

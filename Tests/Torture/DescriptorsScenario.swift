@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import TestSupport
 
 /// Gives the daemon few descriptors and far too many connectors.
 struct DescriptorsScenario: Scenario {

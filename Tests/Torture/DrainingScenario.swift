@@ -1,6 +1,7 @@
 import ArgumentParser
 import BlobClient
 import Glibc
+import TestSupport
 
 /// Thousands of clients ask for a long payload and do not read it: they are given up, what they were
 /// sent stays as it is, and others are served.
@@ -94,7 +95,7 @@ struct DrainingScenario: Scenario {
         let text = String(decoding: try connection.statsDocument(), as: UTF8.self)
         guard let start = text.firstRange(of: "\"\(name)\":"),
             let number = Int(text[start.upperBound...].prefix { $0.isNumber })
-        else { throw Failure("no \(name) in \(text)") }
+        else { throw TestFailure("no \(name) in \(text)") }
         return number
     }
 }

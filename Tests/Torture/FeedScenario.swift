@@ -3,6 +3,7 @@ import BlobStore
 import FeedModel
 import FoundationEssentials
 import Glibc
+import TestSupport
 
 /// Does random things to the notifications of 50 owners, with four devices each that read the feed
 /// at their own pace, and compares everything with a model.
@@ -48,7 +49,7 @@ struct FeedScenario: Scenario {
                 let after = min(operations / 10, 5_000)
                 if try Self.kill(seed, bench, after: after, &bench.generator) { continued += 1 }
             } catch {
-                throw Failure("seed \(seed): \(error)")
+                throw TestFailure("seed \(seed): \(error)")
             }
             if !options.short { say("seed \(seed): right") }
         }
@@ -84,12 +85,11 @@ struct FeedScenario: Scenario {
             [
                 "setpriv", "--pdeathsig", "KILL", "--", CommandLine.arguments[0], "feed-life",
                 folder, "\(seed)", "\(count)",
-            ], log: log)
+            ], output: .file(log), errors: .output)
         let milliseconds = generator.logarithmic(30...3_000)
         Clock.pause(microseconds: milliseconds * 1_000)
         Glibc.kill(pid, SIGKILL)
-        var status: Int32 = 0
-        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        reap(pid)
         let store = try open(folder)
         try verify(store)
         let revision = try store.statistics().revision
@@ -105,9 +105,9 @@ struct FeedScenario: Scenario {
     }
 
     private static func lastLine(of path: String) -> UInt64 {
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return 0 }
         // The last line may have been cut short.
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        let lines = Files.text(path).split(separator: "\n", omittingEmptySubsequences: false)
+            .dropLast()
         return lines.compactMap { UInt64($0) }.max() ?? 0
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Synchronization
+import TestSupport
 
 /// Flips bits of a store's file, and looks what a daemon makes of it.
 struct FlipsScenario: Scenario {
@@ -27,7 +28,7 @@ struct FlipsScenario: Scenario {
     var rounds: Int?
 
     @Option(help: "How many images at the same time.")
-    var lanes = 2
+    var workers = 2
 
     @Option(help: "Which image to begin with, to repeat one.")
     var first = 0
@@ -45,15 +46,15 @@ struct FlipsScenario: Scenario {
         let questions = try FlipQuestions(of: bench.socket)
         try daemon.stop()
         try verify(bench, "of the whole store")
-        let image = try readWhole(bench.data + "/data.mdb")
+        let image = try Files.read(bench.data + "/data.mdb")
         let targets = try FlipTargets(image)
         let next = Counter(first)
         let total = Total()
         let (seed, folder, blobd) = (bench.seed, bench.folder, bench.blobd)
         let (aimedCount, all) = (aimedCount, first + aimedCount + randomCount)
-        try Threads.run(lanes) { lane in
-            let flipper = try FlipLane(
-                folder: "\(folder)/\(lane)", blobd: blobd, image: image, questions: questions)
+        try Threads.run(workers) { worker in
+            let flipper = try FlipWorker(
+                folder: "\(folder)/\(worker)", blobd: blobd, image: image, questions: questions)
             while let number = next.take(below: all) {
                 var generator = SeededGenerator(seed: seed, thread: number)
                 let bit =
@@ -66,7 +67,7 @@ struct FlipsScenario: Scenario {
                     let figures = try flipper.run(bit)
                     total.value.withLock { $0.add(figures, bit.kind) }
                 } catch {
-                    throw Failure(
+                    throw TestFailure(
                         "image \(number), bit \(bit.bit) of byte \(bit.offset) (\(bit.kind)): \(error)"
                     )
                 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import BlobClient
 import BlobProtocol
 import Glibc
+import TestSupport
 
 /// Fills a small file system, and looks whether everything but publishing goes on.
 struct FullScenario: Scenario {
@@ -68,7 +69,7 @@ struct FullScenario: Scenario {
             }
             filled.append(number)
         }
-        throw Failure("\(filled.count) payloads were taken, which is more than the disk holds")
+        throw TestFailure("\(filled.count) payloads were taken, which is more than the disk holds")
     }
 
     /// Publishes; false when there is no room.
@@ -104,7 +105,7 @@ struct FullScenario: Scenario {
                 guard case .notFound = error else { throw error }
                 continue
             }
-            throw Failure("full-\(number) is there after it was deleted")
+            throw TestFailure("full-\(number) is there after it was deleted")
         }
     }
 
@@ -142,11 +143,11 @@ struct FullScenario: Scenario {
         try require(isServing, "on a full disk the daemon neither serves nor ends")
         if let ending = daemon.waitForEnd(milliseconds: 200) {
             guard case .exited(let code) = ending, code != 0 else {
-                throw Failure("on a full disk the daemon ended with \(ending)")
+                throw TestFailure("on a full disk the daemon ended with \(ending)")
             }
             return "\(ending), \"\(bench.logTail().split(separator: "\n").last ?? "")\""
         }
-        guard let numbers else { throw Failure("a new store on a full disk is served") }
+        guard let numbers else { throw TestFailure("a new store on a full disk is served") }
         try compare(numbers, daemon)
         try daemon.stop()
         return "serves"
@@ -157,7 +158,9 @@ struct FullScenario: Scenario {
     private func mountSmallDisk(at path: String) throws {
         // A namespace of this thread's own; the daemon, started from it, inherits it. Glibc's Swift
         // module leaves `unshare` out, so it is looked up by its name: `int unshare(int)`.
-        guard let symbol = dlsym(nil, "unshare") else { throw Failure("there is no unshare here") }
+        guard let symbol = dlsym(nil, "unshare") else {
+            throw TestFailure("there is no unshare here")
+        }
         let unshare = unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)
         let newMountNamespace: Int32 = 0x0002_0000
         try require(

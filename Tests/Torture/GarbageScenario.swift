@@ -2,6 +2,7 @@ import ArgumentParser
 import BlobClient
 import BlobProtocol
 import Synchronization
+import TestSupport
 
 /// Says a million wrong things on both dialects, and looks whether the daemon is still itself.
 struct GarbageScenario: Scenario {
@@ -107,7 +108,8 @@ struct GarbageScenario: Scenario {
         do {
             _ = try socket.receive(into: &answers) { _ in false }
         } catch {
-            throw Failure("\(error), after \(quoted(talk.bytes)); it had said \(quoted(answers))")
+            throw TestFailure(
+                "\(error), after \(quoted(talk.bytes)); it had said \(quoted(answers))")
         }
         return try countAnswers(answers, to: talk)
     }
@@ -132,7 +134,7 @@ struct GarbageScenario: Scenario {
             let bytes = answers.span.bytes
             guard let frame = try? ResponseFrame.parse(bytes.extracting(offset..<answers.count))
             else {
-                throw Failure("\(quoted(talk.bytes)) was answered with \(quoted(answers))")
+                throw TestFailure("\(quoted(talk.bytes)) was answered with \(quoted(answers))")
             }
             offset +=
                 Wire.frameHeaderByteCount + Int(frame.headByteCount)

@@ -2,6 +2,7 @@ import ArgumentParser
 import BlobClient
 import BlobProtocol
 import Glibc
+import TestSupport
 
 /// Opens thousands of connections that say nothing, and looks what they cost.
 struct IdleScenario: Scenario {

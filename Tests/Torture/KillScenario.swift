@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import TestSupport
 
 /// Kills the daemon at random moments while many publish, and looks whether it kept its word.
 struct KillScenario: Scenario {

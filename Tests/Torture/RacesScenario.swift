@@ -1,6 +1,7 @@
 import ArgumentParser
 import BlobClient
 import FoundationEssentials
+import TestSupport
 
 /// Lets several connections change the same thing at once under the same condition, which only the
 /// first of them can meet.
@@ -25,16 +26,16 @@ struct RacesScenario: Scenario {
     func torture(_ bench: inout Workbench) throws -> [String] {
         let rounds = rounds ?? (options.short ? 40 : 500)
         var daemon = try DaemonUnderTest.serving(bench)
-        var lanes: [RaceLane] = []
-        for _ in 0..<4 { lanes.append(try RaceLane(daemon.socket)) }
+        var connections: [RaceConnection] = []
+        for _ in 0..<4 { connections.append(try RaceConnection(daemon.socket)) }
         var wrong: [String] = []
         var raceCount = 0
         for kind in RaceKind.allCases {
             var tally = Tally()
             for round in 0..<rounds {
-                let count = Int.random(in: 2...lanes.count, using: &bench.generator)
+                let count = Int.random(in: 2...connections.count, using: &bench.generator)
                 let race = Race(kind: kind, id: "\(kind)-\(round)", contenderCount: count)
-                tally.note(try race.run(lanes.prefix(count)), of: count)
+                tally.note(try race.run(connections.prefix(count)), of: count)
                 raceCount += 1
             }
             say("\(kind.words): \(tally)")
@@ -121,53 +122,58 @@ private struct Race {
         "\"\(PayloadDigest(of: bytes.span.bytes))\(suffix)\""
     }
 
-    func run(_ lanes: ArraySlice<RaceLane>) throws -> Outcome {
-        let revision = try prepare(lanes[0])
+    func run(_ connections: ArraySlice<RaceConnection>) throws -> Outcome {
+        let revision = try prepare(connections[0])
         let requests = (0..<contenderCount).map { request($0, revision) }
         // All but the last byte, then the last byte of all.
-        for (lane, request) in zip(lanes, requests) { try lane.send(request.dropLast()) }
-        for (lane, request) in zip(lanes, requests) { try lane.send(request.suffix(1)) }
+        for (connection, request) in zip(connections, requests) {
+            try connection.send(request.dropLast())
+        }
+        for (connection, request) in zip(connections, requests) {
+            try connection.send(request.suffix(1))
+        }
         var statuses: [Int] = []
-        for lane in lanes { statuses.append(try lane.answer().status) }
-        guard kind != .deletedUnnamed else { return try judgeUnnamed(statuses, lanes[0]) }
+        for connection in connections { statuses.append(try connection.answer().status) }
+        guard kind != .deletedUnnamed else { return try judgeUnnamed(statuses, connections[0]) }
         let winners = statuses.indices.filter { statuses[$0] < 300 }
         var outcome = Outcome(winnerCount: winners.count)
         if let status = statuses.first(where: { $0 >= 300 && $0 != 412 }) {
             outcome.fault = "\(id): a loser got \(status)"
         } else if winners.count == 1, let winner = winners.first {
-            outcome.fault = try findFault(of: winner, lanes[0])
+            outcome.fault = try findFault(of: winner, connections[0])
         }
         return outcome
     }
 
     /// Makes what is raced for. Returns its revision.
-    private func prepare(_ lane: RaceLane) throws -> String {
+    private func prepare(_ connection: RaceConnection) throws -> String {
         switch kind {
         case .payloadNew, .recordNew: return ""
         case .partNew, .recordReplaced, .recordPatched, .deletedByRevision:
-            try lane.send(
-                RaceLane.request(
+            try connection.send(
+                RaceConnection.request(
                     "PUT", target, ["Content-Type: application/json"],
                     Array(#"{"message":"Hello"}"#.utf8)))
-            return try lane.answer().entityTag
+            return try connection.answer().entityTag
         case .partReplaced:
-            try lane.send(RaceLane.request("PUT", "\(target)/parts/sound", [], Self.before))
+            try connection.send(
+                RaceConnection.request("PUT", "\(target)/parts/sound", [], Self.before))
         default:
-            try lane.send(
-                RaceLane.request(
+            try connection.send(
+                RaceConnection.request(
                     "PUT", "\(target)/payload", ["Content-Type: text/plain"], Self.before))
         }
-        return try lane.answer().entityTag
+        return try connection.answer().entityTag
     }
 
     private func request(_ number: Int, _ revision: String) -> [UInt8] {
         let body = Self.body(number)
         let document = Array(#"{"message":"\#(number)"}"#.utf8)
         func put(_ path: String, _ field: String) -> [UInt8] {
-            RaceLane.request("PUT", target + path, [field], body)
+            RaceConnection.request("PUT", target + path, [field], body)
         }
         func delete(_ field: String) -> [UInt8] {
-            RaceLane.request("DELETE", target, [field], nil)
+            RaceConnection.request("DELETE", target, [field], nil)
         }
         let digest = Self.tag(Self.before)
         switch kind {
@@ -181,10 +187,10 @@ private struct Race {
         case .partReplaced: return put("/parts/sound", "If-Match: \(digest)")
         case .recordNew, .recordReplaced:
             let field = kind == .recordNew ? "If-None-Match: *" : "If-Match: \(revision)"
-            return RaceLane.request(
+            return RaceConnection.request(
                 "PUT", target, ["Content-Type: application/json", field], document)
         case .recordPatched:
-            return RaceLane.request(
+            return RaceConnection.request(
                 "PATCH", target, ["Content-Type: application/json", "If-Match: \(revision)"],
                 document)
         case .deletedByRevision: return delete("If-Match: \(revision)")
@@ -199,31 +205,31 @@ private struct Race {
     }
 
     /// Whether what is stored is the winner's; nil: it is.
-    private func findFault(of winner: Int, _ lane: RaceLane) throws -> String? {
+    private func findFault(of winner: Int, _ connection: RaceConnection) throws -> String? {
         let path: String
         switch kind {
         case .payloadNew, .payloadReplaced, .payloadOfGzip, .payloadExcluded: path = "/payload"
         case .partNew, .partReplaced: path = "/parts/sound"
         case .deletedOrReplaced where winner != 0: path = "/payload"
         case .recordNew, .recordReplaced, .recordPatched:
-            try lane.send(RaceLane.request("GET", target, [], nil))
-            let text = String(decoding: try lane.answer().body, as: UTF8.self)
+            try connection.send(RaceConnection.request("GET", target, [], nil))
+            let text = String(decoding: try connection.answer().body, as: UTF8.self)
             return text.contains("\"message\":\"\(winner)\"") ? nil : "\(id): \(text)"
         case .deletedByRevision, .deletedByDigest, .deletedOrReplaced, .deletedUnnamed:
-            try lane.send(RaceLane.request("GET", target, [], nil))
-            let status = try lane.answer().status
+            try connection.send(RaceConnection.request("GET", target, [], nil))
+            let status = try connection.answer().status
             return status == 404 ? nil : "\(id): deleted, and then \(status)"
         }
-        try lane.send(RaceLane.request("GET", target + path, [], nil))
-        let answer = try lane.answer()
+        try connection.send(RaceConnection.request("GET", target + path, [], nil))
+        let answer = try connection.answer()
         return answer.body == Self.body(winner) ? nil : "\(id): \(answer.status), another's bytes"
     }
 
     /// The first contender always succeeds, and what it has stored is never what a DELETE named. It
     /// counts as the winner where it is still there.
-    private func judgeUnnamed(_ statuses: [Int], _ lane: RaceLane) throws -> Outcome {
-        try lane.send(RaceLane.request("GET", "\(target)/payload", [], nil))
-        let isThere = try lane.answer().body == Self.body(0)
+    private func judgeUnnamed(_ statuses: [Int], _ connection: RaceConnection) throws -> Outcome {
+        try connection.send(RaceConnection.request("GET", "\(target)/payload", [], nil))
+        let isThere = try connection.answer().body == Self.body(0)
         var outcome = Outcome(winnerCount: isThere ? 1 : 0)
         if statuses[0] >= 300 { outcome.fault = "\(id): the PUT got \(statuses[0])" }
         return outcome
@@ -231,7 +237,7 @@ private struct Race {
 }
 
 /// A connection that sends requests and reads answers, and stays open.
-private final class RaceLane: Sendable {
+private final class RaceConnection: Sendable {
     /// An answer.
     struct Answer {
         var status: Int
@@ -263,7 +269,7 @@ private final class RaceLane: Sendable {
     func answer() throws -> Answer {
         var bytes: [UInt8] = []
         let isWhole = try socket.receive(into: &bytes) { Self.parse($0) != nil }
-        guard isWhole, let answer = Self.parse(bytes) else { throw Failure("half an answer") }
+        guard isWhole, let answer = Self.parse(bytes) else { throw TestFailure("half an answer") }
         return answer
     }
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import BlobClient
 import BlobProtocol
 import Synchronization
+import TestSupport
 
 /// One client reads a byte a second while others replace and delete everything.
 struct SlowScenario: Scenario {
@@ -169,7 +170,7 @@ struct SlowScenario: Scenario {
         }
         try require(
             HTTPClient.statusLine(of: answer) == 200, String(decoding: answer, as: UTF8.self))
-        guard let start = bodyStart(answer) else { throw Failure("the head has no end") }
+        guard let start = bodyStart(answer) else { throw TestFailure("the head has no end") }
         // From here on nobody but this client wants the bytes.
         var other = try BlobConnection.connect(to: path)
         try other.delete("slow")
@@ -211,7 +212,7 @@ struct SlowScenario: Scenario {
         var connection = try daemon.connect()
         let statistics = try connection.stats()
         guard let live = statistics.bytesStored, let file = statistics.fileBytes else {
-            throw Failure("the daemon's stats say nothing of sizes")
+            throw TestFailure("the daemon's stats say nothing of sizes")
         }
         return (Int(live), Int(file))
     }

@@ -2,6 +2,7 @@ import ArgumentParser
 import BlobClient
 import FoundationEssentials
 import Glibc
+import TestSupport
 
 /// Watches the daemon's system calls: the sync comes before the answer, and one sync serves many.
 struct SyncsScenario: Scenario {
@@ -54,23 +55,25 @@ struct SyncsScenario: Scenario {
         let calls = try SystemCall.read(trace)
         // The answer to a put begins with the magic and the opcode.
         guard let answer = calls.firstIndex(where: { $0.isSend && $0.text.contains(#""\262\3"#) })
-        else { throw Failure("no answer to a put is in the trace") }
+        else { throw TestFailure("no answer to a put is in the trace") }
         // What the publish caused lies behind the answer to the hello before it.
         guard let hello = calls.firstIndex(where: { $0.isSend && $0.text.contains(#""\262\1"#) }),
             hello < answer
-        else { throw Failure("no answer to hello is in the trace") }
+        else { throw TestFailure("no answer to hello is in the trace") }
         let between = calls[hello..<answer]
         if isLogging { return try findLogged(calls, between, before: calls[answer].begin) }
         let meta = Set(calls.filter(\.opensSynced).compactMap(\.result))
         let synced = between.last {
             $0.name == "fdatasync" || $0.name == "fsync" || $0.name == "msync"
         }
-        guard let synced else { throw Failure("no sync between the put's arrival and its answer") }
+        guard let synced else {
+            throw TestFailure("no sync between the put's arrival and its answer")
+        }
         let metaWrite = between.last { call in
             call.name.hasPrefix("pwrite") && meta.contains { call.text.hasPrefix("\($0),") }
         }
         guard let metaWrite, metaWrite.end > synced.end else {
-            throw Failure("the meta page was not written through O_DSYNC after the sync")
+            throw TestFailure("the meta page was not written through O_DSYNC after the sync")
         }
         let begin = calls[answer].begin
         try require(
@@ -95,19 +98,21 @@ struct SyncsScenario: Scenario {
             call.name == "pwrite64"
                 && logs.contains { call.text.hasPrefix("\($0), \"blobdlog") }
         }
-        guard let written else { throw Failure("nothing is written to the log before the answer") }
+        guard let written else {
+            throw TestFailure("nothing is written to the log before the answer")
+        }
         let synced = between.last { call in
             call.name == "fdatasync" && logs.contains { call.text.hasPrefix("\($0))") }
         }
         guard let synced, synced.begin >= written.end, synced.end <= begin else {
-            throw Failure("the log is not synced between its record and the answer")
+            throw TestFailure("the log is not synced between its record and the answer")
         }
         let meta = Set(calls.filter(\.opensSynced).compactMap(\.result))
         let committed = calls.last { call in
             call.name.hasPrefix("pwrite") && meta.contains { call.text.hasPrefix("\($0),") }
         }
         guard let committed, committed.begin >= begin else {
-            throw Failure("the publish is not committed after its answer")
+            throw TestFailure("the publish is not committed after its answer")
         }
         return "fdatasync of the log, then the answer \(Int((begin - synced.end) * 1_000_000)) µs "
             + "later, the commit after it"
@@ -122,11 +127,11 @@ struct SyncsScenario: Scenario {
         let (path, seed) = (daemon.socket, bench.seed)
         try Threads.run(publishers) { index in
             var connection = try BlobConnection.connect(to: path)
-            for turn in 0..<each {
+            for step in 0..<each {
                 let payload = Payload(
-                    seed: seed &+ UInt64(index * 1_000 + turn), byteCount: 1_000, kind: .noise)
+                    seed: seed &+ UInt64(index * 1_000 + step), byteCount: 1_000, kind: .noise)
                 let bytes = payload.bytes()
-                try connection.put(PutRequest(id: "many-\(index)-\(turn)"), bytes.span.bytes)
+                try connection.put(PutRequest(id: "many-\(index)-\(step)"), bytes.span.bytes)
             }
         }
         try daemon.stop()
@@ -171,7 +176,7 @@ private struct SystemCall {
     /// file are joined.
     static func read(_ path: String) throws -> [SystemCall] {
         guard let content = try? String(contentsOfFile: path, encoding: .utf8) else {
-            throw Failure("there is no trace; is strace installed and allowed?")
+            throw TestFailure("there is no trace; is strace installed and allowed?")
         }
         var unfinished: [Substring: (name: String, text: String, begin: Double)] = [:]
         var calls: [SystemCall] = []

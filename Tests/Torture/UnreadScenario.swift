@@ -3,6 +3,7 @@ import BlobClient
 import BlobJSON
 import BlobProtocol
 import Glibc
+import TestSupport
 
 /// Many clients ask for the longest answers there are, and read nothing.
 struct UnreadScenario: Scenario {
@@ -52,7 +53,7 @@ struct UnreadScenario: Scenario {
             ])
         var connection = try daemon.connect()
         try fill(count, &connection)
-        // One turn of everything, so that what is kept anyway is there before.
+        // Everything once, so that what is kept anyway is there before.
         _ = try readAll(&connection, RefusalCount())
         let before = try ProcessFigures(of: daemon.pid).ownByteCount
 
@@ -153,7 +154,7 @@ struct UnreadScenario: Scenario {
         let document = try connection.statsDocument()
         guard case .number(let number)? = try? JSONValue.parse(document.span.bytes)[name],
             let value = number.integer
-        else { throw Failure("the daemon's counters have no \(name)") }
+        else { throw TestFailure("the daemon's counters have no \(name)") }
         return Int(value)
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BlobClient
 import Synchronization
+import TestSupport
 
 /// Lets many clients upload large payloads at the same time, and looks at the daemon's memory.
 struct UploadScenario: Scenario {
@@ -127,7 +128,7 @@ struct UploadScenario: Scenario {
         private let statuses = Mutex<[Int: Int]>([:])
 
         /// Takes note of a status, which must be 201 or one that refuses for want of room.
-        func note(_ index: Int, _ status: Int) throws(Failure) {
+        func note(_ index: Int, _ status: Int) throws(TestFailure) {
             try require(
                 [201, 413, 429, 503, 507].contains(status), "upload \(index) was answered \(status)"
             )

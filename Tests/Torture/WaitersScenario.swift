@@ -2,6 +2,7 @@ import ArgumentParser
 import BlobClient
 import BlobProtocol
 import Glibc
+import TestSupport
 
 /// Lets a thousand clients wait for changes, and looks what that costs and who is woken.
 struct WaitersScenario: Scenario {
@@ -95,7 +96,7 @@ private func statistic(_ name: String, connection: inout BlobConnection) throws 
     let text = String(decoding: try connection.statsDocument(), as: UTF8.self)
     guard let start = text.firstRange(of: "\"\(name)\":"),
         let number = Int(text[start.upperBound...].prefix { $0.isNumber })
-    else { throw Failure("no \(name) in \(text)") }
+    else { throw TestFailure("no \(name) in \(text)") }
     return number
 }
 

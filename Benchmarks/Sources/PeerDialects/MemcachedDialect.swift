@@ -28,22 +28,36 @@ public struct MemcachedDialect: LoadDialect {
     public func answerHead(in bytes: RawSpan, to kind: RequestKind) throws(LoadFailure)
         -> AnswerHead?
     {
-        guard let end = bytes.lineFeed(from: 0) else {
-            guard bytes.byteCount < Self.lineByteCountMax else { throw refused(bytes) }
-            return nil
-        }
-        switch kind {
-        case .fetch:
-            guard bytes.has("VA "), let size = bytes.decimal(at: 3) else { throw refused(bytes) }
-            return AnswerHead(
-                headByteCount: end + 1, bodyByteCount: size.value, trailerByteCount: 2)
-        case .publish, .opening:
-            guard bytes.has("HD") else { throw refused(bytes) }
-            return AnswerHead(headByteCount: end + 1, bodyByteCount: 0)
-        }
+        try lineAnswer(
+            bytes, to: kind, of: name, value: "VA ", stored: "HD",
+            lineByteCountMax: Self.lineByteCountMax)
     }
+}
 
-    private func refused(_ bytes: RawSpan) -> LoadFailure {
-        LoadFailure(.server, "memcached answered \"\(bytes.excerpt())\"")
+/// An answer of one line: a size behind `value`, before a body and CR LF, or `stored` alone.
+///
+/// - Throws: `LoadFailure` for any other line, or for one that is too long.
+func lineAnswer(
+    _ bytes: RawSpan, to kind: RequestKind, of server: String, value: StaticString,
+    stored: StaticString, lineByteCountMax: Int
+) throws(LoadFailure) -> AnswerHead? {
+    guard let end = bytes.lineFeed(from: 0) else {
+        guard bytes.byteCount < lineByteCountMax else { throw refused(bytes, by: server) }
+        return nil
     }
+    switch kind {
+    case .fetch:
+        // A missing key is no number: redis answers $-1.
+        guard bytes.has(value), let size = bytes.decimal(at: value.utf8CodeUnitCount) else {
+            throw refused(bytes, by: server)
+        }
+        return AnswerHead(headByteCount: end + 1, bodyByteCount: size.value, trailerByteCount: 2)
+    case .publish, .opening:
+        guard bytes.has(stored) else { throw refused(bytes, by: server) }
+        return AnswerHead(headByteCount: end + 1, bodyByteCount: 0)
+    }
+}
+
+private func refused(_ bytes: RawSpan, by server: String) -> LoadFailure {
+    LoadFailure(.server, "\(server) answered \"\(bytes.excerpt())\"")
 }

@@ -28,23 +28,8 @@ public struct RedisDialect: LoadDialect {
     public func answerHead(in bytes: RawSpan, to kind: RequestKind) throws(LoadFailure)
         -> AnswerHead?
     {
-        guard let end = bytes.lineFeed(from: 0) else {
-            guard bytes.byteCount < Self.lineByteCountMax else { throw refused(bytes) }
-            return nil
-        }
-        switch kind {
-        case .fetch:
-            // A missing key is $-1, which is no number here.
-            guard bytes.has("$"), let size = bytes.decimal(at: 1) else { throw refused(bytes) }
-            return AnswerHead(
-                headByteCount: end + 1, bodyByteCount: size.value, trailerByteCount: 2)
-        case .publish, .opening:
-            guard bytes.has("+OK") else { throw refused(bytes) }
-            return AnswerHead(headByteCount: end + 1, bodyByteCount: 0)
-        }
-    }
-
-    private func refused(_ bytes: RawSpan) -> LoadFailure {
-        LoadFailure(.server, "redis answered \"\(bytes.excerpt())\"")
+        try lineAnswer(
+            bytes, to: kind, of: name, value: "$", stored: "+OK",
+            lineByteCountMax: Self.lineByteCountMax)
     }
 }

@@ -94,9 +94,9 @@ extension Subjects {
                     head.setDate(seconds: 1_800_000_000)
                     var fields = PayloadHead.Fields(status: 200, maxAge: 86_400)
                     var out: [UInt8] = []
-                    for turn in 0..<count {
+                    for step in 0..<count {
                         out.removeAll(keepingCapacity: true)
-                        fields.byteCount = UInt64(turn)
+                        fields.byteCount = UInt64(step)
                         head.append(
                             fields, mediaType: type.span.bytes, digest: digest.span.bytes,
                             into: &out)
@@ -109,11 +109,11 @@ extension Subjects {
                 let type = Array("image/png".utf8)
                 return { count in
                     var out: [UInt8] = []
-                    for turn in 0..<count {
+                    for step in 0..<count {
                         out.removeAll(keepingCapacity: true)
                         HTTPResponseHead.begin(200, into: &out)
                         HTTPResponseHead.field("Content-Type", type.span.bytes, into: &out)
-                        HTTPResponseHead.field("Content-Length", UInt64(turn), into: &out)
+                        HTTPResponseHead.field("Content-Length", UInt64(step), into: &out)
                         HTTPResponseHead.field("ETag", tag.span.bytes, into: &out)
                         HTTPResponseHead.field("Accept-Ranges", "bytes", into: &out)
                         HTTPResponseHead.date(seconds: 1_800_000_000, into: &out)
@@ -146,14 +146,14 @@ extension Subjects {
                 let asked = RequestFrame(.get, requestID: 7, headByteCount: 44, bodyByteCount: 0)
                 return { count in
                     var out: [UInt8] = []
-                    for turn in 0..<count {
+                    for step in 0..<count {
                         out.removeAll(keepingCapacity: true)
                         ResponseFrame(
                             answering: asked, status: 0, headByteCount: 89, bodyByteCount: 1_024
                         ).compose(into: &out)
                         Get.Response(
                             byteCount: 1_024, expiryMilliseconds: 1_800_000_000_000,
-                            revision: UInt64(turn), createdMilliseconds: 1_700_000_000_000,
+                            revision: UInt64(step), createdMilliseconds: 1_700_000_000_000,
                             coding: .identity
                         ).compose(digest: digest.span.bytes, mediaType: type.span.bytes, into: &out)
                         use(UInt64(out.count))
@@ -200,8 +200,8 @@ extension Subjects {
     }()
 
     private static func parse(_ heads: [[UInt8]], _ count: Int) throws {
-        for turn in 0..<count {
-            let text = heads[turn % heads.count]
+        for step in 0..<count {
+            let text = heads[step % heads.count]
             let bytes = text.span.bytes
             guard let (head, consumed) = try HTTPRequestHead.parse(bytes) else {
                 throw SubjectFailure(reason: "half a head")

@@ -1,6 +1,6 @@
 import BlobStore
 import CSubjects
-import Glibc
+import LoadGenerator
 
 /// A folder with a store, removed at the end.
 final class Fixture: Sendable {
@@ -44,21 +44,15 @@ final class Fixture: Sendable {
         try BlobStore.openReadOnly(at: folder, options: Self.options)
     }
 
-    /// Bytes that are the same in every run (xorshift64*), and do not shrink.
+    /// Bytes that are the same in every run, and do not shrink.
     static func bytes(_ count: Int, seed: UInt64) -> [UInt8] {
-        var state = 0x9e37_79b9_7f4a_7c15 ^ seed
+        var generator = SeededGenerator(seed: seed)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count + 8)
         while bytes.count < count {
-            state ^= state >> 12
-            state ^= state << 25
-            state ^= state >> 27
-            withUnsafeBytes(of: state &* 2_685_821_657_736_338_717) {
-                bytes.append(contentsOf: $0)
-            }
+            withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) }
         }
-        bytes.removeLast(bytes.count - count)
-        return bytes
+        return Array(bytes.prefix(count))
     }
 
     static func publication(

@@ -10,9 +10,9 @@ extension Subjects {
                 let file = try TemporaryFile(byteCount: 1 << 20)
                 let bytes = Fixture.bytes(1_024, seed: 1)
                 return { count in
-                    for turn in 0..<count {
+                    for step in 0..<count {
                         let written = bytes.withUnsafeBytes {
-                            pwrite(file.descriptor, $0.baseAddress, 1_024, (turn & 1_023) << 10)
+                            pwrite(file.descriptor, $0.baseAddress, 1_024, (step & 1_023) << 10)
                         }
                         guard written == 1_024, fdatasync(file.descriptor) == 0 else {
                             throw SubjectFailure(reason: "pwrite: errno \(errno)")
@@ -47,7 +47,7 @@ extension Subjects {
         }
     }
 
-    /// `together` payloads of a batch; a count is a batch. They go to `ownerCount` owners in turn.
+    /// `together` payloads of a batch; a count is a batch. They go to `ownerCount` owners one after the other.
     private static func publish(
         _ name: String, byteCount: Int, together: Int, ownerCount: Int = 0
     ) -> Subject {
@@ -57,18 +57,18 @@ extension Subjects {
             let given = Fixture.bytes(byteCount, seed: 3)
             return { count in
                 var bytes = given
-                for turn in 0..<count {
+                for step in 0..<count {
                     let changes = try (0..<together).map { index in
-                        withUnsafeBytes(of: turn * together + index) {
+                        withUnsafeBytes(of: step * together + index) {
                             bytes.replaceSubrange(0..<8, with: $0)
                         }
-                        let id = fixture.ids[(turn * together + index) % fixture.ids.count]
+                        let id = fixture.ids[(step * together + index) % fixture.ids.count]
                         var publication = try Fixture.publication(store, id, bytes)
-                        if ownerCount > 0 { publication.owner = "user-\(turn % ownerCount)" }
+                        if ownerCount > 0 { publication.owner = "user-\(step % ownerCount)" }
                         return Change.publish(publication)
                     }
                     try Fixture.apply(changes, to: store)
-                    if turn % 16 == 15 { _ = try store.freeOrphans(byteCountMax: 8 << 20) }
+                    if step % 16 == 15 { _ = try store.freeOrphans(byteCountMax: 8 << 20) }
                 }
             }
         }

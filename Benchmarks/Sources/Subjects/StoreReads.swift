@@ -2,7 +2,7 @@ import BlobStore
 import CSubjects
 import Glibc
 
-// Payloads read in process, in turn, from 1,000 that fit the caches.
+// Payloads read in process, one after the other, from 1,000 that fit the caches.
 
 extension Subjects {
     private static let count = 1_000
@@ -13,11 +13,11 @@ extension Subjects {
                 let source = Fixture.bytes(1_024, seed: 1)
                 return { count in
                     var target = [UInt8](repeating: 0, count: source.count)
-                    for turn in 0..<count {
+                    for step in 0..<count {
                         target.withUnsafeMutableBytes { target in
                             source.withUnsafeBytes { target.copyMemory(from: $0) }
                         }
-                        use(UInt64(target[turn & 1_023]))
+                        use(UInt64(target[step & 1_023]))
                     }
                 }
             },
@@ -25,9 +25,9 @@ extension Subjects {
                 let file = try TemporaryFile(byteCount: 1 << 20)
                 return { count in
                     var target = [UInt8](repeating: 0, count: 1_024)
-                    for turn in 0..<count {
+                    for step in 0..<count {
                         let read = target.withUnsafeMutableBytes {
-                            pread(file.descriptor, $0.baseAddress, 1_024, (turn & 1_023) << 10)
+                            pread(file.descriptor, $0.baseAddress, 1_024, (step & 1_023) << 10)
                         }
                         guard read == 1_024 else { throw SubjectFailure(reason: "pread") }
                     }
@@ -38,8 +38,8 @@ extension Subjects {
                 let store = try CStore(fixture)
                 let ids = fixture.ids.map { Array($0.utf8) }
                 return { count in
-                    for turn in 0..<count {
-                        let id = ids[turn % Self.count]
+                    for step in 0..<count {
+                        let id = ids[step % Self.count]
                         let sum = id.withUnsafeBytes {
                             c_lookups_read(store.handle, $0.baseAddress, $0.count)
                         }
@@ -55,8 +55,8 @@ extension Subjects {
                 let fixture = try Fixture(count: Self.count, byteCount: 1_024)
                 let store = try fixture.openForReading()
                 return { count in
-                    for turn in 0..<count {
-                        let id = fixture.ids[turn % Self.count]
+                    for step in 0..<count {
+                        let id = fixture.ids[step % Self.count]
                         guard let bytes = try store.ownedPayload(for: id, asOf: Fixture.now) else {
                             throw SubjectFailure(reason: "not there")
                         }
@@ -73,9 +73,9 @@ extension Subjects {
             let fixture = try Fixture(count: kept, byteCount: byteCount)
             let store = try fixture.openForReading()
             return { count in
-                for turn in 0..<count {
+                for step in 0..<count {
                     let sum = try store.withPayload(
-                        for: fixture.ids[turn % kept], asOf: Fixture.now
+                        for: fixture.ids[step % kept], asOf: Fixture.now
                     ) { payload in
                         var sum: UInt64 = 0
                         for index in 0..<payload.chunkCount {
@@ -95,18 +95,18 @@ extension Subjects {
             let store = try fixture.openForReading()
             let ids = fixture.ids.map { Array($0.utf8) }
             return { count in
-                var turn = 0
-                while turn < count {
-                    let end = min(turn + 256, count)
+                var step = 0
+                while step < count {
+                    let end = min(step + 256, count)
                     try store.withSnapshot { (snapshot) throws(StoreError) in
-                        while turn < end {
-                            let id = ids[turn % Self.count]
+                        while step < end {
+                            let id = ids[step % Self.count]
                             if case .found(let payload) = try snapshot.payload(
                                 for: id.span.bytes, part: RawSpan(), asOf: Fixture.now)
                             {
                                 use(UInt64(try payload.storedChunk(0).byteCount))
                             }
-                            turn += 1
+                            step += 1
                         }
                     }
                 }

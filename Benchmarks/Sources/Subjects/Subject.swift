@@ -31,7 +31,7 @@ public enum Subjects {
     public static var all: [(group: String, subjects: [Subject])] {
         [
             ("StoreReads", storeReads), ("Misses", misses), ("Publishes", publishes),
-            ("Keeping", keeping), ("Feeds", feeds), ("Codecs", codecs),
+            ("Maintenance", maintenance), ("Feeds", feeds), ("Codecs", codecs),
         ]
     }
 }

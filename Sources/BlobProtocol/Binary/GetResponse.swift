@@ -84,9 +84,11 @@ extension Get {
         ///
         /// - Parameters:
         ///   - request: what is answered.
+        ///   - status: as HTTP's.
         ///   - bodyByteCount: the bytes that will follow.
         ///   - digest: 32 bytes.
         ///   - mediaType: at most 255 bytes, as every checked one has.
+        ///   - out: the output.
         public func compose(
             answering request: RequestFrame, status: UInt16, bodyByteCount: UInt64,
             digest: RawSpan, mediaType: RawSpan, into out: inout [UInt8]

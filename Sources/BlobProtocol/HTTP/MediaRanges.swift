@@ -3,10 +3,8 @@ import Bytes
 /// The value of `Accept` (RFC 9110, section 12.5.1), as far as it is used.
 public enum MediaRanges {
     /// Whether a list names a media type itself, whatever its parameters, with a weight other than
-    /// 0. Wildcards do not: whoever takes anything has not asked for this. Elements whose weight is
-    /// malformed are passed over.
-    ///
-    /// - Parameter mediaType: in lower case.
+    /// 0. Wildcards do not count: they do not ask for this type. Elements whose weight is malformed
+    /// are skipped. `mediaType` is in lower case.
     public static func names(_ mediaType: StaticString, in list: RawSpan) -> Bool {
         var elements = ListElements()
         while let element = elements.next(list) {
@@ -41,9 +39,7 @@ public enum MediaRanges {
 
 extension MediaType {
     /// Whether a media type is this one, whatever its parameters. Letters of either case count as
-    /// equal (RFC 9110, section 8.3.1).
-    ///
-    /// - Parameter type: in lower case.
+    /// equal (RFC 9110, section 8.3.1). `type` is in lower case.
     public static func isType(_ bytes: RawSpan, _ type: StaticString) -> Bool {
         var end = 0
         while end < bytes.byteCount, bytes.byte(end) != UInt8(ascii: ";") { end += 1 }

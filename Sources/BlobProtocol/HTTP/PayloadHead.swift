@@ -49,8 +49,10 @@ public struct PayloadHead: ~Copyable, Sendable {
     /// `out` grows by.
     ///
     /// - Parameters:
+    ///   - fields: all values but those of the two spans.
     ///   - mediaType: the value of `Content-Type`, which was checked; not in a 304.
     ///   - digest: the payload's SHA-256, 32 bytes.
+    ///   - out: the output.
     public func append(
         _ fields: Fields, mediaType: RawSpan, digest: RawSpan, into out: inout [UInt8]
     ) {

@@ -29,9 +29,8 @@ public enum DeviceProfile: String, CaseIterable, Sendable, Hashable {
         }
     }
 
-    /// Throws `attachment_too_large` for an attachment over the limit.
-    ///
-    /// - Parameter byteCount: as given, before any compression.
+    /// Throws `attachment_too_large` for an attachment over the limit. `byteCount` is as given, before
+    /// any compression.
     public func check(byteCount: UInt64, mediaType: RawSpan) throws(ProtocolError) {
         guard let limit = attachmentByteCountMax(mediaType), byteCount > UInt64(limit) else {
             return

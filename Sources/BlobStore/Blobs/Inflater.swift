@@ -34,6 +34,7 @@ public final class Inflater {
     /// - Parameters:
     ///   - blob: one whose coding is gzip, found in the snapshot or leased.
     ///   - position: in bytes as given. ``position`` says where it begins.
+    ///   - snapshot: where the chunks are read.
     public convenience init(
         _ blob: BlobReference, before position: Int, in snapshot: borrowing Snapshot
     ) throws(StoreError) {

@@ -5,14 +5,13 @@ internal import Synchronization
 extension CommitPipeline {
     /// Runs `body` as the only writer of this process, unless a sync has failed before.
     ///
-    /// - Parameter committing: whether what is in the log is committed first. Where not, `body` works
-    ///   in the open transaction.
+    /// - Parameter committing: whether the open transaction is committed first. If not, `body` works in
+    ///   it.
     func whileWriting<Result>(
         committing: Bool = true, _ body: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         precondition(!core.environment.isReadOnly, "the store was opened for reading only")
-        // A Mutex's closure gives up typed throws of more than one kind; what came of `body` is
-        // carried out of it.
+        // The closure of `withLock` cannot throw `StoreError` here, so the result is a value.
         var result: Swift.Result<Result, StoreError>?
         writing.withLock { _ in
             do throws(StoreError) {
@@ -37,7 +36,7 @@ extension CommitPipeline {
     ///
     /// - Parameters:
     ///   - growth: bytes it may add to the file.
-    ///   - isPublishing: whether it needs room; deletes and expiry live on the reserve.
+    ///   - isPublishing: whether it needs space of its own; deletes and expiry may use the reserve.
     /// - Throws: what `body` throws, with nothing changed; ``StoreError/full``;
     ///   ``StoreError/outcomeUnknown(_:)``.
     func inTransaction<Result>(
@@ -48,16 +47,15 @@ extension CommitPipeline {
         if isPublishing {
             if try space.prepare(growth: growth) == .inFreePages { try reclaimFreePages(asOf: now) }
         } else {
-            // Deletes go on without room, too: on the reserve. Where there is some they get theirs
-            // beforehand as well, so that the file covers its last page at the very moment of the
-            // commit.
+            // Deletes go on without space: on the reserve. Where there is space it is allocated before,
+            // so that the file covers its last page at the moment of the commit.
             let room = try? space.prepare(growth: growth)
             remembersRemovals = room != nil || space.hasHalfOfReserve
         }
         var transaction = try ChangeTransaction(core, asOf: now)
         transaction.remembersRemovals = remembersRemovals
         let result = try body(&transaction)
-        // What changed nothing costs no sync: a delete of what is not there, a refused publish.
+        // No sync when nothing changed: a delete of a missing notification, a refused publish.
         guard transaction.isDirty else { return result }
         let commit = Commit(transaction)
         do throws(LMDBError) {
@@ -69,8 +67,8 @@ extension CommitPipeline {
         return result
     }
 
-    /// Does `body` with `count`, and with ever less while there is no room for as many at once: each
-    /// copies pages before any are released.
+    /// Calls `body` with `count`, and with a quarter of it as long as there is no space for so many at
+    /// once: a change copies pages before any are freed.
     func inShrinkingSteps<Result>(
         of count: Int, _ body: (Int) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
@@ -85,10 +83,10 @@ extension CommitPipeline {
         }
     }
 
-    /// Commits nothing, so that the pages which the last commit freed can be used by the next.
+    /// An empty commit. After it the pages that the last commit freed can be used.
     ///
-    /// Without room at the end of the file a change lives on free pages alone. One that needs those
-    /// of the last commit would fail, and as a failed one does not count, fail for ever.
+    /// When the file cannot grow, a change has only free pages. One that needs those of the last commit
+    /// would fail, and fail again each time, because a failed change commits nothing.
     func reclaimFreePages(asOf now: Timestamp) throws(StoreError) {
         let transaction = try ChangeTransaction(core, asOf: now)
         do throws(LMDBError) {
@@ -100,10 +98,10 @@ extension CommitPipeline {
 
     /// What a failed commit means.
     ///
-    /// LMDB says EIO both when a page could not be written because the disk is full and when a sync
-    /// failed. The first is harmless: the old meta page still counts, and the pages are free. After
-    /// the second the kernel may have thrown the dirty pages away and called them clean, so another
-    /// sync would lie.
+    /// LMDB returns EIO both when a page could not be written because the disk is full and when a sync
+    /// failed. The first is harmless: the old meta page is still valid, and the pages are free. After
+    /// the second the kernel may have dropped the dirty pages and marked them clean, so another sync
+    /// would succeed without writing them.
     func failure(of error: LMDBError, growth: Int) -> StoreError {
         if error.isMapFull || error.isTransactionFull { return .full }
         switch error.systemError {

@@ -56,8 +56,12 @@ public struct Envelope: Sendable, Hashable {
 
     /// Renders it. Looks nothing up; members without a value are left out.
     ///
-    /// - Parameter now: the service keeps the push for a device that is away until the display time
-    ///   from now is over, and never longer than the notification lives.
+    /// - Parameters:
+    ///   - record: the notification.
+    ///   - platform: for which service.
+    ///   - style: whether the push shows an alert by itself.
+    ///   - now: the service keeps the push for a device that is away until the display time from now
+    ///     is over, and never longer than the notification lives.
     /// - Throws: ``EnvelopeError/noMessage`` for an alert without a text, and
     ///   ``EnvelopeError/tooLarge(byteCount:limit:)`` when the whole is over the provider's limit.
     public static func render(

@@ -2,7 +2,7 @@ extension PushHeader {
     /// Bytes of an `apns-collapse-id`.
     private static let collapseIDByteCountMax = 64
 
-    /// The fields that go with a push.
+    /// The header fields of a push.
     static func all(
         _ platform: PushPlatform, _ record: Record, _ style: PushStyle, _ time: PushTime
     ) -> [PushHeader] {
@@ -13,8 +13,8 @@ extension PushHeader {
         }
     }
 
-    /// APNs' fields: also those that FCM hands on to it. A push in the background has priority 5:
-    /// APNs refuses 10 for it.
+    /// APNs' fields, also used inside an FCM push. A background push has priority 5: APNs refuses 10
+    /// for it.
     static func apns(
         _ record: Record, _ style: PushStyle, _ time: PushTime
     ) -> [PushHeader] {
@@ -28,8 +28,8 @@ extension PushHeader {
         return headers
     }
 
-    /// A push of the same notification takes the place of an earlier one, where its id can be said:
-    /// in 64 bytes of what a field's value may have.
+    /// Whether an id can be an `apns-collapse-id`, by which a push replaces an earlier one of the same
+    /// notification: at most 64 bytes of visible ASCII.
     private static func isCollapseID(_ id: String) -> Bool {
         id.utf8.count <= collapseIDByteCountMax && id.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }

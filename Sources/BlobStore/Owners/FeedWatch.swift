@@ -92,6 +92,7 @@ public final class FeedWatch: Sendable {
     /// - Parameters:
     ///   - owner: as UTF-8.
     ///   - revision: of the snapshot in which there was nothing more to read.
+    ///   - wake: what is called.
     /// - Returns: a registration that ends with its last reference; nil when there was such a commit
     ///   already, or may have been: look again.
     /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.

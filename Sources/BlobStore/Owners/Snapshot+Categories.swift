@@ -36,8 +36,10 @@ extension Snapshot {
     /// Categories behind `cursor`, by the bytes of their names, then of their apps: at most
     /// ``StoreLimits/pageByteCountMax`` stored bytes of them. One seek, and a copy of each.
     ///
-    /// - Parameter cursor: the name of the last one that was seen, or its name, `/` and its app;
-    ///   empty to begin. None that is longer than these may be has any behind it.
+    /// - Parameters:
+    ///   - cursor: the name of the last one that was seen, or its name, `/` and its app; empty to
+    ///     begin. The page behind one that is too long is empty.
+    ///   - byteCountMax: stored bytes of them at the most, if that is less.
     /// - Throws: as ``category(_:app:)``.
     public borrowing func categories(
         after cursor: RawSpan, byteCountMax: Int = StoreLimits.pageByteCountMax

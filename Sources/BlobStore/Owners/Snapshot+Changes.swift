@@ -15,6 +15,7 @@ extension Snapshot {
     ///
     /// - Parameters:
     ///   - owner: as UTF-8. One that has nothing has an empty feed.
+    ///   - start: the beginning, the end, or a cursor.
     ///   - limit: changes at the most, 1…1,000; what is beyond counts as the nearest of them.
     ///   - byteCountMax: stored bytes of records at the most, if that is less.
     ///   - filter: what is told with its record, and what as left; see ``RecordFilter``.

@@ -9,7 +9,10 @@ extension Snapshot {
     /// ``StoreLimits/pageByteCountReadMax`` bytes of records are read, those that the query leaves
     /// out included. So a page may have fewer than the limit, or none, and yet not be the last.
     ///
-    /// - Parameter owner: as UTF-8. One that has nothing has an empty history.
+    /// - Parameters:
+    ///   - owner: as UTF-8. One that has nothing has an empty history.
+    ///   - query: where to begin, which to take, and how many.
+    ///   - now: the present, by the wall clock.
     /// - Throws: ``StoreError/corrupt(_:)``; ``StoreError/cannotOpen(path:reason:)`` where a store
     ///   of an older format was opened for reading only.
     public borrowing func history(

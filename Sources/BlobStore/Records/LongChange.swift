@@ -28,7 +28,11 @@ public struct LongChange: Sendable {
     /// The removal of all of an owner's notifications of one group, or of those of them that are one
     /// app's. Each is told in the feed.
     ///
-    /// - Parameter device: the device it comes from, 1…64 bytes.
+    /// - Parameters:
+    ///   - owner: whose notifications.
+    ///   - group: the group's name.
+    ///   - app: only those of this app; nil: those of all apps.
+    ///   - device: the device it comes from, 1…64 bytes.
     public static func deleteGroup(
         owner: String, group: String, app: String? = nil, device: String? = nil
     ) -> LongChange {

@@ -5,7 +5,7 @@ public enum LogNotice: Sendable, Hashable, CustomStringConvertible {
     /// The last record was not whole. It was being written when the process ended; or it was
     /// acknowledged, and damaged later.
     case lastRecordDropped
-    /// The log could not be used, and the store was opened without it (``BlobStore/Options/discardsLog``).
+    /// The log could not be used, and the store was opened without it (``StoreOptions/discardsLog``).
     case discarded(reason: String)
 
     /// What it means.

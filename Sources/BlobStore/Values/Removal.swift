@@ -1,10 +1,10 @@
 /// The removal of a notification with all its parts.
 public struct Removal: Sendable {
-    /// Which.
+    /// The notification's id.
     public var id: String
-    /// The device it comes from.
+    /// The device that removes it, 1…64 bytes; nil: none is named.
     public var device: String?
-    /// What must hold of it.
+    /// What must be true of the notification, or the removal is refused.
     public var condition = Condition.none
 
     /// A removal.

@@ -1,4 +1,4 @@
-/// What a run found. Encoded with ``JSONEncoder`` in snake case it is what `blobd bench --json`
+/// What a run found. Encoded with `JSONEncoder` in snake case it is what `blobd bench --json`
 /// prints.
 public struct LoadFigures: Codable, Sendable, Hashable {
     /// The dialect's name.

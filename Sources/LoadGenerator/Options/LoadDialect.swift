@@ -1,13 +1,12 @@
-/// How to speak to one kind of server: which bytes ask for a payload, which bytes store one, and
-/// where an answer's body begins and ends.
+/// The protocol of one kind of server: the bytes of a fetch, the bytes of a publish, and where an
+/// answer's body begins and ends.
 ///
-/// The generator does everything else: it keeps the connections, sends the bodies of publishes from
-/// its own memory, compares every body that comes with what it should be, and takes the times. A
-/// dialect is asked for the bytes of a request once per payload, before the run; during the run only
-/// ``answerHead(in:to:)`` is called, once per answer, so nothing in it may allocate where the answer
-/// is the expected one.
+/// The generator does everything else: it keeps the connections, sends the bodies of publishes from its
+/// own memory, verifies every body that it receives, and measures latency. Requests are composed once
+/// per payload, before the run. During the run only ``answerHead(in:to:)`` is called, once per answer:
+/// it must not allocate for an expected answer.
 ///
-/// A fetch and a publish look like this on the connection, in both directions without gaps:
+/// The bytes on a connection, without gaps:
 ///
 ///     request of a fetch      bytes of appendFetch
 ///     request of a publish    bytes of appendPublish · body · publishTrailer
@@ -18,15 +17,14 @@ public protocol LoadDialect: Sendable {
     /// A short name for tables, such as `binary` or `memcached`.
     var name: String { get }
 
-    /// What must be said first on every connection, and is answered once (``RequestKind/opening``)
-    /// before anything else is sent; empty when there is nothing to say.
+    /// The first message of every connection. It gets one answer (``RequestKind/opening``) before
+    /// anything else is sent. Empty: none.
     var opening: [UInt8] { get }
 
     /// Appends a whole request for the payload stored under `item.id`.
     func appendFetch(of item: LoadItem, to bytes: inout [UInt8]) throws(LoadFailure)
 
-    /// Appends everything of a request to store `item.byteCount` bytes under `item.id` that comes
-    /// before the body.
+    /// Appends a request that stores `item.byteCount` bytes under `item.id`, up to its body.
     func appendPublish(of item: LoadItem, to bytes: inout [UInt8]) throws(LoadFailure)
 
     /// What follows the body of a publish, such as the CR LF of memcached and RESP; empty when
@@ -35,35 +33,34 @@ public protocol LoadDialect: Sendable {
 
     /// Reads the head at the start of an answer.
     ///
-    /// `bytes` is everything that has come since the end of the answer before: part of a head, a
-    /// whole one, or a head with a body and further answers behind it. It is valid during the call
-    /// only. A head may be looked at several times while it is coming, from its start each time.
+    /// `bytes` is everything received since the end of the previous answer: part of a head, a whole
+    /// head, or a head with a body and further answers. It is valid during the call only. The method may
+    /// be called several times for one head, each time from its start.
     ///
-    /// - Returns: the sizes of the answer's pieces; nil when the head is not whole yet, which may
-    ///   be said only while fewer than ``LoadLimits/answerHeadByteCountMax`` bytes are there.
-    /// - Throws: a failure that says in words what came, when it is not the success that a request
-    ///   of this kind should get: not found, an error, or nothing that this dialect can read. It
-    ///   ends the run without a figure.
+    /// - Returns: the sizes of the answer's pieces; nil when the head is incomplete, which is allowed
+    ///   only for fewer than ``LoadLimits/answerHeadByteCountMax`` bytes.
+    /// - Throws: a failure that quotes the answer, when it is not a success: not found, an error, or
+    ///   not this protocol. It ends the run without figures.
     func answerHead(
         in bytes: RawSpan, to kind: RequestKind
     ) throws(LoadFailure) -> AnswerHead?
 }
 
 extension LoadDialect {
-    /// Nothing is said first.
+    /// No first message.
     public var opening: [UInt8] { [] }
 
-    /// Nothing follows the body.
+    /// No trailer.
     public var publishTrailer: [UInt8] { [] }
 }
 
 /// What a request asks for.
 public enum RequestKind: UInt8, Sendable, Hashable, BitwiseCopyable {
-    /// The dialect's first message on a connection. Its answer's body is not looked at.
+    /// The dialect's first message on a connection. Its answer's body is ignored.
     case opening
     /// A stored payload: the answer's body must be the payload's bytes.
     case fetch
-    /// To store a body. The body of its answer, if there is one, is not looked at.
+    /// To store a body. The body of its answer, if any, is ignored.
     case publish
 }
 
@@ -73,8 +70,8 @@ public struct AnswerHead: Sendable, Hashable {
     public var headByteCount: Int
     /// The body: for a fetch exactly the payload.
     public var bodyByteCount: Int
-    /// What stands between the body and the next answer, such as memcached's CR LF `END` CR LF.
-    /// It is skipped.
+    /// Bytes between the body and the next answer, such as memcached's CR LF `END` CR LF. They are
+    /// skipped.
     public var trailerByteCount: Int
 
     /// An answer with these sizes. A negative one ends the run with a failure.
@@ -87,10 +84,10 @@ public struct AnswerHead: Sendable, Hashable {
 
 /// One of the payloads of a run, as a dialect sees it.
 public struct LoadItem: Sendable, Hashable {
-    /// Which one: from 0 up, and distinct for each request that is composed in a run.
+    /// Its number, from 0 up, different for each request of a run.
     public var index: Int
-    /// Where it is stored: ASCII letters, digits and `-` only, at most 100 bytes, so that every
-    /// dialect can carry it as it is. The same for the same sizes and seed.
+    /// Its key: at most 100 ASCII letters, digits and `-`, so that no dialect has to encode it. The same
+    /// for the same sizes and seed.
     public var id: String
     /// The bytes in its body.
     public var byteCount: Int
@@ -105,11 +102,11 @@ public struct LoadItem: Sendable, Hashable {
 
 /// Why a run has no figures: bad options, a server that refused, a wrong byte.
 public struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Whose fault it is, for exit codes.
+    /// What failed, for exit codes.
     public enum Reason: Sendable, Hashable {
         /// An option is out of its bounds.
         case options
-        /// Nobody listens at the socket.
+        /// No server listens at the socket.
         case noServer
         /// The server refused, closed, or sent what the dialect cannot read.
         case server
@@ -119,12 +116,12 @@ public struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
         case system
     }
 
-    /// Whose fault it is.
+    /// What failed.
     public var reason: Reason
-    /// What happened, in words for people, with the values that it is about.
+    /// One sentence for people, with the values.
     public var description: String
 
-    /// A failure in these words.
+    /// A failure with this description.
     public init(_ reason: Reason, _ description: String) {
         self.reason = reason
         self.description = description

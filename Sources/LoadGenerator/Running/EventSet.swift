@@ -26,20 +26,20 @@ struct EventSet: ~Copyable {
         UInt32(CLINUX_IN) | (output ? UInt32(CLINUX_OUT) : 0)
     }
 
-    /// Waits for input of a socket from now on; events tell its `index`.
+    /// Adds a socket, to wait for its input. Its events carry `index`.
     borrowing func add(_ socket: Int32, index: Int) throws(LoadFailure) {
         guard clinux_epoll_add(descriptor, socket, Self.interest(false), UInt64(index)) == 0
         else { throw LoadFailure(systemCall: "epoll_ctl") }
     }
 
-    /// Also waits for room to send, or no longer does.
+    /// Sets whether to wait for space to send as well.
     borrowing func change(_ socket: Int32, index: Int, awaitsRoom: Bool) {
         _ = clinux_epoll_modify(descriptor, socket, Self.interest(awaitsRoom), UInt64(index))
     }
 
-    /// Waits at most so many nanoseconds; returns how many events there are.
+    /// Waits at most this long. Returns the number of events; 0 after a signal.
     borrowing func wait(nanoseconds: Int64) throws(LoadFailure) -> Int {
-        // The kernel writes at most as many events as there is room for.
+        // The kernel writes at most `eventCountMax` events.
         let count = cload_epoll_wait(
             descriptor, events, Int32(Self.eventCountMax), max(0, nanoseconds))
         if count >= 0 { return Int(count) }
@@ -47,7 +47,7 @@ struct EventSet: ~Copyable {
         return 0
     }
 
-    /// Which connection event `number` of the last wait is about.
+    /// The connection's index of event `number` of the last wait.
     borrowing func index(_ number: Int) -> Int {
         precondition(number >= 0 && number < Self.eventCountMax)
         return Int(truncatingIfNeeded: clinux_epoll_token(events, Int32(number)))

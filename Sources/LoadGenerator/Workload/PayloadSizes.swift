@@ -4,11 +4,11 @@ internal import Glibc
 public enum PayloadSizes: Sendable, Hashable, CustomStringConvertible {
     /// All of this many bytes.
     case fixed(Int)
-    /// As the images of rich notifications are: lognormal, half of them under about 60 kB, most
-    /// between 18 and 200 kB, a few of megabytes.
+    /// Like images of rich notifications: lognormal, median 60 kB, most between 18 and 200 kB, a few of
+    /// some megabytes.
     case mix
 
-    /// What a mix is drawn from.
+    /// The distribution of `mix`.
     enum Mix {
         static let medianByteCount = 60_000.0
         /// The standard deviation of the size's natural logarithm.
@@ -24,7 +24,7 @@ public enum PayloadSizes: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The largest that can come.
+    /// The largest possible size, in bytes.
     var byteCountMax: Int {
         switch self {
         case .fixed(let byteCount): byteCount
@@ -32,7 +32,7 @@ public enum PayloadSizes: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// How many distinct payloads are usual: as many as fit what a run may store.
+    /// The default number of distinct payloads: as many as a run may store.
     var usualCount: Int {
         let bounds = LoadLimits.payloadCountUsual
         guard case .fixed(let byteCount) = self, byteCount > 0 else { return bounds.upperBound }
@@ -40,10 +40,10 @@ public enum PayloadSizes: Sendable, Hashable, CustomStringConvertible {
             max(LoadLimits.storedByteCountMax / byteCount, bounds.lowerBound), bounds.upperBound)
     }
 
-    /// The size of the next payload.
+    /// The size of the next payload, in bytes.
     func draw(using generator: inout SeededGenerator) -> Int {
         guard case .fixed(let byteCount) = self else {
-            // Box and Muller's transform; 1 - u is never 0, of which there is no logarithm.
+            // The Box–Muller transform. 1 - u is never 0, so the logarithm is finite.
             let radius = (-2 * log(1 - generator.fraction())).squareRoot()
             let normal = radius * cos(2 * Double.pi * generator.fraction())
             let size = Mix.medianByteCount * exp(Mix.spread * normal)

@@ -119,7 +119,7 @@ struct PutCommand: ParsableCommand {
         } else if let ids {
             try checkLength(of: payload, path, limit)
             let bytes = try payload.readAll()
-            // At most some 16 MiB on their way, whatever the payload's size.
+            // At most about 16 MiB in flight, whatever the payload's size.
             let inFlightMax = max(1, (16 << 20) / max(1, bytes.count))
             let pool = try ConnectionPool(
                 connection, count: ConnectionPool.changeCountMax, inFlightMax: inFlightMax, socket)
@@ -129,7 +129,7 @@ struct PutCommand: ParsableCommand {
         }
     }
 
-    /// What is read into memory has to have a limit.
+    /// Refuses a file over the limit before it is read into memory.
     private func checkLength(
         of payload: borrowing PayloadFile, _ path: String, _ limit: UInt64
     ) throws(CommandFailure) {
@@ -140,7 +140,7 @@ struct PutCommand: ParsableCommand {
         }
     }
 
-    /// Stores bytes that are named by their digest.
+    /// Stores a blob without a notification, and prints its digest.
     private func putBlob(
         _ bytes: [UInt8], _ path: String, _ connection: inout BlobConnection
     ) throws {
@@ -177,7 +177,7 @@ struct PutCommand: ParsableCommand {
         )
     }
 
-    /// Sends the same payload for every id.
+    /// Stores the same payload for every id.
     private func putMany(
         _ ids: [String], _ bytes: [UInt8], _ path: String, _ pool: ConnectionPool
     ) throws {
@@ -221,7 +221,7 @@ struct PutCommand: ParsableCommand {
 
     private var coding: WireCoding { gzip ? .gzip : .identity }
 
-    /// Of a compressed file, the name without `.gz` tells.
+    /// The media type: `--type`, or by the file's name, with `--gzip` without its `.gz`.
     private func mediaType(of path: String) -> String? {
         if let type { return type }
         let isNamedSo = gzip && path.lowercased().hasSuffix(".gz")

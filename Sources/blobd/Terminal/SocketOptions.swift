@@ -26,7 +26,7 @@ struct SocketOptions: ParsableArguments {
         }
     }
 
-    /// Connects. Exits with 2 when nobody said where to.
+    /// Connects. Throws bad usage (exit code 2) when no socket is given.
     func connect() throws -> BlobConnection {
         try BlobConnection.connect(to: try path(), options: options())
     }
@@ -44,7 +44,7 @@ struct SocketOptions: ParsableArguments {
             }
             return socket
         }
-        // The environment is read before any other thread is there to change it.
+        // No other thread has been started yet that could change the environment.
         if let value = getenv("BLOBD_SOCKET") {
             let path = String(cString: value)
             if !path.isEmpty { return path }

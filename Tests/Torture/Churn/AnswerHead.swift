@@ -1,6 +1,7 @@
 import BlobClient
 import BlobProtocol
 import Bytes
+import TestSupport
 
 /// What comes before the bytes of an answer, in either dialect.
 struct AnswerHead: Sendable {
@@ -27,13 +28,13 @@ struct AnswerHead: Sendable {
     /// come. Throws words when it is no head.
     static func parse(
         _ bytes: RawSpan, isHTTP: Bool
-    ) throws(Failure) -> (head: AnswerHead, byteCount: Int)? {
+    ) throws(TestFailure) -> (head: AnswerHead, byteCount: Int)? {
         isHTTP ? try parseHTTP(bytes) : try parseFrame(bytes)
     }
 
     private static func parseFrame(
         _ bytes: RawSpan
-    ) throws(Failure) -> (head: AnswerHead, byteCount: Int)? {
+    ) throws(TestFailure) -> (head: AnswerHead, byteCount: Int)? {
         do {
             guard let frame = try ResponseFrame.parse(bytes) else { return nil }
             let end = Wire.frameHeaderByteCount + Int(frame.headByteCount)
@@ -52,20 +53,20 @@ struct AnswerHead: Sendable {
             }
             return (head, end)
         } catch let error as FrameError {
-            throw Failure("no frame: \(error.problem.detail)")
+            throw TestFailure("no frame: \(error.problem.detail)")
         } catch {
-            throw Failure("no head of a frame: \(error)")
+            throw TestFailure("no head of a frame: \(error)")
         }
     }
 
     private static func parseHTTP(
         _ bytes: RawSpan
-    ) throws(Failure) -> (head: AnswerHead, byteCount: Int)? {
+    ) throws(TestFailure) -> (head: AnswerHead, byteCount: Int)? {
         let start = bytes.extracting(first: min(bytes.byteCount, 16_384)).text()
         guard "HTTP/1.1 ".hasPrefix(start.prefix(9)) else {
             // What stands there instead is mostly somebody's noise.
             let found = Edition.description(ofBlockIn: bytes, from: 0) ?? "no block begins there"
-            throw Failure("no head where one was due; \(found)")
+            throw TestFailure("no head where one was due; \(found)")
         }
         guard let end = emptyLineEnd(bytes) else {
             try require(bytes.byteCount < 16_384, "a head of over 16,384 bytes")
@@ -74,7 +75,7 @@ struct AnswerHead: Sendable {
         let text = bytes.extracting(first: end).text()
         var lines = text.split(separator: "\r\n")
         guard let status = Int(lines.removeFirst().dropFirst(9).prefix(3)) else {
-            throw Failure("a head without a status")
+            throw TestFailure("a head without a status")
         }
         var fields: [String: Substring] = [:]
         for line in lines {
@@ -83,7 +84,7 @@ struct AnswerHead: Sendable {
             fields[line[..<colon].lowercased()] = value
         }
         guard let length = fields["content-length"].flatMap({ Int($0) }), length >= 0 else {
-            throw Failure("a head with status \(status) and without a length")
+            throw TestFailure("a head with status \(status) and without a length")
         }
         var head = AnswerHead(status: status, bodyByteCount: length)
         head.isGzip = fields["content-encoding"] == "gzip"

@@ -2,6 +2,7 @@ import BlobClient
 import BlobProtocol
 import Bytes
 import Hashing
+import TestSupport
 
 /// Compares the body of one answer with the edition that its head names.
 struct BodyCheck {

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 
 /// What all readers and publishers have seen together.
 final class ChurnFigures: Sendable {

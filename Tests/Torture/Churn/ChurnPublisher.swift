@@ -1,4 +1,5 @@
 import BlobClient
+import TestSupport
 
 /// One of several publishers: replaces and deletes notifications that are its own, as fast as the
 /// daemon takes it.
@@ -35,7 +36,7 @@ struct ChurnPublisher: Sendable {
     }
 
     /// Changes one after the other until the others stop. A connection that a killed daemon leaves
-    /// is made anew, and so is one that looked idle because this thread had no turn.
+    /// is made anew, and so is one that looked idle because this thread did not run.
     mutating func work() throws {
         let ids = ids
         while !around.stop.isUp {
@@ -60,7 +61,7 @@ struct ChurnPublisher: Sendable {
                 where problem.code == "stopping" && !around.lives.isSame(as: life):
                     Clock.pause(microseconds: 1_000)
                 default:
-                    throw Failure("publisher \(number): \(error)")
+                    throw TestFailure("publisher \(number): \(error)")
                 }
             }
         }

@@ -1,6 +1,7 @@
 import BlobClient
 import BlobProtocol
 import Bytes
+import TestSupport
 
 /// One of many readers: fetches what others replace and delete meanwhile, in its own manner, and
 /// compares every byte.
@@ -75,11 +76,11 @@ struct ChurnReader: Sendable {
     private mutating func visit(_ plan: ReadingPlan) throws {
         let life = around.lives.now
         var link = try ReadingLink(to: around.socket, isHTTP: isHTTP)
-        for (index, turn) in plan.turns.enumerated() where !around.stop.isUp {
-            let oldest = turn.map { around.ledger.acknowledged($0.id) }
+        for (index, batch) in plan.batches.enumerated() where !around.stop.isUp {
+            let oldest = batch.map { around.ledger.acknowledged($0.id) }
             let isFirst = index == 0
-            let isLast = plan.isLast && index == plan.turns.count - 1
-            guard try link.ask(turn, isFirst: isFirst, isLast: isLast) else {
+            let isLast = plan.isLast && index == plan.batches.count - 1
+            guard try link.ask(batch, isFirst: isFirst, isLast: isLast) else {
                 throw endedUnanswered(link, life)
             }
             if plan.pauseMilliseconds > 0, plan.pausesAfter == nil {
@@ -87,7 +88,7 @@ struct ChurnReader: Sendable {
                 rest(milliseconds: plan.pauseMilliseconds)
             }
             if isFirst, !isHTTP { _ = try head(&link, life) }
-            for (wanted, oldest) in zip(turn, oldest) {
+            for (wanted, oldest) in zip(batch, oldest) {
                 try read(wanted, since: oldest, plan, &link, life)
             }
             if isLast, try link.byteCount > 0 || link.receive(limit: 1) {
@@ -157,7 +158,7 @@ struct ChurnReader: Sendable {
         let isHTTP = isHTTP
         while true {
             let parsed = try link.withBytes { bytes in
-                do throws(Failure) {
+                do throws(TestFailure) {
                     return try AnswerHead.parse(bytes, isHTTP: isHTTP)
                 } catch {
                     throw WrongAnswer(.bytes, error.description)

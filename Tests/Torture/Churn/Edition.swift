@@ -1,3 +1,5 @@
+import TestSupport
+
 /// One change of a notification: the `number`th thing that happens to notification `id`. What it is,
 /// and every byte of what it stores, follows from the seed, so that nobody has to keep it.
 ///
@@ -40,23 +42,23 @@ struct Edition: Sendable, Hashable {
 
     /// How many bytes it has: about the same for all editions of an id, never exactly.
     var byteCount: Int {
-        let usual = Self.usualByteCount(of: id, seed: seed)
-        return usual * Int(80 + choice(4) % 41) / 100
+        let typical = Self.typicalByteCount(of: id, seed: seed)
+        return typical * Int(80 + choice(4) % 41) / 100
     }
 
     /// The fewest bytes an edition of this id can have.
     static func byteCountMin(of id: Int, seed: UInt64) -> Int {
-        usualByteCount(of: id, seed: seed) * 80 / 100
+        typicalByteCount(of: id, seed: seed) * 80 / 100
     }
 
     /// The most bytes an edition of this id can have.
     static func byteCountMax(of id: Int, seed: UInt64) -> Int {
-        usualByteCount(of: id, seed: seed) * 120 / 100
+        typicalByteCount(of: id, seed: seed) * 120 / 100
     }
 
-    /// Half of all notifications are so large that their pages are lent to the receiver's socket, and
+    /// Half of all notifications are so large that their pages are sent zero-copy, and
     /// so small that the whole answer fits into it.
-    private static func usualByteCount(of id: Int, seed: UInt64) -> Int {
+    private static func typicalByteCount(of id: Int, seed: UInt64) -> Int {
         let share = Int(SeededGenerator.mix(seed &+ UInt64(id)) % 1_000)
         func between(_ lower: Int, _ upper: Int) -> Int { lower + (upper - lower) * share / 1_000 }
         return switch id % 16 {

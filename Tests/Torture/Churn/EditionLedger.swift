@@ -35,7 +35,7 @@ final class EditionLedger: Sendable {
         entries.withLock { $0[edition.id].acknowledged = edition.number }
     }
 
-    /// The edition that the daemon has acknowledged last: an answer to whoever asks now has this or
+    /// The edition that the daemon has acknowledged last: an answer to a request from now on has this or
     /// a later one.
     func acknowledged(_ id: Int) -> Int { entries.withLock { $0[id].acknowledged } }
 

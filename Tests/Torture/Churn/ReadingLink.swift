@@ -25,7 +25,7 @@ struct ReadingLink: ~Copyable {
     /// Bytes that have come and are not used.
     var byteCount: Int { input.count - used }
 
-    /// Lends the same.
+    /// Borrows the same.
     func withBytes<Result>(_ body: (RawSpan) throws -> Result) rethrows -> Result {
         try body(input.span.bytes.extracting(used..<input.count))
     }

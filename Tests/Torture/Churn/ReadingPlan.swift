@@ -1,3 +1,5 @@
+import TestSupport
+
 /// How a reader treats the answers it has asked for.
 enum ReadingManner: String, Sendable, Hashable, CaseIterable {
     /// Reads at once what comes.
@@ -23,11 +25,11 @@ enum ReadingManner: String, Sendable, Hashable, CaseIterable {
     /// The manner of the reader with this number: every sixteen readers have all of them, the
     /// sharpest several times.
     static func of(reader number: Int) -> ReadingManner {
-        let turn: [ReadingManner] = [
+        let manners: [ReadingManner] = [
             .queued, .fast, .late, .slow, .queued, .stopping, .ranges, .gzip, .queued, .late,
             .vanishing, .pipelining, .queued, .stopping, .fast, .slow,
         ]
-        return turn[number % turn.count]
+        return manners[number % manners.count]
     }
 }
 
@@ -48,8 +50,8 @@ struct ReadingPlan: Sendable {
     }
 
     let manner: ReadingManner
-    /// The requests that are sent together, turn by turn.
-    var turns: [[Wanted]] = []
+    /// The requests that are sent together, batch by batch.
+    var batches: [[Wanted]] = []
     /// How long nothing is read once the answers lie in the socket, in milliseconds.
     var pauseMilliseconds = 0
     /// After how many bytes of an answer's body it stops for that long; nil: before all of them.
@@ -74,48 +76,48 @@ struct ReadingPlan: Sendable {
         switch manner {
         case .fast:
             restMicroseconds = Int.random(in: 0...40_000, using: &generator)
-            turns = (0..<Int.random(in: 1...10, using: &generator)).map { _ in
+            batches = (0..<Int.random(in: 1...10, using: &generator)).map { _ in
                 Self.wanted(1, ledger, using: &generator)
             }
         case .pipelining:
             restMicroseconds = Int.random(in: 0...100_000, using: &generator)
             let count = Int.random(in: 2...16, using: &generator)
-            turns = [Self.wanted(count, ledger, using: &generator)]
+            batches = [Self.wanted(count, ledger, using: &generator)]
         case .slow:
-            turns = [Self.wanted(2, ledger, using: &generator)]
+            batches = [Self.wanted(2, ledger, using: &generator)]
             pieceByteCountMax = generator.logarithmic(512...16_384)
             pieceMicroseconds = Int.random(in: 2_000...50_000, using: &generator)
         case .stopping:
-            turns = [Self.wanted(2, ledger, using: &generator)]
+            batches = [Self.wanted(2, ledger, using: &generator)]
             pauseMilliseconds = pause
             pausesAfter = generator.logarithmic(1...65_536)
         case .queued:
             // One answer, or small ones until the socket is full.
             let count = generator.chance(50) ? 1 : Int.random(in: 2...12, using: &generator)
-            turns = [Self.wanted(count, ledger, using: &generator)]
+            batches = [Self.wanted(count, ledger, using: &generator)]
             pauseMilliseconds = pause
         case .late:
-            turns = [Self.wanted(1, ledger, using: &generator)]
+            batches = [Self.wanted(1, ledger, using: &generator)]
             isLast = true
             pauseMilliseconds = pause
         case .vanishing:
-            turns = [Self.wanted(3, ledger, using: &generator)]
+            batches = [Self.wanted(3, ledger, using: &generator)]
             pauseMilliseconds = generator.chance(50) ? pause : 0
             vanishesAfter = generator.logarithmic(1...262_144)
         case .ranges:
-            turns = [Self.wanted(3, ledger, using: &generator)]
-            for index in turns[0].indices {
-                let id = turns[0][index].id
+            batches = [Self.wanted(3, ledger, using: &generator)]
+            for index in batches[0].indices {
+                let id = batches[0][index].id
                 let lower = Int.random(
                     in: 0..<Edition.byteCountMin(of: id, seed: ledger.seed), using: &generator)
                 let byteCountMax = Edition.byteCountMax(of: id, seed: ledger.seed)
                 let upper = lower + generator.logarithmic(1...byteCountMax)
-                turns[0][index].range = lower..<upper
+                batches[0][index].range = lower..<upper
             }
             pauseMilliseconds = pause
         case .gzip:
-            turns = [Self.wanted(2, ledger, using: &generator)]
-            for index in turns[0].indices { turns[0][index].acceptsGzip = true }
+            batches = [Self.wanted(2, ledger, using: &generator)]
+            for index in batches[0].indices { batches[0][index].acceptsGzip = true }
             pauseMilliseconds = pause
         }
     }

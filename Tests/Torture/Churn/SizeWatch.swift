@@ -1,5 +1,6 @@
 import BlobClient
 import Glibc
+import TestSupport
 
 /// Compares the size of the data file with the bytes that live in it, from time to time.
 ///
@@ -23,7 +24,7 @@ struct SizeWatch {
     private(set) var liveByteCountMax = 0
     private(set) var orphanByteCountMax = 0
     private(set) var leaseCountMax = 0
-    /// The most of the file for a hundred live bytes, once settled.
+    /// The most of the file for a hundred live bytes, once it is stable.
     private(set) var percentMax = 0
     /// The same of what the limit allows to be kept after kills.
     private(set) var keptPercentMax = 0
@@ -43,7 +44,7 @@ struct SizeWatch {
         guard let live = statistics.bytesStored, let orphans = statistics.orphanBytes,
             let leases = statistics.leases
         else {
-            throw Failure("the daemon's stats say nothing of sizes")
+            throw TestFailure("the daemon's stats say nothing of sizes")
         }
         fileByteCount = try size(of: path)
         liveByteCountMax = max(liveByteCountMax, Int(live))
@@ -69,7 +70,7 @@ struct SizeWatch {
 }
 
 /// The size of a file (`st_size`), in bytes.
-private func size(of path: String) throws(Failure) -> Int {
+private func size(of path: String) throws(TestFailure) -> Int {
     var status = stat()
     try require(stat(path, &status) == 0, "\(path): \(words(errno))")
     return Int(status.st_size)

@@ -3,6 +3,7 @@ import BlobStore
 import Hashing
 import FoundationEssentials
 import Glibc
+import TestSupport
 
 import struct BlobStore.Digest
 
@@ -104,7 +105,7 @@ struct CutImage {
             [.publish(Publication(id: Self.newID, payload: payload, expiry: .at(expiry)))],
             asOf: now)
         if case .refused(let error)? = outcome.first {
-            throw Failure("a publish behind the cut was refused: \(error)")
+            throw TestFailure("a publish behind the cut was refused: \(error)")
         }
         found[Self.newID] = payload.digest
         return (found, notificationCount + 1)
@@ -127,7 +128,7 @@ struct CutImage {
         do {
             return try BlobStore.open(at: folder)
         } catch {
-            throw Failure("the store was not opened \(when): \(error)")
+            throw TestFailure("the store was not opened \(when): \(error)")
         }
     }
 

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// A disk on which the traced changes happen, up to places of the trace that come in ascending
 /// order, and the folders that power cuts there leave behind.

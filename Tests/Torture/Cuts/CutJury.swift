@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import TestSupport
 
 /// Has all images of a plan checked by other processes, and collects what they say. One that is
 /// ended by an image is followed by another, which goes on behind it.
@@ -41,7 +42,7 @@ struct CutJury {
 
     /// Reads what a process said. Returns the number of the image to go on with.
     private mutating func read(
-        _ log: String, from first: Int, _ ending: DaemonUnderTest.Ending
+        _ log: String, from first: Int, _ ending: ProcessEnd
     ) throws -> Int {
         let text = String(decoding: try Data(contentsOf: URL(filePath: log)), as: UTF8.self)
         var (index, left, isOpen, hasEnded) = (first, "", false, false)

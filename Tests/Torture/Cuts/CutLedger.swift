@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 
 /// A change of one notification, as its publisher saw it.
 struct CutChange: Codable, Sendable {
@@ -42,7 +43,7 @@ final class CutLedger: Sendable {
     }
 
     /// Notes the answer to the last change that was sent, with the state that it tells.
-    func answered(_ digest: String?, for id: String, at place: Int) throws(Failure) {
+    func answered(_ digest: String?, for id: String, at place: Int) throws(TestFailure) {
         let sent = state.withLock { state -> CutChange? in
             guard let last = state.changes[id]?.indices.last else { return nil }
             state.changes[id]?[last].answeredAt = place

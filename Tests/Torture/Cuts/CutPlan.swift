@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 
 /// A place of the trace where the power fails, and the seed of what is left then.
 struct PowerCut: Codable, Sendable {
@@ -28,7 +29,7 @@ struct CutPlan: Codable, Sendable {
     let cuts: [PowerCut]
 
     func write(to path: String) throws {
-        try writeFile(Array(try JSONEncoder().encode(self)), to: path)
+        try Files.write(Array(try JSONEncoder().encode(self)), to: path)
     }
 
     init(

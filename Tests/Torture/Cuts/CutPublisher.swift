@@ -1,6 +1,7 @@
 import BlobClient
 import BlobProtocol
 import Glibc
+import TestSupport
 
 /// Publishes, replaces and deletes under ids of its own, at a pace that leaves the trace small, and
 /// tells the ledger how long the trace was before and after.
@@ -30,17 +31,17 @@ struct CutPublisher: Sendable {
     func work(round: Int, until stop: StopSign) throws {
         guard var connection = try? BlobConnection.connect(to: surroundings.socket) else { return }
         var generator = SeededGenerator(seed: surroundings.seed, thread: number, round: round)
-        var turn = 0
+        var step = 0
         while !stop.isUp {
             do {
-                try changeSome(&connection, round: round, turn: turn, using: &generator)
+                try changeSome(&connection, round: round, step: step, using: &generator)
             } catch let error as ClientError {
                 switch error {
                 case .closed, .io, .noDaemon: return
-                default: throw Failure("publisher \(number): \(error)")
+                default: throw TestFailure("publisher \(number): \(error)")
                 }
             }
-            turn += 1
+            step += 1
             pause(using: &generator)
         }
     }
@@ -56,7 +57,7 @@ struct CutPublisher: Sendable {
     }
 
     private func changeSome(
-        _ connection: inout BlobConnection, round: Int, turn: Int,
+        _ connection: inout BlobConnection, round: Int, step: Int,
         using generator: inout SeededGenerator
     ) throws {
         var ids: [String: String?] = [:]
@@ -67,7 +68,7 @@ struct CutPublisher: Sendable {
             let isNew = generator.chance(10)
             let id =
                 isNew
-                ? "c\(number)-\(round)-\(turn)-\(index)"
+                ? "c\(number)-\(round)-\(step)-\(index)"
                 : "c\(number)-\(Int.random(in: 0..<Self.idCount, using: &generator))"
             guard ids[id] == nil else { continue }
             ids[id] = .some(
@@ -113,7 +114,7 @@ struct CutPublisher: Sendable {
             seed: generator.next(), byteCount: generator.logarithmic(sizes), kind: .noise)
     }
 
-    private func take(_ outcome: Answer.Outcome, of id: String) throws(Failure) {
+    private func take(_ outcome: Answer.Outcome, of id: String) throws(TestFailure) {
         let place = Trace.byteCount(at: surroundings.trace)
         switch outcome {
         case .stored(let receipt):
@@ -121,7 +122,7 @@ struct CutPublisher: Sendable {
         case .done, .failed(.notFound), .failed(.expired):
             try surroundings.ledger.answered(nil, for: id, at: place)
         default:
-            throw Failure("publisher \(number): \(id) was answered with \(outcome)")
+            throw TestFailure("publisher \(number): \(id) was answered with \(outcome)")
         }
     }
 }

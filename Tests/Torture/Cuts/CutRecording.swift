@@ -1,5 +1,6 @@
 import BlobClient
 import Glibc
+import TestSupport
 
 /// The lives of some daemons, one after the other on the same folder, as the recorder sees them.
 struct CutRecording {
@@ -49,7 +50,7 @@ struct CutRecording {
                     starting: bench, data: data, prefix: prefix, arguments: Self.arguments)
                 Clock.pause(microseconds: Int.random(in: 0...20_000, using: &bench.generator))
                 daemon.kill()
-                try trace.settle(in: data)
+                try trace.complete(in: data)
             }
             var daemon = try DaemonUnderTest.serving(
                 bench, data: data, prefix: prefix, arguments: Self.arguments)
@@ -57,7 +58,7 @@ struct CutRecording {
             if life == 0 { ready = now }
             starts.append(begin..<now)
             try publish(&daemon, life, &bench)
-            try trace.settle(in: data)
+            try trace.complete(in: data)
         }
     }
 

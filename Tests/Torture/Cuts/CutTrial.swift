@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import TestSupport
 
 /// Checks the images of recordings, and keeps account of what was found.
 struct CutTrial {
@@ -63,7 +64,7 @@ struct CutTrial {
             let cut = CutPlan.cuts(
                 3, history, starts: recording.starts, using: &bench.generator
             ).randomElement(using: &bench.generator)
-        else { throw Failure("nothing was recorded") }
+        else { throw TestFailure("nothing was recorded") }
         var disk = try CutDisk(
             history, Trace(recording.recorder.trace), on: [], base: "\(folder)/base")
         var remains = CutDisk.Remains()
@@ -89,7 +90,7 @@ struct CutTrial {
         do {
             try again.record(&bench)
         } catch {
-            throw Failure(story + "\(error)")
+            throw TestFailure(story + "\(error)")
         }
         // Cut at its start and behind it alike.
         try check(

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// A change of a file's bytes or size, as the trace has it.
 struct FileChange {
     enum Kind { case write, truncate, allocate, zero }
@@ -116,15 +118,15 @@ struct DiskHistory {
             return "the start of a daemon"
         case .map:
             guard let file = current[note.inode] else {
-                throw Failure("\(note.name) was mapped and never created")
+                throw TestFailure("\(note.name) was mapped and never created")
             }
             mapped[file] = min(note.start, mapped[file] ?? .max)
             return "map of \(note.name)"
         case .unknown:
-            throw Failure("the daemon did what the recorder cannot follow: \(note.name)")
+            throw TestFailure("the daemon did what the recorder cannot follow: \(note.name)")
         case .done, .synced, .committed:
             guard let call = calls[note.sequence] else {
-                throw Failure("a return without a call is at \(note.start) of the trace")
+                throw TestFailure("a return without a call is at \(note.start) of the trace")
             }
             if note.kind == .committed || note.length >= 0 { try finish(call, note, ignored) }
             if note.kind == .done, call.note.kind != .write { calls[note.sequence] = nil }
@@ -188,7 +190,7 @@ struct DiskHistory {
         switch note.flags {
         case 0: return .allocate
         case 0x03, 0x10: return .zero
-        default: throw Failure("a mode of fallocate is unknown: \(note.flags)")
+        default: throw TestFailure("a mode of fallocate is unknown: \(note.flags)")
         }
     }
 
@@ -196,7 +198,7 @@ struct DiskHistory {
         _ change: FileChange, to inode: UInt64, _ note: TraceNote
     ) throws -> Int {
         guard let file = current[inode] else {
-            throw Failure("\(note.name) was changed and never created")
+            throw TestFailure("\(note.name) was changed and never created")
         }
         files[file].append(change)
         return file
@@ -219,7 +221,7 @@ struct DiskHistory {
             return
         }
         guard let file = current[call.inode] else {
-            throw Failure("\(call.name) was synced and never created")
+            throw TestFailure("\(call.name) was synced and never created")
         }
         var index = coveredCounts[file]
         while index < files[file].count, files[file][index].end <= call.start {

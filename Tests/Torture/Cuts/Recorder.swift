@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// A library that is loaded before a daemon's others (`LD_PRELOAD`), and notes what the daemon does
 /// to the files of its folder, in the order in which it happens.
@@ -22,8 +23,8 @@ struct Recorder {
         library = "\(folder)/recorder.so"
         trace = "\(folder)/trace"
         let source = "\(folder)/recorder.c"
-        try writeFile(Array(Self.source.utf8), to: source)
-        try writeFile([], to: trace)
+        try Files.write(Array(Self.source.utf8), to: source)
+        try Files.write([], to: trace)
         let compile = ["cc", "-shared", "-fPIC", "-O1", "-Wall", "-pthread"]
         let ending = try runToEnd(compile + ["-o", library, source], log: log)
         try require(ending == .exited(0), "cc did not compile the recorder: \(ending)")
@@ -33,7 +34,7 @@ struct Recorder {
     init(_ other: Recorder, folder: String) throws {
         library = other.library
         trace = "\(folder)/trace"
-        try writeFile([], to: trace)
+        try Files.write([], to: trace)
     }
 
     /// The command in front of a program that notes what it does in `folder`, which must be a path

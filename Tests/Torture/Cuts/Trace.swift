@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// One note of the recorder (``Recorder``).
 struct TraceNote {
@@ -10,7 +11,7 @@ struct TraceNote {
         /// The bytes of the write of the same number are on the disk (`O_DSYNC`).
         case synced
         case unknown
-        /// What a killed daemon's last write left in the file; see ``Trace/settle(in:)``.
+        /// What a killed daemon's last write left in the file; see ``Trace/complete(in:)``.
         case committed
         /// The file is mapped, and may be written to without a call.
         case map
@@ -83,7 +84,7 @@ struct Trace: ~Copyable {
         let dataCount = Int(clamping: fields[8])
         guard fields[0] == TraceNote.magic, let kind = TraceNote.Kind(rawValue: fields[1]),
             nameCount <= TraceNote.nameByteCountMax, dataCount <= 1 << 32
-        else { throw Failure("there is no note at \(start) of the trace") }
+        else { throw TestFailure("there is no note at \(start) of the trace") }
         let data = start + TraceNote.headByteCount + nameCount
         guard data + dataCount <= byteCount else { return nil }
         var name = [UInt8](repeating: 0, count: nameCount)
@@ -111,7 +112,7 @@ struct Trace: ~Copyable {
 
     /// After a kill: cuts off a note that is not whole, and notes what became of the one call that
     /// was under way, so that the trace has what the next daemon finds in `folder`.
-    borrowing func settle(in folder: String) throws {
+    borrowing func complete(in folder: String) throws {
         let notes = try notes()
         try require(
             ftruncate(descriptor, off_t(notes.last?.end ?? 0)) == 0, "ftruncate: \(words(errno))")
@@ -126,10 +127,10 @@ struct Trace: ~Copyable {
             }
         }
         try require(open.count <= 1, "\(open.count) calls were under way at once")
-        if let note = open.values.first { try settle(note, in: folder) }
+        if let note = open.values.first { try complete(note, in: folder) }
     }
 
-    private borrowing func settle(_ note: TraceNote, in folder: String) throws {
+    private borrowing func complete(_ note: TraceNote, in folder: String) throws {
         let name = note.names[0]
         var status = stat()
         let isThere = lstat("\(folder)/\(name)", &status) == 0

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// What a store is asked, and what it says while it is whole.
 struct FlipQuestions {
@@ -166,7 +167,7 @@ extension HTTPClient {
         if try socket.sendAll(Array(head.utf8) + body, answers: &answer) {
             _ = try socket.receive(into: &answer) { _ in false }
         }
-        guard let status = statusLine(of: answer) else { throw Failure("no answer") }
+        guard let status = statusLine(of: answer) else { throw TestFailure("no answer") }
         let end = Array("\r\n\r\n".utf8)
         var start = 0
         while start + 4 <= answer.count, !answer[start..<start + 4].elementsEqual(end) {
@@ -180,7 +181,7 @@ extension HTTPClient {
         }),
             let said = Int(line.dropFirst(15).drop { $0 == " " }), said != content.count
         {
-            throw Failure("an answer of \(content.count) bytes instead of \(said)")
+            throw TestFailure("an answer of \(content.count) bytes instead of \(said)")
         }
         return (status, content)
     }

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// The bits of a store's file that mean something to LMDB, by what they mean: those of pages that
 /// are in use as of the last commit.
 struct FlipTargets {

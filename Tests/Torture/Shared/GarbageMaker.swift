@@ -1,5 +1,6 @@
 import BlobProtocol
 import Synchronization
+import TestSupport
 
 /// Makes messages that are wrong in every way, out of ones that are right.
 struct GarbageMaker {
@@ -24,16 +25,16 @@ struct GarbageMaker {
         cutCount = (frames + requests).reduce(0) { $0 + $1.count }
     }
 
-    /// Where the next message is cut. All threads take their turns from one, so that together they
+    /// Where the next message is cut. All threads share one, so that together they
     /// miss no offset.
     final class Cuts: Sendable {
-        private let turn = Atomic<Int>(0)
+        private let number = Atomic<Int>(0)
 
         /// The next number from 0 on.
-        func next() -> Int { turn.wrappingAdd(1, ordering: .relaxed).oldValue }
+        func next() -> Int { number.wrappingAdd(1, ordering: .relaxed).oldValue }
     }
 
-    /// How many turns it takes until every message was cut at every offset.
+    /// How many messages it takes until every message was cut at every offset.
     private let cutCount: Int
 
     /// The next thing to say: first every message cut at every offset, then all kinds at random.
@@ -93,9 +94,9 @@ struct GarbageMaker {
 
     /// A right message that ends too early, at the next offset.
     private mutating func truncated() -> Conversation {
-        let turn = cuts.next()
-        hasCutEverywhere = hasCutEverywhere || turn >= cutCount
-        var offset = turn % cutCount
+        let number = cuts.next()
+        hasCutEverywhere = hasCutEverywhere || number >= cutCount
+        var offset = number % cutCount
         for (index, whole) in (frames + requests).enumerated() {
             if offset < whole.count {
                 let isFrame = index < frames.count

@@ -1,4 +1,5 @@
 import BlobClient
+import TestSupport
 
 /// As much of an HTTP/1.1 client as the scenarios need: one upload on a connection of its own.
 enum HTTPClient {
@@ -40,7 +41,7 @@ enum HTTPClient {
         }
         _ = try socket.receive(into: &answer, milliseconds: 300_000) { statusLine(of: $0) != nil }
         guard let line = statusLine(of: answer) else {
-            throw Failure("the upload of \(id) got no answer")
+            throw TestFailure("the upload of \(id) got no answer")
         }
         return Response(status: line, text: String(decoding: answer, as: UTF8.self))
     }

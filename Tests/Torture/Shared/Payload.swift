@@ -1,5 +1,6 @@
 import BlobClient
 import Hashing
+import TestSupport
 
 /// Bytes that a seed makes, the same every time and at every offset, so that nobody has to keep
 /// them.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Synchronization
+import TestSupport
 
 /// What the kernel says of a process.
 struct ProcessFigures: Sendable {
@@ -14,7 +15,7 @@ struct ProcessFigures: Sendable {
     /// Reads `/proc/PID/status`. Throws when there is no such process.
     init(of pid: pid_t) throws {
         guard let text = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8) else {
-            throw Failure("process \(pid) is gone")
+            throw TestFailure("process \(pid) is gone")
         }
         var kibibytes: [Substring: Int] = [:]
         for line in text.split(separator: "\n") {
@@ -30,7 +31,7 @@ struct ProcessFigures: Sendable {
     static func descriptorCount(of pid: pid_t) throws -> Int {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd")
         else {
-            throw Failure("process \(pid) is gone")
+            throw TestFailure("process \(pid) is gone")
         }
         return names.count
     }
@@ -39,11 +40,11 @@ struct ProcessFigures: Sendable {
     static func processorMilliseconds(of pid: pid_t) throws -> Int {
         guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")
-        else { throw Failure("process \(pid) is gone") }
+        else { throw TestFailure("process \(pid) is gone") }
         // The fields behind the name count from 3; 14 and 15 are the two times, in clock ticks.
         let fields = text[text.index(after: end)...].split(separator: " ")
         guard fields.count > 12, let user = Int(fields[11]), let system = Int(fields[12]) else {
-            throw Failure("/proc/\(pid)/stat cannot be read")
+            throw TestFailure("/proc/\(pid)/stat cannot be read")
         }
         return (user + system) * 1_000 / Int(sysconf(Int32(_SC_CLK_TCK)))
     }

@@ -1,6 +1,7 @@
 import BlobClient
 import BlobProtocol
 import Synchronization
+import TestSupport
 
 /// Publishes, replaces and deletes under ids that are its own, and keeps the ledger of what the
 /// daemon acknowledged.
@@ -75,7 +76,7 @@ final class Publisher: Sendable {
             } catch let error as ClientError {
                 switch error {
                 case .closed, .io, .noDaemon: return
-                default: throw Failure("publisher \(number): \(error)")
+                default: throw TestFailure("publisher \(number): \(error)")
                 }
             }
         }
@@ -133,18 +134,18 @@ final class Publisher: Sendable {
         }
     }
 
-    private func take(_ outcome: Answer.Outcome, of id: String) throws(Failure) {
+    private func take(_ outcome: Answer.Outcome, of id: String) throws(TestFailure) {
         switch outcome {
         case .stored(let receipt):
             try acknowledge(.payload(receipt.digest), of: id)
         case .done, .failed(.notFound), .failed(.expired):
             try acknowledge(.absent, of: id)
         default:
-            throw Failure("publisher \(number): \(id) was answered with \(outcome)")
+            throw TestFailure("publisher \(number): \(id) was answered with \(outcome)")
         }
     }
 
-    private func acknowledge(_ content: Content, of id: String) throws(Failure) {
+    private func acknowledge(_ content: Content, of id: String) throws(TestFailure) {
         let sent = ledger.withLock { ledger -> Content? in
             let sent = ledger.entries[id]?.pending
             ledger.entries[id]?.acknowledged = content
@@ -172,7 +173,7 @@ final class Publisher: Sendable {
             let found = try content(of: id, &connection)
             count += 1
             guard found == entry.acknowledged || found == entry.pending else {
-                throw Failure(
+                throw TestFailure(
                     "round \(round): \(id) is \(found); acknowledged was \(entry.acknowledged)"
                         + (entry.pending.map { ", sent without an answer \($0)" } ?? ""))
             }
@@ -191,7 +192,7 @@ final class Publisher: Sendable {
         } catch .notFound {
             return .absent
         } catch {
-            throw Failure("\(id) cannot be fetched: \(error)")
+            throw TestFailure("\(id) cannot be fetched: \(error)")
         }
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// A connection that sends any bytes at all. It does not block; every wait has a deadline.
 struct RawSocket: ~Copyable, Sendable {

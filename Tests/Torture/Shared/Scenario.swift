@@ -1,6 +1,6 @@
 import ArgumentParser
-import FoundationEssentials
 import Glibc
+import TestSupport
 
 /// What every scenario can be told.
 struct ScenarioOptions: ParsableArguments {
@@ -15,7 +15,7 @@ struct ScenarioOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Where the scenario makes its folder.", valueName: "folder"))
     var scratch: String = "/tmp"
 
-    @Flag(help: "A turn of a few seconds, for the suite. Times are reported and not judged.")
+    @Flag(help: "A run of a few seconds, for the suite. Times are reported and not judged.")
     var short = false
 
     @Flag(help: "Leave the folder with the store and the daemon's log behind.")
@@ -26,23 +26,11 @@ struct ScenarioOptions: ParsableArguments {
 protocol Scenario: ParsableCommand {
     var options: ScenarioOptions { get }
 
-    /// The longest a turn may take, in seconds. After that the program ends as failed.
+    /// The longest a run may take, in seconds. After that the program ends as failed.
     var secondsMax: UInt32 { get }
 
-    /// Does it. Returns the figures for the last line, or throws a ``Failure``.
+    /// Does it. Returns the figures for the last line, or throws a ``TestFailure``.
     func torture(_ bench: inout Workbench) throws -> [String]
-}
-
-/// What was wrong, in words.
-struct Failure: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-}
-
-/// Throws `what` as a failure unless `condition` holds.
-func require(_ condition: Bool, _ what: @autoclosure () -> String) throws(Failure) {
-    if !condition { throw Failure(what()) }
 }
 
 extension Scenario {
@@ -105,11 +93,9 @@ struct Workbench {
         self.seed = seed
         generator = SeededGenerator(seed: seed)
         isKept = options.keep
-        blobd = try options.blobd ?? Workbench.programBeside()
+        blobd = try options.blobd ?? programBeside("blobd")
         try require(access(blobd, X_OK) == 0, "there is no program at \(blobd)")
-        // Short: a socket's path must fit 107 bytes.
-        let template = Array("\(options.scratch)/torture-\(name)-XXXXXX".utf8CString)
-        folder = try Workbench.makeFolder(template)
+        folder = try Files.makeFolder(in: options.scratch, "torture-\(name)")
     }
 
     /// A part of another one's folder, for one of several daemons at the same time.
@@ -128,28 +114,9 @@ struct Workbench {
     /// Where its words go.
     var log: String { folder + "/blobd.log" }
 
-    private static func makeFolder(_ template: [CChar]) throws -> String {
-        var template = template
-        let made = template.withUnsafeMutableBufferPointer { buffer -> String? in
-            guard let base = buffer.baseAddress, mkdtemp(base) != nil else { return nil }
-            return String(cString: base)
-        }
-        guard let made else { throw Failure("no folder could be made: \(words(errno))") }
-        return made
-    }
-
-    private static func programBeside() throws -> String {
-        guard
-            let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
-            let slash = own.lastIndex(of: "/")
-        else { throw Failure("this program's own path cannot be read") }
-        return own[..<slash] + "/blobd"
-    }
-
     /// The last words of the daemon.
     func logTail() -> String {
-        guard let text = try? String(contentsOfFile: log, encoding: .utf8) else { return "" }
-        let lines = text.split(separator: "\n").suffix(12)
+        let lines = Files.text(log).split(separator: "\n").suffix(12)
         return lines.isEmpty ? "" : "the daemon's last words:\n  " + lines.joined(separator: "\n  ")
     }
 
@@ -158,13 +125,7 @@ struct Workbench {
         if isKept {
             say("kept: \(folder)")
         } else {
-            try? FileManager.default.removeItem(atPath: folder)
+            Files.remove(folder)
         }
     }
-}
-
-/// The words for an `errno`.
-func words(_ code: Int32) -> String {
-    // Copied before anything else can call `strerror`.
-    strerror(code).map { String(cString: $0) } ?? "error \(code)"
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestSupport
 
 /// Threads that do the same thing, each blocking as it likes.
 final class Threads: Sendable {
@@ -58,7 +59,7 @@ final class Threads: Sendable {
         }
         guard code == 0 else {
             Unmanaged<Errand>.fromOpaque(pointer).release()
-            throw Failure("no thread could be started: \(words(code))")
+            throw TestFailure("no thread could be started: \(words(code))")
         }
         state.withLock { $0.handles.append(handle) }
     }
@@ -79,7 +80,7 @@ final class Threads: Sendable {
     }
 }
 
-/// A wish to stop that any thread can look at.
+/// A stop flag for several threads.
 final class StopSign: Sendable {
     private let value = Atomic<Bool>(false)
 

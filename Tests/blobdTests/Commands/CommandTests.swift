@@ -1,5 +1,6 @@
 import BlobClient
 import Foundation
+import TestSupport
 import Testing
 
 /// The commands as a user types them, against a daemon: what they print, and their exit codes.
@@ -9,7 +10,7 @@ import Testing
     }
 
     @Test func whatWasPutIsGot() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         let file = try daemon.folder.write("photo.jpg", Self.payload)
         let put = try daemon.run(
             "put", "42", file, "--ttl", "24h", "--message", "Hello", "--rich-type", "img",
@@ -37,7 +38,7 @@ import Testing
     }
 
     @Test func standardInputIsStoredWhole() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         let put = try daemon.run("put", "43", "-", "--type", "image/webp", input: Self.payload)
         #expect(put.status == 0)
         #expect(try daemon.run("get", "43").output == Self.payload)
@@ -51,21 +52,21 @@ import Testing
     }
 
     @Test func whatIsNotThereIsThree() throws {
-        let daemon = try CommandDaemon()
-        let before = try daemon.folder.names
+        let daemon = try DaemonProcess()
+        let before = daemon.folder.names
         let target = daemon.folder.path("never")
         for arguments in [["get", "7"], ["get", "7", "-o", target], ["stat", "7"], ["rm", "7"]] {
-            let result = try CommandProcess.run(arguments, socket: daemon.socket)
+            let result = try blobd(arguments, socket: daemon.socketPath)
             #expect(result.status == 3, "\(arguments)")
             #expect(result.output == [])
             #expect(result.errors.contains("not_found"), "\(arguments): \(result.errors)")
         }
         // Neither the file nor a temporary neighbour of it.
-        #expect(try daemon.folder.names == before)
+        #expect(daemon.folder.names == before)
     }
 
     @Test func whatIsRefusedIsOneAndLeavesWhatWasThere() throws {
-        let daemon = try CommandDaemon(["--max-payload", "1000"])
+        let daemon = try DaemonProcess(["--max-payload", "1000"])
         #expect(try daemon.run("put", "1", "-", input: [1, 2, 3]).status == 0)
         let file = try daemon.folder.write("large", Self.payload)
         let large = try daemon.run("put", "1", file)
@@ -92,27 +93,27 @@ import Testing
         ["verify"], ["verify", "--data", "/nonexistent"], ["stat", "1", "--timeout", "-1"],
     ])
     func badUsageIsTwo(arguments: [String]) throws {
-        let daemon = try CommandDaemon()
-        let result = try CommandProcess.run(arguments, socket: daemon.socket)
+        let daemon = try DaemonProcess()
+        let result = try blobd(arguments, socket: daemon.socketPath)
         #expect(result.status == 2, "\(arguments): \(result.errors)")
         #expect(result.output == [])
         #expect(result.errors != "")
     }
 
     @Test func noDaemonIsFourAndNoSocketTwo() throws {
-        let missing = try CommandProcess.run(["stats"], socket: "/nonexistent/s")
+        let missing = try blobd(["stats"], socket: "/nonexistent/s")
         #expect(missing.status == 4)
         #expect(missing.errors.contains("blobd serve"))
-        let unsaid = try CommandProcess.run(["stats"])
+        let unsaid = try blobd(["stats"])
         #expect(unsaid.status == 2)
         #expect(unsaid.errors.contains("BLOBD_SOCKET"))
-        let help = try CommandProcess.run(["put", "--help"])
+        let help = try blobd(["put", "--help"])
         #expect(help.status == 0)
         #expect(help.text.contains("--ttl"))
     }
 
     @Test func oneForManyIsStoredOnceAndChecked() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         let ids = (0..<300).map { "crowd-\($0)" }
         let list = try daemon.folder.write("ids", Array((ids.joined(separator: "\n") + "\n").utf8))
         let file = try daemon.folder.write("photo.jpg", Self.payload)
@@ -130,7 +131,7 @@ import Testing
         #expect(check.text.contains("\"distinct\":1"))
         // Read from the file itself, while the daemon has it open.
         let local = try daemon.run(
-            "get", "--data", daemon.data, "--ids-from", list, "--check", "--json")
+            "get", "--data", daemon.dataPath, "--ids-from", list, "--check", "--json")
         #expect(local.status == 0, "\(local.errors)")
         #expect(local.text.contains("\"right\":300"))
 
@@ -147,13 +148,13 @@ import Testing
         #expect(after.text.contains("\"right\":299"))
         #expect(after.errors.contains("crowd-7"))
 
-        let verified = try daemon.run("verify", "--data", daemon.data, "--json")
+        let verified = try daemon.run("verify", "--data", daemon.dataPath, "--json")
         #expect(verified.status == 0, "\(verified.errors)")
         #expect(verified.text.contains("\"clean\":true"))
     }
 
     @Test func aBadIdInAListIsFoundBeforeAnythingIsDone() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         let list = try daemon.folder.write("ids", Array("1\n\n2\na/b\n3\n".utf8))
         let put = try daemon.run("put", "--ids-from", list, list)
         #expect(put.status == 2)
@@ -165,7 +166,7 @@ import Testing
 
     /// The help once said `ModeText(bits: 432)` where a person types 0660.
     @Test func theHelpShowsDefaultsAsTheyAreTyped() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         let help = try daemon.run("serve", "--help")
         #expect(help.status == 0)
         #expect(help.text.contains("(default: 0660)"))
@@ -174,8 +175,8 @@ import Testing
     }
 
     @Test func anAsyncClientStoresAndFetches() async throws {
-        let daemon = try CommandDaemon()
-        let client = BlobdClient(socketPath: daemon.socket)
+        let daemon = try DaemonProcess()
+        let client = BlobdClient(socketPath: daemon.socketPath)
         let receipt = try await client.put(
             PutRequest(id: "42", mediaType: "image/png", lifetime: .seconds(3_600)), Self.payload)
         #expect(receipt.isCreated)
@@ -196,7 +197,7 @@ extension CommandTests {
     /// A daemon that was restarted has closed the connection; the client makes another one by
     /// itself.
     @Test func anAsyncClientOutlivesADaemon() async throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let client = BlobdClient(socketPath: folder.path("s"))
         try await Self.with(folder) {
             try await client.put(PutRequest(id: "42", lifetime: .seconds(3_600)), [1, 2, 3])
@@ -212,7 +213,7 @@ extension CommandTests {
     private static func with(_ folder: TemporaryFolder, _ body: () async throws -> Void)
         async throws
     {
-        let daemon = try CommandDaemon(in: folder)
+        let daemon = try DaemonProcess(in: folder)
         try await body()
         withExtendedLifetime(daemon) {}
     }

@@ -1,4 +1,5 @@
 import BlobClient
+import TestSupport
 import Testing
 
 @testable import BlobServer

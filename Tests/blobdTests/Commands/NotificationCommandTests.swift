@@ -1,11 +1,12 @@
 import BlobClient
 import Foundation
+import TestSupport
 import Testing
 
 /// The commands for notifications as a user types them: what they print, and their exit codes.
 @Suite struct NotificationCommandTests {
     @Test func aNotificationIsPublishedMarkedAndListed() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         let photo = try daemon.folder.write("photo.jpg", [UInt8](repeating: 7, count: 50_000))
         let published = try daemon.run(
             "publish", "42", "--owner", "ann", "--message", "Dinner?", "--group", "weekend",
@@ -62,7 +63,7 @@ import Testing
     }
 
     @Test func changesGoOnFromTheirCursor() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         for id in ["1", "2", "3"] {
             #expect(try daemon.run("publish", id, "--owner", "ann", "--message", "m").status == 0)
         }
@@ -83,7 +84,7 @@ import Testing
 
     /// The commands had no word for titles, apps and groups, and told changes of everything.
     @Test func titlesAppsFiltersAndGroups() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         let photo = try daemon.folder.write("photo.jpg", [1, 2, 3])
         let put = try daemon.run(
             "put", "1", photo, "--owner", "ann", "--title", "Ann", "--app", "mail")
@@ -125,7 +126,7 @@ import Testing
             ["category", "--app", "mail"],
         ] {
             #expect(
-                try CommandProcess.run(arguments, socket: daemon.socket).status == 2, "\(arguments)"
+                try blobd(arguments, socket: daemon.socketPath).status == 2, "\(arguments)"
             )
         }
         let actions = "[{\"identifier\":\"yes\",\"title\":\"Yes\"}]"
@@ -137,7 +138,7 @@ import Testing
     }
 
     @Test func changesTellOfCategories() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         let actions = "[{\"identifier\":\"yes\",\"title\":\"Yes\"}]"
         #expect(try daemon.run("category", "c", "--actions", "[]").status == 0)
         let publish = try daemon.run(
@@ -152,7 +153,7 @@ import Testing
     }
 
     @Test func markTellsTheContentExtensionsAnswersApart() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         #expect(try daemon.run("publish", "1", "--owner", "ann", "--message", "m").status == 0)
         for answer in ["dismiss", "dismiss_and_forward", "do_not_dismiss"] {
             let mark = try daemon.run(
@@ -168,39 +169,30 @@ import Testing
 
     /// A program that follows hears of a change while it runs, and tells its place at the end.
     @Test func followingEndsAtAnInterrupt() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         #expect(try daemon.run("publish", "1", "--owner", "ann", "--title", "t").status == 0)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: try CommandProcess.path)
-        process.arguments = ["changes", "ann", "--follow"]
-        process.environment = CommandProcess.environment(daemon.socket)
-        let output = Pipe()
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = try daemon.folder.createFile("errors")
-        try process.run()
-        var lines = Lines(output.fileHandleForReading)
-        let first = lines.next()
+        let errors = daemon.folder.path("errors")
+        let process = try Child(
+            DaemonProcess.program, ["changes", "ann", "--follow"],
+            environment: ["BLOBD_SOCKET": daemon.socketPath], errors: .file(errors))
+        let first = process.readLine()
         #expect(first?.contains("\"id\":\"1\"") == true)
         #expect(try daemon.run("publish", "2", "--owner", "ann", "--data", "1").status == 0)
-        let second = lines.next()
+        let second = process.readLine()
         #expect(second?.contains("\"id\":\"2\"") == true)
-        process.interrupt()
-        process.waitUntilExit()
-        #expect(process.terminationReason == .exit)
-        #expect(process.terminationStatus == 0)
-        let errors = String(decoding: try daemon.folder.read("errors"), as: UTF8.self)
-        #expect(errors.hasPrefix("cursor: "))
-        #expect(errors.utf8.count == 8 + 32 + 1)
+        process.kill(SIGINT)
+        #expect(process.wait() == .exited(0))
+        #expect(Files.text(errors).hasPrefix("cursor: "))
+        #expect(try Files.byteCount(errors) == 8 + 32 + 1)
     }
 
     @Test func aFeedGoesOnOverARestart() async throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let client = BlobdClient(socketPath: folder.path("s"))
         let feed = client.changes(of: "ann")
         var changes = feed.makeAsyncIterator()
         for id in ["1", "2"] {
-            let daemon = try CommandDaemon(in: folder)
+            let daemon = try DaemonProcess(in: folder)
             try await client.publish(NotificationUpload(id: id, owner: "ann", message: "m"))
             let change = try await changes.next()
             #expect(change?.id == id)
@@ -210,7 +202,7 @@ import Testing
     }
 
     @Test func batchesTellWhichLinesWereRefused() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         let file = try daemon.folder.write(
             "batch",
             Array(
@@ -230,7 +222,7 @@ import Testing
     }
 
     @Test func categoriesAndEnvelopes() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         let actions = "[{\"identifier\":\"yes\",\"title\":\"Yes\"}]"
         let created = try daemon.run("category", "invitation", "--actions", actions)
         #expect(created.text == "created invitation  revision 1\n", "\(created.errors)")
@@ -256,10 +248,10 @@ import Testing
         let alert = try daemon.run("envelope", "42", "--platform", "apns", "--style", "alert")
         #expect(alert.text.contains("\"category\":\"invitation\""))
         let options = ["--option", "custom_dismiss_action", "--option", "allow_announcement"]
-        func set(ifRevision revision: String) throws -> CommandProcess.Result {
-            try CommandProcess.run(
+        func set(ifRevision revision: String) throws -> CommandResult {
+            try blobd(
                 ["category", "invitation", "--actions", "[]", "--if-revision", revision] + options,
-                socket: daemon.socket)
+                socket: daemon.socketPath)
         }
         let late = try set(ifRevision: "7")
         #expect(late.status == 1 && late.errors.contains("precondition_failed"))
@@ -299,44 +291,23 @@ import Testing
         ["mark", "1", "--action", "a", "--stay", "--extension", "dismiss"],
     ])
     func badUsageIsTwo(arguments: [String]) throws {
-        let daemon = try CommandDaemon()
-        let result = try CommandProcess.run(arguments, socket: daemon.socket)
+        let daemon = try DaemonProcess()
+        let result = try blobd(arguments, socket: daemon.socketPath)
         #expect(result.status == 2, "\(arguments): \(result.errors)")
         #expect(result.output == [])
         #expect(result.errors != "")
     }
 
-    private static func ids(_ result: CommandProcess.Result) throws -> [String] {
+    private static func ids(_ result: CommandResult) throws -> [String] {
         try result.text.split(separator: "\n").map { line in
             let change = try JSONSerialization.jsonObject(with: Data(line.utf8))
             return try #require((change as? [String: Any])?["id"] as? String)
         }
     }
 
-    private static func cursor(_ result: CommandProcess.Result) throws -> String {
+    private static func cursor(_ result: CommandResult) throws -> String {
         let line = try #require(result.errors.split(separator: "\n").last)
         try #require(line.hasPrefix("cursor: "))
         return String(line.dropFirst(8))
-    }
-}
-
-/// The lines of a pipe, as they come.
-private struct Lines {
-    private let handle: FileHandle
-    private var rest: [UInt8] = []
-
-    init(_ handle: FileHandle) { self.handle = handle }
-
-    /// Waits for the next line; nil at the end.
-    mutating func next() -> String? {
-        while true {
-            if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                defer { rest.removeFirst(end + 1) }
-                return String(decoding: rest[..<end], as: UTF8.self)
-            }
-            let more = handle.availableData
-            if more.isEmpty { return nil }
-            rest += more
-        }
     }
 }

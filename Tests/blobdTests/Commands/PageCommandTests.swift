@@ -1,12 +1,13 @@
 import BlobClient
 import BlobJSON
+import TestSupport
 import Testing
 
 /// What the daemon answers in short pages, commands and clients read to its end.
 @Suite struct PageCommandTests {
     @Test func allPagesAreRead() async throws {
-        let daemon = try CommandDaemon()
-        let client = BlobdClient(socketPath: daemon.socket)
+        let daemon = try DaemonProcess()
+        let client = BlobdClient(socketPath: daemon.socketPath)
         let count = 40
         for number in 0..<count {
             var upload = NotificationUpload(id: "n\(100 + number)")
@@ -21,7 +22,7 @@ import Testing
         }
         for number in 0..<150 { try await client.setCategory("c\(100 + number)", action) }
         for command in [["ls"], ["history", "ann"], ["ls", "--limit", "39"]] {
-            let listed = try CommandProcess.run(command + ["--json"], socket: daemon.socket)
+            let listed = try blobd(command + ["--json"], socket: daemon.socketPath)
             #expect(listed.status == 0, "\(listed.errors)")
             let expected = command.count == 3 ? 39 : count
             #expect(listed.text.split(separator: "\n").count == expected, "\(command)")

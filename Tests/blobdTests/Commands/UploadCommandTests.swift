@@ -1,13 +1,14 @@
 import BlobClient
 import Foundation
+import TestSupport
 import Testing
 
 /// `blobd put --gzip` and `--blob`, and what the commands say of what has expired.
 @Suite struct UploadCommandTests {
     @Test func whatIsInsideAGzipFileIsStored() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         let bytes = shrinkingText(500)
-        let coded = try gzipped(bytes)
+        let coded = gzipped(bytes)
         let file = try daemon.folder.write("report.json.gz", coded)
         let put = try daemon.run("put", "42", file, "--gzip", "--json")
         #expect(put.status == 0, "\(put.errors)")
@@ -29,7 +30,7 @@ import Testing
     }
 
     @Test func aBlobIsStoredWithoutANotification() throws {
-        let daemon = try CommandDaemon()
+        let daemon = try DaemonProcess()
         let bytes: [UInt8] = [1, 2, 3]
         let file = try daemon.folder.write("a.png", bytes)
         let digest = PayloadDigest(of: bytes.span.bytes)
@@ -40,9 +41,9 @@ import Testing
         #expect(again.status == 0 && again.text.contains("\"created\":false"))
         #expect(again.text.contains("\"digest\":\"\(digest)\""))
         #expect(try daemon.run("put", "--blob", file).text.hasPrefix("already stored \(digest)"))
-        let coded = try daemon.folder.write("b.gz", try gzipped(bytes))
+        let coded = try daemon.folder.write("b.gz", gzipped(bytes))
         #expect(try daemon.run("put", "--blob", coded, "--gzip").text.hasPrefix("already stored"))
-        var connection = try BlobConnection.connect(to: daemon.socket)
+        var connection = try BlobConnection.connect(to: daemon.socketPath)
         #expect(try connection.getBlob(digest).bytes == bytes)
         for arguments in [
             ["put", "--blob", "42", file], ["put", "--blob", file, "--message", "m"],
@@ -50,13 +51,13 @@ import Testing
             ["put", "--blob", file, "--ids-from", file],
             ["put", "--blob", file, "--expires-at", "2099-01-01T00:00:00Z"],
         ] {
-            let result = try CommandProcess.run(arguments, socket: daemon.socket)
+            let result = try blobd(arguments, socket: daemon.socketPath)
             #expect(result.status == 2, "\(arguments)")
         }
     }
 
     @Test func whatHasExpiredSaysWhen() throws {
-        let daemon = try CommandDaemon(["--sweep-interval", "1h"])
+        let daemon = try DaemonProcess(["--sweep-interval", "1h"])
         let put = try daemon.run("put", "42", "-", "--ttl", "1", "--json", input: [1])
         let text = try #require(put.text.firstRange(of: "\"expires_at\":\""))
         let expiresAt = String(put.text[text.upperBound...].prefix { $0 != "\"" })
@@ -69,7 +70,7 @@ import Testing
         #expect(got.status == 3 && got.errors.contains("expired at \(expiresAt)"), "\(got.errors)")
         let stat = try daemon.run("stat", "42")
         #expect(stat.status == 3 && stat.errors.contains("expired at \(expiresAt)"))
-        let local = try CommandProcess.run(["get", "42", "--data", daemon.folder.path("data")])
+        let local = try blobd(["get", "42", "--data", daemon.folder.path("data")])
         #expect(local.status == 3, "\(local.errors)")
         #expect(local.errors.contains("expired at \(expiresAt)"), "\(local.errors)")
     }

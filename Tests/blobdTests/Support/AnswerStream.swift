@@ -1,4 +1,5 @@
 import BlobProtocol
+import TestSupport
 
 /// All that a daemon sent on a connection, taken apart: whole answers of either dialect, and nothing
 /// behind the last one.

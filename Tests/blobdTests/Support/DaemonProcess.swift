@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// A daemon of its own for one test: the built `blobd` that lies beside the test bundle, a
 /// temporary folder, a socket.
@@ -8,9 +9,7 @@ import Glibc
 /// Only who shares it with nobody stops it, so its status is never written twice.
 final class DaemonProcess: @unchecked Sendable {
     /// The folder with the store, the socket and the log; removed at the end.
-    let folder: String
-    /// Whether the folder is the caller's, who removes it.
-    private let keepsFolder: Bool
+    let folder: TemporaryFolder
     let pid: pid_t
     private let output: Int32
     private(set) var status: Int32?
@@ -32,18 +31,12 @@ final class DaemonProcess: @unchecked Sendable {
     ///   - wrapper: a program that runs the daemon, with its arguments.
     ///   - shell: put before the program, such as `ulimit -n 128;`.
     init(
-        _ arguments: [String] = [], in folder: String? = nil, shell: String = "",
+        _ arguments: [String] = [], in folder: TemporaryFolder? = nil, shell: String = "",
         under wrapper: [String] = []
     ) throws {
-        self.folder = try folder ?? makeTemporaryFolder()
-        keepsFolder = folder != nil
-        var ends: [Int32] = [0, 0]
-        // A pair of sockets rather than a pipe, because it can be close-on-exec from the start:
-        // other tests start programs too.
-        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
-            throw TestFailure("socketpair", errno)
-        }
+        self.folder = folder ?? TemporaryFolder()
+        let (output, childOutput) = try makeSocketPair()
+        self.output = output
         let words = [
             Self.program, "serve", "--data", "\(self.folder)/data", "--socket",
             "\(self.folder)/s",
@@ -51,14 +44,13 @@ final class DaemonProcess: @unchecked Sendable {
         let command =
             "\(shell) exec "
             + (wrapper + words + arguments).map { "'\($0)'" }.joined(separator: " ")
-        output = ends[0]
-        defer { close(ends[1]) }
-        pid = try spawn(
-            ["/bin/sh", "-c", command], standardOutput: ends[1],
-            standardError: "\(self.folder)/log")
-        close(ends[1])
-        ends[1] = -1
-        guard let line = Self.readLine(ends[0]) else {
+        do {
+            defer { close(childOutput) }
+            pid = try spawn(
+                ["/bin/sh", "-c", command], output: .descriptor(childOutput),
+                errors: .file("\(self.folder)/log"))
+        }
+        guard let line = Self.readLine(output) else {
             throw StartFailure(status: wait(), log: log)
         }
         guard line.hasPrefix("blobd ") && line.contains(" ready: socket=") else {
@@ -69,14 +61,13 @@ final class DaemonProcess: @unchecked Sendable {
     deinit {
         if status == nil {
             kill(pid, SIGKILL)
-            _ = waitForEnd(pid)
+            reap(pid)
         }
         close(output)
-        if !keepsFolder { removeFolder(folder) }
     }
 
     /// What it wrote to standard error.
-    var log: String { readText("\(folder)/log") }
+    var log: String { Files.text("\(folder)/log") }
 
     /// Sends a signal.
     func signal(_ number: Int32) {
@@ -88,7 +79,7 @@ final class DaemonProcess: @unchecked Sendable {
     @discardableResult
     func wait() -> Int32 {
         if let status { return status }
-        let code = waitForEnd(pid)
+        let code = reap(pid).code
         status = code
         return code
     }
@@ -104,21 +95,12 @@ final class DaemonProcess: @unchecked Sendable {
     func connect() throws -> RawClient { try RawClient(socketPath) }
 
     /// The program under test.
-    static let program: String = {
-        var buffer = [UInt8](repeating: 0, count: 4_096)
-        let count = readlink("/proc/self/exe", &buffer, buffer.count)
-        let path = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
-        let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-        // `swift test` runs the bundle through a helper of the toolchain; the bundle's path is then
-        // an argument.
-        let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? ""
-        let beside = bundle.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-        for candidate in [folder, beside] {
-            let program = candidate.joined(separator: "/") + "/blobd"
-            if access(program, X_OK) == 0 { return program }
-        }
-        return "blobd-not-found-beside-the-tests"
-    }()
+    static let program = "\(Files.products)/blobd"
+
+    /// Runs a command of `blobd` that finds this daemon by `BLOBD_SOCKET`.
+    func run(_ arguments: String..., input: [UInt8]? = nil) throws -> CommandResult {
+        try blobd(arguments, socket: socketPath, input: input)
+    }
 
     /// Reads up to a line's end; nil when the output ends before one.
     private static func readLine(_ descriptor: Int32) -> String? {
@@ -132,52 +114,24 @@ final class DaemonProcess: @unchecked Sendable {
     }
 }
 
-/// Runs a program to its end.
-///
-/// - Returns: its exit code, and what it wrote to standard error.
-func run(_ arguments: [String]) throws -> (code: Int32, error: String) {
-    let folder = try makeTemporaryFolder()
-    defer { removeFolder(folder) }
-    let pid = try spawn(arguments, standardOutput: nil, standardError: "\(folder)/err")
-    let code = waitForEnd(pid)
-    return (code, readText("\(folder)/err"))
+/// What came of a command of `blobd`.
+struct CommandResult {
+    var status: Int32
+    var output: [UInt8]
+    var errors: String
+
+    var text: String { String(decoding: output, as: UTF8.self) }
 }
 
-/// Starts a program with signals unblocked and the crash reporter off.
-private func spawn(
-    _ arguments: [String], standardOutput: Int32?, standardError: String
-) throws -> pid_t {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    if let standardOutput {
-        posix_spawn_file_actions_adddup2(&actions, standardOutput, 1)
-    } else {
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+/// Runs `blobd` as a user runs it, to its end. Its standard input is empty, or a pipe with `input`.
+func blobd(
+    _ arguments: [String], socket: String? = nil, input: [UInt8]? = nil
+) throws -> CommandResult {
+    let (end, output, errors) = try run(
+        [DaemonProcess.program] + arguments, input: input,
+        environment: socket.map { ["BLOBD_SOCKET": $0] } ?? [:])
+    if case .killed(let signal) = end {
+        throw TestFailure("blobd \(arguments) ended by signal \(signal)")
     }
-    posix_spawn_file_actions_addopen(
-        &actions, 2, standardError, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-    var pid = pid_t()
-    var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
-    words.append(nil)
-    defer { for word in words { free(word) } }
-    var environment: [UnsafeMutablePointer<CChar>?] = [strdup("SWIFT_BACKTRACE=enable=no")]
-    for name in ["PATH", "HOME", "LD_LIBRARY_PATH", "LD_PRELOAD", "TSAN_OPTIONS", "ASAN_OPTIONS"] {
-        if let value = getenv(name) {
-            environment.append(strdup("\(name)=\(String(cString: value))"))
-        }
-    }
-    environment.append(nil)
-    defer { for word in environment { free(word) } }
-    let code = posix_spawn(&pid, arguments[0], &actions, nil, words, environment)
-    guard code == 0 else { throw TestFailure("posix_spawn", code) }
-    return pid
-}
-
-private func waitForEnd(_ pid: pid_t) -> Int32 {
-    var status: Int32 = 0
-    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-    let signal = status & 0x7F
-    return signal == 0 ? status >> 8 & 0xFF : 128 + signal
+    return CommandResult(status: end.code, output: output, errors: errors)
 }

@@ -1,19 +1,19 @@
 import CLinux
 import Foundation
+import TestSupport
 
 /// Stands between a client and a daemon, and passes everything on, but for one bit of one byte of
 /// what the daemon says on each connection.
 final class FaultyRelay: Sendable {
     /// Where clients connect.
     let path: String
-    private let folder: String
+    private let folder = TemporaryFolder()
     private let listener: Int32
 
     /// Relays to the daemon at `target` until it is let go of.
     ///
     /// - Parameter fault: which byte of the daemon's on each connection is passed on wrong.
     init(to target: String, faultAt fault: Int) throws {
-        folder = try makeTemporaryFolder()
         path = "\(folder)/relay"
         let listener = clinux_unix_socket()
         self.listener = listener
@@ -42,7 +42,6 @@ final class FaultyRelay: Sendable {
         // Wakes the accepting thread, which ends then.
         shutdown(listener, Int32(SHUT_RDWR))
         close(listener)
-        removeFolder(folder)
     }
 
     private static func pass(_ client: Int32, _ server: Int32, _ fault: Int) {

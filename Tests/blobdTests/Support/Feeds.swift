@@ -1,5 +1,6 @@
 import BlobJSON
 import BlobProtocol
+import TestSupport
 
 /// A change as a test sees it.
 struct SeenChange: Equatable {

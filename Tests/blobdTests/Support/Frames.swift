@@ -1,4 +1,5 @@
 import BlobProtocol
+import TestSupport
 
 /// A response frame as a test sees it.
 struct FrameAnswer {

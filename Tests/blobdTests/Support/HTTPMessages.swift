@@ -1,3 +1,5 @@
+import TestSupport
+
 /// An HTTP response as a test sees it.
 struct HTTPAnswer {
     var status: Int

@@ -1,4 +1,5 @@
 import CLinux
+import TestSupport
 
 /// Ends a test that would wait for ever. What is waited for is an event; no test depends on how
 /// long that takes.

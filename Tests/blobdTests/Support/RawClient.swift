@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TestSupport
 
 /// A connection that sends and receives exactly what a test says, in either dialect.
 final class RawClient {

@@ -1,0 +1,4 @@
+import Benchmark
+import Measuring
+
+let benchmarks: @Sendable () -> Void = { measure("Maintenance") }

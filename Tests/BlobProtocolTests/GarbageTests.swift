@@ -1,0 +1,91 @@
+import TestSupport
+import Testing
+
+import BlobProtocol
+
+/// Messages with random damage. That the test ends is the first thing it shows: a parser that traps
+/// takes the whole process with it.
+@Suite struct GarbageTests {
+    /// Changes, removes, inserts or repeats a few bytes.
+    private func damaged(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
+        var bytes = bytes
+        for _ in 0..<Int.random(in: 1...4, using: &generator) {
+            guard !bytes.isEmpty else { break }
+            let index = Int.random(in: 0..<bytes.count, using: &generator)
+            switch Int.random(in: 0..<6, using: &generator) {
+            case 0: bytes[index] = UInt8.random(in: 0...255, using: &generator)
+            case 1: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+            case 2: bytes.remove(at: index)
+            case 3: bytes.insert(UInt8.random(in: 0...255, using: &generator), at: index)
+            case 4: bytes.removeLast(bytes.count - index)
+            default: bytes.insert(contentsOf: bytes[index...].prefix(20), at: index)
+            }
+        }
+        return bytes
+    }
+
+    @Test("Damaged binary requests are refused, or mean what their bytes say")
+    func binary() throws {
+        var generator = SeededGenerator(seed: 7_130_771)
+        let requests = try Transcript.all().flatMap(\.exchanges)
+            .map(\.request).filter { $0[0] == Wire.requestMagic }
+        var accepted = 0
+        for _ in 0..<20_000 {
+            let bytes = damaged(requests.randomElement(using: &generator)!, &generator)
+            guard let frame = try? RequestFrame.parse(bytes.span.bytes),
+                let operation = frame.operation, bytes.count >= 24 + Int(frame.headByteCount)
+            else { continue }
+            let head = Array(bytes[24..<(24 + Int(frame.headByteCount))])
+            guard let again = recompose(head: head, of: operation, flags: frame.flags) else {
+                continue
+            }
+            #expect(again == head, "seed \(generator.seed): \(bytes)")
+            accepted += 1
+        }
+        #expect(accepted > 1_000)
+    }
+
+    @Test("Damaged HTTP requests read the same whole and in pieces")
+    func http() throws {
+        var generator = SeededGenerator(seed: 9_112)
+        let requests = try Transcript.all().flatMap(\.exchanges)
+            .map(\.request).filter { $0[0] != Wire.requestMagic }
+        var accepted = 0
+        for _ in 0..<20_000 {
+            let bytes = damaged(requests.randomElement(using: &generator)!, &generator)
+            let whole = parseHead(bytes)
+            let pieces = inPieces(bytes, &generator)
+            switch whole {
+            case .head(let head, let consumed):
+                #expect(pieces == whole, "seed \(generator.seed): \(bytes)")
+                accepted += 1
+                if head.isChunked {
+                    let body = Array(bytes[consumed...])
+                    let one = ChunkedDecoderTests.decode(body, step: 1)
+                    let all = ChunkedDecoderTests.decode(body)
+                    #expect(one.payload == all.payload && one.code == all.code)
+                    #expect(one.isComplete == all.isComplete)
+                }
+            case .more: #expect(pieces == .more, "seed \(generator.seed): \(bytes)")
+            case .refused: #expect(pieces.head == nil, "seed \(generator.seed): \(bytes)")
+            }
+        }
+        #expect(accepted > 1_000)
+    }
+
+    private func inPieces(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> HeadOutcome {
+        var scanner = HeadScanner()
+        var count = 0
+        while count < bytes.count {
+            count = min(bytes.count, count + Int.random(in: 1...40, using: &generator))
+            let piece = Array(bytes[..<count])
+            do throws(ProtocolError) {
+                let found = try HTTPRequestHead.parse(piece.span.bytes, resuming: &scanner)
+                if let (head, consumed) = found { return .head(head, consumed: consumed) }
+            } catch {
+                return .refused(error.code)
+            }
+        }
+        return .more
+    }
+}

@@ -1,0 +1,94 @@
+import Bytes
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+@Suite struct CompressionTests {
+    @Test(
+        "Types that shrink are compressed, others are not looked at",
+        arguments: [
+            ("text/plain", true), ("TEXT/HTML; charset=utf-8", true), ("application/json", true),
+            ("application/problem+json", true), ("image/svg+xml", true), ("image/bmp", true),
+            ("image/png", false), ("image/jpeg", false), ("video/mp4", false),
+            ("application/octet-stream", false), ("application/zip", false),
+            ("x-text/plain", false),
+        ])
+    func types(type: String, shrinks: Bool) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let bytes = [UInt8](repeating: 0x61, count: 10_000)
+        let part = try store.put("a", bytes, mediaType: type).parts[0]
+        #expect(part.coding == (shrinks ? .gzip : .identity))
+        #expect(part.byteCount == 10_000)
+        #expect((part.storedByteCount < 9_000) == shrinks)
+        let read = try store.ownedPayload(for: "a", asOf: noon)
+        #expect(read == bytes)
+    }
+
+    @Test("What is kept compressed has at most 90 % of the bytes as given, to the byte")
+    func ninetyPercent() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        var generator = SeededGenerator(seed: 6)
+        var codings: Set<Coding> = []
+        // Noise with a growing tail of zeros: somewhere in here is the limit.
+        for zeros in stride(from: 0, through: 2_000, by: 50) {
+            let bytes = generator.bytes(10_000 - zeros) + [UInt8](repeating: 0, count: zeros)
+            let part = try store.put("\(zeros)", bytes, mediaType: "text/plain").parts[0]
+            codings.insert(part.coding)
+            switch part.coding {
+            case .gzip: #expect(part.storedByteCount <= 9_000)
+            case .identity: #expect(part.storedByteCount == 10_000)
+            }
+            let read = try store.ownedPayload(for: "\(zeros)", asOf: noon)
+            #expect(read == bytes)
+        }
+        #expect(codings == [.gzip, .identity])
+    }
+
+    @Test("Short payloads are stored as given")
+    func short() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for (count, coding) in [(0, Coding.identity), (127, .identity), (128, .gzip)] {
+            let bytes = [UInt8](repeating: 0x61, count: count)
+            let part = try store.put("\(count)", bytes, mediaType: "text/plain").parts[0]
+            #expect(part.coding == coding, "\(count) bytes")
+        }
+    }
+
+    @Test("The stored bytes are a gzip member that any other program can read")
+    func gzip() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let text = Array(String(repeating: "one line of text\n", count: 40_000).utf8)
+        let blob = try store.put("a", text, mediaType: "text/plain").parts[0].blob
+        let stored = try store.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.storedBytes(of: blob, from: 0).array()
+        }
+        #expect(stored.count == blob.storedByteCount)
+        let path = folder.path + "/data.mdb.gz"
+        try Files.write(stored, to: path)
+        let (lines, status) = try Child.run("gzip", ["-dc", path])
+        Files.remove(path)
+        #expect(status == .exited(0))
+        #expect(lines.count == 40_000)
+        #expect(lines.allSatisfy { $0 == "one line of text" })
+    }
+
+    @Test("A large compressible payload goes through files, in and out, byte for byte")
+    func large() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        var generator = SeededGenerator(seed: 8)
+        let bytes = generator.bytes(1 << 20).map { 0x20 + $0 % 64 }
+        let part = try store.put("a", bytes, mediaType: "application/json").parts[0]
+        #expect(part.coding == .gzip)
+        #expect(part.blob.chunkCount > 8)
+        let read = try store.ownedPayload(for: "a", asOf: noon)
+        #expect(read == bytes)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+}

@@ -1,0 +1,127 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+@Suite struct DeduplicationTests {
+    @Test("One image for 10,000 notifications is stored once, and served until the last is gone")
+    func tenThousand() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        var generator = SeededGenerator(seed: 1)
+        let image = generator.bytes(100_000)
+        let size = UInt64(image.count)
+        let payload = try store.prepare(image, mediaType: "image/jpeg")
+        let expiry = Expiry.at(noon.adding(seconds: 60))
+        let count = 10_000
+        let outcomes = try store.apply(
+            (0..<count).map {
+                .publish(Publication(id: "n\($0)", payload: payload, expiry: expiry))
+            }, asOf: noon)
+        #expect(outcomes.allSatisfy { $0.isDone })
+        var expected = Counters()
+        expected.notifications = UInt64(count)
+        expected.parts = UInt64(count)
+        expected.blobs = 1
+        expected.bytes = size
+        expected.bytesStored = size
+        expected.bytesReferenced = size * UInt64(count)
+        // Two chunks take two numbers.
+        expected.nextBlobNumber += 2
+        expected.revision = UInt64(count)
+        let stored = try store.counters()
+        #expect(stored == expected)
+        let fileByteCount = try store.statistics().fileByteCount
+        // Room for some hundred records is allocated ahead, for the image once.
+        #expect(fileByteCount < 24 << 20)
+
+        for start in stride(from: 0, to: count - 1, by: 1_111) {
+            let ids = (start..<min(start + 1_111, count - 1)).map { "n\($0)" }
+            let deleted = try store.apply(ids.map { .delete(id: $0) }, asOf: noon)
+            #expect(deleted.allSatisfy { $0.isDone })
+            expected.notifications -= UInt64(ids.count)
+            expected.parts -= UInt64(ids.count)
+            expected.bytesReferenced -= size * UInt64(ids.count)
+            expected.revision += UInt64(ids.count)
+            let counters = try store.counters()
+            #expect(counters == expected)
+        }
+        let last = try store.ownedPayload(for: "n\(count - 1)", asOf: noon)
+        #expect(last == image)
+        let report = try store.verify()
+        #expect(report.problems == [])
+
+        try store.delete("n\(count - 1)", asOf: noon)
+        expected.notifications = 0
+        expected.parts = 0
+        expected.bytesReferenced = 0
+        expected.blobs = 0
+        expected.bytes = 0
+        expected.bytesStored = 0
+        expected.orphanBlobs = 1
+        expected.orphanBytes = size
+        expected.revision += 1
+        let orphaned = try store.counters()
+        #expect(orphaned == expected)
+        let byDigest = try store.lookUp(payload.digest)
+        #expect(byDigest == .missing)
+
+        let before = try store.statistics().freeByteCount
+        let freed = try store.freeOrphans(byteCountMax: 1 << 20)
+        #expect(freed.blobs == 1)
+        #expect(freed.bytes == image.count)
+        #expect(!freed.more)
+        expected.orphanBlobs = 0
+        expected.orphanBytes = 0
+        let empty = try store.counters()
+        #expect(empty == expected)
+        let after = try store.statistics().freeByteCount
+        #expect(after - before > image.count - 65_536)
+        let end = try store.verify()
+        #expect(end.problems == [])
+    }
+
+    @Test("Replacing a payload by the same bytes keeps the blob where it is")
+    func replaceBySame() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let first = try store.put("a", [1, 2, 3])
+        let second = try store.put("a", [1, 2, 3], mediaType: "image/png")
+        #expect(second.parts[0].blob == first.parts[0].blob)
+        #expect(second.parts[0].mediaType == "image/png")
+        #expect(second.revision == first.revision + 1)
+        let counters = try store.counters()
+        #expect(counters.orphanBlobs == 0)
+        #expect(counters.bytesReferenced == 3)
+    }
+
+    @Test("A payload that comes back while its old chunks wait to be freed gets new ones")
+    func comesBack() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let bytes = [UInt8](repeating: 9, count: 70_000)
+        let first = try store.put("a", bytes)
+        try store.delete("a", asOf: noon)
+        let second = try store.put("b", bytes)
+        #expect(second.parts[0].blob.number != first.parts[0].blob.number)
+        try store.freeAll()
+        let read = try store.ownedPayload(for: "b", asOf: noon)
+        #expect(read == bytes)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("The first publisher's coding counts: a blob is stored one way only")
+    func oneCoding() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let text = [UInt8](repeating: 0x61, count: 5_000)
+        let first = try store.put("a", text, mediaType: "application/octet-stream")
+        let second = try store.put("b", text, mediaType: "text/plain")
+        #expect(first.parts[0].coding == .identity)
+        #expect(second.parts[0].coding == .identity)
+        #expect(second.parts[0].mediaType == "text/plain")
+        let counters = try store.counters()
+        #expect(counters.bytesStored == 5_000)
+    }
+}

@@ -1,0 +1,149 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// Blobs that are kept for a while without a reference.
+@Suite struct HoldTests {
+    private func hold(
+        _ store: BlobStore, _ bytes: [UInt8], seconds: Int64, asOf now: Timestamp = noon
+    ) throws -> (blob: HeldBlob, isNew: Bool) {
+        let change = Change.hold(
+            BlobHold(try store.prepare(bytes), until: now.adding(seconds: seconds)))
+        guard case .held(let blob, let isNew) = try store.apply(change, asOf: now) else {
+            throw NothingThrown()
+        }
+        return (blob, isNew)
+    }
+
+    @Test("A held blob is found, and gone after its hold")
+    func life() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let (held, isNew) = try hold(store, [1, 2, 3], seconds: 10)
+        #expect(isNew)
+        #expect(held.until == noon.adding(seconds: 10))
+        #expect(held.blob.byteCount == 3)
+        let read = try store.ownedPayload(digest: held.blob.digest, asOf: noon)
+        #expect(read == [1, 2, 3])
+        let counters = try store.counters()
+        #expect(counters.heldBlobs == 1)
+        #expect(counters.blobs == 1)
+        #expect(counters.bytesReferenced == 0)
+        #expect(counters.revision == 0)
+        let sound = try store.verify()
+        #expect(sound.problems == [])
+
+        let end = noon.adding(seconds: 10)
+        let found = try store.lookUp(held.blob.digest, asOf: end)
+        #expect(found == .expired)
+        let swept = try store.sweepExpired(asOf: end, limit: 10)
+        #expect(swept == SweepResult(holdsEnded: 1))
+        let after = try store.counters()
+        #expect(after.heldBlobs == 0)
+        #expect(after.blobs == 0)
+        #expect(after.bytes == 0)
+        #expect(after.orphanBlobs == 1)
+        let missing = try store.lookUp(held.blob.digest, asOf: noon)
+        #expect(missing == .missing)
+        let report = try store.verify()
+        #expect(report.problems == [])
+        try store.freeAll()
+        let empty = try store.indexCount()
+        #expect(empty == 0)
+    }
+
+    @Test("The later end counts, whichever came first; an earlier one writes nothing")
+    func twice() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let (first, _) = try hold(store, [1], seconds: 10)
+        for (seconds, until) in [(5, 10), (10, 10), (20, 20)] as [(Int64, Int64)] {
+            let (held, isNew) = try hold(store, [1], seconds: seconds)
+            #expect(!isNew)
+            #expect(held.until == noon.adding(seconds: until))
+            #expect(held.blob == first.blob)
+            let times = try store.timeEntries()
+            #expect(times == [.hold(noon.adding(seconds: until), held.blob.digest)])
+        }
+        let counters = try store.counters()
+        #expect(counters.heldBlobs == 1)
+        let early = try store.sweepExpired(asOf: noon.adding(seconds: 19), limit: 10)
+        #expect(early == SweepResult())
+    }
+
+    @Test("It outlives its last reference, and a reference outlives it")
+    func references() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let (held, _) = try hold(store, [1], seconds: 100)
+        let part = DraftPart(
+            name: "payload", mediaType: "image/png", content: .stored(held.blob.digest))
+        try store.publish("a", owner: nil) { $0.parts = [part] }
+        _ = try store.apply(.delete(id: "a"))
+        let kept = try store.lookUp(held.blob.digest)
+        #expect(kept == .found)
+        let sound = try store.verify()
+        #expect(sound.problems == [])
+        try store.publish("a", owner: nil) { $0.parts = [part] }
+        let later = noon.adding(seconds: 100)
+        let swept = try store.sweepExpired(asOf: later, limit: 10)
+        #expect(swept.holdsEnded == 1)
+        let found = try store.ownedPayload(for: "a", asOf: later)
+        #expect(found == [1])
+        let report = try store.verify()
+        #expect(report.problems == [])
+        _ = try store.apply(.delete(id: "a"))
+        let counters = try store.counters()
+        #expect(counters.blobs == 0)
+        #expect(counters.orphanBlobs == 1)
+    }
+
+    @Test("A blob that is stored already is held as it is")
+    func stored() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let record = try store.put("a", [1, 2])
+        let (held, isNew) = try hold(store, [1, 2], seconds: 10)
+        #expect(!isNew)
+        #expect(held.blob == record.parts[0].blob)
+        _ = try store.apply(.delete(id: "a"))
+        let found = try store.lookUp(held.blob.digest)
+        #expect(found == .found)
+    }
+
+    @Test("Other bytes than those of the digest are refused, and so is the past")
+    func refused() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let payload = try store.prepare([1])
+        let other = try store.prepare([2]).digest
+        let actual = payload.digest
+        let before = try store.counters()
+        let wrong = BlobHold(payload, until: noon.adding(seconds: 1), expected: other)
+        guard case .digestMismatch(other, actual) = try store.apply(.hold(wrong)).error else {
+            Issue.record("taken")
+            return
+        }
+        for end in [noon, Timestamp(milliseconds: .max)] {
+            let outcome = try store.apply(.hold(BlobHold(payload, until: end)))
+            #expect(outcome.field == .expiry)
+        }
+        let after = try store.counters()
+        #expect(after == before)
+    }
+
+    @Test("A large one is written ahead")
+    func large() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let bytes = [UInt8](repeating: 7, count: 20_000_000)
+        let (held, isNew) = try hold(store, bytes, seconds: 10)
+        #expect(isNew)
+        let counters = try store.counters()
+        #expect(counters.orphanBlobs == 0)
+        #expect(counters.bytesStored == 20_000_000)
+        let read = try store.ownedPayload(digest: held.blob.digest, asOf: noon)
+        #expect(read == bytes)
+    }
+}

@@ -1,0 +1,86 @@
+import Bytes
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+@Suite struct RangeTests {
+    private static let size = 3 * StoreLimits.chunkByteCountMax + 1_234
+
+    static let ranges: [Range<Int>] = {
+        let chunk = StoreLimits.chunkByteCountMax
+        return [
+            0..<0, 0..<1, 0..<size, 1..<size, size - 1..<size, size..<size, chunk - 1..<chunk + 1,
+            chunk..<2 * chunk, chunk + 1..<3 * chunk, 3 * chunk..<size, 0..<Int.max,
+            size - 10..<Int.max, size + 5..<size + 10, -5..<5, Int.min..<Int.max, -10 ..< -5,
+        ]
+    }()
+
+    @Test(
+        "Any range, of bytes stored as given and of compressed ones, is cut to what is there",
+        arguments: ["image/jpeg", "text/plain"])
+    func ranges(mediaType: String) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        // Few letters, so that it shrinks; not periodic, so that a wrong offset shows.
+        var generator = SeededGenerator(seed: 3)
+        let bytes = generator.bytes(Self.size).map { 0x61 + $0 % 4 }
+        let record = try store.put("a", bytes, mediaType: mediaType)
+        #expect(record.parts[0].coding == (mediaType == "text/plain" ? .gzip : .identity))
+        for range in Self.ranges {
+            let expected = Array(bytes[range.clamped(to: 0..<bytes.count)])
+            let byID = try store.ownedPayload(for: "a", asOf: noon, range: range)
+            #expect(byID == expected, "\(range)")
+            let byDigest = try store.ownedPayload(
+                digest: record.parts[0].digest, asOf: noon, range: range)
+            #expect(byDigest == expected, "\(range)")
+        }
+    }
+
+    @Test("Stored bytes are borrowed from any offset to the end of their chunk")
+    func storedBytes() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        var generator = SeededGenerator(seed: 4)
+        let bytes = generator.bytes(Self.size)
+        let blob = try store.put("a", bytes).parts[0].blob
+        let chunk = StoreLimits.chunkByteCountMax
+        let first = Self.size - 3 * chunk
+        for offset in [0, 1, first - 1, first, first + 1, first + chunk, Self.size - 1] {
+            let borrowed = try store.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.storedBytes(of: blob, from: offset).array
+            }
+            let end = offset < first ? first : first + ((offset - first) / chunk + 1) * chunk
+            #expect(borrowed == Array(bytes[offset..<end]), "\(offset)")
+        }
+    }
+
+    @Test("Pieces follow each other without a gap, and an error in the middle ends them")
+    func pieces() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        var generator = SeededGenerator(seed: 5)
+        let bytes = generator.bytes(Self.size).map { 0x61 + $0 % 3 }
+        for (id, type) in [("plain", "image/jpeg"), ("coded", "text/plain")] {
+            try store.put(id, bytes + Array(id.utf8), mediaType: type)
+            let joined = try store.withPayload(for: id, asOf: noon) { payload in
+                var joined: [UInt8] = []
+                try payload.forEachPiece { joined += $0.array() }
+                return joined
+            }
+            #expect(joined == bytes + Array(id.utf8))
+            var count = 0
+            #expect(throws: Enough.self) {
+                _ = try store.withPayload(for: id, asOf: noon) { payload in
+                    try payload.forEachPiece { _ in
+                        count += 1
+                        throw Enough()
+                    }
+                }
+            }
+            #expect(count == 1)
+        }
+    }
+
+    private struct Enough: Error {}
+}

@@ -1,0 +1,140 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// Blobs that are written ahead, in several transactions.
+@Suite struct StagedTests {
+    @Test("A blob of 40 MB is stored, in transactions of some megabytes, and read back")
+    func large() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let bytes = Self.bytes(40_000_000)
+        let record = try store.put("a", bytes)
+        let counters = try store.counters()
+        #expect(counters.orphanBlobs == 0)
+        #expect(counters.orphanBytes == 0)
+        #expect(counters.bytesStored == 40_000_000)
+        let blob = record.parts[0].blob
+        #expect(counters.nextBlobNumber == blob.number + UInt64(blob.chunkCount))
+        let read = try store.ownedPayload(for: "a", asOf: noon)
+        #expect(read == bytes)
+        // The second time nothing is written ahead.
+        try store.put("b", bytes)
+        let twice = try store.counters()
+        #expect(twice.blobs == 1)
+        #expect(twice.nextBlobNumber == counters.nextBlobNumber)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("One that is refused at its end leaves an orphan, which freeing removes")
+    func refused() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for index in 0..<StoreLimits.partCountMax { try store.put("a", [1], part: "p\(index)") }
+        let error = try failure { try store.put("a", Self.bytes(20_000_000), part: "too-many") }
+        #expect(error.field == .partCount)
+        let counters = try store.counters()
+        #expect(counters.orphanBlobs == 1)
+        #expect(counters.orphanBytes == 20_000_000)
+        #expect(counters.blobs == 1)
+        let sound = try store.verify()
+        #expect(sound.problems == [])
+        try store.freeAll()
+        let after = try store.counters()
+        #expect(after.orphanBlobs == 0)
+        #expect(after.orphanBytes == 0)
+    }
+
+    @Test("Several parts that are large together: the larger ones are written ahead")
+    func severalParts() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let stored = try store.put("there", Self.bytes(3_000_000)).parts[0].digest
+        let contents = [
+            Self.bytes(9_000_000), Self.bytes(8_000_000), Self.bytes(1_000),
+            Self.bytes(3_000_000), Self.bytes(9_000_000),
+        ]
+        var draft = NotificationDraft(id: "a", expiry: .at(noon.adding(seconds: 10)))
+        draft.owner = "anna"
+        for (index, content) in contents.enumerated() {
+            draft.parts.append(
+                DraftPart(
+                    name: "p\(index)", mediaType: "image/png",
+                    content: .payload(try store.prepare(content))))
+        }
+        let change = Change.publishNotification(draft)
+        #expect(change.isStaged)
+        #expect(change.stagedPayloads.count == 4)
+        // One that is refused is refused before anything is written.
+        let before = try store.counters()
+        var refused = draft
+        refused.condition = .exists
+        let outcome = try store.apply(.publishNotification(refused))
+        guard case .preconditionFailed(PresentState(revision: nil)) = outcome.error else {
+            Issue.record("\(outcome)")
+            return
+        }
+        let same = try store.counters()
+        #expect(same == before)
+
+        let record = try #require(try store.apply(change).record)
+        #expect(record.parts[3].digest == stored)
+        for (index, content) in contents.enumerated() {
+            let read = try store.ownedPayload(for: "a", part: "p\(index)", asOf: noon)
+            #expect(read == content, "\(index)")
+        }
+        let counters = try store.counters()
+        #expect(counters.blobs == 4)
+        #expect(counters.parts == 6)
+        #expect(counters.orphanBlobs == 0)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("A crash at any sync of it leaves the notification whole or not there", arguments: 1...8)
+    func crash(sync: Int) throws {
+        let library = try Faults.library()
+        let folder = TemporaryFolder()
+        do { _ = try folder.open() }
+        // The first sync after opening is the first batch of chunks; a fault is counted from there.
+        let (lines, status) = try Child.run(
+            Child.torturer, ["publish", folder.path, "1", "40000000"],
+            environment: [
+                "LD_PRELOAD": library, "FAULT_KIND": "kill", "FAULT_CALL": "sync",
+                "FAULT_AT": "\(sync)",
+            ])
+        let store = try folder.open()
+        let counters = try store.counters()
+        let isThere = try store.lookUp("0") == .found
+        if lines.contains("ok publish 0") && !lines.contains("ok delete 0") {
+            // Killed later: what was answered is there, unless its deletion was under way.
+            #expect(isThere || status == .killed(signal: 9))
+        }
+        if !isThere && sync > 1 && sync <= 5 {
+            // Killed in between: the chunks that were committed are an orphan's.
+            #expect(status == .killed(signal: 9))
+            #expect(counters.orphanBlobs == 1)
+            #expect(counters.orphanBytes == 40_000_000)
+        }
+        let sound = try store.verify()
+        #expect(sound.problems == [])
+        try store.freeAll()
+        let after = try store.counters()
+        #expect(after.orphanBlobs == 0)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    /// Bytes of which no two chunks are the same, made without a step for each.
+    private static func bytes(_ count: Int) -> [UInt8] {
+        var generator = SeededGenerator(seed: 31)
+        let block = generator.bytes(10_007)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count + block.count)
+        while bytes.count < count { bytes += block }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+}

@@ -1,0 +1,105 @@
+import LMDB
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+@Suite struct BatchTests {
+    @Test("A change that is refused does not touch the others of its batch")
+    func refusedAmongOthers() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try store.put("old", [1])
+        let outcomes = try store.apply(
+            [
+                .publish(store.publication("a", [1])),
+                .publish(store.publication("bad/id", [2])),
+                .delete(id: "nothing"),
+                .publish(store.publication("b", [3], expiry: .at(noon))),
+                .delete(id: "old"),
+                .publish(store.publication("a", [4])),
+                .delete(id: "a"),
+                .publish(store.publication("c", [5])),
+                .delete(id: ""),
+                .delete(id: String(repeating: "x", count: 300)),
+            ], asOf: noon)
+        #expect(
+            outcomes.map { $0.isDone } == [
+                true, false, false, false, true, true, true, true, false, false,
+            ])
+        #expect(outcomes[1].error?.field == .id)
+        #expect(outcomes[3].error?.field == .expiry)
+        if case .notFound = outcomes[2] {} else { Issue.record("\(outcomes[2])") }
+        let counters = try store.counters()
+        #expect(counters.notifications == 1)
+        #expect(counters.blobs == 1)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("Outcomes stand in the order of the changes, revisions grow in it")
+    func order() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let changes = try (0..<100).map {
+            Change.publish(try store.publication("\($0)", [UInt8($0)]))
+        }
+        let outcomes = try store.apply(changes, asOf: noon)
+        #expect(outcomes.compactMap { $0.record?.id } == (0..<100).map { "\($0)" })
+        #expect(outcomes.compactMap { $0.record?.revision } == (1...100).map { UInt64($0) })
+    }
+
+    @Test("A batch beyond the limits of a transaction is split")
+    func split() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let before = try Self.transaction(store)
+        // Ten different payloads of 10 MB do not fit 64 MiB together.
+        let changes = try (0..<10).map { index in
+            Change.publish(
+                try store.publication("\(index)", [UInt8](repeating: UInt8(index), count: 10 << 20))
+            )
+        }
+        let outcomes = try store.apply(changes, asOf: noon)
+        #expect(outcomes.allSatisfy { $0.isDone })
+        let after = try Self.transaction(store)
+        #expect(after - before == 2)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("Nothing to do costs no transaction")
+    func nothing() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let before = try Self.transaction(store)
+        let outcomes = try store.apply([], asOf: noon)
+        #expect(outcomes.isEmpty)
+        _ = try store.sweepExpired(asOf: noon, limit: 10)
+        _ = try store.freeOrphans(byteCountMax: 10)
+        let after = try Self.transaction(store)
+        #expect(after == before)
+    }
+
+    /// A batch asked for the room of its image once for each notification.
+    @Test("A batch that shares one image asks for its room once")
+    func sharedImage() throws {
+        let folder = TemporaryFolder()
+        // Room for the image and its records, not for two images.
+        let store = try folder.open { $0.mapByteCountMax = 24 << 20 }
+        let payload = try store.prepare([UInt8](repeating: 1, count: 12 << 20))
+        let before = try Self.transaction(store)
+        let outcomes = try store.apply(
+            (0..<100).map {
+                .publish(Publication(id: "\($0)", payload: payload, expiry: .at(.max9999)))
+            }, asOf: noon)
+        #expect(outcomes.allSatisfy { $0.isDone })
+        let after = try Self.transaction(store)
+        #expect(after - before == 1)
+    }
+
+    /// The number of the last commit.
+    private static func transaction(_ store: BlobStore) throws -> UInt64 {
+        try store.withSnapshot { (snapshot) throws(StoreError) in snapshot.transaction.id }
+    }
+}

@@ -1,0 +1,482 @@
+import BlobJSON
+import Glibc
+import LMDB
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// What is in the log when a batch does not fit it, fails, or something else is done.
+@Suite struct LogFailureTests {
+    private static func bytes(_ number: Int, _ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number &+ $0 >> 8) }
+    }
+
+    /// Puts what is no record under an id, so that whatever touches that notification fails.
+    private static func damage(_ id: String, in store: BlobStore) throws {
+        try store.pipeline.whileWriting { () throws(StoreError) in
+            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
+                (transaction) throws(StoreError) in
+                try transaction.transaction.set(
+                    Array(id.utf8).span.bytes, to: [UInt8]([1, 2, 3]).span.bytes,
+                    in: store.core.tables.notifications)
+                // So that the transaction counts as one that changed something.
+                transaction.counters.revision += 1
+            }
+        }
+    }
+
+    private static func expect(
+        _ ids: [String], in store: BlobStore, _ name: Comment? = nil
+    ) throws {
+        for id in ids {
+            let found = try store.lookUp(id)
+            #expect(found == .found, "\(id)")
+        }
+        let report = try store.verify()
+        #expect(report.problems == [], name)
+        let counters = try store.counters()
+        #expect(counters.notifications == UInt64(ids.count), name)
+    }
+
+    @Test(
+        "A batch too long for the log is committed, with all that was in the log",
+        arguments: [true, false])
+    func long(hasEarlier: Bool) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        var ids: [String] = []
+        if hasEarlier {
+            try store.put("a", [1])
+            ids = ["a"]
+        }
+        try store.put("long", Self.bytes(1, StoreLimits.loggedBatchByteCountMax + 1))
+        #expect(!store.pendingChanges.isPending && store.pendingKeys.isEmpty)
+        ids.append("long")
+        try Self.expect(ids, in: store)
+        // To the byte what may be in the log.
+        try store.put("less", Self.bytes(2, StoreLimits.loggedBatchByteCountMax))
+        #expect(store.pendingChanges.isPending)
+        ids.append("less")
+        try folder.withCopy { try Self.expect(ids, in: $0) }
+        try store.commitPending()
+        try Self.expect(ids, in: store)
+    }
+
+    /// Patches that write more than a record of the log takes, though they bring few bytes.
+    private static func patches(_ round: Int) -> [Change] {
+        (0..<90).map { number in
+            var patch = NotificationPatch(id: "\(number)")
+            patch.message = .set("\(round)")
+            return .patch(patch)
+        }
+    }
+
+    @Test(
+        "Batches that write more than a record takes are committed, and do not end the logging of others",
+        arguments: [true, false])
+    func overfull(hasEarlier: Bool) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        let text = String(repeating: "x", count: StoreLimits.dataByteCountMax - 20)
+        for number in 0..<90 {
+            var draft = NotificationDraft(
+                id: "\(number)", expiry: .at(noon.adding(seconds: 60)))
+            draft.details.data = JSONFragment(.object([.init("t", .string(text))]))
+            _ = try store.apply([.publishNotification(draft)], asOf: noon, isCommitting: true)
+        }
+        var ids = (0..<90).map { "\($0)" }
+        for round in 0..<6 {
+            if hasEarlier {
+                try store.put("a\(round)", [1])
+                ids.append("a\(round)")
+            }
+            let outcomes = try store.apply(Self.patches(round), asOf: noon)
+            #expect(outcomes.allSatisfy { $0.isDone })
+            #expect(!store.pendingChanges.isPending, "round \(round)")
+            let message = try store.record(for: "7", asOf: noon)?.message
+            #expect(message == "\(round)")
+        }
+        // However much such batches have added.
+        try store.put("short", [1])
+        #expect(store.pendingChanges.isPending)
+        ids.append("short")
+        try folder.withCopy { copy in
+            let counters = try copy.counters()
+            #expect(counters.notifications == UInt64(ids.count))
+            let report = try copy.verify()
+            #expect(report.problems == [])
+        }
+    }
+
+    @Test("When the log is full, or would add much, everything is committed and it begins again")
+    func full() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        var ids: [String] = []
+        var commitCount = 0
+        // First by what they add, then by their records, which take a page each.
+        for (count, byteCount) in [(60, 200_000), (2_200, 10)] {
+            var batches = 0
+            let before = commitCount
+            for number in 0..<count {
+                let id = "\(byteCount)-\(number)"
+                try store.put(id, Self.bytes(number, byteCount))
+                ids.append(id)
+                let pendingKeys = store.pendingChanges
+                #expect(pendingKeys.byteCount <= StoreLimits.logByteCount)
+                if pendingKeys.batchCount <= batches {
+                    commitCount += 1
+                    // A commit has all of them.
+                    let counters = try store.counters()
+                    #expect(counters.notifications + UInt64(pendingKeys.batchCount) == ids.count)
+                    if commitCount % 2 == 1 {
+                        try folder.withCopy { copy in
+                            let counters = try copy.counters()
+                            #expect(counters.notifications == ids.count)
+                        }
+                    }
+                }
+                batches = pendingKeys.batchCount
+            }
+            #expect(commitCount > before, "with \(byteCount) bytes")
+        }
+        try folder.withCopy { try Self.expect(ids, in: $0) }
+        try store.commitPending()
+        try Self.expect(ids, in: store)
+    }
+
+    @Test(
+        "A change that fails in the middle is refused; what was acknowledged before stays, and so do its neighbours",
+        arguments: [0, 1, 3])
+    func failing(earlier: Int) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try Self.damage("bad", in: store)
+        try store.beginLogging()
+        var ids: [String] = []
+        for number in 0..<earlier {
+            try store.put("e\(number)", Self.bytes(number, 5_000))
+            ids.append("e\(number)")
+        }
+        let first = try store.counters().revision
+        let outcomes = try store.apply(
+            [
+                .publish(try store.publication("before", [1])),
+                .patch(NotificationPatch(id: "bad")),
+                .publish(try store.publication("behind", [2])), .delete(id: "bad"),
+            ], asOf: noon)
+        #expect(outcomes.map(\.isDone) == [true, false, true, false])
+        #expect(outcomes[1].error?.isCorrupt == true && outcomes[3].error?.isCorrupt == true)
+        ids += ["before", "behind"]
+        func expectAll(in store: BlobStore, _ name: String) throws {
+            for id in ids {
+                let found = try store.lookUp(id)
+                #expect(found == .found, "\(id), \(name)")
+            }
+            let counters = try store.counters()
+            #expect(counters.notifications == UInt64(ids.count), "\(name)")
+            // Each number was given once: none to what failed.
+            #expect(counters.revision == first + UInt64(ids.count), "\(name)")
+        }
+        try folder.withCopy { try expectAll(in: $0, "copy") }
+        try store.put("later", [3])
+        #expect(store.pendingChanges.isPending)
+        ids.append("later")
+        try folder.withCopy { try expectAll(in: $0, "later copy") }
+        // Alone, and with nothing before it in the log.
+        let alone = try store.apply(.delete(id: "bad"))
+        #expect(alone.error?.isCorrupt == true)
+        #expect(!store.pendingChanges.isPending)
+        let again = try store.apply(.delete(id: "bad"))
+        #expect(again.error?.isCorrupt == true)
+        try expectAll(in: store, "at the end")
+    }
+
+    @Test("A store that has the size it may have refuses, and keeps what it acknowledged")
+    func mapFull() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging { $0.mapByteCountMax = 8 << 20 }
+        try Self.fill(store, folder)
+    }
+
+    @Test(
+        "A disk without room refuses, and what was acknowledged stays",
+        .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
+    func diskFull() throws {
+        let disk = try SmallDisk(byteCount: 20 << 20)
+        let path = disk.path + "/data"
+        let store = try BlobStore.open(at: path)
+        try store.beginLogging()
+        try Self.fill(store, nil)
+    }
+
+    private static func fill(_ store: BlobStore, _ folder: TemporaryFolder?) throws {
+        var acknowledged: [Int] = []
+        var refused = 0
+        var number = 0
+        while refused < 20, number < 5_000 {
+            let count = [300, 9_000, 60_000][number % 3]
+            let batch = (number..<number + 2)
+            let changes = try batch.map { one in
+                Change.publish(try store.publication("\(one)", bytes(one, count + one)))
+            }
+            for (one, outcome) in zip(batch, try store.apply(changes, asOf: noon)) {
+                if outcome.isDone {
+                    acknowledged.append(one)
+                } else {
+                    refused += 1
+                    #expect(outcome.error?.isFull == true, "\(outcome)")
+                }
+            }
+            number += 2
+        }
+        #expect(refused >= 20 && acknowledged.count > 40)
+        func expectAll(in store: BlobStore) throws {
+            for one in acknowledged {
+                let bytes = try store.ownedPayload(for: "\(one)", asOf: noon)
+                let first = [300, 9_000, 60_000][(one - one % 2) % 3]
+                #expect(bytes == Self.bytes(one, first + one), "\(one)")
+            }
+            let counters = try store.counters()
+            #expect(counters.notifications == UInt64(acknowledged.count))
+        }
+        if let folder {
+            try folder.copyOpened(mapByteCountMax: store.options.mapByteCountMax) {
+                try expectAll(in: $0)
+            }
+        }
+        try store.commitPending()
+        try expectAll(in: store)
+        // Deletes go on, and make room again.
+        let third = acknowledged.prefix(acknowledged.count / 3)
+        for one in third {
+            let deleted = try store.delete("\(one)", asOf: noon)
+            #expect(deleted)
+        }
+        try store.commitPending()
+        try store.freeAll()
+        acknowledged.removeFirst(third.count)
+        try expectAll(in: store)
+        let outcomes = try store.apply(
+            [.publish(try store.publication("again", [1]))], asOf: noon)
+        #expect(outcomes.allSatisfy { $0.isDone })
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test(
+        "Without room for a log there is none, and batches are committed one by one",
+        .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
+    func noRoomForLog() throws {
+        let disk = try SmallDisk(byteCount: 12 << 20)
+        let path = disk.path + "/data"
+        let store = try BlobStore.open(at: path)
+        try disk.fill(leaving: 3 << 20)
+        let error = try failure { try store.beginLogging() }
+        #expect(error.isFull, "\(error)")
+        #expect(!Files.exists(path + "/changes.log"))
+        try store.put("a", [1])
+        let found = try store.lookUp("a")
+        #expect(found == .found)
+        disk.empty()
+        try store.beginLogging()
+        try store.put("b", [1])
+        #expect(store.pendingChanges.isPending)
+        try store.endLogging()
+    }
+
+    @Test("Who waits for a change in the log is told of it when a later batch fails")
+    func failureNotifies() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        try Self.damage("bad", in: store)
+        let revision = try store.counters().revision
+        let rings = Counter()
+        let waiting = try store.feedWatch.register(Array("anna".utf8), behind: revision) {
+            rings.add()
+        }
+        #expect(waiting != nil)
+        _ = try store.apply(
+            [.publish(try store.publication("a", [1], owner: "anna"))], asOf: noon)
+        #expect(rings.value == 0 && store.pendingChanges.isPending)
+        // The open transaction goes; what the log has is replayed and committed.
+        let failed = try store.apply(.delete(id: "bad"))
+        #expect(failed.error?.isCorrupt == true)
+        #expect(rings.value == 1 && !store.pendingChanges.isPending)
+        let changes = try store.changes(of: "anna", from: .beginning).changes
+        #expect(changes.map(\.id) == ["a"])
+    }
+
+    /// Writes zeros over the last record of the log.
+    private static func eraseLastRecord(of store: BlobStore, in folder: TemporaryFolder) throws {
+        let path = folder.path + "/changes.log"
+        let log = try #require(store.pipeline.open.log)
+        #expect(log.recordCount == 2)
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        let start = log.offset / 2
+        let zeros = [UInt8](repeating: 0, count: log.offset - start)
+        #expect(pwrite(descriptor, zeros, zeros.count, off_t(start)) == zeros.count)
+    }
+
+    /// A replay that finds fewer records than were acknowledged once went on without them.
+    @Test("A record that has gone from the log while the store is open is missed by the replay")
+    func missingRecord() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        try Self.damage("bad", in: store)
+        try store.put("a", [1])
+        try store.put("b", [2])
+        try Self.eraseLastRecord(of: store, in: folder)
+        let error = try failure { _ = try store.apply([.delete(id: "bad")], asOf: noon) }
+        guard case .outcomeUnknown(let reason) = error else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect(reason.contains("changes.log"), "\(reason)")
+        // Nothing is written behind it: the two that are gone are not taken for done.
+        #expect(throws: StoreError.self) { try store.put("c", [3]) }
+    }
+
+    /// The log was once begun again before the commit. Where that failed, the next batch was written over
+    /// what had been acknowledged.
+    @Test(
+        "What is in the log stays there until the commit has succeeded",
+        .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
+    func failedCommit() throws {
+        let disk = try SmallDisk(byteCount: 24 << 20)
+        let path = disk.path + "/data"
+        do {
+            let store = try BlobStore.open(at: path)
+            try store.beginLogging()
+            for number in 0..<20 { try store.put("a\(number)", Self.bytes(number, 9_000)) }
+            #expect(store.pendingChanges.isPending)
+            // The room that was allocated for the commit is taken away.
+            truncate(path + "/data.mdb", off_t(store.core.environment.usedByteCount))
+            try disk.fill(leaving: 0)
+            #expect(throws: StoreError.self) { try store.commitPending() }
+            disk.empty()
+            _ = try? store.apply([.publish(try store.publication("b", [1]))], asOf: noon)
+        }
+        let store = try BlobStore.open(at: path)
+        for number in 0..<20 {
+            let found = try store.ownedPayload(for: "a\(number)", asOf: noon)
+            #expect(found == Self.bytes(number, 9_000), "a\(number)")
+        }
+    }
+
+    @Test("Whatever else is done commits what is in the log")
+    func otherChanges() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        var ids: [String] = []
+        func withSomethingInTheLog(_ what: String, _ body: () throws -> Void) throws {
+            let id = "n\(ids.count)"
+            _ = try store.apply(
+                [.publish(try store.publication(id, [1], owner: "anna"))], asOf: noon)
+            ids.append(id)
+            #expect(store.pendingChanges.isPending, "\(what)")
+            try body()
+            #expect(!store.pendingChanges.isPending && store.pendingKeys.isEmpty, "\(what)")
+            let found = try store.lookUp(id)
+            #expect(found == .found, "\(what)")
+        }
+        let short = try store.publication("short", [5], expiry: .at(noon.adding(seconds: 5)))
+        _ = try store.apply([.publish(short)], asOf: noon)
+        try store.commitPending()
+        try withSomethingInTheLog("a sweep") {
+            let swept = try store.sweepExpired(asOf: noon.adding(seconds: 6), limit: 10)
+            #expect(swept.expired == 1)
+        }
+        try withSomethingInTheLog("freeing") { try store.freeAll() }
+        try withSomethingInTheLog("trimming") { try store.trimFile() }
+        try withSomethingInTheLog("a long change") {
+            var patch = NotificationPatch(id: "")
+            patch.isRead = .set(true)
+            try store.patchGroup("none", of: "anna", patch, asOf: noon)
+        }
+        try withSomethingInTheLog("a staged blob") {
+            try store.put("large", [UInt8](repeating: 7, count: StoreLimits.stagedByteCountMin + 1))
+        }
+        try withSomethingInTheLog("the end of logging") { try store.endLogging() }
+        try store.put("direct", [1])
+        #expect(!store.pendingChanges.isPending)
+        try Self.expect(ids + ["large", "direct"], in: store)
+        try store.beginLogging()
+        try withSomethingInTheLog("another beginning") { try store.beginLogging() }
+        // An owner's account that is in the log alone goes with the rest.
+        _ = try store.apply(
+            [.publish(try store.publication("zoe", [1], owner: "zoë"))], asOf: noon)
+        try store.deleteOwner("zoë", asOf: noon)
+        let zoe = try store.lookUp("zoe")
+        #expect(zoe == .missing)
+    }
+
+    @Test("What is due, and what is free, is found once it is committed")
+    func sweepOfUnsettled() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        try store.put("a", Self.bytes(1, 4_000), seconds: 5)
+        let later = noon.adding(seconds: 9)
+        _ = try store.sweepExpired(asOf: later, limit: 10)
+        try store.commitPending()
+        _ = try store.sweepExpired(asOf: later, limit: 10)
+        try store.freeAll()
+        let counters = try store.counters()
+        #expect(counters.notifications == 0 && counters.orphanBlobs == 0)
+    }
+
+    @Test(
+        "After the end of logging an older data.mdb can be put back; after a kill it is refused, and said what to do",
+        arguments: [true, false])
+    func olderData(isEnded: Bool) throws {
+        let folder = TemporaryFolder()
+        let older: TemporaryFolder
+        do {
+            let store = try folder.openLogging()
+            try store.put("old", [1])
+            try store.commitPending()
+            older = try folder.copy()
+            // Transactions of several records, longer and shorter ones.
+            for (round, lengths) in [[9_000, 1, 1, 5_000, 1, 1], [1, 1, 9_000], [1, 1, 1]]
+                .enumerated()
+            {
+                try store.commitPending()
+                for (index, length) in lengths.enumerated() {
+                    try store.put("\(round)-\(index)", Self.bytes(index, length))
+                }
+            }
+            if isEnded { try store.endLogging() }
+        }
+        let data = try Files.read(older.path + "/data.mdb")
+        try Files.write(data, to: folder.path + "/data.mdb")
+        Files.remove(folder.path + "/lock.mdb")
+        if !isEnded {
+            let error = try failure { _ = try folder.open() }
+            #expect("\(error)".contains("restored from an older copy"), "\(error)")
+            #expect("\(error)".contains("--discard-log"), "\(error)")
+        }
+        let store = try folder.openLogging { $0.discardsLog = !isEnded }
+        try Self.expect(["old"], in: store)
+        try store.put("new", [1])
+        try folder.withCopy { try Self.expect(["old", "new"], in: $0) }
+    }
+}
+
+/// Counts calls from any thread.
+private final class Counter: Sendable {
+    private let count = Atomic(0)
+    var value: Int { count.load(ordering: .sequentiallyConsistent) }
+    func add() { count.add(1, ordering: .sequentiallyConsistent) }
+}
+
+extension TemporaryFolder {
+    fileprivate func copyOpened(
+        mapByteCountMax: Int, _ body: (BlobStore) throws -> Void
+    ) throws {
+        let copy = try copy()
+        try body(try copy.open { $0.mapByteCountMax = mapByteCountMax })
+    }
+}

@@ -1,0 +1,116 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// Syncs of the log that fail, and kills at each of them and at each commit.
+@Suite struct LogSyncTests {
+    private static let count = 12
+
+    /// A store that was made, and whose log has been, so that nothing but changes is synced.
+    private static func folder() throws -> TemporaryFolder {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        try store.endLogging()
+        return folder
+    }
+
+    /// Numbers of the batches that were acknowledged.
+    private static func acknowledged(_ lines: [String]) -> [Int] {
+        lines.compactMap { line in
+            line.hasPrefix("ok batch ") ? Int(line.dropFirst("ok batch ".count)) : nil
+        }
+    }
+
+    /// Holds the store against what was acknowledged: those batches and at most one more, each
+    /// wholly.
+    private static func check(
+        _ folder: TemporaryFolder, _ lines: [String], _ name: Comment
+    ) throws {
+        let acknowledged = acknowledged(lines)
+        #expect(acknowledged == Array(0..<acknowledged.count), name)
+        let store = try folder.open()
+        let report = try store.verify()
+        #expect(report.problems == [], name)
+        var last = -1
+        for number in 0..<count {
+            let found = [try store.lookUp("\(number)-0"), try store.lookUp("\(number)-1")]
+            if found == [.found, .found] {
+                last = number
+            } else {
+                #expect(found == [.missing, .missing], "\(name): \(number)")
+            }
+            if number < acknowledged.count { #expect(last == number, name) }
+        }
+        #expect(last + 1 - acknowledged.count <= 1 && last + 1 >= acknowledged.count, name)
+        let shared = try store.ownedPayload(for: "shared", asOf: noon)
+        #expect(shared == (last < 0 || last % 3 == 2 ? nil : Array("\(last)".utf8)), name)
+        try store.put("again", [1])
+    }
+
+    @Test("Nothing fails: each batch in the log is one sync and no synced write of data.mdb")
+    func sound() throws {
+        let folder = try Self.folder()
+        let log = folder.path + "/lock.mdb.log"
+        defer { Files.remove(log) }
+        let (lines, status) = try Child.run(
+            Child.torturer, ["log", folder.path, "4"],
+            environment: ["LD_PRELOAD": try Faults.library(), "FAULT_LOG": log])
+        #expect(status == .exited(0))
+        #expect(lines == ["opened"] + (0..<4).map { "ok batch \($0)" } + ["ok end"])
+        // One of the folder's when the log is opened, one of its first record, and a commit that it
+        // is in use: a sync and a meta page. Four batches, then their commit. At the end a commit
+        // that no log is in use; and the log is cleared.
+        let calls = String(decoding: try Files.read(log), as: UTF8.self)
+        #expect(calls == "ss" + "sm" + "ssss" + "sm" + "sm" + "s")
+        try Self.check(folder, lines, "sound")
+    }
+
+    @Test(
+        "When the log cannot be synced the outcome is unknown, and nothing more is written",
+        arguments: [1, 2, 4, 9])
+    func failing(at: Int) throws {
+        let folder = try Self.folder()
+        let log = folder.path + "/lock.mdb.log"
+        defer { Files.remove(log) }
+        // The first three are of the folder and of the log's beginning, before any change.
+        let (lines, status) = try Child.run(
+            Child.torturer, ["log", folder.path, "\(Self.count)"],
+            environment: [
+                "LD_PRELOAD": try Faults.library(), "FAULT_KIND": "eio", "FAULT_CALL": "sync",
+                "FAULT_AT": "\(at + 3)", "FAULT_LOG": log,
+            ])
+        #expect(status == .exited(0), "\(lines)")
+        #expect(lines.first == "opened")
+        let first = try #require(lines.firstIndex { $0.hasPrefix("failed") })
+        for line in lines[first...] {
+            #expect(line.hasPrefix("failed ") && line.contains("outcome unknown"), "\(line)")
+        }
+        #expect(lines.last?.hasPrefix("failed end") == true)
+        let calls = String(decoding: try Files.read(log), as: UTF8.self)
+        #expect(calls.hasSuffix("x") && calls.filter { $0 == "x" }.count == 1, "\(calls)")
+        try Self.check(folder, lines, "failed at \(at)")
+    }
+
+    @Test(
+        "Killed at any sync or meta page of batches and commits, every acknowledged change is there"
+    )
+    func killed() throws {
+        let library = try Faults.library()
+        for at in 2... {
+            let folder = try Self.folder()
+            let (lines, status) = try Child.run(
+                Child.torturer, ["log", folder.path, "\(Self.count)"],
+                environment: [
+                    "LD_PRELOAD": library, "FAULT_KIND": "kill", "FAULT_CALL": "sync meta",
+                    "FAULT_AT": "\(at)",
+                ])
+            try Self.check(folder, lines, "killed at \(at)")
+            guard status == .killed(signal: 9) else {
+                #expect(status == .exited(0) && at > Self.count + 4, "\(lines)")
+                return
+            }
+            try #require(at < 100)
+        }
+    }
+}

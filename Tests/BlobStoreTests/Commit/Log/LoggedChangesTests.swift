@@ -1,0 +1,303 @@
+import BlobJSON
+import Glibc
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// Batches that are acknowledged once they are in the log.
+@Suite struct LoggedChangesTests {
+    @Test(
+        "Acknowledged, a change is in the log and in no snapshot; committed, it is in all of them")
+    func acknowledged() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        try store.put("old", [9])
+        try store.commitPending()
+        #expect(!store.pendingChanges.isPending && store.pendingKeys.isEmpty)
+        let commitCount = store.pendingKeys.commitCount
+        try store.put("a", [1])
+        try store.delete("old", asOf: noon)
+        let pendingKeys = store.pendingChanges
+        #expect(pendingKeys.isPending && !pendingKeys.isAwaited)
+        #expect(pendingKeys.batchCount == 2)
+        #expect(pendingKeys.byteCount == 2 * LogRecord.alignment)
+        #expect(!store.pendingKeys.isEmpty)
+        #expect(store.mayBeUnsettled("a") && store.mayBeUnsettled("old"))
+        #expect(!store.mayBeUnsettled("b"))
+        let found = (try store.lookUp("a"), try store.lookUp("old"))
+        #expect(found == (.missing, .found))
+        do {
+            let snapshot = try store.makeSnapshot()
+            let isCurrent = snapshot.isCurrent
+            #expect(isCurrent)
+            try store.commitPending()
+            let isCurrentStill = snapshot.isCurrent
+            #expect(!isCurrentStill)
+        }
+        #expect(store.pendingKeys.commitCount == commitCount + 1)
+        #expect(store.pendingChanges.batchCount == 0 && store.pendingKeys.isEmpty)
+        #expect(!store.mayBeUnsettled("a"))
+        let after = (try store.lookUp("a"), try store.lookUp("old"))
+        #expect(after == (.found, .missing))
+        // Nothing pending: no commit.
+        let snapshot = try store.makeSnapshot()
+        try store.commitPending()
+        let isCurrent = snapshot.isCurrent
+        #expect(isCurrent)
+    }
+
+    @Test("What changes nothing writes nothing")
+    func nothing() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        let isDeleted = try store.delete("none", asOf: noon)
+        #expect(!isDeleted)
+        #expect(!store.pendingChanges.isPending)
+        try store.put("a", [1])
+        let before = store.pendingChanges.byteCount
+        let outcomes = try store.apply(
+            [.delete(id: "none"), .publish(try store.publication("a/b", [1]))], asOf: noon)
+        #expect(outcomes.allSatisfy { !$0.isDone })
+        #expect(store.pendingChanges.byteCount == before)
+        #expect(store.pendingChanges.isPending)
+        // Nor has it spoilt what is open.
+        try store.put("b", [2])
+        try folder.withCopy { copy in
+            let found1 = try copy.counters().notifications
+            #expect(found1 == 2)
+        }
+    }
+
+    @Test("A watcher of an owner is notified at the commit, and counts as waiting")
+    func awaited() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        let registration = try store.feedWatch.register(Array("anna".utf8)) {}
+        #expect(registration.wait(behind: 0))
+        _ = try store.apply([.publish(try store.publication("a", [1], owner: "ben"))], asOf: noon)
+        #expect(!store.pendingChanges.isAwaited)
+        _ = try store.apply([.publish(try store.publication("b", [1], owner: "anna"))], asOf: noon)
+        #expect(store.pendingChanges.isAwaited)
+        _ = try store.apply([.publish(try store.publication("c", [1], owner: "ben"))], asOf: noon)
+        #expect(store.pendingChanges.isAwaited)
+        try store.commitPending()
+        #expect(!store.pendingChanges.isAwaited)
+        let page = try store.changes(of: "anna", from: .beginning)
+        #expect(page.changes.map(\.id) == ["b"])
+    }
+
+    @Test(
+        "Random batches leave byte for byte what a store without a log has, after a commit and after a kill anywhere",
+        arguments: [0, 1 << 20], 0..<2)
+    func random(freedByteCountMax: Int, number: Int) throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("logged changes: seed \(seed), freeing \(freedByteCountMax)")
+        var play = LogPlay(seed: seed)
+        let (folder, plainFolder) = (TemporaryFolder(), TemporaryFolder())
+        let store = try folder.openLogging()
+        let plain = try plainFolder.open()
+        var (copies, logged) = (0, 0)
+        for step in 0..<260 {
+            let name: Comment = "seed \(seed), step \(step)"
+            let made = play.batch()
+            let isCommitting = play.chance(3)
+            var outcomes: [[Outcome]] = []
+            for one in [store, plain] {
+                let changes = try made.changes.map { try $0(one) }
+                outcomes.append(
+                    try one.apply(
+                        changes, asOf: play.now, freeing: freedByteCountMax,
+                        isCommitting: isCommitting))
+            }
+            #expect(outcomes[0].map(\.words) == outcomes[1].map(\.words), name)
+            #expect(outcomes[0].map(\.record) == outcomes[1].map(\.record), name)
+            if store.pendingChanges.isPending {
+                logged += 1
+                for outcome in outcomes[0] where outcome.isDone {
+                    if let id = outcome.record?.id, !outcome.words.hasPrefix("unchanged") {
+                        #expect(store.mayBeUnsettled(id), name)
+                    }
+                }
+            }
+            // Also where all of it was so already: what came before is committed then.
+            if isCommitting, outcomes[0].contains(where: { $0.isDone }) {
+                #expect(!store.pendingChanges.isPending, name)
+            }
+            switch play.below(100) {
+            case 0..<10: try store.commitPending()
+            case 10..<15:
+                // What is due, and what is an orphan, is looked for in a snapshot.
+                try store.commitPending()
+                let limit = 1 + play.below(5)
+                let swept = try [store, plain].map {
+                    try $0.sweepExpired(asOf: play.now, limit: limit)
+                }
+                #expect(swept[0] == swept[1], name)
+            case 15..<18:
+                try store.commitPending()
+                for one in [store, plain] { try one.freeAll() }
+            case 18..<20: for one in [store, plain] { try one.deleteOwner("zoë", asOf: play.now) }
+            case 20..<23:
+                var patch = NotificationPatch(id: "")
+                patch.isRead = .set(play.chance(50))
+                for one in [store, plain] {
+                    try one.patchGroup("g1", of: "anna", patch, asOf: play.now)
+                }
+            case 23..<25: try store.trimFile()
+            case 25..<40: play.now = play.now.adding(seconds: Int64(play.below(60)))
+            default: break
+            }
+            if play.chance(14) {
+                copies += 1
+                try folder.withCopy { copy in
+                    let report = try copy.verify()
+                    #expect(report.problems == [], name)
+                    try Self.compare(copy, plain, freedByteCountMax > 0 ? .others : .fewer, name)
+                }
+            }
+            if play.chance(10) {
+                try store.commitPending()
+                try Self.compare(store, plain, freedByteCountMax > 0 ? .others : .fewer, name)
+            }
+        }
+        #expect(copies > 10 && logged > 150, "seed \(seed)")
+        try store.endLogging()
+        #expect(!store.pendingChanges.isPending)
+        for one in [store, plain] { try one.freeAll() }
+        try Self.compare(store, plain, .alike, "seed \(seed)")
+        let report = try store.verify()
+        #expect(report.problems == [], "seed \(seed)")
+    }
+
+    /// What the logged store has of the other's orphans and their chunks.
+    private enum Orphans {
+        case alike
+        /// Some of them: what one transaction stores and drops again is none.
+        case fewer
+        /// Others: beside changes as much is freed as no snapshot sees.
+        case others
+    }
+
+    private static func compare(
+        _ store: BlobStore, _ plain: BlobStore, _ orphans: Orphans, _ name: Comment
+    ) throws {
+        var (left, right) = (try store.contents(), try plain.contents())
+        if orphans == .fewer {
+            for table in ["chunks", "orphans"] {
+                let isPart = left.pairs(of: table).isSubset(of: right.pairs(of: table))
+                #expect(isPart, "\(name), \(table)")
+            }
+        }
+        if orphans != .alike { (left, right) = (left.withoutOrphans, right.withoutOrphans) }
+        #expect(left.difference(from: right) == [], name)
+        for owner in ["anna", "ben", "zoë"] {
+            let pages = try [store, plain].map { try $0.changes(of: owner, from: .beginning) }
+            #expect(pages[0].changes.map(\.id) == pages[1].changes.map(\.id), name)
+            #expect(pages[0].changes.map(\.revision) == pages[1].changes.map(\.revision), name)
+        }
+    }
+
+    @Test("Every kind of change is there after a kill, with all it says")
+    func kinds() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        let actions = [NotificationAction(identifier: "yes", title: "Yes")]
+        let held = try store.prepare([7, 7])
+        var draft = NotificationDraft(id: "draft", expiry: .at(noon.adding(seconds: 60)))
+        draft.owner = "anna"
+        draft.details.category = "mail"
+        draft.details.group = "g"
+        draft.parts = [
+            DraftPart(name: "icon", mediaType: "image/png", content: .stored(held.digest))
+        ]
+        var patch = NotificationPatch(id: "draft")
+        patch.message = .set("Hi")
+        let batches: [[Change]] = [
+            [.setCategory(Category(name: "mail", actions: actions))],
+            [.setCategory(Category(name: "gone", actions: []))],
+            [
+                .hold(BlobHold(held, until: noon.adding(seconds: 90))),
+                .removeCategory(name: "gone"),
+            ],
+            [.publishNotification(draft), .publish(try store.publication("old", [1]))],
+            [.patch(patch)],
+            [.respond(ActionResponse(id: "draft", action: "yes", key: "k"))],
+            [.publish(try store.publication(nil, [1, 2, 3], owner: "ben")), .delete(id: "old")],
+        ]
+        for batch in batches {
+            let outcomes = try store.apply(batch, asOf: noon)
+            #expect(outcomes.allSatisfy { $0.isDone }, "\(outcomes)")
+        }
+        #expect(store.pendingChanges.batchCount == batches.count)
+        let empty = try store.counters()
+        #expect(empty == Counters())
+        try folder.withCopy { copy in
+            let report = try copy.verify()
+            #expect(report.problems == [])
+            let categories = try copy.categories()
+            #expect(categories.map(\.name) == ["mail"])
+            #expect(categories.first?.actions == actions)
+            let record = try #require(try copy.record(for: "draft", asOf: noon))
+            #expect(record.message == "Hi")
+            #expect(record.details.actionState == .activated)
+            #expect(record.details.responses.map(\.key) == ["k"])
+            let icon = try copy.ownedPayload(for: "draft", part: "icon", asOf: noon)
+            #expect(icon == [7, 7])
+            let feed = try copy.changes(of: "ben", from: .beginning)
+            let id = try #require(feed.changes.first?.id)
+            let bytes = try copy.ownedPayload(for: id, asOf: noon)
+            #expect(bytes == [1, 2, 3])
+            let found2 = try copy.lookUp("old")
+            #expect(found2 == .missing)
+            let counters = try copy.counters()
+            #expect(counters.heldBlobs == 1 && counters.notifications == 2)
+            // It goes on where the other was.
+            try copy.beginLogging()
+            try copy.put("more", [4])
+            try copy.commitPending()
+            let found3 = try copy.counters().revision
+            #expect(found3 == counters.revision + 1)
+        }
+        // Once more: the copy has not touched this one.
+        try store.commitPending()
+        let counters = try store.counters()
+        #expect(counters.notifications == 2)
+    }
+
+    @Test("A kill while the log is done again leaves a log that is done again")
+    func redoneTwice() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        for number in 0..<5 { try store.put("\(number)", [1]) }
+        let copy = try folder.copy()
+        // What the next opening commits, with the log as it was.
+        do { _ = try copy.open() }
+        let again = try copy.open()
+        let found4 = try again.counters().notifications
+        #expect(found4 == 5)
+        // Committed once, its records belong to the past.
+        try again.delete("1", asOf: noon)
+        let last = try copy.withCopy { try $0.counters() }
+        #expect(last.notifications == 4)
+    }
+
+    @Test("Left without a commit and opened again in the same process, it has everything")
+    func dropped() throws {
+        let folder = TemporaryFolder()
+        do {
+            let store = try folder.openLogging()
+            try store.put("a", [1])
+        }
+        let store = try folder.openLogging()
+        let found5 = try store.lookUp("a")
+        #expect(found5 == .found)
+        #expect(store.pendingKeys.isEmpty && !store.pendingChanges.isPending)
+        // Nothing of it is done again later.
+        try store.delete("a", asOf: noon)
+        try folder.withCopy { copy in
+            let found6 = try copy.lookUp("a")
+            #expect(found6 == .missing)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import LMDB
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// Room for what is in the log alone is had before it is answered, so a commit of it must never take
+/// more than was reckoned with.
+@Suite struct OpenGrowthTests {
+    /// The lengths of payloads that fill pages worst: a long one never fits behind another, and
+    /// short ones go between.
+    private static let awkward = [1, 2_010, 5, 2_011, 1_365, 2_010, 700, 2_009, 4_096, 9]
+
+    @Test(
+        "A commit makes the file no longer than was reckoned with, whatever the lengths are",
+        arguments: ["awkward", "any", "short"])
+    func bound(lengths: String) throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("open growth: seed \(seed), \(lengths)")
+        var generator = SeededGenerator(seed: seed)
+        func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &generator) }
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        try store.put("first", [1])
+        try store.commitPending()
+        // As long as this is open, no page that was used before is used again.
+        let snapshot = try store.makeSnapshot()
+        var number = 0
+        var commits = 0
+        var grown = 0
+        for _ in 0..<60 {
+            let used = store.core.environment.usedByteCount
+            for _ in 0...below(6) {
+                var changes: [Change] = []
+                for _ in 0...below(70) {
+                    number += 1
+                    let byteCount =
+                        switch lengths {
+                        case "awkward": Self.awkward[number % Self.awkward.count]
+                        case "any": below(10) == 0 ? below(9_000) : below(2_200)
+                        default: below(40)
+                        }
+                    var bytes = [UInt8](repeating: UInt8(number & 255), count: byteCount)
+                    withUnsafeBytes(of: number) { number in
+                        for (index, byte) in number.enumerated() where index < byteCount {
+                            bytes[index] = byte
+                        }
+                    }
+                    // Most ids are new ones.
+                    let id = "\(below(5) == 0 ? below(number) : number)"
+                    let owner = below(4) == 0 ? "owner \(below(50))" : nil
+                    let message = below(8) == 0 ? String(repeating: "m", count: below(4_000)) : nil
+                    changes.append(
+                        .publish(
+                            try store.publication(id, bytes, owner: owner, message: message)))
+                    if below(12) == 0 { changes.append(.delete(id: "\(below(number))")) }
+                }
+                let outcomes = try store.apply(changes, asOf: noon, freeing: 1 << 20)
+                #expect(outcomes.allSatisfy { $0.error == nil }, "seed \(seed)")
+            }
+            // What is not pending was committed with a batch, and not reckoned with ahead.
+            guard store.pipeline.open.isPending else { continue }
+            let isWhole = store.core.environment.usedByteCount == used
+            let reckoned = store.pipeline.open.growth.total
+            try store.commitPending()
+            guard isWhole else { continue }
+            commits += 1
+            let growth = store.core.environment.usedByteCount - used
+            grown += growth
+            #expect(growth <= reckoned, "seed \(seed), commit \(commits)")
+        }
+        #expect(commits > 10 && grown > 1 << 20, "seed \(seed)")
+        withExtendedLifetime(snapshot.transaction.id) {}
+        let report = try store.verify()
+        #expect(report.problems == [], "seed \(seed)")
+    }
+}

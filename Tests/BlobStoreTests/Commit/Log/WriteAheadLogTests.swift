@@ -1,0 +1,297 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// The file `changes.log`: what is found in it after a crash, whatever that left.
+@Suite struct WriteAheadLogTests {
+    private static let logID = LogID(high: 7, low: 9)
+
+    /// A record of so many pages, with bytes that say whose it is.
+    private static func record(
+        _ transaction: UInt64, _ index: UInt32, pages: Int = 1, id: LogID = logID,
+        missing: Int = 40
+    ) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: pages * LogRecord.alignment)
+        let count = bytes.count - LogRecord.byteCount - missing
+        for place in 0..<count {
+            bytes[LogRecord.byteCount + place] = UInt8(
+                truncatingIfNeeded: place &* 13 &+ Int(transaction) &* 3 &+ Int(index) &* 5 &+ 1)
+        }
+        let head = LogRecord(
+            logID: id, transaction: transaction, index: index, operationCount: 1,
+            operationByteCount: count)
+        var span = bytes.mutableSpan
+        var target = span.mutableBytes
+        head.write(into: &target)
+        return bytes
+    }
+
+    /// What the log gives of a record: all but the zeros behind it.
+    private static func whole(_ record: [UInt8], missing: Int = 40) -> [UInt8] {
+        Array(record.dropLast(missing))
+    }
+
+    private static func open(
+        _ folder: TemporaryFolder, _ use: WriteAheadLog.Use = .creating, id: LogID = logID
+    ) throws -> WriteAheadLog {
+        try #require(try WriteAheadLog(folder.path, of: id, use))
+    }
+
+    private static func path(_ folder: TemporaryFolder) -> String { folder.path + "/changes.log" }
+
+    /// A log with records of some transactions, each from the start.
+    private static func log(
+        _ folder: TemporaryFolder, _ transactions: [(UInt64, pages: [Int])]
+    ) throws -> WriteAheadLog {
+        let log = try open(folder)
+        for (transaction, pages) in transactions {
+            log.restart()
+            for (index, count) in pages.enumerated() {
+                try log.append(record(transaction, UInt32(index), pages: count).span.bytes)
+            }
+        }
+        return log
+    }
+
+    @Test("Records of a transaction are found, in their order, and those of committed ones not")
+    func found() throws {
+        let folder = TemporaryFolder()
+        // Longer ones first, so that what is left of them stands behind the later ones.
+        let log = try Self.log(folder, [(5, [3, 2, 4]), (6, [1, 2]), (7, [2, 1, 1])])
+        #expect(log.recordCount == 3)
+        #expect(log.offset == 4 * LogRecord.alignment)
+        let records = try log.records(of: 7)
+        #expect(
+            records
+                == [(0, 2), (1, 1), (2, 1)].map {
+                    Self.whole(Self.record(7, $0.0, pages: $0.1))
+                })
+        let found1 = try log.firstTransaction()
+        #expect(found1 == 7)
+        // Opened by another, later on.
+        let again = try Self.open(folder, .writing)
+        let same = try again.records(of: 7)
+        #expect(same == records)
+        #expect(again.recordCount == 0)
+        // The transaction is committed: data.mdb has them.
+        let none = try again.records(of: 8)
+        #expect(none.isEmpty)
+        let byteCount = try Files.byteCount(Self.path(folder))
+        #expect(byteCount == StoreLimits.logByteCount)
+    }
+
+    @Test("A log without records, with zeros or with rubbish, has none")
+    func empty() throws {
+        let folder = TemporaryFolder()
+        let log = try Self.open(folder)
+        let none = try log.records(of: 3)
+        #expect(none.isEmpty)
+        let found2 = try log.firstTransaction()
+        #expect(found2 == nil)
+        var generator = SeededGenerator(seed: 4)
+        try Files.overwrite(generator.bytes(100_000), at: 0, in: Self.path(folder))
+        let rubbish = try log.records(of: 3)
+        #expect(rubbish.isEmpty)
+        let found3 = try log.firstTransaction()
+        #expect(found3 == nil)
+    }
+
+    @Test("There may be no file, which is no error, and none is made by looking")
+    func noFile() throws {
+        let folder = TemporaryFolder()
+        for use in [WriteAheadLog.Use.reading, .writing] {
+            let isThere = try WriteAheadLog(folder.path, of: Self.logID, use) != nil
+            #expect(!isThere)
+        }
+        #expect(!Files.exists(Self.path(folder)))
+        // A store is opened without one, and has none until it is asked for.
+        let store = try folder.open()
+        try store.put("a", [1])
+        #expect(!Files.exists(Self.path(folder)))
+    }
+
+    /// What stands behind the place up to which a record was written.
+    enum Behind: CaseIterable {
+        case zeros, olderRecords, noise
+    }
+
+    @Test(
+        "A last record that is not whole is left out, wherever it ends", arguments: Behind.allCases)
+    func torn(behind: Behind) throws {
+        let folder = TemporaryFolder()
+        let path = Self.path(folder)
+        let log = try Self.log(folder, [(8, [2, 1, 1, 2, 1, 1]), (9, [1, 1])])
+        let last = Self.record(9, 2, pages: 3)
+        let place = 2 * LogRecord.alignment
+        let end = last.count - 40
+        var generator = SeededGenerator(seed: 12)
+        var before = [UInt8](repeating: 0, count: last.count)
+        switch behind {
+        case .zeros: break
+        case .noise: before = generator.bytes(last.count)
+        case .olderRecords: before = Array(try Files.read(path)[place..<place + last.count])
+        }
+        for cut in stride(from: 0, through: last.count, by: 512) {
+            try Files.overwrite(
+                Array(last.prefix(cut)) + before.suffix(last.count - cut), at: place, in: path)
+            let records = try log.records(of: 9)
+            // The zeros that fill its last page do not count.
+            #expect(records.count == (cut >= end ? 3 : 2), "cut at \(cut)")
+            #expect(records.first == Self.whole(Self.record(9, 0)))
+        }
+        // Blocks reach the disk in any order.
+        for missing in stride(from: 0, to: end, by: 512) {
+            var bytes = last
+            bytes.replaceSubrange(missing..<missing + 512, with: before[missing..<missing + 512])
+            guard bytes != last else { continue }
+            try Files.overwrite(bytes, at: place, in: path)
+            let records = try log.records(of: 9)
+            #expect(records.count == 2, "without the block at \(missing)")
+        }
+    }
+
+    @Test("A first record that is not whole leaves none, though older ones stand behind it")
+    func tornFirst() throws {
+        let folder = TemporaryFolder()
+        let log = try Self.log(folder, [(8, [1, 1, 1, 1]), (9, [1])])
+        try Files.overwrite([0xFF], at: 300, in: Self.path(folder))
+        let records = try log.records(of: 9)
+        #expect(records.isEmpty)
+    }
+
+    @Test("A damaged record before a whole one is damage, and is named", arguments: 0..<3)
+    func damaged(index: Int) throws {
+        let folder = TemporaryFolder()
+        let pages = [1, 3, 2, 1]
+        let log = try Self.log(folder, [(9, pages)])
+        let place = pages.prefix(index).reduce(0, +) * LogRecord.alignment
+        for offset in [0, 9, 13, 20, 33, 41, 49, 64, pages[index] * 4_096 - 41] {
+            let bytes = Self.record(9, UInt32(index), pages: pages[index])
+            try Files.overwrite([bytes[offset] ^ 4], at: place + offset, in: Self.path(folder))
+            let error = try failure { _ = try log.records(of: 9) }
+            #expect(error.isCorrupt, "byte \(offset)")
+            #expect("\(error)".contains("record \(index) of "), "\(error)")
+            try Files.overwrite([bytes[offset]], at: place + offset, in: Self.path(folder))
+        }
+        let records = try log.records(of: 9)
+        #expect(records.count == 4)
+    }
+
+    @Test(
+        "A record of a later transaction is refused, and it is said what to do", arguments: [0, 1])
+    func later(isFirstDamaged: Int) throws {
+        let folder = TemporaryFolder()
+        let log = try Self.log(folder, [(9, [1, 1])])
+        if isFirstDamaged == 1 { try Files.overwrite([0], at: 0, in: Self.path(folder)) }
+        for transaction in [UInt64(1), 8] {
+            let error = try failure { _ = try log.records(of: transaction) }
+            #expect(error.isCorrupt)
+            #expect("\(error)".contains("changes of transaction 9"), "\(error)")
+            #expect("\(error)".contains("ends with \(transaction - 1)"), "\(error)")
+            #expect("\(error)".contains("restored from an older copy"), "\(error)")
+        }
+    }
+
+    @Test("Records of a later transaction behind some of this one are refused, too")
+    func laterBehind() throws {
+        let folder = TemporaryFolder()
+        _ = try Self.log(folder, [(9, [1, 1, 1]), (8, [1])])
+        let log = try Self.open(folder, .writing)
+        let error = try failure { _ = try log.records(of: 8) }
+        #expect("\(error)".contains("changes of transaction 9"), "\(error)")
+    }
+
+    @Test("Another log is none")
+    func anotherStore() throws {
+        let folder = TemporaryFolder()
+        _ = try Self.log(folder, [(9, [1, 1])])
+        for id in [LogID(high: 7, low: 8), LogID(high: 9, low: 7)] {
+            let log = try Self.open(folder, .writing, id: id)
+            for transaction in [UInt64(8), 9, 10] {
+                let records = try log.records(of: transaction)
+                #expect(records.isEmpty)
+            }
+            let found4 = try log.firstTransaction()
+            #expect(found4 == nil)
+        }
+    }
+
+    @Test("A log that was cut has what is whole of it, and gets its size again")
+    func short() throws {
+        let folder = TemporaryFolder()
+        let path = Self.path(folder)
+        // How long it is, how many records are whole, and how many once zeros have taken the place
+        // of the zeros that were cut off.
+        let cuts = [
+            (0, 0, 0), (1, 0, 0), (63, 0, 0), (64, 0, 0), (4_000, 0, 0), (4_095, 0, 1),
+            (4_096, 1, 1), (4_097, 1, 1), (8_192, 1, 1), (12_200, 1, 1), (12_287, 2, 2),
+            (12_288, 2, 2), (16_383, 2, 3), (16_384, 3, 3), (20_000, 3, 3),
+        ]
+        for (byteCount, count, countAfterwards) in cuts {
+            Files.remove(path)
+            _ = try Self.log(folder, [(9, [1, 2, 1])])
+            #expect(truncate(path, off_t(byteCount)) == 0)
+            let log = try Self.open(folder, .writing)
+            let records = try log.records(of: 9)
+            #expect(records.count == count, "\(byteCount)")
+            let again = try Self.open(folder)
+            let size = try Files.byteCount(path)
+            #expect(size == StoreLimits.logByteCount)
+            let afterwards = try again.records(of: 9)
+            #expect(afterwards.count == countAfterwards, "\(byteCount)")
+        }
+    }
+
+    @Test("It is full to the byte, and begins again when its transaction is committed")
+    func full() throws {
+        let folder = TemporaryFolder()
+        let log = try Self.open(folder)
+        let pages = 256
+        var count: UInt32 = 0
+        while log.hasRoom(pages * 4_096) {
+            try log.append(Self.record(3, count, pages: pages).span.bytes)
+            count += 1
+        }
+        #expect(Int(count) == StoreLimits.logByteCount / (pages * 4_096))
+        #expect(log.offset == StoreLimits.logByteCount)
+        #expect(!log.hasRoom(1) && log.hasRoom(0))
+        let records = try log.records(of: 3)
+        #expect(records.count == Int(count))
+        log.restart()
+        #expect(log.hasRoom(StoreLimits.logByteCount) && !log.hasRoom(StoreLimits.logByteCount + 1))
+        let size = try Files.byteCount(Self.path(folder))
+        #expect(size == StoreLimits.logByteCount)
+    }
+
+    @Test("Cleared, it has nothing of any transaction, not even of those before the last")
+    func cleared() throws {
+        let folder = TemporaryFolder()
+        let log = try Self.log(folder, [(7, [1, 1, 1, 1, 1, 2]), (8, [2, 1, 1]), (9, [1, 1])])
+        try log.end(in: 9)
+        for transaction in UInt64(1)...11 {
+            let records = try log.records(of: transaction)
+            #expect(records.isEmpty, "transaction \(transaction)")
+        }
+        let found5 = try log.firstTransaction()
+        #expect(found5 == nil)
+    }
+
+    @Test("A link in its place is not followed")
+    func link() throws {
+        let folder = TemporaryFolder()
+        let other = TemporaryFolder()
+        defer { Files.remove(Self.path(folder)) }
+        #expect(symlink(other.path + "/victim", Self.path(folder)) == 0)
+        for use in [WriteAheadLog.Use.reading, .writing, .creating] {
+            let error = try failure { _ = try WriteAheadLog(folder.path, of: Self.logID, use) }
+            if case .io(_, let number) = error {
+                #expect(number == ELOOP)
+            } else {
+                Issue.record("\(error)")
+            }
+        }
+        #expect(!Files.exists(other.path + "/victim"))
+    }
+}

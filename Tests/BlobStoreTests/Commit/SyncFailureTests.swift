@@ -1,0 +1,54 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// After a failed sync the kernel has marked the pages it could not write as clean, so another sync
+/// would succeed and lie. The store takes nothing more in that process.
+@Suite struct SyncFailureTests {
+    @Test(
+        "After a sync or a synced meta page fails, the outcome is unknown, nothing is tried again, and what was acknowledged is whole",
+        arguments: ["sync", "meta"], [1, 4])
+    func failure(call: String, at: Int) throws {
+        let library = try Faults.library()
+        let folder = TemporaryFolder()
+        do { _ = try folder.open() }
+        let log = "\(folder.path)/lock.mdb.log"
+        defer { Files.remove(log) }
+        let count = 8
+        let (lines, status) = try Child.run(
+            Child.torturer, ["publish", folder.path, "\(count)", "100000"],
+            environment: [
+                "LD_PRELOAD": library, "FAULT_KIND": "eio", "FAULT_CALL": call,
+                "FAULT_AT": "\(at)", "FAULT_LOG": log,
+            ])
+        #expect(status == .exited(0), "\(lines)")
+        #expect(lines.first == "opened")
+        let publishes = lines.dropFirst().prefix(count)
+        let acknowledged = publishes.prefix { $0.hasPrefix("ok publish") }.count
+        // Opening syncs nothing, and each publish syncs once and writes one meta page.
+        #expect(acknowledged == at - 1)
+        let rest = lines.dropFirst(1 + acknowledged)
+        // The publish that failed, those after it, a delete, a step of freeing (which has nothing
+        // to do), and the question whether it can be written.
+        #expect(rest.count == count - acknowledged + 3)
+        for line in rest where line != "ok free" {
+            #expect(line.hasPrefix("failed ") && line.contains("outcome unknown"), "\(line)")
+        }
+        // One call failed; no sync and no synced write came after it.
+        let calls = String(decoding: try Files.read(log), as: UTF8.self)
+        #expect(calls.hasSuffix("x"), "\(calls)")
+        #expect(calls.filter { $0 == "x" }.count == 1, "\(calls)")
+
+        let store = try folder.open()
+        for index in 0..<acknowledged {
+            let found = try store.lookUp("\(index)")
+            #expect(found == .found, "\(index)")
+        }
+        let report = try store.verify()
+        #expect(report.problems == [])
+        // The one whose outcome is unknown may be there; those after it are not.
+        #expect(report.notifications <= acknowledged + 1)
+        try store.put("again", [1])
+    }
+}

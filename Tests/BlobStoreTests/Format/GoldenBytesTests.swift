@@ -1,0 +1,294 @@
+import Bytes
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// The bytes that `docs/FORMAT.md` prints. They were computed apart from this code; when one of
+/// these tests fails, the format has changed, and stores that exist can no longer be read.
+@Suite struct GoldenBytesTests {
+    static let digest = Digest(
+        "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824")!
+    static let hello = Array("hello".utf8)
+    static let expiry = noon.adding(seconds: 3_600)
+
+    static let format = hex(
+        """
+        62 6c 6f 62 64 66 6d 74 01 00 00 00 00 00 00 00
+        ef cd ab 89 67 45 23 01 10 32 54 76 98 ba dc fe
+        00 50 5c 18 a3 01 00 00 e7 74 f2 6b 00 00 00 00
+        """)
+
+    static let counters = hex(
+        """
+        01 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00
+        03 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00
+        05 00 00 00 00 00 00 00 06 00 00 00 00 00 00 00
+        07 00 00 00 00 00 00 00 08 00 00 00 00 00 00 00
+        09 00 00 00 00 00 00 00 0a 00 00 00 00 00 00 00
+        0b 00 00 00 00 00 00 00 0c 00 00 00 00 00 00 00
+        0d 00 00 00 00 00 00 00 0e 00 00 00 00 00 00 00
+        0f 00 00 00 00 00 00 00 99 77 c8 6c 00 00 00 00
+        """)
+
+    static let blobEntry = hex(
+        """
+        07 00 00 00 00 00 00 00 03 00 00 00 00 00 00 00
+        05 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00
+        80 3e 93 18 a3 01 00 00 00 00 00 00 00 00 00 00
+        ad 88 35 75 00 00 00 00
+        """)
+
+    /// The same, held and referred to by nothing.
+    static let heldBlobEntry = hex(
+        """
+        07 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+        05 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00
+        80 3e 93 18 a3 01 00 00 00 00 00 2d ca 18 a3 01
+        86 f0 30 9f 00 00 00 00
+        """)
+
+    static let orphanEntry = hex(
+        """
+        2c f2 4d ba 5f b0 a3 0e 26 e8 3b 2a c5 b9 e2 9e
+        1b 16 1e 5c 1f a7 42 5e 73 04 33 62 93 8b 98 24
+        2a 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00
+        00 00 00 00 cd 88 dc 68
+        """)
+
+    static let zeroCopyMark = hex(
+        """
+        0b 7d 6d 0c 7b 9f 4c 1e 9d 2a 5d 3f 0f 2f 6a 01
+        29 00 00 00 00 00 00 00 61 00 00 00 00 00 00 00
+        80 ee 36 00 00 00 00 00 f6 b5 fb 75 00 00 00 00
+        """)
+
+    static let record = hex(
+        """
+        01 00 02 00 2f d5 93 09 80 3e 93 18 a3 01 00 00
+        00 50 5c 18 a3 01 00 00 0c 00 00 00 00 00 00 00
+        e7 00 00 00 c6 00 00 00 2c f2 4d ba 5f b0 a3 0e
+        26 e8 3b 2a c5 b9 e2 9e 1b 16 1e 5c 1f a7 42 5e
+        73 04 33 62 93 8b 98 24 07 00 00 00 00 00 00 00
+        05 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00
+        00 07 09 01 a8 00 00 00 00 01 02 03 04 05 06 07
+        08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17
+        18 19 1a 1b 1c 1d 1e 1f 09 00 00 00 00 00 00 00
+        e8 03 00 00 00 00 00 00 2c 01 00 00 00 00 00 00
+        01 04 0a 00 b8 00 00 00 70 61 79 6c 6f 61 64 69
+        6d 61 67 65 2f 70 6e 67 69 63 6f 6e 74 65 78 74
+        2f 70 6c 61 69 6e 01 00 00 00 04 00 00 00 61 6e
+        6e 61 02 00 00 00 02 00 00 00 48 69 03 00 00 00
+        03 00 00 00 69 6d 67
+        """)
+
+    /// What ``record`` says.
+    static let recordValue = Record(
+        id: "42", owner: "anna", message: "Hi", richType: "img", createdAt: noon,
+        expiresAt: expiry, revision: 12,
+        parts: [
+            Part(
+                name: "payload", mediaType: "image/png",
+                blob: BlobReference(
+                    digest: digest, number: 7, byteCount: 5, storedByteCount: 5,
+                    coding: .identity)),
+            Part(
+                name: "icon", mediaType: "text/plain",
+                blob: BlobReference(
+                    digest: Digest(bytes: [UInt8](0..<32).span.bytes)!, number: 9,
+                    byteCount: 1_000, storedByteCount: 300, coding: .gzip)),
+        ])
+
+    @Test("The format record")
+    func formatRecord() {
+        let value = FormatRecord(
+            storeID: StoreID(high: 0x0123_4567_89ab_cdef, low: 0xfedc_ba98_7654_3210),
+            createdAt: noon)
+        #expect(value.bytes == Self.format)
+        let read = FormatRecord(Self.format.span.bytes)
+        #expect(read == value)
+        // A later version may append to it.
+        let longer = FormatRecord((Self.format + [1, 2, 3]).span.bytes)
+        #expect(longer == value)
+        for bit in 0..<40 * 8 {
+            let damaged = FormatRecord(Self.format.flipping(bit: bit).span.bytes)
+            #expect(damaged == nil, "bit \(bit)")
+        }
+    }
+
+    @Test("The counters")
+    func countersRecord() throws {
+        var value = Counters()
+        value.notifications = 1
+        value.parts = 2
+        value.blobs = 3
+        value.bytes = 4
+        value.bytesStored = 5
+        value.bytesReferenced = 6
+        value.orphanBlobs = 7
+        value.orphanBytes = 8
+        value.nextBlobNumber = 9
+        value.nextNotificationNumber = 10
+        value.revision = 11
+        value.tombstones = 12
+        value.heldBlobs = 13
+        value.categories = 14
+        value.horizon = 15
+        #expect(value.words.span.bytes.array() == Self.counters)
+        let read = try Counters(Self.counters.span.bytes)
+        #expect(read == value)
+        for bit in 0..<124 * 8 {
+            #expect(throws: StoreError.self, "bit \(bit)") {
+                _ = try Counters(Self.counters.flipping(bit: bit).span.bytes)
+            }
+        }
+        for count in 0..<Self.counters.count {
+            #expect(throws: StoreError.self, "\(count) bytes") {
+                _ = try Counters(Array(Self.counters.prefix(count)).span.bytes)
+            }
+        }
+    }
+
+    @Test("A blob entry, and that it is bound to its key")
+    func blobEntryRecord() throws {
+        let reference = BlobReference(
+            digest: Self.digest, number: 7, byteCount: 5, storedByteCount: 5, coding: .identity)
+        let value = BlobEntry(reference, referenceCount: 3, expiryBound: Self.expiry)
+        #expect(value.words(digest: Self.digest).span.bytes.array() == Self.blobEntry)
+        let read = try BlobEntry(Self.blobEntry.span.bytes, digest: Self.digest)
+        #expect(read == value)
+        #expect(read.reference(Self.digest) == reference)
+        for bit in 0..<52 * 8 {
+            #expect(throws: StoreError.self, "bit \(bit)") {
+                _ = try BlobEntry(
+                    Self.blobEntry.flipping(bit: bit).span.bytes, digest: Self.digest)
+            }
+        }
+        let other = Digest(bytes: [UInt8](0..<32).span.bytes)!
+        #expect(throws: StoreError.self) {
+            _ = try BlobEntry(Self.blobEntry.span.bytes, digest: other)
+        }
+    }
+
+    @Test("A blob entry with a hold")
+    func heldBlobEntryRecord() throws {
+        let reference = BlobReference(
+            digest: Self.digest, number: 7, byteCount: 5, storedByteCount: 5, coding: .identity)
+        let value = BlobEntry(
+            reference, referenceCount: 0, expiryBound: Self.expiry,
+            heldUntil: noon.adding(seconds: 7_200))
+        #expect(value.words(digest: Self.digest).span.bytes.array() == Self.heldBlobEntry)
+        let read = try BlobEntry(Self.heldBlobEntry.span.bytes, digest: Self.digest)
+        #expect(read == value)
+        for bit in 0..<52 * 8 {
+            #expect(throws: StoreError.self, "bit \(bit)") {
+                _ = try BlobEntry(
+                    Self.heldBlobEntry.flipping(bit: bit).span.bytes, digest: Self.digest)
+            }
+        }
+    }
+
+    /// A damaged orphan entry would free the chunks of another blob, or free while someone reads:
+    /// its checksum covers its key as well.
+    @Test("An orphan entry, and that it is bound to its key")
+    func orphanEntryRecord() throws {
+        let value = OrphanEntry(
+            digest: Self.digest, transaction: 42, storedByteCount: 5, state: .released)
+        #expect(value.words(number: 7).span.bytes.array() == Self.orphanEntry)
+        let read = try OrphanEntry(Self.orphanEntry.span.bytes, number: 7)
+        #expect(read == value)
+        for bit in 0..<56 * 8 {
+            #expect(throws: StoreError.self, "bit \(bit)") {
+                _ = try OrphanEntry(Self.orphanEntry.flipping(bit: bit).span.bytes, number: 7)
+            }
+        }
+        #expect(throws: StoreError.self) {
+            _ = try OrphanEntry(Self.orphanEntry.span.bytes, number: 6)
+        }
+    }
+
+    @Test("The zero-copy mark")
+    func lendingMarkRecord() throws {
+        let bootID = try #require(BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a01"))
+        let mark = ZeroCopyMark(
+            bootID: bootID, returnedTransaction: 41, transaction: 97, moment: 3_600_000)
+        #expect(mark.bytes == Self.zeroCopyMark)
+        let read = try ZeroCopyMark(Self.zeroCopyMark.span.bytes)
+        #expect(read == mark)
+        for bit in 0..<44 * 8 {
+            #expect(throws: StoreError.self, "bit \(bit)") {
+                _ = try ZeroCopyMark(Self.zeroCopyMark.flipping(bit: bit).span.bytes)
+            }
+        }
+        for count in 0..<Self.zeroCopyMark.count {
+            #expect(throws: StoreError.self, "\(count) bytes") {
+                _ = try ZeroCopyMark(Array(Self.zeroCopyMark.prefix(count)).span.bytes)
+            }
+        }
+        #expect(BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a0") == nil)
+        #expect(BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a01f") == nil)
+        #expect(BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a0x") == nil)
+    }
+
+    @Test("A record of two parts")
+    func recordBytes() throws {
+        #expect(RecordEncoder.bytes(Self.recordValue) == Self.record)
+        let view = try RecordView(Self.record.span.bytes)
+        try view.check(id: Array("42".utf8).span.bytes)
+        let read = try view.record(id: "42")
+        #expect(read == Self.recordValue)
+    }
+
+    @Test("The keys sort by number and by time")
+    func keys() {
+        let chunk = Keys.chunk(0x0102_0304_0506_0708, 0x090a_0b0c).bytes.array()
+        #expect(chunk == hex("01 02 03 04 05 06 07 08 09 0a 0b 0c"))
+        #expect(Keys.orphan(7).span.bytes.array() == hex("00 00 00 00 00 00 00 07"))
+        #expect(Keys.expiry(Self.expiry, "42") == hex("00 00 01 a3 18 93 3e 80 34 32"))
+    }
+
+    @Test("A chunk's checksum covers its key and its bytes")
+    func chunk() throws {
+        // The whole value: 5f bb 01 db, then "hello".
+        let checksum = Chunk.checksum(
+            number: 7, index: 0, bytes: Checksum(Self.hello.span.bytes), byteCount: 5)
+        #expect(checksum == 0xdb01_bb5f)
+        let blob = BlobReference(
+            digest: Self.digest, number: 7, byteCount: 5, storedByteCount: 5, coding: .identity)
+        try Chunk.check(checksum, of: blob, at: 0, bytes: Self.hello.span.bytes)
+        #expect(throws: StoreError.self) {
+            try Chunk.check(checksum, of: blob, at: 1, bytes: Self.hello.span.bytes)
+        }
+        #expect(throws: StoreError.self) {
+            try Chunk.check(checksum ^ 1, of: blob, at: 0, bytes: Self.hello.span.bytes)
+        }
+    }
+
+    @Test("The names of tables, files and fields, and the sizes that stores are made of")
+    func names() {
+        #expect(
+            Tables.names.map { "\($0)" } == [
+                "notifications", "blobs", "chunks", "expiry", "orphans", "meta",
+            ])
+        #expect(FormatRecord.name == "format")
+        #expect(Counters.name == "counters")
+        #expect(DataFile.name == "data.mdb")
+        #expect(DirectoryLock.fileName == "blobd.lock")
+        #expect(FormatRecord.version == 1)
+        #expect(Counters().nextBlobNumber == 1)
+        #expect(StoreLimits.chunkByteCountMax == 65_472)
+        #expect(Coding.identity.rawValue == 0)
+        #expect(Coding.gzip.rawValue == 1)
+        #expect(RecordField.owner.rawValue == 1)
+        #expect(RecordField.message.rawValue == 2)
+        #expect(RecordField.richType.rawValue == 3)
+        #expect(RecordField.category.rawValue == 4)
+        #expect(RecordField.group.rawValue == 5)
+        #expect(RecordField.state.rawValue == 6)
+        #expect(RecordField.actions.rawValue == 7)
+        #expect(RecordField.data.rawValue == 8)
+        #expect(RecordField.device.rawValue == 9)
+        #expect(RecordField.sequence.rawValue == 10)
+        #expect(RecordField.responses.rawValue == 11)
+    }
+}

@@ -1,0 +1,385 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// The bytes of the index and of `meta` that `docs/FORMAT.md` prints; computed apart from this code.
+@Suite struct IndexFormatTests {
+    static let owner = "anna"
+    static let end = noon.adding(seconds: 30 * 86_400)
+    static let holdEnd = noon.adding(seconds: 7_200)
+
+    static let sequenceKey = hex(
+        """
+        01 61 6e 6e 61 00 01 00 00 00 00 00 00 00 0c
+        """)
+    static let liveEntry = hex(
+        """
+        03 00 02 00 be ee d2 40 34 32
+        """)
+
+    static let tombstoneKey = hex(
+        """
+        01 61 6e 6e 61 00 01 00 00 00 00 00 00 00 0d
+        """)
+    static let tombstone = hex(
+        """
+        02 01 02 05 5d bc cc f7 34 31 70 68 6f 6e 65 00
+        18 db b2 a3 01 00 00
+        """)
+
+    /// The same of an app's notification.
+    static let tombstoneOfApp = hex(
+        """
+        02 01 02 05 be 83 93 e0 34 31 70 68 6f 6e 65 00
+        18 db b2 a3 01 00 00 6d 61 69 6c
+        """)
+
+    static let groupKey = hex(
+        """
+        01 61 6e 6e 61 00 02 6e 65 77 73 00 00 00 00 00
+        00 00 00 0c
+        """)
+
+    static let finderKey = hex(
+        """
+        01 61 6e 6e 61 00 03 3d 91 4f 93 48 c9 cc 0f f8
+        a7 97 16 70 0b 9f cd
+        """)
+    static let finderKeyOfApp = hex(
+        """
+        01 61 6e 6e 61 00 03 fd 1c 40 54 96 b2 be 37 db
+        40 5c 1e f5 6f 89 48
+        """)
+    static let finder = hex(
+        """
+        0d 00 00 00 00 00 00 00 cb 45 9f a6 00 00 00 00
+        """)
+
+    static let markKey = hex(
+        """
+        01 61 6e 6e 61 00 04
+        """)
+    static let mark = hex(
+        """
+        0b 00 00 00 00 00 00 00 00 18 db b2 a3 01 00 00
+        4c 6b 5e b7 00 00 00 00
+        """)
+
+    static let categoryKey = hex(
+        """
+        02 72 65 70 6c 79
+        """)
+    static let category = hex(
+        """
+        5d 7d e3 1e 11 00 00 00 0e 00 00 00 00 00 00 00
+        00 05 05 00 72 65 70 6c 79 52 65 70 6c 79 06 06
+        06 00 72 65 6d 6f 76 65 52 65 6d 6f 76 65
+        """)
+    static let lineKey = hex("01 61 6e 6e 61 00 01 00 00 00 00 00 00 00 0e")
+    static let line = hex(
+        """
+        02 03 05 00 4a ee 27 48 72 65 70 6c 79 00 18 db
+        b2 a3 01 00 00
+        """)
+
+    @Test("The keys of an owner, and what they say")
+    func ownerKeys() throws {
+        #expect(IndexKeys.sequence(Self.owner, 12) == Self.sequenceKey)
+        #expect(IndexKeys.sequence(Self.owner, 13) == Self.tombstoneKey)
+        #expect(IndexKeys.group(Self.owner, "news", 12) == Self.groupKey)
+        #expect(IndexKeys.finder(Self.owner, id: "41") == Self.finderKey)
+        #expect(IndexKeys.finder(Self.owner, id: "41", app: "mail") == Self.finderKeyOfApp)
+        #expect(IndexKeys.mark(Self.owner) == Self.markKey)
+        let sequence = try OwnerKey(Self.sequenceKey.span.bytes)
+        #expect(sequence == .sequence(owner: Self.owner, revision: 12))
+        let group = try OwnerKey(Self.groupKey.span.bytes)
+        #expect(group == .group(owner: Self.owner, group: "news", sequence: 12))
+        let finder = try OwnerKey(Self.finderKey.span.bytes)
+        #expect(finder == .finder(owner: Self.owner, hash: IndexKeys.finderHash("41")))
+        let mark = try OwnerKey(Self.markKey.span.bytes)
+        #expect(mark == .mark(owner: Self.owner))
+        for key in [Self.sequenceKey, Self.groupKey, Self.finderKey] {
+            for count in 0..<key.count {
+                let short = Array(key.prefix(count))
+                #expect(throws: StoreError.self, "\(short)") { _ = try OwnerKey(short.span.bytes) }
+            }
+        }
+        // No other owner's keys are among them, and none is a time.
+        for other in ["", "ann", "anna ", "annab", "\u{e9}"] {
+            let keys = [
+                IndexKeys.sequence(other, 12), IndexKeys.group(other, "news", 12),
+                IndexKeys.finder(other, id: "41"), IndexKeys.mark(other),
+            ]
+            let prefix = Self.sequenceKey.prefix(6)
+            for key in keys {
+                #expect(!key.starts(with: prefix), "\(other)")
+                let time = try TimeEntry(key.span.bytes)
+                #expect(time == nil)
+            }
+        }
+        let longest = IndexKeys.group(
+            String(repeating: "o", count: 255), String(repeating: "g", count: 128), .max)
+        #expect(longest.count == 395)
+    }
+
+    @Test("The keys of times, and what they say")
+    func timeKeys() throws {
+        let tombstone = IndexKeys.tombstoneEnd(Self.end, Self.owner, 13)
+        #expect(
+            tombstone
+                == hex(
+                    """
+                    00 00 01 a3 b2 db 18 00 00 01 61 6e 6e 61 00 00
+                    00 00 00 00 00 00 0d
+                    """))
+        let hold = IndexKeys.holdEnd(Self.holdEnd, GoldenBytesTests.digest)
+        #expect(
+            hold
+                == hex(
+                    """
+                    00 00 01 a3 18 ca 2d 00 00 02 2c f2 4d ba 5f b0
+                    a3 0e 26 e8 3b 2a c5 b9 e2 9e 1b 16 1e 5c 1f a7
+                    42 5e 73 04 33 62 93 8b 98 24
+                    """))
+        let mark = IndexKeys.markEnd(Self.end, Self.owner)
+        #expect(
+            mark
+                == hex(
+                    """
+                    00 00 01 a3 b2 db 18 00 00 03 61 6e 6e 61
+                    """))
+        let read = try [tombstone, hold, mark, Keys.expiry(noon, "42")].map {
+            try TimeEntry($0.span.bytes)
+        }
+        #expect(
+            read == [
+                .tombstone(Self.end, owner: Self.owner, revision: 13),
+                .hold(Self.holdEnd, GoldenBytesTests.digest), .mark(Self.end, owner: Self.owner),
+                .notification(noon, id: "42"),
+            ])
+        for count in 0..<hold.count {
+            let short = Array(hold.prefix(count))
+            #expect(throws: StoreError.self, "\(count) bytes") {
+                _ = try TimeEntry(short.span.bytes)
+            }
+        }
+        for kind: UInt8 in [0, 4, 255] {
+            var other = tombstone
+            other[9] = kind
+            #expect(throws: StoreError.self, "kind \(kind)") { _ = try TimeEntry(other.span.bytes) }
+        }
+    }
+
+    @Test("A place in history and feed, and that every bit of it and its key is covered")
+    func liveEntryRecord() throws {
+        let entry = SequenceEntry([.history, .feed], id: "42")
+        #expect(entry.bytes(key: Self.sequenceKey) == Self.liveEntry)
+        let read = try SequenceEntry(
+            Self.liveEntry.span.bytes, key: Self.sequenceKey.span.bytes)
+        #expect(read == entry)
+        Self.expectCovered(Self.sequenceKey, Self.liveEntry) { key, value in
+            _ = try SequenceEntry(value.span.bytes, key: key.span.bytes)
+        }
+    }
+
+    @Test("A tombstone, and that every bit of it and its key is covered")
+    func tombstoneRecord() throws {
+        let entry = SequenceEntry(.deleted, id: "41", device: "phone", end: Self.end)
+        #expect(entry.bytes(key: Self.tombstoneKey) == Self.tombstone)
+        let read = try SequenceEntry(
+            Self.tombstone.span.bytes, key: Self.tombstoneKey.span.bytes)
+        #expect(read == entry)
+        Self.expectCovered(Self.tombstoneKey, Self.tombstone) { key, value in
+            _ = try SequenceEntry(value.span.bytes, key: key.span.bytes)
+        }
+    }
+
+    @Test("A tombstone of an app's notification, and that every bit of it is covered")
+    func tombstoneOfAnApp() throws {
+        let entry = SequenceEntry(
+            .deleted, id: "41", device: "phone", end: Self.end, app: "mail")
+        #expect(entry.bytes(key: Self.tombstoneKey) == Self.tombstoneOfApp)
+        let read = try SequenceEntry(
+            Self.tombstoneOfApp.span.bytes, key: Self.tombstoneKey.span.bytes)
+        #expect(read == entry)
+        Self.expectCovered(Self.tombstoneKey, Self.tombstoneOfApp) { key, value in
+            _ = try SequenceEntry(value.span.bytes, key: key.span.bytes)
+        }
+    }
+
+    /// Sealed with a right checksum, as only a mistaken writer would leave it.
+    @Test("An entry that contradicts itself is refused")
+    func contradictions() {
+        var entries = [
+            SequenceEntry([], id: "42"), SequenceEntry([.feed, .init(rawValue: 4)], id: "42"),
+            SequenceEntry(.feed, id: ""), SequenceEntry(.feed, id: "42"),
+            SequenceEntry(.feed, id: "42"),
+            SequenceEntry(.expired, id: "42", device: nil, end: noon),
+            SequenceEntry(.expired, id: "42", device: nil, end: noon),
+            SequenceEntry(.feed, id: "42"),
+            SequenceEntry(
+                .expired, id: "42", device: nil, end: noon,
+                app: String(repeating: "a", count: 65)),
+        ]
+        // A live one with a device, with an end, or with an app; a tombstone without an end, in the
+        // history, or of an app with a name that is too long.
+        entries[7].app = "mail"
+        entries[3].device = "phone"
+        entries[4].end = noon
+        entries[5].end = nil
+        entries[6].indexes = [.history, .feed]
+        for entry in entries {
+            let bytes = entry.bytes(key: Self.sequenceKey)
+            #expect(throws: StoreError.self, "\(entry)") {
+                _ = try SequenceEntry(bytes.span.bytes, key: Self.sequenceKey.span.bytes)
+            }
+        }
+    }
+
+    @Test("What finds a tombstone")
+    func finderRecord() throws {
+        let entry = TombstoneIndexEntry(revision: 13)
+        #expect(entry.bytes(key: Self.finderKey) == Self.finder)
+        let read = try TombstoneIndexEntry(Self.finder.span.bytes, key: Self.finderKey.span.bytes)
+        #expect(read == entry)
+        Self.expectCovered(Self.finderKey, Self.finder, unread: 4) { key, value in
+            _ = try TombstoneIndexEntry(value.span.bytes, key: key.span.bytes)
+        }
+    }
+
+    @Test("An account mark")
+    func markRecord() throws {
+        let entry = PurgeMarker(revision: 11, end: Self.end)
+        #expect(entry.bytes(key: Self.markKey) == Self.mark)
+        let read = try PurgeMarker(Self.mark.span.bytes, key: Self.markKey.span.bytes)
+        #expect(read == entry)
+        Self.expectCovered(Self.markKey, Self.mark, unread: 4) { key, value in
+            _ = try PurgeMarker(value.span.bytes, key: key.span.bytes)
+        }
+    }
+
+    @Test("A line that tells of a category's edit, and what finds it")
+    func categoryLine() throws {
+        let entry = SequenceEntry(.category, id: "reply", device: nil, end: Self.end)
+        #expect(IndexKeys.sequence(Self.owner, 14) == Self.lineKey)
+        #expect(entry.bytes(key: Self.lineKey) == Self.line)
+        let read = try SequenceEntry(Self.line.span.bytes, key: Self.lineKey.span.bytes)
+        #expect(read == entry)
+        #expect(
+            entry.finderKey(Self.owner)
+                == hex(
+                    """
+                    01 61 6e 6e 61 00 03 7d 64 a5 fe c6 c5 02 7b 6e
+                    bd 2b e1 c2 2b 7c 24
+                    """))
+        #expect(entry.finderKey(Self.owner) != IndexKeys.finder(Self.owner, id: "reply"))
+    }
+
+    @Test("An edit of a category that owners are yet to be told of")
+    func categoryEdit() throws {
+        let key = hex("03 72 65 70 6c 79")
+        let bytes = hex("0e 00 00 00 00 00 00 00 61 d6 20 1c 34 32")
+        var edit = CategoryEditEntry(revision: 14)
+        edit.lastID = Array("42".utf8)
+        #expect(IndexKeys.categoryEdit("reply") == key)
+        #expect(edit.bytes(key: key) == bytes)
+        let read = try CategoryEditEntry(bytes.span.bytes, key: key.span.bytes)
+        #expect(read == edit)
+        Self.expectCovered(key, bytes) { key, value in
+            _ = try CategoryEditEntry(value.span.bytes, key: key.span.bytes)
+        }
+        edit.lastID = [UInt8](repeating: 65, count: 256)
+        let long = edit.bytes(key: key)
+        #expect(throws: StoreError.self) {
+            _ = try CategoryEditEntry(long.span.bytes, key: key.span.bytes)
+        }
+    }
+
+    @Test("A category")
+    func categoryRecord() throws {
+        var value = Category(
+            name: "reply",
+            actions: [
+                NotificationAction(identifier: "reply", title: "Reply"),
+                NotificationAction(
+                    identifier: "remove", title: "Remove", isDestructive: true,
+                    requiresAuthentication: true),
+            ], options: [.customDismissAction, .allowAnnouncement])
+        value.revision = 14
+        #expect(IndexKeys.category("reply") == Self.categoryKey)
+        #expect(CategoryEntry.bytes(value, key: Self.categoryKey) == Self.category)
+        let read = try CategoryEntry.category(
+            Self.category.span.bytes, key: Self.categoryKey.span.bytes)
+        #expect(read == value)
+        Self.expectCovered(Self.categoryKey, Self.category) { key, value in
+            _ = try CategoryEntry.category(value.span.bytes, key: key.span.bytes)
+        }
+        var unknown = value
+        unknown.options = CategoryOptions(rawValue: 32)
+        let unknownBytes = CategoryEntry.bytes(unknown, key: Self.categoryKey)
+        #expect(throws: StoreError.self) {
+            _ = try CategoryEntry.category(
+                unknownBytes.span.bytes, key: Self.categoryKey.span.bytes)
+        }
+        let none = Category(name: "reply", actions: [])
+        let bytes = CategoryEntry.bytes(none, key: Self.categoryKey)
+        let empty = try CategoryEntry.category(bytes.span.bytes, key: Self.categoryKey.span.bytes)
+        #expect(empty == none)
+    }
+
+    @Test("A category of one app")
+    func categoryOfApp() throws {
+        let key = hex(
+            """
+            02 72 65 70 6c 79 00 6d 61 69 6c
+            """)
+        let bytes = hex(
+            """
+            05 84 cf 1f 11 00 00 00 0e 00 00 00 00 00 00 00
+            00 05 05 00 72 65 70 6c 79 52 65 70 6c 79 06 06
+            06 00 72 65 6d 6f 76 65 52 65 6d 6f 76 65
+            """)
+        var value = try CategoryEntry.category(
+            Self.category.span.bytes, key: Self.categoryKey.span.bytes)
+        value.app = "mail"
+        #expect(IndexKeys.category("reply", app: "mail") == key)
+        #expect(CategoryEntry.bytes(value, key: key) == bytes)
+        let read = try CategoryEntry.category(bytes.span.bytes, key: key.span.bytes)
+        #expect(read == value)
+        Self.expectCovered(key, bytes) { key, value in
+            _ = try CategoryEntry.category(value.span.bytes, key: key.span.bytes)
+        }
+        // Half a key, with a right checksum.
+        for key in [hex("02 72 00"), hex("02 00 6d")] {
+            let bytes = CategoryEntry.bytes(value, key: key)
+            #expect(throws: StoreError.self) {
+                _ = try CategoryEntry.category(bytes.span.bytes, key: key.span.bytes)
+            }
+        }
+    }
+
+    /// Every bit of `key`, and of `value` but for its `unread` last bytes, is refused when it is the
+    /// other way round; so is any other length.
+    private static func expectCovered(
+        _ key: [UInt8], _ value: [UInt8], unread: Int = 0,
+        _ read: ([UInt8], [UInt8]) throws -> Void
+    ) {
+        for bit in 0..<key.count * 8 {
+            #expect(throws: StoreError.self, "bit \(bit) of the key") {
+                try read(key.flipping(bit: bit), value)
+            }
+        }
+        for bit in 0..<(value.count - unread) * 8 {
+            #expect(throws: StoreError.self, "bit \(bit)") {
+                try read(key, value.flipping(bit: bit))
+            }
+        }
+        for count in 0..<value.count {
+            #expect(throws: StoreError.self, "\(count) bytes") {
+                try read(key, Array(value.prefix(count)))
+            }
+        }
+        #expect(throws: StoreError.self) { try read(key, value + [0]) }
+    }
+}

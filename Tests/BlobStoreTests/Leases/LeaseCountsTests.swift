@@ -1,0 +1,44 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// The table of leases, beside a dictionary that does the same.
+@Suite struct LeaseCountsTests {
+    @Test(
+        "It counts as a dictionary does, while it grows, fills and empties", arguments: [8, 3_000])
+    func model(numberCount: Int) {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        // Neighbours, as a store gives them, and such as fall into the same places.
+        let numbers = (0..<numberCount).map { index in
+            UInt64(1) << 56 + UInt64(index) << (index % 3 == 0 ? 0 : index % 3 == 1 ? 6 : 33)
+        }
+        var counts = LeaseCounts()
+        var model: [UInt64: Int] = [:]
+        for step in 0..<60_000 {
+            let number = numbers.randomElement(using: &random)!
+            // More are taken than given back for a while, and then fewer.
+            if Int.random(in: 0..<10, using: &random) < (step / 10_000 % 2 == 0 ? 7 : 2) {
+                counts.add(number)
+                model[number, default: 0] += 1
+            } else {
+                counts.remove(number)
+                if let count = model[number] { model[number] = count > 1 ? count - 1 : nil }
+            }
+            if step % 1_000 == 0 || numberCount < 10 {
+                for number in numbers {
+                    let isHeld = counts.contains(number)
+                    #expect(isHeld == (model[number] != nil), "seed \(seed), step \(step)")
+                }
+            }
+        }
+        let total = counts.total
+        #expect(total == model.values.reduce(0, +), "seed \(seed)")
+        for (number, count) in model {
+            for _ in 0..<count { counts.remove(number) }
+        }
+        let left = counts.total
+        #expect(left == 0, "seed \(seed)")
+    }
+}

@@ -1,0 +1,198 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+@Suite struct LeaseTests {
+    private static let bytes = [UInt8](repeating: 5, count: 200_000)
+
+    @Test("A blob under a lease is not freed, and can be read by its reference meanwhile")
+    func lease() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let blob = try store.put("a", Self.bytes).parts[0].blob
+        do {
+            let first = try lease(blob, store)
+            let second = try lease(blob, store)
+            try store.delete("a", asOf: noon)
+            let held = try store.freeOrphans(byteCountMax: 1 << 20)
+            #expect(held == FreeResult())
+            let leases = try store.statistics().leases
+            #expect(leases == 2)
+            let count = try storedByteCount(blob, store)
+            #expect(count == Self.bytes.count)
+            end(first)
+            let stillHeld = try store.freeOrphans(byteCountMax: 1 << 20)
+            #expect(stillHeld == FreeResult())
+            end(second)
+        }
+        let freed = try store.freeOrphans(byteCountMax: 1 << 20)
+        #expect(freed.blobs == 1)
+        #expect(freed.bytes == Self.bytes.count)
+        let leases = try store.statistics().leases
+        #expect(leases == 0)
+    }
+
+    /// The second one was once not counted: its pages were used again while it was still in the queue.
+    @Test("A blob that is sent twice on a connection is kept until the second one is read")
+    func twice() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let blob = try store.put("a", Self.bytes).parts[0].blob
+        var queue = LeaseQueue(of: store)
+        queue.take(blob, until: 100)
+        queue.take(blob, until: 250)
+        try store.delete("a", asOf: noon)
+        var freed = FreeResult()
+        for position in [0, 100, 249] {
+            queue.release(upTo: position)
+            freed = try store.freeOrphans(byteCountMax: 1 << 20)
+            let count = queue.count
+            #expect(count == 1 && freed == FreeResult(), "read up to \(position)")
+        }
+        queue.release(upTo: 250)
+        freed = try store.freeOrphans(byteCountMax: 1 << 20)
+        let isEmpty = queue.isEmpty
+        #expect(isEmpty && freed.blobs == 1)
+    }
+
+    @Test("A blob whose lease ended after leases were kept is freed only when opened again")
+    func keptLeases() throws {
+        let folder = TemporaryFolder()
+        do {
+            let store = try folder.open()
+            let blob = try store.put("a", Self.bytes).parts[0].blob
+            let lease = try lease(blob, store)
+            store.keepLeases()
+            end(lease)
+            try store.delete("a", asOf: noon)
+            let held = try store.freeOrphans(byteCountMax: 1 << 20)
+            #expect(held == FreeResult())
+        }
+        let freed = try folder.open().freeOrphans(byteCountMax: 1 << 20)
+        #expect(freed.blobs == 1)
+    }
+
+    @Test("A blob is not freed while a snapshot is open that can still find it")
+    func olderSnapshot() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let blob = try store.put("a", Self.bytes).parts[0].blob
+        do {
+            let old = try store.makeSnapshot()
+            try store.delete("a", asOf: noon)
+            let held = try store.freeOrphans(byteCountMax: 1 << 20)
+            #expect(held == FreeResult())
+            // A holder of that snapshot may take a lease now, and end it.
+            let lease = old.lease(blob)
+            end(old)
+            let leased = try store.freeOrphans(byteCountMax: 1 << 20)
+            #expect(leased == FreeResult())
+            let count = try storedByteCount(blob, store)
+            #expect(count == Self.bytes.count)
+            end(lease)
+        }
+        let freed = try store.freeOrphans(byteCountMax: 1 << 20)
+        #expect(freed.blobs == 1)
+    }
+
+    @Test("A snapshot that is younger than the orphan does not keep it")
+    func youngerSnapshot() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try store.put("a", Self.bytes)
+        try store.delete("a", asOf: noon)
+        let young = try store.makeSnapshot()
+        let freed = try store.freeOrphans(byteCountMax: 1 << 20)
+        #expect(freed.blobs == 1)
+        let found = try young.records(after: RawSpan(), limit: 1, asOf: noon).records
+        #expect(found == [])
+    }
+
+    @Test("An orphan that is held does not keep others from being freed")
+    func heldBetween() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        var blobs: [BlobReference] = []
+        for index in 0..<5 {
+            blobs.append(try store.put("\(index)", Self.bytes + [UInt8(index)]).parts[0].blob)
+        }
+        let held = try lease(blobs[0], store)
+        for index in 0..<5 { try store.delete("\(index)", asOf: noon) }
+        let freed = try store.freeOrphans(byteCountMax: 64 << 20)
+        #expect(freed.blobs == 4)
+        #expect(!freed.more)
+        end(held)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("A step of freeing is bounded, and goes on where it stopped")
+    func bounded() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let size = 10 * StoreLimits.chunkByteCountMax
+        try store.put("large", [UInt8](repeating: 1, count: size))
+        try store.delete("large", asOf: noon)
+        var steps = 0
+        var bytes = 0
+        var result = FreeResult(blobs: 0, bytes: 0, more: true)
+        while result.more {
+            result = try store.freeOrphans(byteCountMax: 4 * StoreLimits.chunkByteCountMax)
+            #expect(result.bytes <= 4 * StoreLimits.chunkByteCountMax)
+            bytes += result.bytes
+            steps += 1
+            // Half of an orphan is still a sound store.
+            let report = try store.verify()
+            #expect(report.problems == [])
+        }
+        #expect(steps == 3)
+        #expect(bytes == size)
+        // At least one chunk a step, whatever is asked for.
+        try store.put("next", [UInt8](repeating: 2, count: size))
+        try store.delete("next", asOf: noon)
+        let least = try store.freeOrphans(byteCountMax: 0)
+        #expect(least.bytes == StoreLimits.chunkByteCountMax)
+        #expect(least.more)
+    }
+
+    /// A step looked at 1,024 orphans at the most, and said that there were no more when those were
+    /// small: a loop that goes on while there are more stopped there.
+    @Test("Many small orphans: there are more until there are none")
+    func manySmall() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let count = 2_500
+        var changes: [Change] = []
+        for index in 0..<count {
+            let bytes = [UInt8(index & 0xFF), UInt8(index >> 8)]
+            changes.append(.publish(try store.publication("\(index)", bytes)))
+        }
+        _ = try store.apply(changes, asOf: noon)
+        _ = try store.apply((0..<count).map { .delete(id: "\($0)") }, asOf: noon)
+        var freed = 0
+        while true {
+            let result = try store.freeOrphans(byteCountMax: 1 << 20)
+            freed += result.blobs
+            if !result.more { break }
+        }
+        #expect(freed == count)
+    }
+
+    private func lease(_ blob: BlobReference, _ store: BlobStore) throws -> Lease {
+        let snapshot = try store.makeSnapshot()
+        return snapshot.lease(blob)
+    }
+
+    private func storedByteCount(_ blob: BlobReference, _ store: BlobStore) throws -> Int {
+        let snapshot = try store.makeSnapshot()
+        var offset = 0
+        while offset < blob.storedByteCount {
+            offset += try snapshot.storedBytes(of: blob, from: offset).byteCount
+        }
+        return offset
+    }
+
+    private func end(_ lease: consuming Lease) {}
+    private func end(_ snapshot: consuming Snapshot) {}
+}

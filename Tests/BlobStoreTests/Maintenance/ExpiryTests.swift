@@ -1,0 +1,181 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+@Suite struct ExpiryTests {
+    private static let end = noon.adding(seconds: 60)
+    private static let justBefore = Timestamp(milliseconds: end.milliseconds - 1)
+
+    @Test("A payload is found until the millisecond of its expiry, and not at it")
+    func boundary() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let record = try store.put("a", [1, 2, 3], seconds: 60)
+        let digest = record.parts[0].digest
+        for (now, expected) in [
+            (noon, Found.found), (Self.justBefore, .found), (Self.end, .expired),
+            (Timestamp(milliseconds: .max), .expired),
+        ] {
+            let byID = try store.lookUp("a", asOf: now)
+            let byDigest = try store.lookUp(digest, asOf: now)
+            let isRead = try store.ownedPayload(for: "a", asOf: now) != nil
+            let isReadByDigest = try store.ownedPayload(digest: digest, asOf: now) != nil
+            let hasRecord = try store.record(for: "a", asOf: now) != nil
+            let isLent = try store.withPayload(for: "a", asOf: now) { _ in true } ?? false
+            let isListed = try store.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.records(after: RawSpan(), limit: 10, asOf: now).records.count == 1
+            }
+            #expect(byID == expected, "\(now)")
+            #expect(byDigest == expected, "\(now)")
+            for answer in [isRead, isReadByDigest, hasRecord, isLent, isListed] {
+                #expect(answer == (expected == .found), "\(now)")
+            }
+        }
+    }
+
+    @Test("What has expired is remembered until it is swept, and its space is used again")
+    func sweeping() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for index in 0..<10 { try store.put("\(index)", [UInt8(index)], seconds: Int64(index + 1)) }
+        let now = noon.adding(seconds: 5)
+        let early = try store.sweepExpired(asOf: noon, limit: 100)
+        #expect(early == SweepResult())
+        let first = try store.sweepExpired(asOf: now, limit: 3)
+        #expect(first.expired == 3)
+        #expect(first.more)
+        // Oldest expiry first.
+        let found = try (0..<10).map { try store.lookUp("\($0)", asOf: now) }
+        #expect(found[..<3].allSatisfy { $0 == .missing })
+        #expect(found[3..<5].allSatisfy { $0 == .expired })
+        #expect(found[5...].allSatisfy { $0 == .found })
+        let second = try store.sweepExpired(asOf: now, limit: 2)
+        #expect(second.expired == 2)
+        #expect(!second.more)
+        let third = try store.sweepExpired(asOf: now, limit: 2)
+        #expect(third == SweepResult())
+        let counters = try store.counters()
+        #expect(counters.notifications == 5)
+        #expect(counters.orphanBlobs == 5)
+        try store.freeAll()
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("A sweep is bounded by what fits a transaction, whatever it is asked for")
+    func sweepIsBounded() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let payload = try store.prepare([1])
+        let expiry = Expiry.at(noon.adding(seconds: 1))
+        let changes: [Change] = (0..<3_000).map {
+            .publish(Publication(id: "\($0)", payload: payload, expiry: expiry))
+        }
+        _ = try store.apply(changes, asOf: noon)
+        let now = noon.adding(seconds: 1)
+        let first = try store.sweepExpired(asOf: now, limit: .max - 1)
+        #expect(first.expired > 500)
+        #expect(first.expired < 3_000)
+        #expect(first.more)
+        let nothing = try store.sweepExpired(asOf: now, limit: -1)
+        #expect(nothing.expired == 1)
+        while try store.sweepExpired(asOf: now, limit: 10_000).more {}
+        let counters = try store.counters()
+        #expect(counters.notifications == 0)
+    }
+
+    @Test("An id that has expired can be published again, as a new notification")
+    func republish() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try store.put("a", [1], part: "icon", seconds: 60)
+        let old = try store.put("a", [2], seconds: 60)
+        #expect(old.parts.count == 2)
+        let later = Self.end
+        let new = try store.put("a", [3, 4], part: "sound", seconds: 60, asOf: later)
+        #expect(new.parts.map { $0.name } == ["sound"])
+        #expect(new.createdAt == later)
+        let counters = try store.counters()
+        #expect(counters.notifications == 1)
+        #expect(counters.parts == 1)
+        #expect(counters.orphanBlobs == 2)
+        // Its old entry in the expiry table is gone: nothing is due.
+        let swept = try store.sweepExpired(asOf: later, limit: 10)
+        #expect(swept.expired == 0)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("Deleting what has expired finds nothing, and leaves it to the sweep")
+    func deleteExpired() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try store.put("a", [1], seconds: 60)
+        let deleted = try store.delete("a", asOf: Self.end)
+        #expect(!deleted)
+        let swept = try store.sweepExpired(asOf: Self.end, limit: 10)
+        #expect(swept.expired == 1)
+    }
+
+    @Test("A shared blob is found by its digest until the last expiry that a part was given")
+    func digestBound() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let digest = try store.put("short", [1], seconds: 10).parts[0].digest
+        try store.put("long", [1], seconds: 100)
+        let between = noon.adding(seconds: 50)
+        let found = try store.lookUp(digest, asOf: between)
+        #expect(found == .found)
+        let after = try store.lookUp(digest, asOf: noon.adding(seconds: 100))
+        #expect(after == .expired)
+        // A part published later moves the end of all parts, and so of their blobs.
+        let other = try store.put("moved", [2], seconds: 10).parts[0].digest
+        try store.put("moved", [3], part: "icon", seconds: 100)
+        let moved = try store.lookUp(other, asOf: between)
+        #expect(moved == .found)
+    }
+
+    @Test(
+        "An expiry that is not after the present, or too late to be written, is refused",
+        arguments: [
+            noon.milliseconds, noon.milliseconds - 1, 0, -1, .min, 253_402_300_800_000, .max,
+        ])
+    func refused(milliseconds: Int64) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let moment = Timestamp(milliseconds: milliseconds)
+        for expiry in [Expiry.at(moment), .keep(otherwise: moment)] {
+            let error = try failure {
+                try store.publish(store.publication("a", [1], expiry: expiry), asOf: noon)
+            }
+            #expect(error.field == .expiry)
+        }
+        let counters = try store.counters()
+        #expect(counters == Counters())
+    }
+
+    /// Keys of the expiry table are unsigned: one before 1970 would sort behind all others and
+    /// never be swept.
+    @Test("An expiry before 1970 is refused, whatever the present is said to be")
+    func before1970() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let error = try failure {
+            try store.publish(
+                store.publication("a", [1], expiry: .at(Timestamp(milliseconds: -5))),
+                asOf: Timestamp(milliseconds: -10))
+        }
+        #expect(error.field == .expiry)
+    }
+
+    @Test("The last moment that can be written is accepted")
+    func lastMoment() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let last = Timestamp(milliseconds: StoreLimits.expiryMillisecondsMax)
+        try store.publish(store.publication("a", [1], expiry: .at(last)), asOf: noon)
+        let found = try store.lookUp("a", asOf: Timestamp(milliseconds: last.milliseconds - 1))
+        #expect(found == .found)
+    }
+}

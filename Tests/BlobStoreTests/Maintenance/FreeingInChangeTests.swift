@@ -1,0 +1,172 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// Freeing in the transaction of other changes.
+@Suite struct FreeingInChangeTests {
+    /// A blob that is worth freeing beside changes, alone.
+    static let byteCount = StoreLimits.freedWithChangesByteCountMin
+
+    @Test("A publish frees what earlier ones replaced, and not what it replaces itself")
+    func replaced() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for round in 0..<5 {
+            let payload = try store.publication(
+                "a", [UInt8](repeating: UInt8(round), count: Self.byteCount))
+            _ = try store.apply([.publish(payload)], asOf: noon, freeing: 1 << 20)
+            // A view from before the commit finds the replaced one.
+            let counters = try store.counters()
+            #expect(counters.orphanBlobs == (round == 0 ? 0 : 1))
+        }
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("A few bytes are not worth it, and wait for the others")
+    func few() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for round in 0..<5 {
+            let payload = try store.publication("a", [UInt8(round)])
+            _ = try store.apply([.publish(payload)], asOf: noon, freeing: 1 << 20)
+        }
+        try expectOrphans(4, store)
+        try store.freeAll()
+        try expectOrphans(0, store)
+    }
+
+    @Test("What is held is not freed by a publish, and does not hold up the rest")
+    func held() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let blob = try store.put("held", [UInt8](repeating: 1, count: Self.byteCount)).parts[0].blob
+        try store.put("other", [UInt8](repeating: 2, count: Self.byteCount))
+        func lease() throws -> Lease { try store.makeSnapshot().lease(blob) }
+        let lease1 = try lease()
+        _ = try store.apply([.delete(id: "held"), .delete(id: "other")], asOf: noon)
+        for round in 0..<3 {
+            let payload = try store.publication(
+                "\(round)", [UInt8](repeating: UInt8(10 + round), count: Self.byteCount))
+            _ = try store.apply([.publish(payload)], asOf: noon, freeing: 1 << 20)
+        }
+        try expectOrphans(1, store)
+        _ = consume lease1
+        let view = try store.makeSnapshot()
+        _ = try store.apply([.delete(id: "0")], asOf: noon, freeing: 1 << 20)
+        _ = try store.apply([.delete(id: "1")], asOf: noon, freeing: 1 << 20)
+        // The one that is held no longer is gone; the other two can still be found in the view.
+        try expectOrphans(2, store)
+        _ = consume view
+        _ = try store.apply([.delete(id: "2")], asOf: noon, freeing: 1 << 20)
+        try expectOrphans(1, store)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("Orphans that all wait for a commit are not looked at again before it, and then freed")
+    func waiting() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let count = 700
+        func publishAll(_ filling: UInt8) throws {
+            for start in stride(from: 0, to: count, by: 100) {
+                let changes = try (start..<start + 100).map { index in
+                    var bytes = [UInt8](repeating: filling, count: 1_024)
+                    bytes[0] = UInt8(index & 255)
+                    bytes[1] = UInt8(index >> 8)
+                    return Change.publish(try store.publication("\(index)", bytes))
+                }
+                _ = try store.apply(changes, asOf: noon, freeing: 8 << 20)
+            }
+        }
+        try publishAll(1)
+        try store.beginLogging()
+        defer { try? store.endLogging() }
+        try publishAll(2)
+        #expect(store.pipeline.open.isPending)
+        // Until all of them were seen, each change looks at some.
+        for index in 0..<4 {
+            _ = try store.apply(
+                [.publish(try store.publication("more", [UInt8(index)]))], asOf: noon,
+                freeing: 8 << 20)
+        }
+        #expect(store.pipeline.open.isPending)
+        #expect(store.pipeline.freeing.withLock { $0.waiting } > 0)
+        try store.commitPending()
+        try expectOrphans(UInt64(count), store)
+        _ = try store.apply(
+            [.publish(try store.publication("last", [9]))], asOf: noon, freeing: 8 << 20)
+        try store.commitPending()
+        // As many as are looked at beside one change.
+        try expectOrphans(UInt64(count - StoreLimits.freedWithChangesCountMax), store)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("No more is freed beside changes than they were told, and the rest later")
+    func bounded() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let size = 10 * StoreLimits.chunkByteCountMax
+        try store.put("large", [UInt8](repeating: 1, count: size))
+        for index in 0..<200 {
+            try store.put("\(index)", [UInt8](repeating: 2, count: 5_000 + index))
+        }
+        _ = try store.apply(
+            [.delete(id: "large")] + (0..<200).map { .delete(id: "\($0)") }, asOf: noon)
+        var rounds = 0
+        while rounds < 100 {
+            let before = try store.counters()
+            guard before.orphanBytes >= UInt64(Self.byteCount) else { break }
+            let change = Change.publish(try store.publication("x\(rounds)", []))
+            _ = try store.apply(
+                [change], asOf: noon, freeing: 3 * StoreLimits.chunkByteCountMax)
+            let after = try store.counters()
+            let blobCountMax = UInt64(3 * StoreLimits.chunkByteCountMax / 5_000)
+            #expect(before.orphanBlobs - after.orphanBlobs <= blobCountMax)
+            rounds += 1
+            let report = try store.verify()
+            #expect(report.problems == [])
+        }
+        #expect(rounds > 3)
+        #expect(rounds < 20)
+    }
+
+    @Test("The file of a small store that is replaced again and again stays small")
+    func fileSize() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let seed: UInt64 = .random(in: 0 ... .max)
+        var generator = SeededGenerator(seed: seed)
+        for round in 0..<120 {
+            let changes = try (0..<8).map { index in
+                let count = Int.random(in: 20_000...200_000, using: &generator)
+                var bytes = [UInt8](repeating: UInt8(index), count: count)
+                withUnsafeBytes(of: generator.next()) { bytes.replaceSubrange(0..<8, with: $0) }
+                return Change.publish(
+                    try store.publication("\(Int.random(in: 0..<130, using: &generator))", bytes))
+            }
+            _ = try store.apply(changes, asOf: noon, freeing: 8 << 20)
+            if round % 10 == 9 { try store.trimFile() }
+        }
+        try store.trimFile()
+        try store.trimFile()
+        let live = try Double(store.counters().bytesStored)
+        let file = try Double(Files.byteCount(folder.path + "/data.mdb"))
+        // Whatever the store's size: some batches whose pages cannot be used again yet, and the
+        // reserve. From about 32 MiB on that is within one and a half of the live bytes.
+        #expect(file <= live * 1.25 + Double(8 << 20), "seed \(seed): \(file / live)")
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    private func expectOrphans(
+        _ count: UInt64, _ store: BlobStore, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let counters = try store.counters()
+        #expect(counters.orphanBlobs == count, sourceLocation: sourceLocation)
+    }
+}

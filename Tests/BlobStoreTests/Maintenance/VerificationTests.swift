@@ -1,0 +1,171 @@
+import Bytes
+import LMDB
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+@Suite struct VerificationTests {
+    @Test("A store that was used in every way agrees with itself")
+    func clean() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        var generator = SeededGenerator(seed: 11)
+        let shared = generator.bytes(200_000)
+        for index in 0..<50 {
+            try store.put("n\(index)", index % 2 == 0 ? shared : generator.bytes(index * 3_000))
+        }
+        try store.put(
+            "n1", Array(String(repeating: "text ", count: 50_000).utf8), part: "note",
+            mediaType: "text/plain")
+        for index in 0..<10 { try store.delete("n\(index)", asOf: noon) }
+        try store.put("short", shared, seconds: 1)
+        let swept = try store.sweepExpired(asOf: noon.adding(seconds: 2), limit: 100)
+        #expect(swept.expired == 1)
+        let before = try store.verify()
+        #expect(before.problems == [])
+        #expect(before.orphans > 0)
+        while try store.freeOrphans(byteCountMax: 50_000).bytes > 0 {}
+        let after = try store.verify()
+        #expect(after.problems == [])
+        #expect(after.orphans == 0)
+        #expect(after.notifications == 40)
+    }
+
+    /// A store that has every kind of entry in its index.
+    private static func indexed(_ folder: TemporaryFolder) throws -> BlobStore {
+        let store = try folder.open()
+        try store.publish("0", owner: "carl")
+        try store.deleteOwner("carl", asOf: noon)
+        for id in ["a", "b", "c", "d"] { try store.publish(id, owner: "anna", group: "g") }
+        _ = try store.patch("a") { $0.isRead = .set(true) }
+        try store.publish("b", owner: "ben")
+        _ = try store.apply(.remove(Removal(id: "c", device: "phone")))
+        _ = try store.apply(.setCategory(Category(name: "mail", actions: [])))
+        let payload = try store.prepare([1, 2, 3])
+        _ = try store.apply(.hold(BlobHold(payload, until: noon.adding(seconds: 60))))
+        return store
+    }
+
+    /// Every key of a table with its value.
+    private static func entries(
+        _ store: BlobStore, _ table: Table
+    ) throws -> [(key: [UInt8], value: [UInt8])] {
+        try store.withSnapshot { (snapshot) throws(StoreError) in
+            var entries: [(key: [UInt8], value: [UInt8])] = []
+            var cursor = try snapshot.transaction.cursor(in: table)
+            var isThere = try cursor.first()
+            while isThere {
+                entries.append((cursor.key.array(), cursor.value.array()))
+                isThere = try cursor.next()
+            }
+            return entries
+        }
+    }
+
+    private static func put(
+        _ store: BlobStore, _ table: Table, _ key: [UInt8], _ value: [UInt8]?
+    ) throws {
+        var transaction = try store.core.environment.beginWrite()
+        if let value {
+            try transaction.put(value.span.bytes, forKey: key.span.bytes, in: table)
+        } else {
+            try transaction.delete(key.span.bytes, in: table)
+        }
+        try transaction.commit()
+    }
+
+    @Test("An entry of the index that is missing, damaged or too many is found, whatever it is")
+    func index() throws {
+        let folder = TemporaryFolder()
+        let store = try Self.indexed(folder)
+        let table = store.core.tables.index
+        let whole = try store.verify()
+        #expect(whole.problems == [])
+        let entries = try Self.entries(store, table)
+        // Seven times: of three notifications, two tombstones, a hold and a mark. Six places, two of
+        // them tombstones with their finders; two members of a group; a mark; a category.
+        #expect(entries.count == 19)
+        for (key, value) in entries {
+            try Self.put(store, table, key, nil)
+            let missing = try store.verify()
+            #expect(!missing.isClean, "without \(key)")
+            if !value.isEmpty {
+                try Self.put(store, table, key, value.flipping(bit: 0))
+                let damaged = try store.verify()
+                #expect(!damaged.isClean, "damaged \(key)")
+            }
+            try Self.put(store, table, key, value)
+            // The same under another key: of another owner, at another revision, at another time.
+            for offset in stride(from: 1, to: key.count, by: 4)
+            where !entries.contains(where: {
+                $0.key == key.flipping(bit: 8 * offset)
+            }) {
+                let other = key.flipping(bit: 8 * offset)
+                try Self.put(store, table, other, value)
+                let moved = try store.verify()
+                #expect(!moved.isClean, "\(key) also at \(other)")
+                try Self.put(store, table, other, nil)
+            }
+        }
+        let again = try store.verify()
+        #expect(again.problems == [])
+    }
+
+    @Test("Entries that are right in themselves and wrong together are found")
+    func contradictions() throws {
+        let folder = TemporaryFolder()
+        let store = try Self.indexed(folder)
+        let record = try #require(try store.record(for: "d", asOf: noon))
+        let tables = store.core.tables
+        let counters = try store.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.counters()
+        }
+        func expectFound(
+            _ table: Table, _ key: [UInt8], _ value: [UInt8], _ name: String
+        ) throws {
+            let before = try Self.entries(store, table).first { $0.key == key }?.value
+            try Self.put(store, table, key, value)
+            let report = try store.verify()
+            #expect(!report.isClean, "\(name)")
+            try Self.put(store, table, key, before)
+            let after = try store.verify()
+            #expect(after.problems == [], "\(name)")
+        }
+        let place = IndexKeys.sequence("anna", record.revision)
+        for places: SequenceEntry.Indexes in [.history, .feed] {
+            let entry = SequenceEntry(places, id: "d").bytes(key: place)
+            try expectFound(tables.index, place, entry, "places \(places)")
+        }
+        let wrong = SequenceEntry([.history, .feed], id: "a").bytes(key: place)
+        try expectFound(tables.index, place, wrong, "another's id")
+        let second = IndexKeys.sequence("anna", record.revision + 100)
+        let entry = SequenceEntry(.feed, id: "d").bytes(key: second)
+        try expectFound(tables.index, second, entry, "two places in the feed")
+        let tombstone = SequenceEntry(.deleted, id: "d", device: nil, end: noon)
+        try expectFound(
+            tables.index, second, tombstone.bytes(key: second), "a tombstone of what is there")
+        let changes: [(String, (inout Counters) -> Void)] = [
+            ("tombstones", { $0.tombstones += 1 }), ("held", { $0.heldBlobs -= 1 }),
+            ("categories", { $0.categories += 1 }), ("revision", { $0.revision -= 1 }),
+            ("horizon", { $0.horizon = $0.revision + 1 }),
+        ]
+        for (name, change) in changes {
+            var other = counters
+            change(&other)
+            try expectFound(
+                tables.meta, Array(Counters.name.utf8), other.words.span.bytes.array(), name)
+        }
+        // A blob that nothing holds and nothing refers to, and a hold that does not end.
+        let held = try Self.entries(store, tables.blobs)[0]
+        let found = Digest(bytes: held.key.span.bytes)
+        let digest = try #require(found)
+        var blob = try BlobEntry(held.value.span.bytes, digest: digest)
+        #expect(blob.referenceCount == 0)
+        for end in [nil, noon] as [Timestamp?] {
+            blob.heldUntil = end
+            let value = blob.words(digest: digest).span.bytes.array()
+            try expectFound(tables.blobs, held.key, value, "held until \(String(describing: end))")
+        }
+    }
+}

@@ -1,0 +1,222 @@
+import BlobJSON
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+@Suite struct FeedTests {
+    /// What a change says, in short.
+    private static func words(_ page: FeedPage) -> [String] {
+        page.changes.map { "\($0.kind.name) \($0.id)" }
+    }
+
+    @Test("Each notification comes once, with its latest change, in the order of the commits")
+    func latest() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for id in ["a", "b", "c"] { try store.publish(id, owner: "anna") }
+        let first = try store.changes(of: "anna", from: .beginning)
+        #expect(Self.words(first) == ["published a", "published b", "published c"])
+        #expect(first.changes.map(\.revision) == [1, 2, 3])
+        #expect(!first.hasMore)
+        #expect(first.next == FeedCursor(position: 3, base: 0))
+        #expect(first.revision == 3)
+
+        _ = try store.patch("a") {
+            $0.isRead = .set(true)
+            $0.device = "phone"
+        }
+        _ = try store.patch("a") {
+            $0.actionState = .set(.dismissed)
+            $0.device = "watch"
+        }
+        try store.publish("d", owner: "anna")
+        _ = try store.apply(.remove(Removal(id: "b", device: "tablet")))
+        let second = try store.changes(of: "anna", from: .after(first.next))
+        #expect(Self.words(second) == ["updated a", "published d", "deleted b"])
+        #expect(second.changes.map(\.device) == ["watch", nil, "tablet"])
+        #expect(second.changes[0].record?.details.isRead == true)
+        let stored = try store.record(for: "a", asOf: noon)
+        #expect(second.changes[0].record == stored)
+        #expect(second.changes[2].record == nil)
+        let third = try store.changes(of: "anna", from: .after(second.next))
+        #expect(third.changes.isEmpty)
+        #expect(third.next == second.next)
+        // One by one: each change's own place leads to the next.
+        for (change, behind) in zip(second.changes, second.changes.dropFirst()) {
+            let page = try store.changes(of: "anna", from: .after(change.cursor), limit: 1)
+            #expect(page.changes.map(\.revision) == [behind.revision])
+        }
+    }
+
+    @Test("What was gone before the first page was asked for is not told, what goes later is")
+    func base() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for id in ["a", "b", "c", "d"] { try store.publish(id, owner: "anna") }
+        try store.delete("a", asOf: noon)
+        let first = try store.changes(of: "anna", from: .beginning, limit: 1)
+        #expect(Self.words(first) == ["published b"])
+        #expect(first.hasMore)
+        #expect(first.next == FeedCursor(position: 2, base: 5))
+        try store.delete("b", asOf: noon)
+        let rest = try store.changes(of: "anna", from: .after(first.next))
+        #expect(Self.words(rest) == ["published c", "published d", "deleted b"])
+        #expect(rest.next == FeedCursor(position: 6, base: 0))
+    }
+
+    @Test("Behind everything there is, nothing is told of what was")
+    func fromNow() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try store.publish("a", owner: "anna")
+        let page = try store.changes(of: "anna", from: .latest)
+        #expect(page.changes.isEmpty)
+        #expect(!page.hasMore)
+        try store.publish("b", owner: "anna")
+        let next = try store.changes(of: "anna", from: .after(page.next))
+        #expect(Self.words(next) == ["published b"])
+    }
+
+    @Test("Each owner has its own, by bytes; one that has nothing, or cannot be, has none")
+    func owners() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let owners = ["a", "ab", "b", " ", "\u{e9}", "e\u{301}"]
+        for (index, owner) in owners.enumerated() { try store.publish("\(index)", owner: owner) }
+        for (index, owner) in owners.enumerated() {
+            let page = try store.changes(of: owner, from: .beginning)
+            #expect(Self.words(page) == ["published \(index)"], "\(owner)")
+        }
+        let none = [
+            "", "c", String(repeating: "o", count: 256), String(repeating: "o", count: 1_000),
+            "a\0\u{1}", "\0",
+        ]
+        for owner in none {
+            let page = try store.changes(of: owner, from: .beginning)
+            #expect(page.changes.isEmpty)
+            #expect(!page.hasMore)
+            #expect(page.next == FeedCursor(position: 6, base: 0))
+            let history = try store.history(of: owner, asOf: noon)
+            #expect(history.records.isEmpty)
+        }
+    }
+
+    @Test("What expires comes once more when it is swept, and what comes back is new")
+    func expired() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try store.publish("a", owner: "anna", seconds: 10)
+        try store.publish("b", owner: "anna", seconds: 10)
+        let first = try store.changes(of: "anna", from: .beginning)
+        let later = noon.adding(seconds: 20)
+        // Over, and not swept: the feed asks no clock.
+        let before = try store.changes(of: "anna", from: .beginning)
+        #expect(Self.words(before) == ["published a", "published b"])
+        _ = try store.sweepExpired(asOf: later, limit: 10)
+        let swept = try store.changes(of: "anna", from: .after(first.next))
+        #expect(Self.words(swept) == ["expired a", "expired b"])
+        try store.publish("a", owner: "anna", asOf: later)
+        let again = try store.changes(of: "anna", from: .after(first.next))
+        #expect(Self.words(again) == ["expired b", "published a"])
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("A page ends at its limit, whatever limit is asked for")
+    func limit() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for id in 0..<5 { try store.publish("\(id)", owner: "anna") }
+        for (limit, expected) in [(0, 1), (-7, 1), (1, 1), (4, 4), (5, 5), (.max, 5)] {
+            let page = try store.changes(of: "anna", from: .beginning, limit: limit)
+            #expect(page.changes.count == expected, "limit \(limit)")
+            #expect(page.hasMore == (expected < 5), "limit \(limit)")
+        }
+    }
+
+    @Test("A page ends when its records are 256 KiB long")
+    func bytes() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let data = JSONFragment(checked: [UInt8](repeating: 0x31, count: 16_000))
+        for id in 0..<25 {
+            try store.publish("\(id)", owner: "anna") { $0.details.data = data }
+        }
+        let first = try store.changes(of: "anna", from: .beginning, limit: 1_000)
+        #expect(first.changes.count == 16)
+        #expect(first.hasMore)
+        let second = try store.changes(of: "anna", from: .after(first.next), limit: 1_000)
+        #expect(first.changes.count + second.changes.count == 25)
+        #expect(!second.hasMore)
+        var query = HistoryQuery()
+        query.limit = 1_000
+        let history = try store.history(of: "anna", query, asOf: noon)
+        #expect(history.records.count == first.changes.count)
+        #expect(history.next != nil)
+        query.before = history.next
+        let rest = try store.history(of: "anna", query, asOf: noon)
+        #expect(rest.records.count == second.changes.count)
+        #expect(rest.next == nil)
+    }
+
+    /// An owner whose every notification was changed long ago has as many places that the feed
+    /// passes over.
+    @Test("A page ends when it has looked at so many entries, with none of them if need be")
+    func lookedAt() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let count = UInt64(StoreLimits.feedEntriesLookedAtMax) + 10
+        try store.addPlaces(.history, of: "anna", at: 1...count)
+        let last = try store.publish("a", owner: "anna").revision
+        #expect(last == count + 1)
+        let first = try store.changes(of: "anna", from: .beginning)
+        #expect(first.changes.isEmpty)
+        #expect(first.hasMore)
+        let lookedAt = UInt64(StoreLimits.feedEntriesLookedAtMax)
+        #expect(first.next == FeedCursor(position: lookedAt, base: last))
+        let second = try store.changes(of: "anna", from: .after(first.next))
+        #expect(second.changes.map(\.revision) == [last])
+        #expect(!second.hasMore)
+    }
+
+    /// A device that reads a few changes now and then, while others are made.
+    @Test("A replica that reads in small pages ends as the store is", arguments: 1...7)
+    func replica(limit: Int) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        var generator = SeededGenerator(seed: UInt64(limit))
+        var replica: [String: UInt64] = [:]
+        var start = FeedStart.beginning
+        var last: UInt64 = 0
+        func read() throws -> Bool {
+            let page = try store.changes(of: "anna", from: start, limit: limit)
+            #expect(page.changes.count <= limit)
+            for change in page.changes {
+                #expect(change.revision > last, "limit \(limit)")
+                last = change.revision
+                replica[change.id] = change.record?.revision
+                #expect((change.record == nil) == (change.kind == .deleted))
+            }
+            start = .after(page.next)
+            return page.hasMore
+        }
+        for _ in 0..<300 {
+            let id = "\(Int.random(in: 0..<25, using: &generator))"
+            switch Int.random(in: 0..<5, using: &generator) {
+            case 0: try store.publish(id, owner: "anna")
+            case 1: try store.publish(id, owner: Bool.random(using: &generator) ? "ben" : nil)
+            case 2: try store.delete(id, asOf: noon)
+            case 3: _ = try store.patch(id) { $0.message = .set("\(generator.next())") }
+            default: _ = try read()
+            }
+        }
+        while try read() {}
+        let records = try store.history(of: "anna", asOf: noon).records
+        let expected = Dictionary(uniqueKeysWithValues: records.map { ($0.id, $0.revision) })
+        #expect(replica == expected, "limit \(limit)")
+        #expect(!expected.isEmpty)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+}

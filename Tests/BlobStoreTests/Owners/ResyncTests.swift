@@ -1,0 +1,147 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// When a device has been away for too long to be told what is gone.
+@Suite struct ResyncTests {
+    private static let retention: Int64 = 2_000
+    private static let later = noon.adding(seconds: retention)
+
+    private static func open(_ folder: TemporaryFolder) throws -> BlobStore {
+        try folder.open { $0.tombstoneRetentionMilliseconds = retention * 1_000 }
+    }
+
+    private static func isRefused(
+        _ store: BlobStore, _ owner: String, _ cursor: FeedCursor
+    ) throws -> Bool {
+        do {
+            _ = try store.changes(of: owner, from: .after(cursor))
+            return false
+        } catch StoreError.resync {
+            return true
+        }
+    }
+
+    @Test("A place before a removal that was forgotten is refused, one at it is not")
+    func horizon() throws {
+        let folder = TemporaryFolder()
+        let store = try Self.open(folder)
+        for id in ["a", "b", "c"] { try store.publish(id, owner: "anna", seconds: 10_000) }
+        try store.delete("b", asOf: noon)
+        let places = (0...4).map { FeedCursor(position: $0, base: 0) }
+        // A millisecond before its time it is still there.
+        let early = Timestamp(milliseconds: Self.later.milliseconds - 1)
+        _ = try store.sweepExpired(asOf: early, limit: 10)
+        for place in places { #expect(try !Self.isRefused(store, "anna", place)) }
+        let kept = try store.changes(of: "anna", from: .after(places[3]))
+        #expect(kept.changes.map(\.kind) == [.deleted])
+
+        let swept = try store.sweepExpired(asOf: Self.later, limit: 10)
+        #expect(swept.forgotten == 1)
+        for place in places {
+            #expect(try Self.isRefused(store, "anna", place) == (place.position < 4))
+        }
+        // The horizon is one for the store.
+        #expect(try Self.isRefused(store, "ben", places[3]))
+        #expect(try !Self.isRefused(store, "ben", places[4]))
+        // A first walk that began behind it goes on, however far back it is.
+        #expect(try !Self.isRefused(store, "anna", FeedCursor(position: 1, base: 4)))
+        #expect(try Self.isRefused(store, "anna", FeedCursor(position: 1, base: 3)))
+        let anew = try store.changes(of: "anna", from: .beginning)
+        #expect(anew.changes.map(\.id) == ["a", "c"])
+        let history = try store.history(of: "anna", asOf: Self.later)
+        #expect(try !Self.isRefused(store, "anna", history.cursor))
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    /// A full store has no room for tombstones. Devices then kept what was deleted, and nobody told them.
+    @Test("A removal without room for its tombstone sends every earlier place back to the history")
+    func withoutRoom() throws {
+        let folder = TemporaryFolder()
+        let store = try Self.open(folder)
+        for id in ["a", "b", "c"] { try store.publish(id, owner: "anna", seconds: 10_000) }
+        let places = (0...4).map { FeedCursor(position: $0, base: 0) }
+        try store.pipeline.whileWriting { () throws(StoreError) in
+            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: false) {
+                (transaction) throws(StoreError) in
+                transaction.remembersRemovals = false
+                _ = try transaction.remove(Removal(id: "b"))
+            }
+        }
+        for place in places {
+            #expect(try Self.isRefused(store, "anna", place) == (place.position < 4), "\(place)")
+        }
+        let anew = try store.changes(of: "anna", from: .beginning)
+        #expect(anew.changes.map(\.id) == ["a", "c"])
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("A removal whose notification came back is nothing to be forgotten")
+    func cameBack() throws {
+        let folder = TemporaryFolder()
+        let store = try Self.open(folder)
+        try store.publish("a", owner: "anna")
+        try store.delete("a", asOf: noon)
+        try store.publish("a", owner: "anna", seconds: 10_000)
+        let swept = try store.sweepExpired(asOf: Self.later, limit: 10)
+        #expect(swept.forgotten == 0)
+        #expect(try !Self.isRefused(store, "anna", FeedCursor(position: 1, base: 0)))
+    }
+
+    @Test("A place ahead of the store is refused: it was put back from a copy")
+    func future() throws {
+        let folder = TemporaryFolder()
+        let store = try Self.open(folder)
+        try store.publish("a", owner: "anna")
+        #expect(try !Self.isRefused(store, "anna", FeedCursor(position: 1, base: 0)))
+        #expect(try Self.isRefused(store, "anna", FeedCursor(position: 2, base: 0)))
+        #expect(try Self.isRefused(store, "anna", FeedCursor(position: 0, base: 2)))
+        #expect(try Self.isRefused(store, "anna", FeedCursor(position: .max, base: 0)))
+    }
+
+    @Test("An account that was removed refuses all older places of its own, and no others")
+    func account() throws {
+        let folder = TemporaryFolder()
+        let store = try Self.open(folder)
+        for owner in ["anna", "ben"] {
+            for id in 0..<3 { try store.publish("\(owner)-\(id)", owner: owner, seconds: 10_000) }
+        }
+        let before = try store.changes(of: "anna", from: .beginning)
+        let walk = try store.changes(of: "anna", from: .beginning, limit: 1)
+        try store.deleteOwner("anna", asOf: noon)
+        #expect(try Self.isRefused(store, "anna", before.next))
+        #expect(try Self.isRefused(store, "anna", walk.next))
+        #expect(try !Self.isRefused(store, "ben", before.next))
+        let history = try store.history(of: "anna", asOf: noon)
+        #expect(history.records.isEmpty)
+        #expect(try !Self.isRefused(store, "anna", history.cursor))
+        try store.publish("new", owner: "anna", seconds: 10_000)
+        let next = try store.changes(of: "anna", from: .after(history.cursor))
+        #expect(next.changes.map(\.id) == ["new"])
+        // When the mark goes, the horizon takes its place, for everybody.
+        _ = try store.sweepExpired(asOf: Self.later, limit: 10)
+        #expect(try Self.isRefused(store, "anna", before.next))
+        #expect(try Self.isRefused(store, "ben", before.next))
+        #expect(try !Self.isRefused(store, "anna", history.cursor))
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("Places outlive the process")
+    func reopened() throws {
+        let folder = TemporaryFolder()
+        var cursor: FeedCursor?
+        do {
+            let store = try Self.open(folder)
+            try store.publish("a", owner: "anna")
+            cursor = try store.changes(of: "anna", from: .beginning).next
+            try store.delete("a", asOf: noon)
+        }
+        let store = try Self.open(folder)
+        let page = try store.changes(of: "anna", from: .after(try #require(cursor)))
+        #expect(page.changes.map(\.kind) == [.deleted])
+    }
+}

@@ -1,0 +1,321 @@
+import Bytes
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// Edits of categories in the feeds of those who show them. Devices that had read a category never
+/// heard that it was changed.
+@Suite struct CategoryEditTests {
+    private static let yes = NotificationAction(identifier: "yes", title: "Yes")
+
+    private func set(
+        _ store: BlobStore, _ name: String, _ actions: [NotificationAction],
+        asOf now: Timestamp = noon
+    ) throws {
+        let outcome = try store.apply(
+            .setCategory(Category(name: name, actions: actions)), asOf: now)
+        #expect(outcome.isDone)
+    }
+
+    /// What an owner's feed tells behind a place, in short.
+    private func words(
+        _ store: BlobStore, _ owner: String,
+        from start: FeedStart = .after(FeedCursor(position: 0, base: 0))
+    ) throws -> [String] {
+        try store.changes(of: owner, from: start, limit: 1_000).changes.map {
+            "\($0.kind.name) \($0.id)"
+        }
+    }
+
+    @Test("An edit reaches those who show the category, once each, and nobody else")
+    func reaches() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try set(store, "ask", [])
+        try set(store, "other", [])
+        for id in ["a1", "a2", "a3"] {
+            try store.publish(id, owner: "anna") { $0.details.category = "ask" }
+        }
+        try store.publish("b", owner: "ben") { $0.details.category = "other" }
+        try store.publish("c", owner: "cleo")
+        try store.publish("d", owner: "dora", seconds: 10) { $0.details.category = "ask" }
+        try store.publish("nobody", owner: nil) { $0.details.category = "ask" }
+        try store.publish("e", owner: "emil") {
+            $0.details.category = "ask"
+            $0.details.actions = []
+        }
+        let before = try store.changes(of: "anna", from: .latest).next
+        try set(store, "ask", [Self.yes], asOf: noon.adding(seconds: 11))
+        let page = try store.changes(of: "anna", from: .after(before))
+        #expect(page.changes.map(\.kind) == [.category])
+        #expect(page.changes[0].id == "ask")
+        let category = try store.category("ask")
+        #expect(page.changes[0].category == category)
+        #expect(category?.actions == [Self.yes])
+        #expect(page.changes[0].record == nil)
+        #expect(page.changes[0].revision > category?.revision ?? .max)
+        #expect(try words(store, "emil", from: .after(before)) == ["category ask"])
+        for owner in ["ben", "cleo", "dora"] {
+            #expect(try words(store, owner, from: .after(before)) == [], "\(owner)")
+        }
+        // What was read is not told again, nor to one who begins now.
+        #expect(try words(store, "anna", from: .after(page.next)) == [])
+        #expect(
+            try words(store, "anna", from: .beginning)
+                == ["published a1", "published a2", "published a3"])
+        let again = try store.counters()
+        try set(store, "ask", [Self.yes], asOf: noon.adding(seconds: 11))
+        let after = try store.counters()
+        #expect(after == again)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("Lines stand in the order of the changes, and a later edit takes the place of an earlier")
+    func order() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try set(store, "ask", [])
+        try store.publish("a", owner: "anna") { $0.details.category = "ask" }
+        try set(store, "ask", [Self.yes])
+        try store.publish("b", owner: "anna")
+        #expect(try words(store, "anna") == ["published a", "category ask", "published b"])
+        _ = try store.patch("a") { $0.isRead = .set(true) }
+        try set(store, "ask", [])
+        #expect(try words(store, "anna") == ["published b", "updated a", "category ask"])
+        // A notification that is called as the category is another thing.
+        try store.publish("ask", owner: "anna")
+        _ = try store.apply(.delete(id: "ask"))
+        _ = try store.apply(.removeCategory(name: "ask"))
+        #expect(
+            try words(store, "anna") == ["published b", "updated a", "deleted ask", "category ask"])
+        let last = try store.changes(of: "anna", from: .after(FeedCursor(position: 0, base: 0)))
+        #expect(last.changes.last?.category == nil)
+        // It names the category still, and hears when that is there again.
+        try set(store, "ask", [Self.yes])
+        #expect(
+            try words(store, "anna") == ["published b", "updated a", "deleted ask", "category ask"])
+        let index = try store.ownerIndex("anna")
+        #expect(index.finderCount == 2)
+        let report = try store.verify()
+        #expect(report.problems == [])
+        // One by one, as a page.
+        var place = FeedCursor(position: 0, base: 0)
+        var kinds: [FeedChange.Kind] = []
+        while true {
+            let page = try store.changes(of: "anna", from: .after(place), limit: 1)
+            kinds += page.changes.map(\.kind)
+            place = page.next
+            guard page.hasMore else { break }
+        }
+        #expect(kinds == [.published, .updated, .deleted, .category])
+    }
+
+    @Test("An app's category is shown by that app, and one of all apps by those without their own")
+    func apps() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        func set(_ app: String?, _ actions: [NotificationAction]) throws {
+            let category = Category(name: "ask", actions: actions, app: app)
+            #expect(try store.apply(.setCategory(category)).isDone)
+        }
+        try set(nil, [])
+        try set("mail", [])
+        for (owner, app) in [("anna", "mail"), ("ben", "chat"), ("cleo", nil)] {
+            try store.publish(owner, owner: owner) {
+                $0.details.app = app
+                $0.details.category = "ask"
+            }
+        }
+        func told(_ from: UInt64) throws -> [String] {
+            try ["anna", "ben", "cleo"].filter { owner in
+                try store.changes(
+                    of: owner, from: .after(FeedCursor(position: from, base: 0))
+                ).changes.contains { $0.kind == .category }
+            }
+        }
+        var place = try store.counters().revision
+        try set("mail", [Self.yes])
+        #expect(try told(place) == ["anna"])
+        place = try store.counters().revision
+        try set(nil, [Self.yes])
+        #expect(try told(place) == ["ben", "cleo"])
+        place = try store.counters().revision
+        _ = try store.apply(.removeCategory(name: "ask", app: "mail"))
+        #expect(try told(place) == ["anna"])
+        let gone = try store.changes(of: "anna", from: .after(FeedCursor(position: place, base: 0)))
+        #expect(gone.changes.map(\.app) == ["mail"] && gone.changes[0].category == nil)
+        // Now it shows the one of all apps.
+        place = try store.counters().revision
+        try set(nil, [])
+        #expect(try told(place) == ["anna", "ben", "cleo"])
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("Many owners are told in bounded steps, each once, also over a crash in between")
+    func steps() throws {
+        let folder = TemporaryFolder()
+        let ownerCount = 200
+        do {
+            let store = try folder.open()
+            try set(store, "ask", [])
+            for round in 0..<3 {
+                let changes = (0..<ownerCount).map { number in
+                    var draft = NotificationDraft(
+                        id: "\(round)-\(number)", expiry: .at(noon.adding(seconds: 3_600)))
+                    draft.owner = "owner \(number)"
+                    draft.message = "m"
+                    draft.details.category = "ask"
+                    return Change.publishNotification(draft)
+                }
+                _ = try store.apply(changes, asOf: noon)
+            }
+            // As the daemon does it: the edit first, the owners in steps.
+            let outcomes = try store.apply(
+                [.setCategory(Category(name: "ask", actions: [Self.yes]))], asOf: noon,
+                isCommitting: true)
+            #expect(outcomes[0].isDone)
+            #expect(store.hasCategoryEdits)
+            let place = try store.counters().revision
+            let hasMore = try store.announceCategoryEdits(asOf: noon)
+            #expect(hasMore)
+            let told = try store.counters().revision - place
+            #expect(told == UInt64(StoreLimits.categoryEditOwnerCountMax))
+            let report = try store.verify()
+            #expect(report.problems == [])
+        }
+        let store = try folder.open()
+        var steps = 0
+        while try store.sweepExpired(asOf: noon, limit: 100).more { steps += 1 }
+        #expect(steps >= 2)
+        for number in 0..<ownerCount {
+            let page = try store.changes(
+                of: "owner \(number)", from: .after(FeedCursor(position: 0, base: 0)))
+            #expect(page.changes.filter { $0.kind == .category }.count == 1, "\(number)")
+        }
+        let counters = try store.counters()
+        #expect(counters.revision == UInt64(1 + 3 * ownerCount + 1 + ownerCount))
+        let swept = try store.sweepExpired(asOf: noon, limit: 100)
+        #expect(!swept.more)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("More notifications than one step looks at")
+    func manyNotifications() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try set(store, "ask", [])
+        let count = StoreLimits.categoryEditRecordCountMax + 10
+        _ = try store.apply(
+            (0..<count).map { number in
+                var draft = NotificationDraft(
+                    id: "\(100_000 + number)", expiry: .at(noon.adding(seconds: 3_600)))
+                draft.owner = "anna"
+                draft.message = "m"
+                return .publishNotification(draft)
+            }, asOf: noon)
+        try store.publish("last", owner: "zoe") { $0.details.category = "ask" }
+        try set(store, "ask", [Self.yes])
+        #expect(try words(store, "zoe") == ["published last", "category ask"])
+        #expect(!store.hasCategoryEdits)
+    }
+
+    @Test("A line is forgotten after its retention, and who has not read it must read anew")
+    func retention() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open { $0.tombstoneRetentionMilliseconds = 1_000_000 }
+        try set(store, "ask", [])
+        try store.publish("a", owner: "anna", seconds: 10_000) { $0.details.category = "ask" }
+        let before = try store.changes(of: "anna", from: .latest).next
+        try set(store, "ask", [Self.yes])
+        let after = try store.changes(of: "anna", from: .after(before)).next
+        let swept = try store.sweepExpired(asOf: noon.adding(seconds: 1_000), limit: 10)
+        #expect(swept.forgotten == 1)
+        #expect(throws: StoreError.self) {
+            _ = try store.changes(of: "anna", from: .after(before))
+        }
+        #expect(try words(store, "anna", from: .after(after)) == [])
+        let counters = try store.counters()
+        #expect(counters.tombstones == 0)
+        let index = try store.ownerIndex("anna")
+        #expect(index.finderCount == 0)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("The end of an account takes its lines along")
+    func account() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try set(store, "ask", [])
+        try store.publish("a", owner: "anna") { $0.details.category = "ask" }
+        try set(store, "ask", [Self.yes])
+        try store.deleteOwner("anna", asOf: noon)
+        let index = try store.ownerIndex("anna")
+        #expect(index.entries.isEmpty && index.finderCount == 0)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("Owners are told apart by bytes, and those who wait are woken")
+    func wakes() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try set(store, "ask", [])
+        for (id, owner) in [("1", "\u{e9}"), ("2", "e\u{301}"), ("3", "x")] {
+            try store.publish(id, owner: owner) {
+                $0.details.category = owner == "x" ? nil : "ask"
+            }
+        }
+        let revision = try store.counters().revision
+        let before = store.feedWatch.wakeCount
+        let registrations = try ["\u{e9}", "e\u{301}", "x"].map {
+            try store.feedWatch.register(Array($0.utf8), behind: revision) {}
+        }
+        #expect(registrations.allSatisfy { $0 != nil })
+        try set(store, "ask", [Self.yes])
+        #expect(store.feedWatch.wakeCount - before == 2)
+        for owner in ["\u{e9}", "e\u{301}"] {
+            let page = try store.changes(of: owner, from: .after(FeedCursor(position: 0, base: 0)))
+            #expect(page.changes.map(\.kind) == [.published, .category])
+        }
+    }
+
+    @Test("A damaged record is stepped over, a damaged place of the telling is given up")
+    func damage() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try set(store, "ask", [])
+        for id in ["a", "b"] {
+            try store.publish(id, owner: id) { $0.details.category = "ask" }
+        }
+        try store.pipeline.whileWriting { () throws(StoreError) in
+            try store.pipeline.inTransaction(
+                growth: 1 << 20, asOf: noon, isPublishing: true
+            ) { (transaction) throws(StoreError) in
+                let key = IndexKeys.categoryEdit("broken")
+                try transaction.transaction.set(
+                    key.span.bytes, to: [1, 2, 3].span.bytes, in: store.core.tables.index)
+                let id = Array("a".utf8)
+                var damaged = Self.record(of: id, in: transaction, store.core.tables)
+                damaged = damaged.flipping(bit: 8 * damaged.count - 1)
+                try transaction.transaction.set(
+                    id.span.bytes, to: damaged.span.bytes, in: store.core.tables.notifications)
+            }
+        }
+        try set(store, "ask", [Self.yes])
+        #expect(try words(store, "b") == ["published b", "category ask"])
+        let swept = try store.sweepExpired(asOf: noon, limit: 10)
+        #expect(!swept.more)
+    }
+
+    private static func record(
+        of id: [UInt8], in transaction: borrowing ChangeTransaction, _ tables: Tables
+    ) -> [UInt8] {
+        let value = try? transaction.transaction.get(id.span.bytes, in: tables.notifications)
+        return value?.array() ?? []
+    }
+}

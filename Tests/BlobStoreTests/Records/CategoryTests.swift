@@ -1,0 +1,214 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+@Suite struct CategoryTests {
+    private static let yes = NotificationAction(identifier: "yes", title: "Yes")
+
+    @Test("A category is created, replaced, found and removed")
+    func life() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for (actions, options, revision) in [
+            ([], [], 1), ([Self.yes], [], 2), ([Self.yes], [], 2),
+            ([Self.yes], .customDismissAction, 3),
+            ([Self.yes], [.customDismissAction, .allowInCarPlay], 4),
+        ] as [([NotificationAction], CategoryOptions, UInt64)] {
+            let category = Category(name: "ask", actions: actions, options: options)
+            guard case .categorySet(let set, let isNew) = try store.apply(.setCategory(category))
+            else {
+                Issue.record("\(actions)")
+                continue
+            }
+            #expect(isNew == (revision == 1))
+            #expect(set.revision == revision)
+            #expect(set.saysSame(as: category))
+            let found = try store.category("ask")
+            #expect(found == set)
+        }
+        let counters = try store.counters()
+        #expect(counters.categories == 1)
+        #expect(counters.revision == 4)
+        let report = try store.verify()
+        #expect(report.problems == [])
+        let removed = try store.apply(.removeCategory(name: "ask"))
+        #expect(removed.isDone)
+        let again = try store.apply(.removeCategory(name: "ask"))
+        #expect(again.isNotFound)
+        let tooLong = try store.apply(.removeCategory(name: String(repeating: "x", count: 600)))
+        #expect(tooLong.isNotFound)
+        let found = try store.category("ask")
+        #expect(found == nil)
+        let after = try store.counters()
+        #expect(after.categories == 0)
+    }
+
+    /// Two apps of one user called a category `ask`, and the second one's buttons took the place of
+    /// the first one's.
+    @Test("An app's category goes before the one of all apps, and is no other app's")
+    func ofApps() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let no = NotificationAction(identifier: "no", title: "No")
+        let ofAll = Category(name: "ask", actions: [Self.yes])
+        let ofMail = Category(name: "ask", actions: [no], app: "mail")
+        for category in [ofMail, ofAll] {
+            let outcome = try store.apply(.setCategory(category))
+            guard case .categorySet(let set, true) = outcome, set.saysSame(as: category) else {
+                throw NothingThrown()
+            }
+        }
+        let found = try [nil, "mail", "chat"].map { try store.category("ask", app: $0) }
+        #expect(found.map { $0?.app } == [String?.none, "mail", nil])
+        #expect(found.map { $0?.actions } == [[Self.yes], [no], nil])
+        let all = try store.categories()
+        #expect(all.map(\.app) == [nil, "mail"])
+        for (app, action) in [("mail", "no"), ("chat", "yes"), (nil, "yes")] {
+            try store.publish("n", owner: "anna") { draft in
+                draft.details.app = app
+                draft.details.category = "ask"
+            }
+            for tried in ["yes", "no"] {
+                let response = ActionResponse(id: "n", action: tried)
+                let outcome = try store.apply(.respond(response))
+                #expect(outcome.isDone == (tried == action), "\(app ?? "-") \(tried)")
+            }
+        }
+        // What only mail has, nobody else can name.
+        _ = try store.apply(.removeCategory(name: "ask"))
+        for (app, isKnown) in [("mail", true), ("chat", false), (nil, false)] {
+            var draft = NotificationDraft(id: "n", expiry: .at(noon.adding(seconds: 60)))
+            draft.message = "Dinner?"
+            draft.details.app = app
+            draft.details.category = "ask"
+            let outcome = try store.apply(.publishNotification(draft))
+            #expect(outcome.isDone == isKnown, "\(app ?? "-")")
+        }
+        let patched = try store.patch("n") { $0.category = .set("ask") }
+        #expect(patched.isDone)
+        let report = try store.verify()
+        #expect(report.problems == [])
+        let removed = try store.apply(.removeCategory(name: "ask", app: "mail"))
+        #expect(removed.isDone)
+        let again = try store.apply(.removeCategory(name: "ask", app: "mail"))
+        #expect(again.isNotFound)
+        let counters = try store.counters()
+        #expect(counters.categories == 0)
+        for app in ["", "a/b", "a\u{0}b", String(repeating: "x", count: 65)] {
+            let outcome = try store.apply(
+                .setCategory(Category(name: "ask", actions: [], app: app)))
+            #expect(outcome.field == .app, "\(app)")
+        }
+    }
+
+    @Test("Pages go on within the categories of one name")
+    func pagesOfApps() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let all =
+            [Category(name: "a", actions: [])]
+            + ["chat", "mail", "z"].map { Category(name: "a", actions: [Self.yes], app: $0) }
+            + [Category(name: "b", actions: [], app: "mail"), Category(name: "c", actions: [])]
+        let outcomes = try store.apply(all.shuffled().map { .setCategory($0) }, asOf: noon)
+        #expect(outcomes.allSatisfy { $0.isDone })
+        var found: [Category] = []
+        var places: [String] = []
+        var next = ""
+        repeat {
+            let place = Array(next.utf8)
+            let page = try store.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.categories(after: place.span.bytes, byteCountMax: 1)
+            }
+            found += page.categories
+            next = page.next ?? ""
+            if !next.isEmpty { places.append(next) }
+        } while !next.isEmpty && found.count < 20
+        #expect(found.map(\.name) == all.map(\.name))
+        #expect(found.map(\.app) == all.map(\.app))
+        #expect(places == ["a", "a/chat", "a/mail", "a/z", "b/mail"])
+        for place in ["c/", "c/\(String(repeating: "x", count: 65))", "d"] {
+            let bytes = Array(place.utf8)
+            let page = try store.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.categories(after: bytes.span.bytes)
+            }
+            #expect(page.categories.isEmpty, "\(place)")
+        }
+    }
+
+    @Test("A category that says what is there already writes nothing")
+    func unchanged() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try store.publish("n", owner: "anna") { $0.details.category = nil }
+        let category = Category(name: "ask", actions: [Self.yes], options: .allowAnnouncement)
+        _ = try store.apply(.setCategory(category))
+        let transaction = try store.lastTransaction()
+        _ = try store.apply(.setCategory(category))
+        let last = try store.lastTransaction()
+        #expect(last == transaction)
+    }
+
+    @Test("Conditions are judged by the revision that is there")
+    func conditions() throws {
+        // There were none: of two who edited what they had read, the first lost.
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        func set(_ actions: [NotificationAction], _ condition: Condition) throws -> Outcome {
+            try store.apply(
+                .setCategory(Category(name: "ask", actions: actions), condition: condition))
+        }
+        func isRefused(_ outcome: Outcome, at revision: UInt64?) -> Bool {
+            guard case .categoryPreconditionFailed(let present)? = outcome.error else {
+                return false
+            }
+            return present == revision
+        }
+        #expect(isRefused(try set([], .exists), at: nil))
+        #expect(isRefused(try set([], .revisions([1])), at: nil))
+        #expect(try set([], .absent).isDone)
+        #expect(isRefused(try set([Self.yes], .absent), at: 1))
+        #expect(isRefused(try set([Self.yes], .revisions([2])), at: 1))
+        #expect(try set([Self.yes], .revisions([7, 1])).isDone)
+        #expect(isRefused(try set([], .revisions([1])), at: 2))
+        // Also where nothing would change.
+        #expect(isRefused(try set([Self.yes], .revisions([1])), at: 2))
+        func remove(_ condition: Condition) throws -> Outcome {
+            try store.apply(.removeCategory(name: "ask", condition: condition))
+        }
+        #expect(isRefused(try remove(.revisions([1])), at: 2))
+        #expect(isRefused(try remove(.absent), at: 2))
+        #expect(try remove(.revisions([2])).isDone)
+        #expect(isRefused(try remove(.exists), at: nil))
+        #expect(try remove(.absent).isNotFound)
+        let found = try store.category("ask")
+        #expect(found == nil)
+    }
+
+    @Test("One that breaks a rule is refused; so is one too many, and not a change of one")
+    func refused() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for name in ["", "a/b", "\u{0}", String(repeating: "x", count: 65)] {
+            let outcome = try store.apply(.setCategory(Category(name: name, actions: [])))
+            #expect(outcome.field == .category, "\(name)")
+        }
+        let twice = try store.apply(
+            .setCategory(Category(name: "a", actions: [Self.yes, Self.yes])))
+        #expect(twice.field == .actions)
+        let outcomes = try store.apply(
+            (0..<StoreLimits.categoryCountMax).map {
+                .setCategory(Category(name: "c\($0)", actions: []))
+            }, asOf: noon)
+        #expect(outcomes.allSatisfy { $0.isDone })
+        let before = try store.counters()
+        #expect(before.categories == 1_000)
+        let tooMany = try store.apply(.setCategory(Category(name: "more", actions: [])))
+        #expect(tooMany.field == .category)
+        #expect(tooMany.error?.description.contains("1000") == true)
+        let change = try store.apply(.setCategory(Category(name: "c7", actions: [Self.yes])))
+        #expect(change.isDone)
+        let after = try store.counters()
+        #expect(after.categories == before.categories)
+    }
+}

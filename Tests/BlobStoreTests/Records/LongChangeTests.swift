@@ -1,0 +1,270 @@
+import LMDB
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// Changes of many notifications, in bounded steps.
+@Suite struct LongChangeTests {
+    private func fill(_ store: BlobStore, _ owner: String, count: Int, group: String?) throws {
+        let changes = try (0..<count).map { number in
+            var draft = NotificationDraft(
+                id: "\(owner)-\(number)", expiry: .at(noon.adding(seconds: 3_600)))
+            draft.owner = owner
+            draft.details.group = group
+            draft.parts = [
+                DraftPart(
+                    name: "payload", mediaType: "image/png",
+                    content: .payload(try store.prepare([UInt8(number % 7)])))
+            ]
+            return Change.publishNotification(draft)
+        }
+        let outcomes = try store.apply(changes, asOf: noon)
+        #expect(outcomes.allSatisfy { $0.isDone })
+    }
+
+    private static var read: NotificationPatch {
+        var patch = NotificationPatch(id: "")
+        patch.isRead = .set(true)
+        patch.device = "phone"
+        return patch
+    }
+
+    @Test("A group's patch goes in steps, and changes nothing twice")
+    func group() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try fill(store, "anna", count: 600, group: "g")
+        try fill(store, "ben", count: 3, group: "g")
+        try store.publish("other", owner: "anna", group: "g2")
+        _ = try store.patch("anna-5") { $0.isRead = .set(true) }
+        let before = try store.counters().revision
+        var change = LongChange.patchGroup(owner: "anna", group: "g", Self.read)
+        var steps = 0
+        var isDone = false
+        while !isDone {
+            isDone = try store.advance(&change, asOf: noon)
+            steps += 1
+            // What comes meanwhile is left alone.
+            try store.publish("new-\(steps)", owner: "anna", group: "g")
+            #expect(change.matched == min(256 * steps, 600))
+        }
+        #expect(steps == 3)
+        #expect(change.changed == 599)
+        let after = try store.counters().revision
+        #expect(after == before + 599 + 3)
+        for (id, isRead) in [
+            ("anna-0", true), ("anna-599", true), ("other", false), ("ben-0", false),
+            ("new-1", false),
+        ] {
+            let record = try store.record(for: id, asOf: noon)
+            #expect(record?.details.isRead == isRead, "\(id)")
+        }
+        let report = try store.verify()
+        #expect(report.problems == [])
+
+        let transaction = try store.lastTransaction()
+        let again = try store.patchGroup("g2", of: "ben", Self.read, asOf: noon)
+        #expect(again.matched == 0)
+        let last = try store.lastTransaction()
+        #expect(last == transaction)
+    }
+
+    @Test("A group is removed in steps, each told, and nothing else of the owner's")
+    func removedGroup() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try fill(store, "anna", count: 600, group: "g")
+        try fill(store, "ben", count: 3, group: "g")
+        try store.publish("other", owner: "anna", group: "g2")
+        let start = try store.changes(of: "anna", from: .latest).next
+        let before = try store.counters()
+        var change = LongChange.deleteGroup(owner: "anna", group: "g", device: "phone")
+        var steps = 0
+        var isDone = false
+        while !isDone {
+            isDone = try store.advance(&change, asOf: noon)
+            steps += 1
+            try store.publish("new-\(steps)", owner: "anna", group: "g")
+            #expect(change.changed <= StoreLimits.longChangeStepCountMax * steps)
+        }
+        #expect(steps >= 3)
+        #expect(change.changed == 600)
+        let after = try store.counters()
+        #expect(after.notifications == before.notifications - 600 + UInt64(steps))
+        let index = try store.ownerIndex("anna")
+        #expect(index.history == ["other"] + (1...steps).map { "new-\($0)" })
+        #expect(index.groups["g"]?.count == steps)
+        let page = try store.changes(of: "anna", from: .after(start), limit: 1_000)
+        let gone = page.changes.filter { $0.kind == .deleted }
+        #expect(gone.count == 600)
+        #expect(gone.allSatisfy { $0.device == "phone" })
+        let ben = try store.ownerIndex("ben")
+        #expect(ben.history.count == 3)
+        let report = try store.verify()
+        #expect(report.problems == [])
+
+        // Of one app alone; of a group that nobody has.
+        try store.publish("mail", owner: "anna", group: "g") { $0.details.app = "mail" }
+        let ofApp = try store.deleteGroup("g", of: "anna", app: "mail", asOf: noon)
+        #expect(ofApp.changed == 1)
+        let transaction = try store.lastTransaction()
+        let none = try store.deleteGroup("g", of: "anna", app: "mail", asOf: noon)
+        #expect(none.changed == 0)
+        let nobody = try store.deleteGroup("x", of: "carl", asOf: noon)
+        #expect(nobody.changed == 0)
+        let last = try store.lastTransaction()
+        #expect(last == transaction)
+        for (owner, group, app, field) in [
+            ("", "g", nil, InvalidInput.Field.owner), ("anna", "", nil, .group),
+            ("anna", "g", "a/b", .app),
+        ] {
+            let error = try failure {
+                try store.deleteGroup(group, of: owner, app: app, asOf: noon)
+            }
+            #expect(error.field == field)
+        }
+    }
+
+    @Test("A group's patch may be of one app's notifications alone")
+    func groupOfApp() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try store.publish("a", owner: "anna", group: "g") { $0.details.app = "mail" }
+        try store.publish("b", owner: "anna", group: "g") { $0.details.app = "chat" }
+        try store.publish("c", owner: "anna", group: "g")
+        let change = try store.patchGroup("g", of: "anna", app: "mail", Self.read, asOf: noon)
+        #expect(change.matched == 1)
+        #expect(change.changed == 1)
+        let read = try store.record(for: "a", asOf: noon)
+        #expect(read?.details.isRead == true)
+        // A category of the app's is known to its patch, and to no other.
+        _ = try store.apply(.setCategory(Category(name: "x", actions: [], app: "mail")))
+        var patch = NotificationPatch(id: "")
+        patch.category = .set("x")
+        let named = try store.patchGroup("g", of: "anna", app: "mail", patch, asOf: noon)
+        #expect(named.changed == 1)
+        let unknown = try failure { try store.patchGroup("g", of: "anna", patch, asOf: noon) }
+        guard case .unknownCategory("x") = unknown else { throw NothingThrown() }
+    }
+
+    @Test("A patch may take them out of the group it goes through")
+    func leavingGroup() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try fill(store, "anna", count: 300, group: "g")
+        var patch = NotificationPatch(id: "")
+        patch.group = .set("h")
+        let change = try store.patchGroup("g", of: "anna", patch, asOf: noon)
+        #expect(change.changed == 300)
+        let index = try store.ownerIndex("anna")
+        #expect(index.groups == ["h": (1...300).map { UInt64($0) }])
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("An expired member is passed over; a bad patch is refused with nothing done")
+    func passedOver() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try store.publish("a", owner: "anna", group: "g", seconds: 10)
+        try store.publish("b", owner: "anna", group: "g", seconds: 20)
+        let before = try store.counters()
+        var unknown = NotificationPatch(id: "")
+        unknown.category = .set("x")
+        let category = try failure {
+            try store.patchGroup("g", of: "anna", unknown, asOf: noon)
+        }
+        guard case .unknownCategory("x") = category else {
+            Issue.record("\(category)")
+            return
+        }
+        let group = try failure { try store.patchGroup("", of: "anna", Self.read, asOf: noon) }
+        #expect(group.field == .group)
+        let owner = try failure { try store.deleteOwner("a\u{0}b", asOf: noon) }
+        #expect(owner.field == .owner)
+        let same = try store.counters()
+        #expect(same == before)
+        let change = try store.patchGroup(
+            "g", of: "anna", Self.read, asOf: noon.adding(seconds: 15))
+        #expect(change.matched == 1)
+        #expect(change.changed == 1)
+    }
+
+    @Test("The end of an account leaves a mark and nothing else of it")
+    func owner() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open { $0.tombstoneRetentionMilliseconds = 50_000 }
+        try fill(store, "anna", count: 300, group: "g")
+        try fill(store, "ann", count: 2, group: "g")
+        for number in 0..<40 { _ = try store.patch("anna-\(number)") { $0.isRead = .set(true) } }
+        for number in 290..<300 { _ = try store.apply(.delete(id: "anna-\(number)")) }
+        var change = LongChange.deleteOwner("anna")
+        var steps = 0
+        var isDone = false
+        while !isDone {
+            isDone = try store.advance(&change, asOf: noon)
+            steps += 1
+            if steps == 1 { try store.publish("new", owner: "anna") }
+        }
+        #expect(change.changed == 290)
+        let counters = try store.counters()
+        #expect(counters.notifications == 3)
+        #expect(counters.tombstones == 0)
+        #expect(counters.horizon == 0)
+        let index = try store.ownerIndex("anna")
+        #expect(index.history == ["new"])
+        #expect(index.feed == ["new"])
+        #expect(index.finderCount == 0)
+        #expect(index.groups == [:])
+        #expect(index.mark?.revision == counters.revision)
+        #expect(index.mark?.end == noon.adding(seconds: 50))
+        let marks = try store.timeEntries().filter { if case .mark = $0 { true } else { false } }
+        #expect(marks == [.mark(noon.adding(seconds: 50), owner: "anna")])
+        let other = try store.ownerIndex("ann")
+        #expect(other.feed == ["ann-0", "ann-1"])
+        let report = try store.verify()
+        #expect(report.problems == [])
+
+        // Again: one more, and the mark moves; then there is nothing to do.
+        let later = noon.adding(seconds: 10)
+        let second = try store.deleteOwner("anna", asOf: later)
+        #expect(second.changed == 1)
+        let moved = try store.ownerIndex("anna").mark
+        #expect(moved?.end == later.adding(seconds: 50))
+        let before = try store.counters()
+        let third = try store.deleteOwner("anna", asOf: later)
+        #expect(third.matched == 0)
+        let after = try store.counters()
+        #expect(after == before)
+
+        let swept = try store.sweepExpired(asOf: later.adding(seconds: 50), limit: 10)
+        #expect(swept == SweepResult(forgotten: 1))
+        let last = try store.counters()
+        #expect(last.horizon == moved?.revision)
+        let empty = try store.ownerIndex("anna")
+        #expect(empty == OwnerIndex())
+        let sound = try store.verify()
+        #expect(sound.problems == [])
+    }
+
+    @Test("A damaged notification does not keep the others of its account")
+    func damaged() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try fill(store, "anna", count: 5, group: "g")
+        var transaction = try store.core.environment.beginWrite()
+        let key = Array("anna-1".utf8)
+        try transaction.put(
+            [7, 7, 7].span.bytes, forKey: key.span.bytes, in: store.core.tables.notifications)
+        try transaction.commit()
+        let patched = try store.patchGroup("g", of: "anna", Self.read, asOf: noon)
+        #expect(patched.changed == 4)
+        let deleted = try store.deleteOwner("anna", asOf: noon)
+        #expect(deleted.changed == 4)
+        let counters = try store.counters()
+        #expect(counters.notifications == 1)
+        let again = try store.deleteOwner("anna", asOf: noon)
+        #expect(again.changed == 0)
+    }
+}

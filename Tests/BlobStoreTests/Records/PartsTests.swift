@@ -1,0 +1,177 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+@Suite struct PartsTests {
+    @Test(
+        "A part keeps what it does not give: texts, owner and the other parts"
+    )
+    func fields() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let first = try store.publish(
+            store.publication("a", [1], owner: "anna", message: "Hi", richType: "img"), asOf: noon)
+        #expect(first.owner == "anna")
+        let icon = try store.publish(
+            store.publication("a", [2], part: "icon", message: "Hello"), asOf: noon)
+        #expect(icon.owner == "anna")
+        #expect(icon.message == "Hello")
+        #expect(icon.richType == "img")
+        #expect(icon.parts.map { $0.name } == ["payload", "icon"])
+        let replaced = try store.publish(
+            store.publication("a", [3], richType: "gif"), asOf: noon.adding(seconds: 1))
+        #expect(replaced.owner == "anna")
+        #expect(replaced.message == "Hello")
+        #expect(replaced.richType == "gif")
+        #expect(replaced.parts.map { $0.name } == ["payload", "icon"])
+        #expect(replaced.createdAt == noon)
+        let read = try store.record(for: "a", asOf: noon)
+        #expect(read == replaced)
+    }
+
+    @Test("A part that was not there is created, one that was is replaced")
+    func created() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for (part, isNew) in [
+            ("icon", true), ("icon", false), ("payload", true), ("payload", false),
+        ] {
+            let change = Change.publish(try store.publication("a", [1, 2], part: part))
+            guard case .published(_, let created) = try store.apply([change], asOf: noon)[0] else {
+                Issue.record("not published")
+                return
+            }
+            #expect(created == isNew, "\(part)")
+        }
+    }
+
+    @Test("Expiry: a part may keep the notification's, or move it for all parts")
+    func expiry() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let end = noon.adding(seconds: 100)
+        let other = noon.adding(seconds: 500)
+        let new = try store.publish(
+            store.publication("a", [1], expiry: .keep(otherwise: end)), asOf: noon)
+        #expect(new.expiresAt == end)
+        let kept = try store.publish(
+            store.publication("a", [2], part: "icon", expiry: .keep(otherwise: other)), asOf: noon)
+        #expect(kept.expiresAt == end)
+        let moved = try store.publish(
+            store.publication("a", [3], part: "sound", expiry: .at(other)), asOf: noon)
+        #expect(moved.expiresAt == other)
+        let swept = try store.sweepExpired(asOf: end, limit: 10)
+        #expect(swept.expired == 0)
+        for part in ["", "payload", "icon", "sound"] {
+            let found = try store.lookUp("a", part: part, asOf: end)
+            #expect(found == .found, "\(part)")
+        }
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("Thirty-two parts are stored and found; one more is refused, and replacing one is not")
+    func partCount() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for index in 0..<StoreLimits.partCountMax {
+            try store.put("a", [UInt8(index)], part: index == 7 ? "payload" : "part-\(index)")
+        }
+        let before = try store.counters()
+        #expect(before.parts == 32)
+        let error = try failure { try store.put("a", [99], part: "one-more") }
+        #expect(error.field == .partCount)
+        #expect(error.description.contains("32"))
+        let after = try store.counters()
+        #expect(after == before)
+        try store.put("a", [100], part: "part-31")
+        for index in 0..<StoreLimits.partCountMax {
+            let name = index == 7 ? "payload" : "part-\(index)"
+            let read = try store.ownedPayload(for: "a", part: name, asOf: noon)
+            #expect(read == [index == 31 ? 100 : UInt8(index)], "\(name)")
+        }
+        let record = try store.record(for: "a", asOf: noon)
+        #expect(record?.parts.first?.name == "payload")
+        try store.delete("a", asOf: noon)
+        let empty = try store.counters()
+        #expect(empty.parts == 0)
+        #expect(empty.blobs == 0)
+    }
+
+    @Test("A part that is not there is missing, though the notification is there")
+    func missingPart() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try store.put("a", [1], part: "icon")
+        for (part, expected) in [
+            ("icon", Found.found), ("", .missing), ("payload", .missing), ("ico", .missing),
+        ] {
+            let found = try store.lookUp("a", part: part)
+            #expect(found == expected, "\(part)")
+        }
+    }
+
+    /// Swift holds é as one scalar and é as two for the same text; names are bytes. The one
+    /// replaced the other, which was then not found by the name it had been published under.
+    @Test("Names that look alike and have other bytes are other parts")
+    func equivalentNames() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        try store.put("a", [1], part: composed)
+        try store.put("a", [2], part: decomposed)
+        let first = try store.ownedPayload(for: "a", part: composed, asOf: noon)
+        let second = try store.ownedPayload(for: "a", part: decomposed, asOf: noon)
+        #expect(first == [1])
+        #expect(second == [2])
+        let record = try store.record(for: "a", asOf: noon)
+        #expect(record?.parts.count == 2)
+        #expect(
+            record?.part(named: decomposed)?.blob.digest
+                != record?.part(named: composed)?.blob.digest)
+        let report = try store.verify()
+        #expect(report.problems == [])
+    }
+
+    @Test("An id is assigned where none is given: the next decimal number that is free")
+    func assignedIDs() throws {
+        let folder = TemporaryFolder()
+        do {
+            let store = try folder.open()
+            try store.put("1", [0])
+            let ids = try (0..<3).map { _ in try store.put(nil, [1]).id }
+            #expect(ids == ["0", "2", "3"])
+        }
+        // Also after the store was closed, and though one was deleted.
+        let store = try folder.open()
+        try store.delete("3", asOf: noon)
+        let next = try store.put(nil, [1]).id
+        #expect(next == "4")
+    }
+
+    @Test("Notifications are listed in the order of their ids' bytes, from any id")
+    func listing() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        for id in ["b", "a", "\u{E9}", "ab", "Z"] { try store.put(id, [1]) }
+        func list(after id: String, _ limit: Int) throws -> [String] {
+            let id = Array(id.utf8)
+            return try store.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.records(after: id.span.bytes, limit: limit, asOf: noon).records.map {
+                    $0.id
+                }
+            }
+        }
+        let all = try list(after: "", 10)
+        #expect(all == ["Z", "a", "ab", "b", "\u{E9}"])
+        let some = try list(after: "a", 2)
+        #expect(some == ["ab", "b"])
+        let between = try list(after: "aa", 1)
+        #expect(between == ["ab"])
+        let none = try list(after: "\u{E9}", 10)
+        #expect(none == [])
+        let tooLong = try list(after: String(repeating: "x", count: 600), 10)
+        #expect(tooLong == [])
+    }
+}

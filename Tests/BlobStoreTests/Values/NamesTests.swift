@@ -1,0 +1,162 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// What is refused, with the field that is named, and the store as it was.
+@Suite struct NamesTests {
+    @Test(
+        "An id that breaks a rule is refused, and is not found",
+        arguments: [
+            "", String(repeating: "x", count: 256), String(repeating: "\u{E9}", count: 128), "a\0b",
+            "\0", "a\nb", "a\u{7F}", "a\u{85}b", "\u{1B}[31m", "a/b", "/", "../data.mdb",
+        ])
+    func badIDs(id: String) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try store.put("good", [1])
+        let before = try store.counters()
+        let error = try failure { try store.put(id, [1]) }
+        #expect(error.field == .id)
+        let found = try store.lookUp(id)
+        #expect(found == .missing)
+        let deleted = try store.delete(id, asOf: noon)
+        #expect(!deleted)
+        let after = try store.counters()
+        #expect(after == before)
+    }
+
+    @Test(
+        "An id at the limit, or of unusual characters, is stored and found",
+        arguments: [
+            "0", String(repeating: "x", count: 255), String(repeating: "\u{E9}", count: 127),
+            " ", "a b", "%2F", "日本語", "😀", "\u{200F}", ".", "..", "a\\b", "payload",
+        ])
+    func goodIDs(id: String) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let record = try store.put(id, [1])
+        #expect(record.id.utf8.elementsEqual(id.utf8))
+        let read = try store.record(for: id, asOf: noon)
+        #expect(read == record)
+        let deleted = try store.delete(id, asOf: noon)
+        #expect(deleted)
+        let counters = try store.counters()
+        #expect(counters.notifications == 0)
+    }
+
+    @Test(
+        "A part's name that breaks a rule is refused",
+        arguments: ["", String(repeating: "p", count: 65), "a/b", "a\0", "a\tb"])
+    func badParts(part: String) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let error = try failure { try store.put("a", [1], part: part) }
+        #expect(error.field == .partName)
+        let counters = try store.counters()
+        #expect(counters == Counters())
+    }
+
+    @Test(
+        "A media type that is none is refused",
+        arguments: [
+            "", "image", "image/", "/png", "image/png/x", "image /png", "ima ge/png",
+            "image/p\u{E9}",
+            "image/png\r\nX-Injected: 1", "image/png\0", ";charset=utf-8", "image/\"png\"",
+            "text/" + String(repeating: "x", count: 251),
+        ])
+    func badMediaTypes(type: String) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let error = try failure { try store.put("a", [1], mediaType: type) }
+        #expect(error.field == .mediaType)
+        // Nor can it be slipped in behind a good one.
+        var publication = try store.publication("a", [1])
+        publication.mediaType = type
+        let changed = publication
+        let second = try failure { try store.publish(changed, asOf: noon) }
+        #expect(second.field == .mediaType)
+        let counters = try store.counters()
+        #expect(counters == Counters())
+    }
+
+    @Test(
+        "A media type that is one is kept as it was given",
+        arguments: [
+            "image/png", "text/plain; charset=utf-8", "application/vnd.api+json;a=\"b/c\"",
+            "x/y\t;\tz=1", "A/B", "text/" + String(repeating: "x", count: 250),
+        ])
+    func goodMediaTypes(type: String) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let record = try store.put("a", [1], mediaType: type)
+        #expect(record.parts[0].mediaType == type)
+        let read = try store.record(for: "a", asOf: noon)
+        #expect(read?.parts[0].mediaType == type)
+    }
+
+    @Test(
+        "Owner, rich type and message have limits, and no control characters but a message's line breaks"
+    )
+    func texts() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let bad: [(InvalidInput.Field, Publication)] = [
+            (.owner, try store.publication("a", [1], owner: String(repeating: "o", count: 256))),
+            (.owner, try store.publication("a", [1], owner: "a\nb")),
+            (
+                .richType,
+                try store.publication("a", [1], richType: String(repeating: "r", count: 256))
+            ),
+            (.richType, try store.publication("a", [1], richType: "\u{9F}")),
+            (
+                .message,
+                try store.publication("a", [1], message: String(repeating: "m", count: 4_097))
+            ),
+            (.message, try store.publication("a", [1], message: "a\u{0}b")),
+        ]
+        for (field, publication) in bad {
+            let error = try failure { try store.publish(publication, asOf: noon) }
+            #expect(error.field == field, "\(error)")
+        }
+        let counters = try store.counters()
+        #expect(counters == Counters())
+        let good = try store.publication(
+            "a", [1], owner: String(repeating: "o", count: 255),
+            message: "tabs\tand\r\nlines" + String(repeating: "m", count: 4_081), richType: "")
+        let record = try store.publish(good, asOf: noon)
+        let read = try store.record(for: "a", asOf: noon)
+        #expect(read == record)
+        #expect(read?.richType == "")
+    }
+
+    @Test("Every error names the field, the value or its size, and the limit")
+    func words() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let long = try failure { try store.put(String(repeating: "x", count: 300), [1]) }
+        #expect(long.description == "the id is 300 bytes long; the limit is 255")
+        let slash = try failure { try store.put("a/b", [1]) }
+        #expect(slash.description == "the id must not contain / (byte 1)")
+        let control = try failure { try store.put("a\u{1}", [1]) }
+        #expect(
+            control.description == "the id must not contain the control character U+0001 (byte 1)")
+        let type = try failure { try store.put("a", [1], mediaType: "png") }
+        #expect(type.description == "the media type \"png\" must have the form type/subtype")
+    }
+
+    @Test(
+        "A digest is read in the one form it is written in",
+        arguments: [
+            "", "sha256:", "sha256:2cf2", "SHA256:" + String(repeating: "a", count: 64),
+            "sha256:" + String(repeating: "A", count: 64),
+            "sha256:" + String(repeating: "a", count: 65),
+            "sha256:" + String(repeating: "g", count: 64),
+            "sha512:" + String(repeating: "a", count: 64),
+            "sha256:" + String(repeating: "é", count: 32),
+        ])
+    func badDigests(text: String) {
+        let digest = Digest(text)
+        #expect(digest == nil)
+    }
+}

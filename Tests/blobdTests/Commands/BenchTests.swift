@@ -1,0 +1,160 @@
+import Foundation
+import LoadGenerator
+import TestSupport
+import Testing
+
+@testable import BlobServer
+@testable import blobd
+
+/// `blobd bench` as a user runs it, against a daemon.
+@Suite struct BenchTests {
+    /// Runs `bench --json` with these arguments, and reads what it printed.
+    private func figures(_ daemon: DaemonProcess, _ arguments: [String]) throws -> [LoadFigures] {
+        let short = ["bench", "--seconds", "0.2", "--warm-up", "0", "--json"]
+        let result = try blobd(short + arguments, socket: daemon.socketPath)
+        #expect(result.status == 0, "\(result.errors)")
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try result.text.split(separator: "\n").map {
+            try decoder.decode(LoadFigures.self, from: Data($0.utf8))
+        }
+    }
+
+    @Test("Each dialect and size gives figures that agree with themselves")
+    func runs() throws {
+        let daemon = try DaemonProcess()
+        let all = try figures(
+            daemon,
+            [
+                "--size", "1000,70000", "--dialect", "binary,http", "--connections", "3",
+                "--pipeline", "4", "--seed", "9",
+            ])
+        #expect(
+            all.map { "\($0.dialect) \($0.payload)" }
+                == ["binary 1000", "binary 70000", "http 1000", "http 70000"])
+        for figures in all {
+            #expect(figures.requests > 0 && figures.fetches?.requests == figures.requests)
+            #expect(figures.publishes == nil && figures.rate == nil && figures.check == .all)
+            #expect(figures.connections == 3 && figures.depth == 4 && figures.seed == 9)
+            let latency = figures.latency
+            let rising = [
+                0, latency.minMicroseconds, latency.p50Microseconds, latency.p90Microseconds,
+                latency.p99Microseconds, latency.p999Microseconds, latency.p9999Microseconds,
+                latency.maxMicroseconds,
+            ]
+            #expect(rising == rising.sorted() && latency.maxMicroseconds > 0)
+            let rate = Double(figures.requests) / figures.seconds
+            #expect(abs(figures.requestsPerSecond / rate - 1) < 1e-9)
+            #expect(figures.server?.processes.count == 1)
+            #expect(figures.generator.cpuSeconds > 0)
+        }
+    }
+
+    @Test("A mix of reads and publishes counts both, and what was published is there")
+    func mixed() throws {
+        let daemon = try DaemonProcess()
+        let all = try figures(daemon, ["--size", "2KiB", "--reads", "50", "--connections", "4"])
+        let figures = try #require(all.first)
+        let fetches = try #require(figures.fetches)
+        let publishes = try #require(figures.publishes)
+        #expect(fetches.requests + publishes.requests == figures.requests)
+        let stat = try daemon.run("stat", "bench-publish-2048-1-0", "--json")
+        #expect(stat.text.contains("\"byte_count\":2048"))
+    }
+
+    @Test("A publishing run stores nothing to fetch, and every size of a mix is taken")
+    func publishing() throws {
+        let daemon = try DaemonProcess()
+        let all = try figures(daemon, ["--publish", "--size", "mix", "--connections", "2"])
+        #expect(all.first?.fetches == nil && all.first?.publishes?.requests ?? 0 > 0)
+        #expect(try daemon.run("stat", "bench-mix-1-0").status == 3)
+    }
+
+    @Test("A fixed rate is never exceeded, and says whether it was reached")
+    func rate() throws {
+        let daemon = try DaemonProcess()
+        let all = try figures(daemon, ["--rate", "300", "--connections", "2"])
+        let figures = try #require(all.first)
+        let rate = try #require(figures.rate)
+        #expect(rate.askedPerSecond == 300)
+        // Answers that were due before the counting began may come within it: on a busy machine a
+        // few, and never many.
+        #expect(Double(figures.requests) <= 300 * figures.seconds + 6)
+        #expect(rate.isReached == (Double(figures.requests + 1) >= 297 * figures.seconds))
+        let hopeless = try daemon.run(
+            "bench", "--rate", "40000000", "--seconds", "0.1", "--warm-up", "0")
+        #expect(hopeless.status == 0)
+        #expect(hopeless.text.contains("the rate was not reached"))
+    }
+
+    @Test("People get two tables", arguments: ["100", "30"])
+    func tables(reads: String) throws {
+        let daemon = try DaemonProcess()
+        let result = try daemon.run(
+            "bench", "--seconds", "0.2", "--warm-up", "0", "--reads", reads)
+        #expect(result.status == 0 && result.errors == "")
+        let lines = result.text.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.first?.split(separator: " ").first == "dialect")
+        #expect(lines.contains { $0.hasPrefix("latency, µs") && $0.contains("p99.99") })
+        #expect(lines.count(where: { $0.contains("· publish") }) == (reads == "30" ? 2 : 0))
+        // A table for a terminal of 100 columns.
+        #expect(lines.prefix(8).allSatisfy { $0.count <= 100 })
+    }
+
+    @Test("One wrong byte, and there is no figure")
+    func wrongByte() throws {
+        let daemon = try DaemonProcess()
+        // In the second body of the connection that fetches.
+        let relay = try FaultyRelay(to: daemon.socketPath, faultAt: 100_000)
+        let result = try blobd(
+            ["bench", "--size", "64KiB", "--seconds", "1", "--warm-up", "0"], socket: relay.path)
+        #expect(result.status == 1)
+        #expect(result.output == [])
+        #expect(result.errors.contains("of 65536 is "), "\(result.errors)")
+        #expect(result.errors.contains("no figures"))
+    }
+
+    @Test("A core that is not there is bad usage")
+    func noCore() throws {
+        let daemon = try DaemonProcess()
+        let result = try daemon.run("bench", "--cpu", "1023")
+        #expect(result.status == 2 && result.errors.contains("core 1023"))
+    }
+
+    @Test("Nobody there is exit code 4")
+    func nobody() throws {
+        let result = try blobd(["bench"], socket: "/tmp/blobd-nobody/s")
+        #expect(result.status == 4)
+    }
+
+    @Test(
+        "What is out of bounds is named, with its limits",
+        arguments: [
+            (["--connections", "0"], "--connections is 0; it must be 1 to 8192"),
+            (["--pipeline", "2000"], "--pipeline is 2000; it must be 1 to 1024"),
+            (["--reads", "101"], "--reads is 101; it must be 0 to 100"),
+            (["--reads", "50", "--publish"], "--publish means --reads 0"),
+            (["--rate", "0"], "--rate is 0.0; it must be 1.0 to "),
+            (["--seconds", "nan"], "--seconds is nan; it must be"),
+            (["--warm-up", "1e9"], "--warm-up is 1000000000.0; it must be"),
+            (["--cpu", "-1"], "--cpu"), (["--size", "0"], "--size"),
+            (["--size", "1,,2"], "--size"),
+            (["--size", "65MiB"], "--size"), (["--dialect", "smtp"], "--dialect"),
+            (["--dialect", "binary,binary"], "--dialect"), (["--check", "some"], "--check"),
+        ])
+    func bounds(arguments: [String], words: String) throws {
+        let result = try blobd(["bench"] + arguments, socket: "/tmp/blobd-nobody/s")
+        #expect(result.status == 2)
+        #expect(result.errors.contains(words), "\(result.errors)")
+    }
+
+    @Test(
+        "Numbers have three digits",
+        arguments: [
+            (0, "0.00"), (4.2149, "4.21"), (9.996, "10.0"), (38.46, "38.5"), (99.96, "100"),
+            (1_204.4, "1,204"), (.infinity, "?"),
+        ] as [(Double, String)])
+    func numbers(value: Double, text: String) {
+        #expect(BenchReport.number(value) == text)
+    }
+}

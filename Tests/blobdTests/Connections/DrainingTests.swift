@@ -1,0 +1,133 @@
+import TestSupport
+import Testing
+
+@testable import BlobServer
+@testable import blobd
+
+/// Connections that have ended while their peers have not read what they were sent without a copy.
+@Suite struct DrainingTests {
+    private var random = SeededGenerator(seed: 41)
+
+    /// Five clients asked for 2 MiB and did not read, with places for five: nobody else was served as
+    /// long as they lived, although they had been given up.
+    @Test("Who does not read is given up, and gives its place to others")
+    mutating func places() throws {
+        let daemon = try DaemonProcess([
+            "--max-connections", "5", "--rate-window", "300ms", "--min-rate", "1MiB",
+        ])
+        let body = random.bytes(2_000_000)
+        try daemon.put("big", body)
+        let stuck = try (0..<5).map { _ in try daemon.connectBinary() }
+        for client in stuck { client.send(try getFrame("big")) }
+        // It is served when others have been given up.
+        #expect(try daemon.put("other", [1]).status == 201)
+        try daemon.waitUntil("draining") { $0 == 5 }
+        try daemon.waitUntil("connections") { $0 == 1 }
+        #expect(try daemon.statistic("leases") == 5)
+        // What they were sent stays as it is.
+        #expect(try daemon.put("big", random.bytes(2_000_000)).status == 200)
+        for _ in 0..<8 { try daemon.put("again", random.bytes(2_000_000)) }
+        for client in stuck {
+            let header = try client.receive(24)
+            let head = try client.receive(Int(header[8]) | Int(header[9]) << 8)
+            let received = try client.receiveAll()
+            #expect(head.count > 80 && received.count > 100_000)
+            #expect(received == Array(body.prefix(received.count)))
+        }
+        try daemon.waitUntil("draining") { $0 == 0 }
+        try daemon.waitUntil("leases") { $0 == 0 }
+    }
+
+    @Test("Beyond what a peer may have to drain, payloads are copied, and every byte is right")
+    mutating func copied() throws {
+        // 128 descriptors leave 8 for draining, of which a peer has 4.
+        let daemon = try DaemonProcess(
+            ["--workers", "1", "--sweep-interval", "50ms"], shell: "ulimit -n 128;")
+        let body = random.bytes(150_000)
+        try daemon.put("q", body)
+        var clients: [RawClient] = []
+        for _ in 0..<12 {
+            let client = try daemon.connectBinary()
+            client.send(try getFrame("q"))
+            client.endSending()
+            clients.append(client)
+        }
+        try daemon.waitUntil("draining") { $0 == 4 }
+        try daemon.waitUntil("connections") { $0 == 1 }
+        #expect(try daemon.statistic("leases") == 4)
+        #expect(try daemon.request("DELETE", "/v1/notifications/q").status == 204)
+        for round in 0..<12 {
+            for number in 0..<4 {
+                try daemon.put("other-\(number)", random.bytes(200_000 + round))
+            }
+        }
+        for client in clients {
+            #expect(try client.frameAnswer().body == body)
+            #expect(try client.isClosed())
+        }
+        try daemon.waitUntil("draining") { $0 == 0 }
+        try daemon.waitUntil("orphan_blobs") { $0 == 0 }
+        // They may be sent without a copy again.
+        try daemon.put("q", body)
+        let client = try daemon.connectBinary()
+        client.send(try getFrame("q"))
+        try daemon.waitUntil("leases") { $0 == 1 }
+        #expect(try client.frameAnswer().body == body)
+    }
+
+    /// Copies take the kernel's memory, pages of the file none: with room for as much, each of
+    /// thousands of clients that do not read held a MiB.
+    @Test("The socket of a client that is sent copies holds less than one that is sent pages")
+    mutating func held() throws {
+        let daemon = try DaemonProcess(
+            ["--workers", "1", "--rate-window", "300ms", "--min-rate", "1MiB"],
+            shell: "ulimit -n 128;")
+        let body = random.bytes(2_000_000)
+        try daemon.put("big", body)
+        let clients = try (0..<8).map { _ in try daemon.connectBinary() }
+        for client in clients { client.send(try getFrame("big")) }
+        try daemon.waitUntil("draining") { $0 == 4 }
+        try daemon.waitUntil("connections") { $0 == 1 }
+        let counts = try clients.map { try $0.receiveAll().count }.sorted()
+        #expect(counts[0] > 0 && counts[3] < counts[4], "\(counts)")
+    }
+
+    @Test("A slot is one of the peer's part, and one of all")
+    func slots() {
+        let slots = DrainSlots(countMax: 6)
+        let peers = (0..<3).map { Peer(userID: UInt32($0)) }
+        for _ in 0..<3 { #expect(slots.take(for: peers[0])) }
+        #expect(!slots.take(for: peers[0]))
+        for _ in 0..<2 { #expect(slots.take(for: peers[1])) }
+        #expect(slots.take(for: peers[2]) && !slots.take(for: peers[2]))
+        #expect(slots.takenCount == 6 && peers[2].drainSlotCount.now == 1)
+        slots.release(for: peers[0])
+        #expect(slots.take(for: peers[1]) && !slots.take(for: peers[1]))
+        for _ in 0..<2 { slots.release(for: peers[0]) }
+        for _ in 0..<3 { slots.release(for: peers[1]) }
+        slots.release(for: peers[2])
+        #expect(slots.takenCount == 0)
+    }
+
+    @Test(
+        "Descriptors are budgeted for connections, files and draining, and never more than there are"
+    )
+    func descriptors() {
+        let many = DescriptorBudget(
+            descriptorMax: 1 << 20, connectionCountMax: 8_192, workerCount: 2)
+        #expect(many.connectionCountMax == 8_192)
+        #expect(many.spoolCountMax == DaemonLimits.spoolCountMax)
+        #expect(many.drainingCountMax == DaemonLimits.drainingCountMax)
+        for descriptorMax in [1, 64, 100, 128, 256, 1_024, 4_096, 10_000, 20_000] {
+            for wanted in [1, 5, 1_000, 8_192] {
+                let budget = DescriptorBudget(
+                    descriptorMax: descriptorMax, connectionCountMax: wanted, workerCount: 2)
+                #expect(budget.connectionCountMax >= 1 && budget.connectionCountMax <= wanted)
+                #expect(budget.spoolCountMax >= 1 && budget.drainingCountMax >= 1)
+                let sum =
+                    budget.connectionCountMax + budget.spoolCountMax + budget.drainingCountMax
+                #expect(sum <= max(8, descriptorMax - DaemonLimits.descriptorReserve))
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import BlobProtocol
+import TestSupport
+import Testing
+
+/// What several connections ask for at once is served in batches, and a change at a batch's start is
+/// done while its bytes are there. Whatever comes together, each connection gets its own answers.
+@Suite struct MixedBatchTests {
+    /// A connection, what it has yet to send, and what it is to be answered.
+    private struct Peer {
+        let client: RawClient
+        let isBinary: Bool
+        let id: String
+        var stored: [UInt8]?
+        var unsent: [UInt8] = []
+        var expected: [(status: Int, body: [UInt8]?)] = []
+    }
+
+    @Test("Fetches, publishes, deletes and refusals of many connections, whole and in pieces")
+    func batches() throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("mixed batches: seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        // One worker has them all.
+        let daemon = try DaemonProcess(["--workers", "1"])
+        let common = random.bytes(20_000)
+        try daemon.put("common", common)
+        var peers = try (0..<12).map { number in
+            let isBinary = number % 2 == 0
+            return Peer(
+                client: isBinary ? try daemon.connectBinary() : try daemon.connect(),
+                isBinary: isBinary, id: "own-\(number)")
+        }
+        for round in 0..<60 {
+            for index in peers.indices {
+                for _ in 0..<Int.random(in: 0...3, using: &random) {
+                    try Self.ask(&peers[index], common, &random)
+                }
+            }
+            // Pieces, so that most requests end in the middle of a message, often of their body.
+            while peers.contains(where: { !$0.unsent.isEmpty }) {
+                for index in peers.indices.shuffled(using: &random) {
+                    let rest = peers[index].unsent
+                    let count = Int.random(in: 0...max(1, rest.count), using: &random)
+                    peers[index].client.send(Array(rest.prefix(count)))
+                    peers[index].unsent = Array(rest.dropFirst(count))
+                }
+            }
+            for index in peers.indices {
+                for (status, body) in peers[index].expected {
+                    let got = try Self.answer(peers[index])
+                    #expect(got.status == status, "seed \(seed), round \(round), peer \(index)")
+                    if let body {
+                        #expect(got.body == body, "seed \(seed), round \(round), peer \(index)")
+                    }
+                }
+                peers[index].expected = []
+            }
+        }
+    }
+
+    private static func answer(_ peer: Peer) throws -> (status: Int, body: [UInt8]) {
+        if peer.isBinary {
+            let answer = try peer.client.frameAnswer()
+            return (Int(answer.status), answer.body)
+        }
+        let answer = try peer.client.answer()
+        return (answer.status, answer.body)
+    }
+
+    /// Adds a request to what a peer sends, with the answer that it must get.
+    private static func ask(
+        _ peer: inout Peer, _ common: [UInt8], _ random: inout SeededGenerator
+    ) throws {
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0:
+            peer.unsent += try get(peer, "common")
+            peer.expected.append((200, common))
+        case 1:
+            peer.unsent += try get(peer, peer.id)
+            peer.expected.append(peer.stored.map { (200, $0) } ?? (404, nil))
+        case 2:
+            peer.unsent += try delete(peer)
+            peer.expected.append((peer.stored == nil ? 404 : 204, nil))
+            peer.stored = nil
+        case 3:
+            // A life longer than any may have. The body is read all the same.
+            peer.unsent += try put(peer, random.bytes(50), ttlSeconds: 1 << 40)
+            peer.expected.append((400, nil))
+        default:
+            let body = random.bytes(Int.random(in: 0...40_000, using: &random))
+            peer.unsent += try put(peer, body)
+            peer.expected.append((peer.stored == nil ? 201 : 200, nil))
+            peer.stored = body
+        }
+    }
+
+    private static func get(_ peer: Peer, _ id: String) throws -> [UInt8] {
+        peer.isBinary ? try getFrame(id) : request("GET", "\(id)/payload")
+    }
+
+    private static func delete(_ peer: Peer) throws -> [UInt8] {
+        peer.isBinary ? try deleteFrame(peer.id) : request("DELETE", peer.id)
+    }
+
+    private static func put(
+        _ peer: Peer, _ body: [UInt8], ttlSeconds: Int64? = nil
+    ) throws -> [UInt8] {
+        if peer.isBinary {
+            return try putFrame(Put.Draft(id: peer.id, ttlSeconds: ttlSeconds), body: body)
+        }
+        let query = ttlSeconds.map { "?ttl=\($0)" } ?? ""
+        return request("PUT", "\(peer.id)/payload\(query)", body)
+    }
+
+    private static func request(
+        _ method: String, _ path: String, _ body: [UInt8]? = nil
+    ) -> [UInt8] {
+        httpRequest(method, "/v1/notifications/\(path)", body: body)
+    }
+}

@@ -1,0 +1,198 @@
+import BlobProtocol
+import Glibc
+import TestSupport
+import Testing
+
+/// Bodies of which only a part ever comes: what they hold is what they have sent, and not what
+/// others need.
+@Suite struct PartialBodiesTests {
+    /// A request whose body does not come whole, in every shape there is.
+    private static func half(_ number: Int) throws -> [UInt8] {
+        let host = "HTTP/1.1\r\nHost: b\r\n"
+        switch number % 5 {
+        case 0:
+            return Array(
+                "PUT /v1/notifications/h\(number)/payload \(host)Content-Length: 10\r\n\r\n1".utf8)
+        case 1:
+            return Array(
+                "PUT /v1/notifications/h\(number) \(host)Transfer-Encoding: chunked\r\n\r\nFF\r\n{"
+                    .utf8)
+        case 2:
+            let type = "multipart/form-data; boundary=x"
+            return Array(
+                "POST /v1/notifications \(host)Content-Type: \(type)\r\nContent-Length: 900000\r\n\r\n--x\r\nContent-Disposition: form-data; name=\"f\"\r\n\r\n0"
+                    .utf8)
+        case 3:
+            let draft = Put.Draft(id: "h\(number)")
+            return helloFrame + (try putFrame(draft, body: [1, 2, 3, 4]).dropLast())
+        default:
+            return Array(
+                "POST /v1/notifications:batch \(host)Content-Type: application/x-ndjson\r\nContent-Length: 8000000\r\n\r\n{"
+                    .utf8)
+        }
+    }
+
+    /// 512 connections that sent one byte of ten each, and nobody could publish any more, nor was
+    /// told so.
+    @Test("600 half-sent bodies of every shape keep nobody from publishing in any dialect")
+    func many() throws {
+        let daemon = try DaemonProcess()
+        var crowd: [RawClient] = []
+        for number in 0..<600 {
+            let client = try daemon.connect()
+            client.send(try Self.half(number))
+            crowd.append(client)
+        }
+        // 14 bytes of two shapes, and the least piece of three.
+        try daemon.waitUntil("body_memory_bytes") { $0 == 120 * (14 + 3 * 1_024) }
+        #expect(try daemon.put("p", [1, 2, 3]).status == 201)
+        #expect(try daemon.put("long", .init(repeating: 7, count: 300_000)).status == 201)
+        let binary = try daemon.connectBinary()
+        #expect(try binary.exchange(putFrame(Put.Draft(id: "b"), body: [9])).status == 201)
+        for dialect in TestDialect.allCases {
+            let client = try ResourceClient(dialect, daemon)
+            let answer = try client.perform(
+                ResourceCall(
+                    .put, "/v1/notifications/\(dialect.rawValue)", "{\"message\":\"m\"}"))
+            #expect(answer.status == 201)
+        }
+        #expect(try daemon.request("GET", "/v1/notifications/p/payload").body == [1, 2, 3])
+        #expect(crowd.count == 600)
+        crowd = []
+        try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
+    }
+
+    /// Eight batches of 8 MiB, fed 4 KiB now and then, had all memory for bodies reserved.
+    @Test("Batches that come slowly hold what has come, and a long one waits for its end in a file")
+    func batches() throws {
+        let daemon = try DaemonProcess()
+        let head =
+            "POST /v1/notifications:batch HTTP/1.1\r\nHost: b\r\nContent-Type: application/x-ndjson\r\n"
+        var slow: [RawClient] = []
+        for _ in 0..<12 {
+            let client = try daemon.connect()
+            client.send("\(head)Content-Length: 8000000\r\n\r\n")
+            client.send([UInt8](repeating: 0x20, count: 4_096))
+            slow.append(client)
+        }
+        try daemon.waitUntil("body_memory_bytes") { $0 >= 12 * 4_096 }
+        #expect(try daemon.statistic("body_memory_bytes") <= 12 * 8_192)
+        #expect(try daemon.put("p", [1]).status == 201)
+        let lines = (0..<900).map { number in
+            "{\"id\":\"n\(number)\",\"message\":\"\(String(repeating: "m", count: 300))\"}\n"
+        }.joined()
+        let client = try daemon.connect()
+        client.send("\(head)Content-Length: \(lines.utf8.count)\r\n\r\n")
+        client.send(String(lines.prefix(200_000)))
+        try daemon.waitUntil("body_spools") { $0 == 1 }
+        client.send(String(lines.dropFirst(200_000)))
+        let answer = try client.answer()
+        #expect(answer.status == 200)
+        #expect(try daemon.request("GET", "/v1/notifications/n899").status == 200)
+        try daemon.waitUntil("body_spools") { $0 == 0 }
+        #expect(slow.count == 12)
+    }
+
+    private static let longHead =
+        "Host: b\r\nContent-Type: image/png\r\nContent-Length: 400000\r\n\r\n"
+
+    /// Starts long uploads until the daemon has no file left for another.
+    private func takeFiles(_ daemon: DaemonProcess) throws -> [RawClient] {
+        var holders: [RawClient] = []
+        // An eighth of what 128 descriptors leave.
+        while holders.count < 8 {
+            let client = try daemon.connect()
+            client.send(
+                "PUT /v1/notifications/s\(holders.count)/payload HTTP/1.1\r\n\(Self.longHead)")
+            client.send([UInt8](repeating: 7, count: 200_000))
+            holders.append(client)
+            let count = holders.count
+            try daemon.waitUntil("body_spools") { $0 == count }
+        }
+        return holders
+    }
+
+    @Test("Who does not move gives way to who comes, and is told when to try again")
+    func stalled() throws {
+        let daemon = try DaemonProcess(["--workers", "1"], shell: "ulimit -n 128;")
+        let holders = try takeFiles(daemon)
+        var random = SeededGenerator(seed: 3)
+        let body = random.bytes(400_000)
+        #expect(try daemon.put("new", body).status == 201)
+        #expect(try daemon.request("GET", "/v1/notifications/new/payload").body == body)
+        let refused = holders.filter { $0.waitForInput(milliseconds: 0) }
+        try #require(!refused.isEmpty && refused.count < holders.count)
+        for holder in refused {
+            let answer = try holder.answer()
+            #expect(answer.status == 503 && answer.code == "unavailable")
+            #expect(answer["Retry-After"] == "1" && answer.member("retry_after") == "1")
+            #expect(try holder.isClosed())
+        }
+    }
+
+    @Test("In the binary protocol the connection of a refused body goes on behind it")
+    func binary() throws {
+        let daemon = try DaemonProcess(["--workers", "1"], shell: "ulimit -n 128;")
+        let stalled = try daemon.connectBinary()
+        let frame = try putFrame(Put.Draft(id: "x"), body: .init(repeating: 7, count: 400_000))
+        stalled.send(Array(frame.prefix(200_000)))
+        try daemon.waitUntil("body_spools") { $0 == 1 }
+        var others: [RawClient] = []
+        while !stalled.waitForInput(milliseconds: 10) {
+            // They go on, so that only the first does not move; a refused client tries again.
+            let client = try daemon.connect()
+            client.send("PUT /v1/notifications/o/payload HTTP/1.1\r\n\(Self.longHead)")
+            client.send([UInt8](repeating: 7, count: 200_000))
+            others.append(client)
+            if others.count > 30 { others.removeFirst() }
+        }
+        let answer = try stalled.frameAnswer()
+        #expect(answer.status == 503 && answer.code == "unavailable")
+        #expect(jsonMember(answer.text, "retry_after") == "1")
+        others = []
+        stalled.send(Array(frame.dropFirst(200_000)))
+        #expect(try stalled.exchange(putFrame(Put.Draft(id: "y"), body: [1])).status == 201)
+    }
+
+    @Test("A body that waits beside others that move is refused in the end, and GET never waits")
+    func waiting() throws {
+        let daemon = try DaemonProcess(["--workers", "1"], shell: "ulimit -n 128;")
+        var holders: [RawClient] = []
+        let head = "Host: b\r\nContent-Type: image/png\r\nContent-Length: 60000000\r\n\r\n"
+        for number in 0..<8 {
+            let client = try daemon.connect()
+            client.send("PUT /v1/notifications/s\(number)/payload HTTP/1.1\r\n\(head)")
+            client.send([UInt8](repeating: 7, count: 200_000))
+            holders.append(client)
+            try daemon.waitUntil("body_spools") { $0 == number + 1 }
+        }
+        let waiter = try daemon.connect()
+        waiter.send("PUT /v1/notifications/w/payload HTTP/1.1\r\n\(Self.longHead)")
+        _ = waiter.sendWithoutWaiting(.init(repeating: 1, count: 150_000))
+        let patience = Patience()
+        while !waiter.waitForInput(milliseconds: 20) {
+            for holder in holders {
+                _ = holder.sendWithoutWaiting(.init(repeating: 7, count: 65_536))
+            }
+            #expect(try daemon.request("GET", "/v1/notifications/none").status == 404)
+            try patience.check("the body that waits is not refused")
+        }
+        let answer = try waiter.answer()
+        #expect(answer.status == 503 && answer["Retry-After"] == "1")
+        #expect(holders.allSatisfy { !$0.waitForInput(milliseconds: 0) })
+    }
+
+    @Test("A client that asks first is told to go on when there is room, and sends then")
+    func asksFirst() throws {
+        let daemon = try DaemonProcess()
+        let client = try daemon.connect()
+        client.send(
+            "PUT /v1/notifications/e/payload HTTP/1.1\r\nHost: b\r\nExpect: 100-continue\r\nContent-Length: 300000\r\n\r\n"
+        )
+        let interim = String(
+            decoding: try client.receive(upTo: Array("\r\n\r\n".utf8)), as: UTF8.self)
+        #expect(interim.hasPrefix("HTTP/1.1 100"))
+        client.send([UInt8](repeating: 5, count: 300_000))
+        #expect(try client.answer().status == 201)
+    }
+}

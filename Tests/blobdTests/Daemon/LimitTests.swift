@@ -1,0 +1,135 @@
+import BlobProtocol
+import Glibc
+import TestSupport
+import Testing
+
+/// Connections, descriptors, memory: full is a state that passes.
+@Suite struct LimitTests {
+    @Test("Connections over the limit wait until others leave")
+    func connections() throws {
+        let daemon = try DaemonProcess(["--max-connections", "3"])
+        var clients = try (0..<3).map { _ in try daemon.connect() }
+        for client in clients { #expect(try client.request("GET", "/healthz").status == 200) }
+        let waiting = try daemon.connect()
+        waiting.sendRequest("GET", "/healthz")
+        #expect(!waiting.waitForInput(milliseconds: 300))
+        clients.removeLast()
+        #expect(try waiting.answer().status == 200)
+    }
+
+    @Test("With few descriptors a crowd of connections is served one after the other")
+    func descriptors() throws {
+        let daemon = try DaemonProcess(shell: "ulimit -n 128;")
+        #expect(daemon.log.contains("ulimit -n 128"))
+        var crowd: [RawClient] = []
+        for _ in 0..<400 { crowd.append(try daemon.connect()) }
+        for client in crowd { client.sendRequest("GET", "/healthz") }
+        let first = crowd[0]
+        #expect(try first.answer().status == 200)
+        // Those who were accepted leave, the others come in.
+        while !crowd.isEmpty {
+            let client = crowd.removeFirst()
+            if client !== first { #expect(try client.answer().status == 200) }
+        }
+        #expect(try daemon.put("1", .init(repeating: 1, count: 300_000)).status == 201)
+        #expect(try daemon.request("GET", "/v1/notifications/1/payload").body.count == 300_000)
+    }
+
+    @Test("Bodies wait for memory, and all of them arrive")
+    func bodyMemory() throws {
+        let daemon = try DaemonProcess(["--body-memory", "256KiB"])
+        let count = 12
+        var random = SeededGenerator(seed: 6)
+        let bodies = (0..<count).map { _ in random.bytes(400_000) }
+        let clients = try (0..<count).map { _ in try daemon.connect() }
+        for (index, client) in clients.enumerated() {
+            client.send(
+                "PUT /v1/notifications/\(index)/payload HTTP/1.1\r\nHost: b\r\nContent-Type: image/png\r\nContent-Length: 400000\r\n\r\n"
+            )
+        }
+        // Only so many are read; what the others send stays in the sockets.
+        var sent = [Int](repeating: 0, count: count)
+        let patience = Patience()
+        while sent.contains(where: { $0 < 400_000 }) {
+            for (index, client) in clients.enumerated() where sent[index] < 400_000 {
+                let piece = Array(bodies[index][sent[index]..<min(sent[index] + 65_536, 400_000)])
+                sent[index] += client.sendWithoutWaiting(piece)
+            }
+            #expect(try daemon.statistic("body_memory_bytes") <= 256 << 10)
+            try patience.check("bodies do not move")
+        }
+        for client in clients { #expect(try client.answer().status == 201) }
+        for (index, body) in bodies.enumerated() {
+            let path = "/v1/notifications/\(index)/payload"
+            #expect(try daemon.request("GET", path).body == body)
+        }
+        try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
+    }
+
+    @Test(
+        "A chunked body may have the limit's bytes and not one more, however it is cut",
+        arguments: [1, 7, 999, 1_000, 1_001])
+    func chunkedLength(chunkByteCount: Int) throws {
+        let daemon = try DaemonProcess(["--max-payload", "1000"])
+        for (id, count, status) in [("fits", 1_000, 201), ("longer", 1_001, 413)] {
+            let client = try daemon.connect()
+            client.send(
+                "PUT /v1/notifications/\(id)/payload HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\n"
+            )
+            var left = count
+            while left > 0 {
+                let piece = min(left, chunkByteCount)
+                let size = String(piece, radix: 16)
+                client.send("\(size)\r\n\(String(repeating: "x", count: piece))\r\n")
+                left -= piece
+            }
+            client.send("0\r\n\r\n")
+            let answer = try client.answer()
+            #expect(answer.status == status, "\(count) bytes: \(answer.text)")
+            // Said as it comes, with the limit; the store would refuse it too, later.
+            #expect(status == 201 || answer.text.contains(#""limit":1000"#), "\(answer.text)")
+        }
+        #expect(try daemon.statistic("notifications") == 1)
+    }
+
+    @Test("Those who wait for a file and leave are forgotten")
+    func waitersLeave() throws {
+        // 128 descriptors leave 8 for files.
+        let daemon = try DaemonProcess(["--workers", "1"], shell: "ulimit -n 128;")
+        let head = "Host: b\r\nContent-Length: 300000\r\n\r\n"
+        func begin() throws -> RawClient {
+            let client = try daemon.connect()
+            client.send("PUT /v1/notifications/a/payload HTTP/1.1\r\n\(head)")
+            client.send([UInt8](repeating: 3, count: 200_000))
+            return client
+        }
+        var holders: [RawClient] = []
+        for count in 1...8 {
+            holders.append(try begin())
+            try daemon.waitUntil("body_spools") { $0 == count }
+        }
+        for _ in 0..<20 { _ = try begin() }
+        try daemon.waitUntil("connections") { $0 <= 9 }
+        holders = []
+        try daemon.waitUntil("body_spools") { $0 == 0 }
+        #expect(try daemon.put("c", .init(repeating: 3, count: 300_000)).status == 201)
+        try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
+    }
+
+    @Test(
+        "Memory stays bounded while clients send and fetch long payloads",
+        .enabled(if: !hasSanitizer))
+    func memory() throws {
+        let daemon = try DaemonProcess(["--body-memory", "4MiB"])
+        var random = SeededGenerator(seed: 7)
+        let body = random.bytes(20_000_000)
+        try daemon.put("warm", Array(body.prefix(1_000_000)))
+        let before = processStatus(daemon.pid, "RssAnon")
+        for id in ["a", "b", "c"] {
+            #expect(try daemon.put(id, body).status == 201)
+            #expect(try daemon.request("GET", "/v1/notifications/\(id)/payload").body == body)
+        }
+        let after = processStatus(daemon.pid, "RssAnon")
+        #expect(after - before < 12_000, "from \(before) kB to \(after) kB")
+    }
+}

@@ -1,0 +1,391 @@
+import BlobJSON
+import BlobProtocol
+import TestSupport
+import Testing
+
+@testable import BlobStore
+@testable import BlobServer
+@testable import blobd
+
+/// The documents of both dialects, without a daemon.
+@Suite struct DocumentTests {
+    private static let digest = "sha256:" + String(repeating: "ab", count: 32)
+
+    /// Reads a notification's document.
+    private static func notification(
+        _ text: String, id: String? = nil
+    ) throws(ProtocolError) -> NotificationDocument {
+        try NotificationDocument(parsing: Array(text.utf8).span.bytes, id: id)
+    }
+
+    private static func patch(_ text: String) throws(ProtocolError) -> NotificationPatch {
+        try PatchDocument.parse(Array(text.utf8).span.bytes, id: "n", device: "phone")
+    }
+
+    private static func code(_ body: () throws(ProtocolError) -> Void) -> ErrorCode? {
+        do throws(ProtocolError) {
+            try body()
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    @Test("Every member of a notification is read")
+    func notification() throws {
+        let document = try Self.notification(
+            """
+            {"id":"n","owner":"u","message":"m\\n","rich_type":"r","category":"c","group":"g",
+             "actions":[{"identifier":"a","title":"A"},
+                        {"identifier":"b","title":"B","foreground":true,"destructive":true,
+                         "authentication_required":true}],
+             "priority":"low","display_ttl":30,"data":{ "x" : 1.0 },"read":true,
+             "action_state":"snoozed","ttl":60,
+             "parts":[{"name":"p","digest":"\(Self.digest)"},
+                      {"name":"q","media_type":"image/png","digest":null}]}
+            """)
+        #expect(document.id == "n" && document.owner == "u" && document.message == "m\n")
+        #expect(document.richType == "r" && document.ttlSeconds == 60)
+        #expect(document.expiryMilliseconds == nil)
+        let details = document.details
+        #expect(details.category == "c" && details.group == "g" && details.priority == .low)
+        #expect(details.displayTTLSeconds == 30 && details.isRead)
+        #expect(details.actionState == .snoozed)
+        #expect(details.data?.bytes == Array(#"{"x":1.0}"#.utf8))
+        #expect(
+            details.actions == [
+                NotificationAction(identifier: "a", title: "A"),
+                NotificationAction(
+                    identifier: "b", title: "B", isForeground: true, isDestructive: true,
+                    requiresAuthentication: true),
+            ])
+        #expect(
+            document.parts == [
+                NotificationDocument.Part(
+                    name: "p", mediaType: nil, digest: Digest(Self.digest)),
+                NotificationDocument.Part(name: "q", mediaType: "image/png", digest: nil),
+            ])
+        let draft = document.draft(
+            .at(Timestamp(milliseconds: 5)), device: "d", condition: .absent)
+        #expect(draft.id == "n" && draft.owner == "u" && draft.richType == "r")
+        #expect(draft.details == details && draft.device == "d" && draft.condition == .absent)
+    }
+
+    @Test("null is the same as absent, and nothing is needed")
+    func absent() throws {
+        let members = [
+            "owner", "message", "rich_type", "category", "actions", "group", "priority",
+            "display_ttl", "data", "read", "action_state", "ttl", "expires_at", "parts", "id",
+        ]
+        let nulls = members.map { "\"\($0)\":null" }.joined(separator: ",")
+        for text in ["{}", "{\(nulls)}"] {
+            let document = try Self.notification(text, id: "path")
+            #expect(document.id == "path")
+            #expect(document.details == NotificationDetails())
+            #expect(document.owner == nil && document.parts == nil && document.ttlSeconds == nil)
+        }
+        #expect(try Self.notification(#"{"actions":[],"parts":[]}"#).details.actions == [])
+    }
+
+    @Test(
+        "What is wrong with a notification is said by its code",
+        arguments: [
+            ("[]", .badDocument), ("\"x\"", .badDocument), ("1", .badDocument),
+            ("null", .badDocument), ("", .badJSON), ("{\"ttl\":1,}", .badJSON),
+            ("{\"ttl\":01}", .badJSON), ("{\"ttl\":1,\"ttl\":1}", .duplicateKey),
+            ("{\"data\":{\"a\":1,\"\\u0061\":1}}", .duplicateKey),
+            ("{\"Owner\":\"u\"}", .unknownMember),
+            ("{\"revision\":1}", .immutableMember), ("{\"created_at\":\"\"}", .immutableMember),
+            ("{\"responses\":[]}", .immutableMember), ("{\"id\":\"other\"}", .immutableMember),
+            ("{\"id\":\"a/b\"}", .badID), ("{\"owner\":\"\"}", .badOwner),
+            ("{\"owner\":\"\\u0000\"}", .badOwner), ("{\"owner\":1}", .badDocument),
+            ("{\"message\":\"\\u0000\"}", .badMessage), ("{\"message\":[]}", .badDocument),
+            ("{\"rich_type\":\"\\n\"}", .badRichType), ("{\"read\":\"true\"}", .badDocument),
+            ("{\"read\":1}", .badDocument), ("{\"priority\":\"urgent\"}", .badPriority),
+            ("{\"priority\":1}", .badDocument), ("{\"action_state\":\"gone\"}", .badActionState),
+            ("{\"display_ttl\":-1}", .badDisplayTTL), ("{\"display_ttl\":1.0}", .badDisplayTTL),
+            ("{\"display_ttl\":2592001}", .badDisplayTTL),
+            ("{\"display_ttl\":99999999999999999999}", .badDisplayTTL),
+            ("{\"display_ttl\":\"1\"}", .badDocument), ("{\"ttl\":0}", .badTTL),
+            ("{\"ttl\":1e3}", .badTTL), ("{\"ttl\":9223372036854775807}", .badTTL),
+            ("{\"ttl\":1,\"expires_at\":\"2030-01-01T00:00:00Z\"}", .badExpiry),
+            ("{\"expires_at\":\"tomorrow\"}", .badExpiry), ("{\"expires_at\":1}", .badDocument),
+            ("{\"actions\":{}}", .badDocument), ("{\"actions\":[1]}", .badDocument),
+            ("{\"actions\":[{\"title\":\"A\"}]}", .badDocument),
+            ("{\"actions\":[{\"identifier\":\"a\"}]}", .badDocument),
+            ("{\"actions\":[{\"identifier\":\"a\",\"title\":\"A\",\"icon\":1}]}", .unknownMember),
+            (
+                "{\"actions\":[{\"identifier\":\"a\",\"title\":\"A\",\"foreground\":1}]}",
+                .badDocument
+            ),
+            ("{\"parts\":{}}", .badDocument), ("{\"parts\":[{}]}", .badDocument),
+            ("{\"parts\":[{\"name\":\"\"}]}", .badPart),
+            ("{\"parts\":[{\"name\":\"a/b\"}]}", .badPart),
+            ("{\"parts\":[{\"name\":\"a\"},{\"name\":\"a\"}]}", .badPart),
+            ("{\"parts\":[{\"name\":\"a\",\"media_type\":\"x\"}]}", .badMediaType),
+            ("{\"parts\":[{\"name\":\"a\",\"digest\":\"sha256:12\"}]}", .badDigest),
+            ("{\"parts\":[{\"name\":\"a\",\"size\":1}]}", .unknownMember),
+        ] as [(String, ErrorCode)])
+    func refused(text: String, expected: ErrorCode) {
+        #expect(
+            Self.code { () throws(ProtocolError) in _ = try Self.notification(text, id: "n") }
+                == expected)
+    }
+
+    @Test("Counts and sizes have limits")
+    func limits() throws {
+        func list(_ count: Int, _ element: (Int) -> String) -> String {
+            (0..<count).map(element).joined(separator: ",")
+        }
+        func parts(_ count: Int) -> String {
+            #"{"parts":[\#(list(count) { #"{"name":"p\#($0)"}"# })]}"#
+        }
+        func actions(_ count: Int) -> String {
+            #"{"actions":[\#(list(count) { #"{"identifier":"\#($0)","title":"A"}"# })]}"#
+        }
+        #expect(try Self.notification(parts(32)).parts?.count == 32)
+        #expect(try Self.notification(actions(10)).details.actions?.count == 10)
+        let limit = WireLimits.documentByteCountMax
+        let blanks = String(repeating: " ", count: limit - 2)
+        #expect(try Self.notification("{}" + blanks).id == nil)
+        func code(_ text: String) -> ErrorCode? {
+            Self.code { () throws(ProtocolError) in _ = try Self.notification(text) }
+        }
+        #expect(code(parts(33)) == .tooManyParts)
+        #expect(code(actions(11)) == .badActions)
+        #expect(code("{} " + blanks) == .payloadTooLarge)
+        let open = String(repeating: "[", count: 64)
+        let close = String(repeating: "]", count: 64)
+        #expect(code("{\"data\":\(open)\(close)}") == .tooDeep)
+        #expect(code("{\"data\":\(open.dropFirst())\(close.dropFirst())}") == nil)
+    }
+
+    @Test("A patch keeps what it does not say, and clears what is null")
+    func patch() throws {
+        let nothing = try Self.patch("{}")
+        #expect(nothing.message == .keep && nothing.isRead == .keep && nothing.data == .keep)
+        #expect(nothing.expiresAt == .keep && nothing.id == "n" && nothing.device == "phone")
+        let clearing = try Self.patch(
+            """
+            {"message":null,"rich_type":null,"category":null,"actions":null,"group":null,
+             "priority":null,"display_ttl":null,"data":null,"read":null,"action_state":null}
+            """)
+        #expect(clearing.message == .clear && clearing.richType == .clear)
+        #expect(clearing.category == .clear && clearing.actions == .clear)
+        #expect(clearing.group == .clear && clearing.priority == .clear)
+        #expect(clearing.displayTTLSeconds == .clear && clearing.data == .clear)
+        #expect(clearing.isRead == .clear && clearing.actionState == .clear)
+        let setting = try Self.patch(
+            """
+            {"message":"m","rich_type":"r","category":"c","actions":[],"group":"g",
+             "priority":"low","display_ttl":1,"data":{"a":null},"read":true,
+             "action_state":"dismissed","expires_at":"1970-01-01T00:00:01Z"}
+            """)
+        #expect(setting.message == .set("m") && setting.richType == .set("r"))
+        #expect(setting.category == .set("c") && setting.actions == .set([]))
+        #expect(setting.group == .set("g") && setting.priority == .set(.low))
+        #expect(setting.displayTTLSeconds == .set(1) && setting.isRead == .set(true))
+        #expect(setting.data == .set(.object([JSONMember("a", .null)])))
+        #expect(setting.actionState == .set(.dismissed))
+        #expect(setting.expiresAt == .set(Timestamp(milliseconds: 1_000)))
+    }
+
+    @Test(
+        "What a patch cannot change is refused",
+        arguments: [
+            ("{\"id\":\"n\"}", .immutableMember), ("{\"owner\":null}", .immutableMember),
+            ("{\"revision\":1}", .immutableMember), ("{\"parts\":[]}", .immutableMember),
+            ("{\"created_at\":\"\"}", .immutableMember), ("{\"ttl\":1}", .unknownMember),
+            ("{\"expires_at\":null}", .badExpiry), ("{\"read\":0}", .badDocument),
+            ("[]", .badDocument),
+        ] as [(String, ErrorCode)])
+    func refusedPatch(text: String, expected: ErrorCode) {
+        #expect(
+            Self.code { () throws(ProtocolError) in _ = try Self.patch(text) } == expected)
+    }
+
+    @Test("A response names its action, and stays on screen when it says so")
+    func responses() throws {
+        func response(_ text: String) throws(ProtocolError) -> ActionResponse {
+            try ResponseDocument.parse(Array(text.utf8).span.bytes, id: "n", device: "d")
+        }
+        let plain = try response(#"{"action":"default"}"#)
+        #expect(plain.action == "default" && plain.key == nil && !plain.staysOnScreen)
+        #expect(plain.id == "n" && plain.device == "d")
+        let full = try response(#"{"action":"a","key":"k","dismissed":false}"#)
+        #expect(full.key == "k" && full.staysOnScreen)
+        #expect(try !response(#"{"action":"a","dismissed":true}"#).staysOnScreen)
+        func code(_ text: String) -> ErrorCode? {
+            Self.code { () throws(ProtocolError) in _ = try response(text) }
+        }
+        #expect(code("{}") == .badDocument)
+        #expect(code(#"{"action":null}"#) == .badDocument)
+        #expect(code(#"{"action":"a","dismissed":"no"}"#) == .badDocument)
+        #expect(code(#"{"action":"a","at":1}"#) == .unknownMember)
+        let forwarded = try response(#"{"action":"a","extension":"dismiss_and_forward"}"#)
+        #expect(forwarded.contentExtension == .dismissAndForward && !forwarded.staysOnScreen)
+        let stays = try response(#"{"action":"a","extension":"do_not_dismiss"}"#)
+        #expect(stays.contentExtension == .doNotDismiss && stays.staysOnScreen)
+        #expect(code(#"{"action":"a","extension":"snooze"}"#) == .badResponse)
+        #expect(code(#"{"action":"a","extension":1}"#) == .badDocument)
+    }
+
+    @Test("A category comes back as it was answered")
+    func categories() throws {
+        let category = Category(
+            name: "c\"",
+            actions: [NotificationAction(identifier: "a", title: "A", isDestructive: true)])
+        var out: [UInt8] = []
+        CategoryDocument.append(category, to: &out)
+        #expect(
+            String(decoding: out, as: UTF8.self)
+                == #"{"name":"c\"","actions":[{"identifier":"a","title":"A","foreground":false,"destructive":true,"authentication_required":false}]}"#
+        )
+        #expect(try CategoryDocument.parse(out.span.bytes, name: "c\"", app: nil) == category)
+        let ofApp = Category(name: "c", actions: [], app: "mail")
+        var answered: [UInt8] = []
+        CategoryDocument.append(ofApp, to: &answered)
+        #expect(answered == Array(#"{"name":"c","app":"mail","actions":[]}"#.utf8))
+        let again = try CategoryDocument.parse(answered.span.bytes, name: "c", app: "mail")
+        #expect(again == ofApp)
+        let other = Self.code { () throws(ProtocolError) in
+            _ = try CategoryDocument.parse(answered.span.bytes, name: "c", app: nil)
+        }
+        #expect(other == .immutableMember)
+        func parsed(_ text: String) throws(ProtocolError) -> Category {
+            try CategoryDocument.parse(Array(text.utf8).span.bytes, name: "c", app: nil)
+        }
+        let all = CategoryOptions.known.map { "\"\($0.name)\"" }.joined(separator: ",")
+        let optional = try parsed(#"{"name":"c","revision":7,"actions":[],"options":[\#(all)]}"#)
+        #expect(optional.options.rawValue == 31)
+        answered = []
+        CategoryDocument.append(optional, to: &answered)
+        #expect(
+            String(decoding: answered, as: UTF8.self)
+                == #"{"name":"c","actions":[],"options":[\#(all)]}"#)
+        #expect(try parsed(#"{"actions":[],"options":null}"#).options == [])
+        func code(_ text: String) -> ErrorCode? {
+            Self.code { () throws(ProtocolError) in
+                _ = try CategoryDocument.parse(
+                    Array(text.utf8).span.bytes, name: "c", app: nil)
+            }
+        }
+        #expect(code("{}") == .badDocument)
+        #expect(code(#"{"name":"d","actions":[]}"#) == .immutableMember)
+        #expect(code(#"{"actions":[],"title":"x"}"#) == .unknownMember)
+        #expect(code(#"{"actions":[],"options":["loud"]}"#) == .badOptions)
+        #expect(code(#"{"actions":[],"options":[1]}"#) == .badDocument)
+        #expect(code(#"{"actions":[],"options":"custom_dismiss_action"}"#) == .badDocument)
+        #expect(code(#"{"actions":[],"revision":"7"}"#) == .badDocument)
+        var list: [UInt8] = []
+        CategoriesDocument.append(CategoryPage(categories: [], next: nil), to: &list)
+        #expect(list == Array(#"{"categories":[]}"#.utf8))
+    }
+
+    @Test("A record's document has every member, and is JSON")
+    func record() throws {
+        var record = Record(
+            id: "n", owner: "u\"", message: nil, richType: nil,
+            createdAt: Timestamp(milliseconds: 0), expiresAt: Timestamp(milliseconds: 1_000),
+            revision: 7, parts: [])
+        func text() -> String {
+            var out: [UInt8] = []
+            RecordDocument.append(record, to: &out)
+            return String(decoding: out, as: UTF8.self)
+        }
+        let start =
+            #"{"id":"n","owner":"u\"","created_at":"1970-01-01T00:00:00.000Z","expires_at":"1970-01-01T00:00:01.000Z","revision":7,"parts":[]"#
+        #expect(text() == start + #","priority":"high","read":false,"action_state":"none"}"#)
+        record.app = "mail"
+        record.title = "\"T\""
+        let named =
+            #"{"id":"n","owner":"u\"","app":"mail","title":"\"T\"","created_at":"1970-01-01T00:00:00.000Z","expires_at":"1970-01-01T00:00:01.000Z","revision":7,"parts":[]"#
+        #expect(text() == named + #","priority":"high","read":false,"action_state":"none"}"#)
+        record.app = nil
+        record.title = nil
+        record.details.category = "c"
+        record.details.actions = []
+        record.details.group = "g"
+        record.details.priority = .low
+        record.details.displayTTLSeconds = 30
+        record.details.data = JSONFragment(.array([.number(JSONNumber(1))]))
+        record.details.isRead = true
+        record.details.actionState = .activated
+        record.details.device = "phone"
+        record.details.responses = [
+            RecordedResponse(
+                action: "a", key: "k", device: "d", at: Timestamp(milliseconds: 5), revision: 6,
+                staysOnScreen: true),
+            RecordedResponse(
+                action: "default", key: nil, device: nil, at: Timestamp(milliseconds: 6),
+                revision: 7, staysOnScreen: false, contentExtension: .dismissAndForward),
+        ]
+        #expect(
+            text() == start
+                + #","category":"c","actions":[],"group":"g","priority":"low","display_ttl":30,"data":[1],"read":true,"action_state":"activated","device":"phone","responses":["#
+                + #"{"action":"a","key":"k","device":"d","at":"1970-01-01T00:00:00.005Z","revision":6,"dismissed":false},"#
+                + #"{"action":"default","at":"1970-01-01T00:00:00.006Z","revision":7,"dismissed":true,"extension":"dismiss_and_forward"}]}"#
+        )
+        _ = try JSONValue.parse(Array(text().utf8).span.bytes)
+    }
+
+    @Test("Lines of a batch are split, blank ones passed over, and counted")
+    func batches() throws {
+        func lines(_ text: String) throws(ProtocolError) -> [String] {
+            let bytes = Array(text.utf8)
+            return try BatchLines.split(bytes.span.bytes).map {
+                String(decoding: bytes[$0.offset..<$0.end], as: UTF8.self)
+            }
+        }
+        #expect(try lines("") == [])
+        #expect(try lines("\n \r\n\t\n") == [])
+        #expect(try lines("a\nb") == ["a", "b"])
+        #expect(try lines("a\r\n\n b \n") == ["a\r", " b "])
+        let max = WireLimits.batchLineCountMax
+        #expect(try lines(String(repeating: "{}\n\n", count: max)).count == max)
+        let tooMany = String(repeating: "{}\n", count: max + 1)
+        #expect(
+            Self.code { () throws(ProtocolError) in _ = try lines(tooMany) } == .payloadTooLarge)
+    }
+
+    @Test("Files and the parts that a document names belong together")
+    func files() throws {
+        func check(_ text: String, _ names: String...) throws -> ErrorCode? {
+            let document = try Self.notification(text)
+            return Self.code { () throws(ProtocolError) in try document.checkFiles(names) }
+        }
+        #expect(try check("{}") == nil)
+        #expect(try check("{}", "a", "b") == nil)
+        #expect(try check("{}", "a", "a") == .badMultipart)
+        #expect(try check("{}", "a/b") == .badPart)
+        let named = "{\"parts\":[{\"name\":\"a\"},{\"name\":\"b\",\"digest\":\"\(Self.digest)\"}]}"
+        #expect(try check(named) == .partMissing)
+        #expect(try check(named, "b") == .partMissing)
+        #expect(try check(named, "a") == nil)
+        #expect(try check(named, "a", "b") == nil)
+        #expect(try check(named, "a", "c") == .partUnexpected)
+        #expect(try check("{\"parts\":[]}", "a") == .partUnexpected)
+        let many = try Self.notification("{}")
+        let tooMany = Self.code { () throws(ProtocolError) in
+            try many.checkFiles((0...32).map { "f\($0)" })
+        }
+        #expect(tooMany == .tooManyParts)
+
+        let document = try Self.notification(
+            "{\"parts\":[{\"name\":\"a\",\"media_type\":\"image/png\",\"digest\":\"\(Self.digest)\"},{\"name\":\"b\",\"digest\":\"\(Self.digest)\"}]}"
+        )
+        #expect(document.mediaType(ofFile: "a", saying: "text/plain") == "image/png")
+        #expect(document.mediaType(ofFile: "b", saying: "text/plain") == "text/plain")
+        #expect(document.mediaType(ofFile: "b", saying: nil) == "application/octet-stream")
+        let parts = try document.draftParts([])
+        #expect(parts.map(\.name) == ["a", "b"])
+        #expect(parts.map(\.mediaType) == ["image/png", "application/octet-stream"])
+        for part in parts {
+            guard case .stored(let digest) = part.content else {
+                Issue.record("a part of no file has bytes")
+                continue
+            }
+            #expect(digest == Digest(Self.digest))
+        }
+    }
+}

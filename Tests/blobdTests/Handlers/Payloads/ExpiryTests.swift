@@ -1,0 +1,115 @@
+import BlobClient
+import BlobProtocol
+import TestSupport
+import Testing
+
+@testable import BlobServer
+@testable import blobd
+
+/// Payloads end by themselves.
+@Suite struct ExpiryTests {
+    @Test("A payload ends at its second: 410 while it is remembered, 404 after the sweep")
+    func remembered() throws {
+        let daemon = try DaemonProcess(["--sweep-interval", "1h"])
+        let client = try daemon.connect()
+        #expect(try client.put("e", [1], query: "?ttl=1").status == 201)
+        let patience = Patience()
+        var status = 200
+        while status == 200 {
+            status = try client.request("GET", "/v1/notifications/e/payload").status
+            try patience.check("it does not expire")
+        }
+        #expect(status == 410)
+        #expect(try client.request("GET", "/v1/notifications/e").code == "expired")
+        #expect(try daemon.statistic("notifications") == 1)
+    }
+
+    @Test("410 says when, in both dialects, and so does the client")
+    func moment() throws {
+        let daemon = try DaemonProcess(["--sweep-interval", "1h"])
+        let put = try daemon.put("e", [1, 2], query: "?ttl=1&owner=ann")
+        let expiresAt = try #require(put.member("expires_at"))
+        _ = try daemon.request("PUT", "/v1/notifications/e/parts/p", body: [1])
+        let http = try daemon.connect()
+        let patience = Patience()
+        while try http.request("GET", "/v1/notifications/e").status == 200 {
+            try patience.check("it does not expire")
+        }
+        let digest = PayloadDigestText.of([1, 2])
+        for path in [
+            "/v1/notifications/e", "/v1/notifications/e/payload", "/v1/notifications/e/parts/p",
+            "/api/notifications/e", "/v1/notifications/e/envelope?platform=apns",
+            "/v1/blobs/sha256:\(digest)",
+        ] {
+            let answer = try http.request("GET", path)
+            #expect(answer.status == 410 && answer.code == "expired", "\(path)")
+            #expect(answer.member("expired_at") == expiresAt, "\(path): \(answer.text)")
+            #expect(try http.request("HEAD", path).status == 410)
+        }
+        let binary = try daemon.connectBinary()
+        var stat: [UInt8] = []
+        try Stat.Request.compose(id: "e", into: &stat)
+        for bytes in [
+            try getFrame("e"), frame(.stat, head: stat),
+            try callFrame(.get, "/v1/notifications/e"),
+        ] {
+            let answer = try binary.exchange(bytes)
+            #expect(answer.status == 410 && jsonMember(answer.text, "expired_at") == expiresAt)
+        }
+        var connection = try BlobConnection.connect(to: daemon.socketPath)
+        do throws(ClientError) {
+            _ = try connection.get("e")
+            Issue.record("it is there")
+        } catch {
+            guard case .expired(let problem) = error else { throw error }
+            #expect(problem.expiredAt == expiresAt)
+            #expect("\(error)".contains("expired at \(expiresAt)"))
+        }
+    }
+
+    @Test("The sweeper removes what has expired and frees its bytes")
+    func swept() throws {
+        let daemon = try DaemonProcess(["--sweep-interval", "50ms"])
+        for id in ["a", "b", "c"] {
+            try daemon.put(id, .init(repeating: 9, count: 100_000), query: "?ttl=1")
+        }
+        try daemon.put("d", [1])
+        try daemon.waitUntil("expired") { $0 == 3 }
+        #expect(try daemon.request("GET", "/v1/notifications/a/payload").status == 404)
+        #expect(try daemon.request("GET", "/v1/notifications/d/payload").status == 200)
+        #expect(try daemon.statistic("notifications") == 1)
+        try daemon.waitUntil("orphan_blobs") { $0 == 0 }
+        #expect(try daemon.statistic("bytes") == 1)
+    }
+
+    @Test("A clock that is set pauses deletions for ten minutes")
+    func clock() {
+        var clock = ExpiryClock()
+        #expect(clock.tick(wall: 1_000_000, boot: 500) == .steady)
+        #expect(clock.tick(wall: 1_001_000, boot: 1_500) == .steady)
+        // A minute more is not enough, a millisecond beyond is.
+        #expect(clock.tick(wall: 1_062_000, boot: 2_500) == .steady)
+        #expect(clock.tick(wall: 1_123_001, boot: 3_500) == .jumped(milliseconds: 60_001))
+        #expect(clock.tick(wall: 1_124_001, boot: 4_500) == .paused)
+        #expect(clock.tick(wall: 1_723_000, boot: 603_499) == .paused)
+        #expect(clock.tick(wall: 1_723_001, boot: 603_500) == .steady)
+        #expect(clock.jumpCount == 1)
+    }
+
+    @Test("Backwards counts as well, and a second jump begins the pause anew")
+    func backwards() {
+        var clock = ExpiryClock()
+        _ = clock.tick(wall: 10_000_000, boot: 0)
+        #expect(clock.tick(wall: 1_000_000, boot: 1_000) == .jumped(milliseconds: -9_001_000))
+        #expect(clock.tick(wall: 9_000_000, boot: 300_000) == .jumped(milliseconds: 7_701_000))
+        #expect(clock.tick(wall: 9_500_000, boot: 800_000) == .paused)
+        #expect(clock.tick(wall: 9_600_000, boot: 900_000) == .steady)
+    }
+
+    @Test("A machine that slept did not set its clock: both clocks went on")
+    func slept() {
+        var clock = ExpiryClock()
+        _ = clock.tick(wall: 1_000_000, boot: 0)
+        #expect(clock.tick(wall: 9_000_000, boot: 8_000_000) == .steady)
+    }
+}

@@ -1,0 +1,245 @@
+import BlobClient
+import BlobProtocol
+import TestSupport
+import Testing
+
+/// The limits of devices by media type: what iOS does not take as an attachment is refused, when it
+/// is asked for.
+@Suite struct ProfileTests {
+    private static let audioMax = WireLimits.iosAudioByteCountMax
+
+    private func expectTooLarge(
+        _ answer: HTTPAnswer, _ byteCount: Int, _ mediaType: String, limit: Int,
+        _ name: Comment? = nil
+    ) {
+        #expect(answer.status == 422 && answer.code == "attachment_too_large", name)
+        #expect(answer.member("limit") == "\(limit)", name)
+        #expect(answer.member("byte_count") == "\(byteCount)", name)
+        #expect(answer.member("media_type") == mediaType, name)
+        #expect(answer.member("profile") == "ios", name)
+    }
+
+    /// A head without its body: what is refused is refused before that is sent.
+    private func head(
+        _ client: RawClient, _ target: String, _ mediaType: String, _ byteCount: Int
+    ) throws -> HTTPAnswer? {
+        client.send(
+            "PUT \(target) HTTP/1.1\r\nHost: b\r\nExpect: 100-continue\r\nContent-Type: \(mediaType)\r\nContent-Length: \(byteCount)\r\n\r\n"
+        )
+        let head = try client.receive(upTo: Array("\r\n\r\n".utf8))
+        let line = String(decoding: head, as: UTF8.self).split(separator: "\r\n")[0]
+        guard !line.contains(" 100 ") else { return nil }
+        guard let start = String(decoding: head, as: UTF8.self).firstRange(of: "Content-Length: ")
+        else { throw TestFailure("no length") }
+        let text = String(decoding: head, as: UTF8.self)[start.upperBound...]
+        let body = try client.receive(try #require(Int(text.prefix { $0.isNumber })))
+        return HTTPAnswer(
+            status: Int(line.split(separator: " ")[1]) ?? 0, statusLine: String(line),
+            fields: ["content-type": "application/problem+json"], body: body)
+    }
+
+    @Test("Each limit holds to the byte, by the type alone, before the body is read")
+    func heads() throws {
+        for isOfDaemon in [false, true] {
+            let daemon = try DaemonProcess(isOfDaemon ? ["--profile", "ios"] : [])
+            let query = isOfDaemon ? "" : "?profile=ios"
+            for (mediaType, limit) in [
+                ("image/png", 10_000_000), ("IMAGE/png;q=1", 10_000_000),
+                ("audio/wav", 5_000_000), ("video/mp4", 50_000_000), ("text/plain", nil),
+                ("imagery/png", nil), ("application/octet-stream", nil),
+            ] as [(String, Int?)] {
+                for (path, over) in [("payload", 0), ("payload", 1), ("parts/a", 1)] {
+                    let target = "/v1/notifications/a/\(path)\(query)"
+                    let byteCount = (limit ?? 60_000_000) + over
+                    let answer = try head(try daemon.connect(), target, mediaType, byteCount)
+                    if let limit, over > 0 {
+                        let answer = try #require(answer, "\(mediaType)")
+                        expectTooLarge(answer, byteCount, mediaType, limit: limit, "\(mediaType)")
+                    } else {
+                        #expect(answer == nil, "\(mediaType), \(byteCount)")
+                    }
+                }
+            }
+            // Without a profile everything is taken.
+            if !isOfDaemon {
+                let answer = try head(
+                    try daemon.connect(), "/v1/notifications/a/payload", "audio/wav", 6_000_000)
+                #expect(answer == nil)
+            }
+            #expect(daemon.stop() == 0)
+        }
+    }
+
+    @Test("Chunked bodies, documents, forms, batches and the binary protocol have the same limits")
+    func ways() throws {
+        let daemon = try DaemonProcess()
+        let client = try daemon.connect()
+        let large = [UInt8](repeating: 7, count: Self.audioMax + 1)
+        let digest = "sha256:\(PayloadDigestText.of(large))"
+        let json = ["Content-Type": "application/json"]
+        func document(_ type: String, _ rest: String = "") -> [UInt8] {
+            let part = #"{"name":"payload","media_type":"\#(type)","digest":"\#(digest)"}"#
+            return Array(#"{"profile":"ios","parts":[\#(part)]\#(rest)}"#.utf8)
+        }
+        // As a chunked body its length is known at its end.
+        client.send(
+            "PUT /v1/notifications/a/payload?profile=ios HTTP/1.1\r\nHost: b\r\nContent-Type: audio/wav\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        client.send("\(String(large.count, radix: 16))\r\n")
+        client.send(large)
+        client.send("\r\n0\r\n\r\n")
+        expectTooLarge(try client.answer(), large.count, "audio/wav", limit: Self.audioMax)
+        // The connection goes on.
+        let held = try client.request(
+            "PUT", "/v1/blobs/\(digest)", ["Content-Type": "audio/wav"], body: large)
+        #expect(held.status == 201)
+        let stored = try client.request(
+            "PUT", "/v1/notifications/a", json, body: document("Audio/wav"))
+        expectTooLarge(stored, large.count, "Audio/wav", limit: Self.audioMax)
+        let other = try client.request(
+            "PUT", "/v1/notifications/a", json, body: document("image/png"))
+        #expect(other.status == 201)
+        // It is a check, and not stored.
+        #expect(other.member("profile") == nil)
+        for form in [
+            try client.request(
+                "PUT", "/v1/notifications/b", ["Content-Type": multipartType],
+                body: multipartBody(
+                    #"{"profile":"ios"}"#, files: [("x", nil, [1]), ("y", "audio/wav", large)])),
+            try client.request(
+                "PUT", "/v1/notifications/b", ["Content-Type": multipartType],
+                body: multipartBody(
+                    #"{"profile":"ios","parts":[{"name":"y","media_type":"audio/wav"}]}"#,
+                    files: [("y", "image/png", large)])),
+        ] { expectTooLarge(form, large.count, "audio/wav", limit: Self.audioMax) }
+        let batch = try client.request(
+            "POST", "/v1/notifications:batch", ["Content-Type": "application/x-ndjson"],
+            body: document("audio/wav", #","id":"c""#) + Array("\n".utf8)
+                + document("image/png", #","id":"d""#))
+        let lines = batch.text.split(separator: "\n")
+        #expect(lines.count == 2 && lines[0].contains(#""status":422"#))
+        #expect(lines[0].contains("attachment_too_large") && lines[1].contains(#""status":201"#))
+        let binary = try daemon.connectBinary()
+        var draft = Put.Draft(id: "e", mediaType: "audio/wav")
+        draft.profile = Array("ios".utf8)
+        let put = try binary.exchange(try putFrame(draft, body: large))
+        #expect(put.status == 422 && put.code == "attachment_too_large")
+        draft.mediaType = Array("image/png".utf8)
+        #expect(try binary.exchange(try putFrame(draft, body: large)).status == 201)
+        let call = try binary.exchange(
+            callFrame(
+                .put, "/v1/notifications/f", mediaType: "application/json",
+                body: String(decoding: document("audio/wav"), as: UTF8.self)))
+        #expect(call.status == 422 && call.code == "attachment_too_large")
+        for id in ["b", "c", "f"] {
+            #expect(try client.request("GET", "/v1/notifications/\(id)").status == 404)
+        }
+        #expect(daemon.stop() == 0)
+    }
+
+    /// The limit was compared with what was sent: bytes of just the limit that do not shrink were
+    /// refused, since their gzip coding is a little longer than they are.
+    @Test("Of a gzip coding, what is inside is compared with the limit")
+    func coded() throws {
+        let daemon = try DaemonProcess(["--profile", "ios"])
+        let client = try daemon.connect()
+        let binary = try daemon.connectBinary()
+        var random = SeededGenerator(seed: 71)
+        let most = random.bytes(Self.audioMax)
+        let longer = gzipped(most)
+        #expect(longer.count > Self.audioMax)
+        let more = [UInt8](repeating: 7, count: Self.audioMax + 1)
+        let shorter = gzipped(more)
+        #expect(shorter.count < Self.audioMax)
+        let target = "/v1/notifications/a/payload"
+        let fields = ["Content-Type": "audio/wav", "Content-Encoding": "gzip"]
+        func putChunked(_ bytes: [UInt8]) throws -> HTTPAnswer {
+            client.send(
+                "PUT \(target) HTTP/1.1\r\nHost: b\r\nContent-Type: audio/wav\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n\(String(bytes.count, radix: 16))\r\n"
+            )
+            client.send(bytes)
+            client.send("\r\n0\r\n\r\n")
+            return try client.answer()
+        }
+        func putFramed(_ bytes: [UInt8]) throws -> FrameAnswer {
+            var draft = Put.Draft(id: "a", mediaType: "audio/wav")
+            draft.coding = .gzip
+            return try binary.exchange(try putFrame(draft, body: bytes))
+        }
+        #expect(try client.request("PUT", target, fields, body: longer).status == 201)
+        #expect(try putChunked(longer).status == 200)
+        #expect(try putFramed(longer).status == 200)
+        let whole = try client.request("PUT", target, fields, body: shorter)
+        expectTooLarge(whole, more.count, "audio/wav", limit: Self.audioMax)
+        expectTooLarge(
+            try putChunked(shorter), more.count, "audio/wav", limit: Self.audioMax)
+        let framed = try putFramed(shorter)
+        #expect(framed.status == 422 && framed.code == "attachment_too_large")
+        #expect(try client.request("GET", target).body == most)
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test("An unknown profile is refused, and those there are named")
+    func unknown() throws {
+        let daemon = try DaemonProcess()
+        let client = try daemon.connect()
+        let json = ["Content-Type": "application/json"]
+        var draft = Put.Draft(id: "a")
+        draft.profile = Array("android".utf8)
+        let frame = try daemon.connectBinary().exchange(try putFrame(draft, body: [1]))
+        var texts = [frame.text]
+        for name in ["android", "iOS", ""] {
+            let raw = try client.request(
+                "PUT", "/v1/notifications/a/payload?profile=\(name)", body: [1])
+            let document = try client.request(
+                "PUT", "/v1/notifications/a", json, body: Array(#"{"profile":"\#(name)"}"#.utf8))
+            #expect(raw.status == 400 && document.status == 400)
+            texts += [raw.text, document.text]
+        }
+        for text in texts {
+            #expect(jsonMember(text, "code") == "bad_profile", "\(text)")
+            #expect(text.contains("known are ios"), "\(text)")
+        }
+        let bad = try blobd([
+            "serve", "--data", "/tmp", "--socket", "/tmp/x", "--profile",
+            "android",
+        ])
+        #expect(bad.status == 2 && bad.errors.contains("ios"))
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test("The client and the commands name a profile")
+    func clients() throws {
+        let daemon = try DaemonProcess()
+        let large = [UInt8](repeating: 7, count: Self.audioMax + 1)
+        let file = try daemon.folder.write("long.wav", large)
+        for arguments in [
+            ["put", "1", file, "--type", "audio/wav", "--profile", "ios"],
+            ["publish", "1", "--part", "payload=\(file):audio/wav", "--profile", "ios"],
+        ] {
+            let result = try blobd(arguments, socket: daemon.socketPath)
+            #expect(result.status == 1, "\(arguments[0])")
+            #expect(result.errors.contains("422 attachment_too_large"), "\(result.errors)")
+            #expect(result.errors.contains("\(Self.audioMax)"), "\(result.errors)")
+        }
+        #expect(try daemon.run("put", "1", file, "--type", "audio/wav").status == 0)
+        var connection = try BlobConnection.connect(to: daemon.socketPath)
+        do throws(ClientError) {
+            _ = try connection.put(
+                PutRequest(id: "2", mediaType: "audio/wav", profile: "ios"), large.span.bytes)
+            Issue.record("stored")
+        } catch {
+            guard case .refused(let problem) = error else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(problem.code == "attachment_too_large" && problem.limit == Self.audioMax)
+        }
+        var upload = NotificationUpload(id: "3")
+        upload.profile = "ios"
+        upload.parts = [.init(mediaType: "audio/wav", .bytes(large))]
+        #expect(throws: ClientError.self) { try connection.publish(upload) }
+        upload.parts = [.init(mediaType: "audio/wav", .bytes([1]))]
+        #expect(try connection.publish(upload).isCreated)
+    }
+}

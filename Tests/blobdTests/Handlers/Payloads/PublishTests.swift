@@ -1,0 +1,216 @@
+import BlobProtocol
+import TestSupport
+import Testing
+
+/// PUT, POST and DELETE over HTTP.
+@Suite struct PublishTests {
+    let daemon: DaemonProcess
+
+    init() throws {
+        daemon = try DaemonProcess()
+    }
+
+    @Test("A PUT creates, a second replaces, and the record says what was given")
+    func put() throws {
+        let client = try daemon.connect()
+        let query = "?ttl=60&message=Hello%20w%C3%B6rld&rich_type=img&owner=u1"
+        let first = try client.put("a%20b", [1, 2, 3], query: query)
+        #expect(first.status == 201)
+        #expect(first["Content-Type"] == "application/json")
+        #expect(first.member("id") == "a b" && first.member("message") == "Hello wörld")
+        #expect(first.member("rich_type") == "img" && first.member("owner") == "u1")
+        #expect(first.member("byte_count") == "3" && first.member("media_type") == "image/jpeg")
+        let second = try client.put("a%20b", [4], type: "image/png")
+        #expect(second.status == 200)
+        #expect(second.member("message") == "Hello wörld")
+        #expect(second.member("media_type") == "image/png")
+        let read = try client.request("GET", "/v1/notifications/a%20b")
+        #expect(read.text == second.text)
+        #expect(try client.request("GET", "/v1/notifications/a%20b/payload").body == [4])
+    }
+
+    @Test("POST chooses ids and says where")
+    func post() throws {
+        let client = try daemon.connect()
+        for number in 0..<3 {
+            let answer = try client.request("POST", "/v1/notifications", body: [UInt8(number)])
+            #expect(answer.status == 201)
+            #expect(answer["Location"] == "/v1/notifications/\(number)")
+            let path = "/v1/notifications/\(number)/payload"
+            let payload = try client.request("GET", path)
+            #expect(payload.body == [UInt8(number)])
+            #expect(payload["Content-Type"] == "application/octet-stream")
+        }
+    }
+
+    @Test("Named parts stand beside the payload")
+    func parts() throws {
+        let client = try daemon.connect()
+        try client.put("p", [1], query: "?message=m")
+        let target = "/v1/notifications/p/parts/so%C3%BCnd"
+        let part = try client.request("PUT", target, ["Content-Type": "audio/wav"], body: [2, 2])
+        #expect(part.status == 201)
+        #expect(part.member("message") == "m")
+        #expect(try client.request("GET", target).body == [2, 2])
+        #expect(try client.request("GET", "/v1/notifications/p/payload").body == [1])
+        #expect(try client.request("PUT", target, body: [3]).status == 200)
+        #expect(try client.request("GET", "/v1/notifications/p/parts/other").status == 404)
+    }
+
+    @Test("A body in chunks is put together again, however it is cut")
+    func chunked() throws {
+        let client = try daemon.connect()
+        var random = SeededGenerator(seed: 5)
+        let body = random.bytes(100_000)
+        client.send(
+            "PUT /v1/notifications/c/payload HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        var rest = body[...]
+        var size = 1
+        while !rest.isEmpty {
+            let piece = rest.prefix(size)
+            rest = rest.dropFirst(size)
+            client.send("\(String(piece.count, radix: 16));ext=1\r\n")
+            client.send(Array(piece) + Array("\r\n".utf8))
+            size = size * 3 + 1
+        }
+        client.send("0\r\nTrailer: x\r\n\r\n")
+        #expect(try client.answer().status == 201)
+        #expect(try client.request("GET", "/v1/notifications/c/payload").body == body)
+    }
+
+    @Test("100 Continue comes when the head is good, and the error at once when it is not")
+    func expectContinue() throws {
+        let client = try daemon.connect()
+        client.send(
+            "PUT /v1/notifications/e/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
+        )
+        #expect(try client.answer().status == 100)
+        client.send("abc")
+        #expect(try client.answer().status == 201)
+        client.send(
+            "PUT /v1/notifications/e/payload?ttl=0 HTTP/1.1\r\nHost: b\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
+        )
+        let refused = try client.answer()
+        #expect(refused.status == 400 && refused.code == "bad_ttl")
+        #expect(refused["Connection"] == "close")
+        #expect(try client.isClosed())
+        let other = try daemon.connect()
+        other.send("PUT /v1/notifications/e/payload HTTP/1.1\r\nHost: b\r\nExpect: x\r\n\r\n")
+        #expect(try other.answer().status == 417)
+    }
+
+    @Test("A body over the limit is refused before it is read")
+    func tooLarge() throws {
+        let daemon = try DaemonProcess(["--max-payload", "1000"])
+        let client = try daemon.connect()
+        client.send(
+            "PUT /v1/notifications/e/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 1001\r\n\r\n")
+        let answer = try client.answer()
+        #expect(answer.status == 413 && answer.code == "payload_too_large")
+        #expect(answer.member("limit") == "1000")
+        #expect(try client.isClosed())
+        #expect(try daemon.put("e", [UInt8](repeating: 0, count: 1_000)).status == 201)
+        let chunks = try daemon.connect()
+        chunks.send(
+            "PUT /v1/notifications/e/payload HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n"
+        )
+        chunks.send([UInt8](repeating: 0, count: 1_001))
+        let late = try chunks.answer()
+        #expect(late.status == 413)
+        let sized = try daemon.connectBinary()
+        let draft = Put.Draft(id: "e")
+        let frame = try sized.exchange(try putFrame(draft, body: .init(repeating: 0, count: 1_001)))
+        #expect(frame.status == 413 && frame.code == "payload_too_large")
+        #expect(try daemon.request("GET", "/v1/notifications/e").member("byte_count") == "1000")
+    }
+
+    @Test("If-None-Match: * publishes only what is new, If-Match only what is known")
+    func preconditions() throws {
+        let client = try daemon.connect()
+        let path = "/v1/notifications/x/payload"
+        func put(_ fields: [String: String], _ body: [UInt8]) throws -> Int {
+            try client.request("PUT", path, fields, body: body).status
+        }
+        #expect(try put(["If-Match": "*"], [1]) == 412)
+        #expect(try put(["If-None-Match": "*"], [1]) == 201)
+        #expect(try put(["If-None-Match": "*"], [2]) == 412)
+        let tag = try #require(try client.request("HEAD", path)["ETag"])
+        #expect(try put(["If-Match": "\"other\""], [2]) == 412)
+        #expect(try put(["If-Match": tag], [2]) == 200)
+        #expect(try client.request("GET", path).body == [2])
+        let deleted = try client.request("DELETE", "/v1/notifications/x", ["If-Match": tag])
+        #expect(deleted.status == 412)
+        #expect(try client.request("DELETE", "/v1/notifications/x").status == 204)
+    }
+
+    @Test("A delete is done when it is answered; a second finds nothing")
+    func delete() throws {
+        let client = try daemon.connect()
+        try client.put("d", [1])
+        #expect(try client.request("DELETE", "/v1/notifications/d").status == 204)
+        #expect(try client.request("GET", "/v1/notifications/d").status == 404)
+        #expect(try client.request("DELETE", "/v1/notifications/d").status == 404)
+    }
+
+    @Test("One payload for many notifications is stored once")
+    func stored() throws {
+        let client = try daemon.connect()
+        var random = SeededGenerator(seed: 9)
+        let body = random.bytes(50_000)
+        // Twenty at a time: a client that never reads would find its writes blocked.
+        for group in 0..<10 {
+            for number in 0..<20 {
+                client.sendRequest(
+                    "PUT", "/v1/notifications/n\(20 * group + number)/payload",
+                    ["Content-Type": "image/png"], body: body)
+            }
+            for _ in 0..<20 { #expect(try client.answer().status == 201) }
+        }
+        #expect(try daemon.statistic("notifications") == 200)
+        #expect(try daemon.statistic("blobs") == 1)
+        #expect(try daemon.statistic("bytes_stored") == 50_000)
+        #expect(try daemon.statistic("bytes_referenced") == 10_000_000)
+        for number in 0..<199 {
+            #expect(try client.request("DELETE", "/v1/notifications/n\(number)").status == 204)
+        }
+        #expect(try client.request("GET", "/v1/notifications/n199/payload").body == body)
+        #expect(try client.request("DELETE", "/v1/notifications/n199").status == 204)
+        #expect(try daemon.statistic("bytes") == 0)
+        try daemon.waitUntil("orphan_blobs") { $0 == 0 }
+    }
+
+    @Test("A text is stored compressed and comes back whole, also when it is long")
+    func longText() throws {
+        let body = Array((0..<400_000).map { "entry \($0 % 977)\n" }.joined().utf8)
+        #expect(try daemon.put("long", body, type: "application/json").status == 201)
+        let answer = try daemon.request("GET", "/v1/notifications/long/payload")
+        #expect(answer.body == body)
+        #expect(try daemon.statistic("bytes_stored") < body.count / 2)
+        let client = try daemon.connectBinary()
+        #expect(try client.exchange(try getFrame("long")).body == body)
+        let range = WireRange(first: 3_000_000, count: 500_000)
+        let part = try client.exchange(try getFrame("long", range: range))
+        #expect(part.status == 206 && part.body == Array(body[3_000_000..<3_500_000]))
+    }
+
+    @Test("A client that goes half way leaves nothing behind")
+    func halfWay() throws {
+        let head =
+            "PUT /v1/notifications/h/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 500000\r\n\r\n"
+        do {
+            let gone = try daemon.connect()
+            gone.send(Array(head.utf8) + [UInt8](repeating: 7, count: 300_000))
+            try daemon.waitUntil("body_memory_bytes") { $0 > 0 }
+        }
+        try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
+        // One that only stops sending is told.
+        let silent = try daemon.connect()
+        silent.send(Array(head.utf8) + [UInt8](repeating: 7, count: 300_000))
+        silent.endSending()
+        let answer = try silent.answer()
+        #expect(answer.status == 400 && answer.code == "body_mismatch")
+        #expect(try daemon.request("GET", "/v1/notifications/h").status == 404)
+        #expect(try daemon.statistic("blobs") == 0)
+    }
+}

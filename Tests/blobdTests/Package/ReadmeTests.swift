@@ -1,0 +1,127 @@
+import BlobStore
+import Foundation
+import TestSupport
+import Testing
+
+/// What the README and the libraries' articles show is compiled as a reader would compile it: each Swift
+/// snippet is the file `main.swift` of a program. The snippet for use in process once had a noncopyable global, which
+/// no program may consume, and a picture that was not where the reader stands.
+@Suite struct ReadmeTests {
+
+    static let readme = Files.text("\(Files.package)/README.md")
+
+    /// A document's blocks in a language.
+    static func blocks(_ language: String, of document: String = readme) -> [String] {
+        document.components(separatedBy: "```\(language)\n").dropFirst().map {
+            $0.components(separatedBy: "```")[0]
+        }
+    }
+
+    /// The README and the libraries' articles.
+    static let documents =
+        ["README.md"]
+        + ["BlobStore", "BlobProtocol", "BlobClient", "LoadGenerator"].map {
+            "Sources/\($0)/\($0).docc/GettingStarted.md"
+        }
+
+    @Test(arguments: documents) func eachSwiftSnippetCompilesAsAProgram(document: String) throws {
+        let snippets = Self.blocks("swift", of: Files.text("\(Files.package)/\(document)"))
+        try #require(!snippets.isEmpty, "\(document) has no snippet")
+        for snippet in snippets {
+            let (status, output) = try Self.compile(snippet)
+            #expect(status == 0, "\(snippet)\n\(output)")
+        }
+    }
+
+    /// Symbols that the documentation's links and comments name are there.
+    @Test func theDocumentationHasNoWarnings() throws {
+        let folder = TemporaryFolder()
+        let (end, output, errors) = try run([
+            "\(Files.package)/Scripts/docs", "--built", Files.products, "--output", folder.path,
+        ])
+        #expect(end == .exited(0), "\(String(decoding: output, as: UTF8.self))\(errors)")
+        #expect(folder.names.count == 4)
+    }
+
+    @Test func aSnippetThatDoesNotCompileIsNoticed() throws {
+        #expect(try Self.compile("import BlobClient\nlet client = BlobClient()\n").status != 0)
+    }
+
+    @Test func theFilesOfTheReadmeAreWhereTheReaderStands() throws {
+        let files =
+            Self.blocks("console").joined().matches(
+                of: #/(?:-T |payload=| )([\w./-]+\.(?:jpg|png|gif))/#
+            ).map { String($0.1) }
+            + Self.blocks("swift").joined().matches(
+                of: #/fileURLWithPath: "([^"]+)"/#
+            ).map { String($0.1) }
+        try #require(files.count >= 3)
+        for file in Set(files).subtracting(["fetched.jpg"]) {
+            #expect(Files.exists("\(Files.package)/\(file)"), "\(file)")
+        }
+    }
+
+    /// The functions of the snippet for use in process, which stand below as they do there.
+    @Test func theLibrarySnippetRuns() throws {
+        let folder = TemporaryFolder()
+        let store = try BlobStore.open(at: folder.path("store"))
+        let now = Timestamp(milliseconds: 1_796_083_200_000)
+        let picture = [UInt8](repeating: 7, count: 100_000)
+        #expect(try publishAndRead(picture, store, asOf: now) == 100_000)
+        try maintain(store, asOf: now)
+        #expect(try store.withPayload(for: "42", asOf: now) { $0.byteCount } == 100_000)
+        try maintain(store, asOf: now.adding(seconds: 86_400))
+        let statistics = try store.statistics()
+        #expect(statistics.notifications == 0)
+        #expect(statistics.orphanBlobs == 0)
+    }
+
+    @Test func theFunctionsThatRanStandInTheReadme() throws {
+        let source = Files.text(#filePath)
+        let functions = try #require(source.components(separatedBy: "// README: library\n").last)
+        #expect(Self.readme.contains(functions), "the README has another text than this test")
+    }
+
+    /// Compiles a program to SIL, behind which the compiler's checks of lifetimes are done.
+    private static func compile(_ source: String) throws -> (status: Int32, output: String) {
+        let folder = TemporaryFolder()
+        let main = try folder.write("main.swift", Array(source.utf8))
+        let (end, output, errors) = try run(
+            [
+                "swiftc", "-emit-sil", "-o", "/dev/null", "-swift-version", "6",
+                "-I", Files.products + "/Modules",
+                "-I", Files.package + "/Sources/CCrypto", "-I", Files.package + "/Sources/CLMDB",
+                "-I", Files.package + "/Sources/CZlib",
+                main,
+            ]
+                + ["CChecksum", "CLinux", "CLoad"].flatMap {
+                    ["-Xcc", "-fmodule-map-file=\(Files.products)/\($0).build/module.modulemap"]
+                })
+        return (end.code, String(decoding: output, as: UTF8.self) + errors)
+    }
+}
+
+// README: library
+/// Publishes a picture and reads it back. Returns its byte count.
+func publishAndRead(_ picture: [UInt8], _ store: BlobStore, asOf now: Timestamp) throws -> Int? {
+    var writer = store.makePayloadWriter()
+    try writer.append(picture.span.bytes)
+    let payload = try writer.finish(mediaType: "image/jpeg")
+    let day = now.adding(seconds: 86_400)
+    try store.publish(Publication(id: "42", payload: payload, expiry: .at(day)), asOf: now)
+
+    // A view of the mapped file: two lookups, no copy. Nil: not found or expired.
+    return try store.withPayload(for: "42", asOf: now) { payload in
+        try payload.forEachPiece { piece in print(piece.byteCount) }
+        return payload.byteCount
+    }
+}
+
+/// Reclaims space. The daemon does this by itself. A program with its own store calls it about once a
+/// second.
+func maintain(_ store: BlobStore, asOf now: Timestamp) throws {
+    while try store.sweepExpired(asOf: now, limit: 1_000).more {}  // removes expired notifications
+    while try store.freeOrphans(byteCountMax: 8 << 20).more {}  // frees their pages
+    try store.trimFile()
+    try store.checkReaders()  // clears reader slots of dead processes
+}

@@ -1,0 +1,219 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Which folder may use which. Arrows point one way, so that a folder can be read with what is below it alone.
+@Suite struct RoomsTests {
+    /// Each room stands above those that it uses. A module's name stands for all of its folders.
+    ///
+    /// The first room may be used by all others.
+    static let allowed: [(room: String, uses: [String])] = [
+        ("Bytes", []),
+        ("LMDB", []),
+        ("BlobJSON", []),
+        ("Notifications", []),
+        ("Hashing", []),
+
+        ("BlobStore/Values", ["BlobJSON", "Notifications"]),
+        ("BlobStore/Envelope", ["BlobJSON", "BlobStore/Values"]),
+        ("BlobStore/Format", ["BlobJSON", "Hashing", "BlobStore/Values"]),
+        ("BlobStore/Leases", ["LMDB", "BlobStore/Values", "BlobStore/Format"]),
+        ("BlobStore/Tables", ["LMDB", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases"]),
+        (
+            "BlobStore/Blobs",
+            [
+                "LMDB", "Hashing", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
+                "BlobStore/Tables",
+            ]
+        ),
+        (
+            "BlobStore/Owners",
+            ["LMDB", "Hashing", "BlobStore/Values", "BlobStore/Format", "BlobStore/Tables"]
+        ),
+        (
+            "BlobStore/Records",
+            [
+                "LMDB", "BlobJSON", "BlobStore/Values", "BlobStore/Format", "BlobStore/Tables",
+                "BlobStore/Blobs",
+            ]
+        ),
+        (
+            "BlobStore/Commit",
+            [
+                "LMDB", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
+                "BlobStore/Tables", "BlobStore/Blobs", "BlobStore/Owners", "BlobStore/Records",
+            ]
+        ),
+        (
+            "BlobStore/Maintenance",
+            [
+                "LMDB", "Hashing", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
+                "BlobStore/Tables", "BlobStore/Blobs", "BlobStore/Records", "BlobStore/Commit",
+            ]
+        ),
+        ("BlobStore", ["LMDB", "Hashing", "BlobStore"]),
+
+        ("BlobProtocol/Shared", ["Notifications"]),
+        ("BlobProtocol/Binary", ["BlobProtocol/Shared", "Notifications"]),
+        ("BlobProtocol/HTTP", ["BlobProtocol/Shared"]),
+
+        ("BlobClient", ["BlobProtocol", "BlobJSON", "Hashing"]),
+
+        ("LoadGenerator/Options", ["BlobProtocol"]),
+        ("LoadGenerator/Workload", ["LoadGenerator/Options"]),
+        ("LoadGenerator/Figures", ["LoadGenerator/Options", "LoadGenerator/Workload"]),
+        ("LoadGenerator/Dialects", ["LoadGenerator/Options", "BlobProtocol"]),
+        (
+            "LoadGenerator/Running",
+            ["LoadGenerator/Options", "LoadGenerator/Workload", "LoadGenerator/Figures"]
+        ),
+        ("LoadGenerator", ["LoadGenerator"]),
+
+        ("BlobServer/Net", ["BlobStore"]),
+        ("BlobServer/Walk", ["BlobStore", "BlobServer/Net"]),
+        ("BlobServer/Limits", ["BlobStore", "BlobProtocol", "BlobServer/Net"]),
+        (
+            "BlobServer/Writer",
+            ["BlobStore", "BlobProtocol", "BlobServer/Net", "BlobServer/Limits"]
+        ),
+        (
+            "BlobServer/Handlers",
+            [
+                "BlobStore", "BlobProtocol", "BlobJSON", "BlobServer/Net", "BlobServer/Limits",
+                "BlobServer/Writer",
+            ]
+        ),
+        (
+            "BlobServer/Connections",
+            [
+                "BlobStore", "BlobProtocol", "BlobServer/Net", "BlobServer/Limits",
+                "BlobServer/Writer", "BlobServer/Handlers",
+            ]
+        ),
+        (
+            "BlobServer/Daemon",
+            [
+                "BlobStore", "BlobProtocol", "BlobServer/Net", "BlobServer/Limits",
+                "BlobServer/Walk", "BlobServer/Writer", "BlobServer/Handlers",
+                "BlobServer/Connections",
+            ]
+        ),
+
+        ("blobd/Terminal", ["BlobClient", "BlobProtocol"]),
+        ("blobd/Bench", ["LoadGenerator", "BlobClient", "BlobProtocol", "blobd/Terminal"]),
+        (
+            "blobd/Commands",
+            [
+                "BlobServer/Daemon", "BlobServer/Limits", "BlobServer/Walk", "BlobStore",
+                "BlobClient", "BlobProtocol", "BlobJSON", "blobd/Terminal",
+            ]
+        ),
+        ("blobd", ["BlobServer/Limits", "BlobClient", "blobd"]),
+    ]
+
+    private static let foundation = allowed[0].room
+
+    @Test("Every use of another folder's types is in the table")
+    func arrows() throws {
+        let sources = try Sources()
+        for (arrow, example) in sources.arrows {
+            let uses = try #require(
+                Self.allowed.first { $0.room == arrow.from }
+                    ?? Self.allowed.first { arrow.from.hasPrefix($0.room + "/") },
+                "\(arrow.from) is not in the table"
+            ).uses
+            #expect(
+                Self.room(arrow.from, holds: arrow.to) || arrow.to == Self.foundation
+                    || uses.contains { arrow.to == $0 || arrow.to.hasPrefix($0 + "/") },
+                "\(arrow.from) uses \(arrow.to): \(example)")
+        }
+        #expect(sources.arrows.count > 50, "the sources were not read")
+    }
+
+    @Test("Nothing in the table points back")
+    func noCircles() {
+        for (index, row) in Self.allowed.enumerated() {
+            for use in row.uses where use != row.room {
+                let isAbove = Self.allowed[..<index].contains {
+                    $0.room == use || $0.room.hasPrefix(use + "/")
+                }
+                #expect(isAbove, "\(row.room) is allowed to use \(use), which comes later")
+            }
+        }
+    }
+
+    /// Whether two folders are one room: a module that is a row of its own.
+    private static func room(_ from: String, holds to: String) -> Bool {
+        let module = String(from.prefix { $0 != "/" })
+        return to.prefix { $0 != "/" } == module
+            && !allowed.contains { $0.room.hasPrefix(module + "/") }
+    }
+}
+
+/// Who uses whose types in the folder `Sources`: a mention of a type that one folder alone declares is an arrow to it.
+private struct Sources {
+    struct Arrow: Hashable {
+        var from, to: String
+    }
+
+    /// Each arrow with an example.
+    private(set) var arrows: [Arrow: String] = [:]
+
+    init() throws {
+        let root = URL(fileURLWithPath: Files.package)
+            .appendingPathComponent("Sources")
+        var files: [(room: String, name: String, words: [Substring], imports: Set<Substring>)] = []
+        var owners: [Substring: Set<String>] = [:]
+        let found = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
+        for case let file as URL in try #require(found) where file.pathExtension == "swift" {
+            let folders = file.deletingLastPathComponent().pathComponents
+                .dropFirst(root.pathComponents.count)
+            let room = folders.prefix(2).joined(separator: "/")
+            let words = Self.words(of: try String(contentsOf: file, encoding: .utf8))
+            for (keyword, name) in zip(words, words.dropFirst())
+            where Self.keywords.contains(keyword) && name.first?.isUppercase == true {
+                owners[name, default: []].insert(room)
+            }
+            var imports: Set = [room.prefix { $0 != "/" }]
+            for (keyword, name) in zip(words, words.dropFirst()) where keyword == "import" {
+                imports.insert(name)
+            }
+            files.append((room, file.lastPathComponent, words, imports))
+        }
+        for file in files {
+            for word in file.words {
+                // A generic parameter may be called as a type of a module that is not imported.
+                guard let rooms = owners[word], rooms.count == 1, let to = rooms.first,
+                    to != file.room, file.imports.contains(to.prefix { $0 != "/" })
+                else { continue }
+                arrows[Arrow(from: file.room, to: to)] = "\(file.name) names \(word)"
+            }
+        }
+    }
+
+    private static let keywords: Set<Substring> = [
+        "struct", "class", "enum", "actor", "protocol", "typealias",
+    ]
+
+    /// The identifiers of a source, without its comments and strings.
+    private static func words(of source: String) -> [Substring] {
+        var words: [Substring] = []
+        var isInText = false
+        for line in source.split(separator: "\n") {
+            // An odd number of `"""` begins or ends a text of several lines.
+            if line.contains("\"\"\"") {
+                isInText.toggle()
+                continue
+            }
+            if isInText { continue }
+            var rest = line
+            if let comment = rest.range(of: "//") { rest = rest[..<comment.lowerBound] }
+            for (index, piece) in rest.split(separator: "\"", omittingEmptySubsequences: false)
+                .enumerated() where index.isMultiple(of: 2)
+            {
+                words += piece.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+            }
+        }
+        return words
+    }
+}

@@ -1,1 +1,0 @@
-../../BlobProtocolTests/Transcript.swift

@@ -1,0 +1,45 @@
+import TestSupport
+import Testing
+
+/// A sync that fails: whether the change is on disk is not known, and the kernel has forgotten
+/// which pages were not written, so nothing may be synced again. `strace` makes the call fail.
+@Suite(.enabled(if: Machine.canTrace)) struct FailedSyncTests {
+    @Test(
+        "The publisher is told, and the daemon stops with an error", arguments: [true, false])
+    func failedSync(isLogging: Bool) throws {
+        let folder = TemporaryFolder()
+        // The store is made before, so that its own syncs are not counted.
+        do {
+            let daemon = try DaemonProcess(in: folder)
+            #expect(try daemon.put("1", [1]).status == 201)
+            #expect(daemon.stop() == 0)
+        }
+        // strace counts the calls of each thread: the main one's three work, as do the writer's first
+        // three; the writer's others fail.
+        let daemon = try DaemonProcess(
+            isLogging ? [] : ["--no-write-ahead-log"], in: folder,
+            under: [
+                "/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
+                "inject=fdatasync:error=EIO:when=4+",
+            ])
+        var answers: [HTTPAnswer] = []
+        for number in 2..<9 where answers.last?.status ?? 201 == 201 {
+            do {
+                answers.append(try daemon.put("\(number)", [UInt8(number)]))
+            } catch {
+                // What is in the log is committed a moment later, which may be what fails: the daemon
+                // then stops by itself, between two publishes or in the middle of one.
+                if isLogging { break }
+                throw error
+            }
+        }
+        #expect(answers.first?.status == 201)
+        if !isLogging || answers.last?.status != 201 {
+            #expect(answers.last?.status == 500 && answers.last?.code == "outcome_unknown")
+        }
+        #expect(daemon.wait() == 1)
+        #expect(daemon.log.contains("outcome of a commit is unknown"))
+        let again = try DaemonProcess(in: folder)
+        #expect(try again.request("GET", "/v1/notifications/1/payload").body == [1])
+    }
+}

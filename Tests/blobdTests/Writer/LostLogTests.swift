@@ -1,0 +1,100 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// A daemon was killed, and somebody then took its log away: it started, said nothing, and `verify` was clean, with
+/// acknowledged changes gone.
+@Suite struct LostLogTests {
+    @Test(
+        "A log that is gone after a kill is refused by name, and with --discard-log it goes on",
+        arguments: ["removed", "emptied", "cut", "zeroed"])
+    func gone(how: String) throws {
+        let folder = TemporaryFolder()
+        do {
+            let daemon = try DaemonProcess(in: folder)
+            #expect(try daemon.put("committed", [1]).status == 201)
+            // A stop leaves nothing pending.
+            #expect(daemon.stop() == 0)
+        }
+        let log = "\(folder)/data/changes.log"
+        do {
+            let daemon = try DaemonProcess(in: folder)
+            for number in 0..<8 { #expect(try daemon.put("\(number)", [1]).status == 201) }
+            daemon.signal(SIGKILL)
+            #expect(daemon.wait() == 128 + SIGKILL)
+        }
+        switch how {
+        case "removed": unlink(log)
+        case "emptied": truncate(log, 0)
+        case "cut": truncate(log, 100_000)
+        default:
+            truncate(log, 0)
+            truncate(log, 8 << 20)
+        }
+        let serve = [
+            "serve", "--data", "\(folder)/data", "--socket", "\(folder)/s",
+        ]
+        let refused = try blobd(serve)
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains(log), "\(refused.errors)")
+        #expect(refused.errors.contains("acknowledged changes may be missing"), "\(refused.errors)")
+        #expect(refused.errors.contains("blobd serve --discard-log"), "\(refused.errors)")
+        let verified = try blobd(["verify", "--data", "\(folder)/data", "--json"])
+        #expect(verified.status == 1)
+        #expect(verified.text.contains(log), "\(verified.text)")
+
+        do {
+            let daemon = try DaemonProcess(["--discard-log"], in: folder)
+            #expect(daemon.log.contains("Opened without changes.log: \(log)"), "\(daemon.log)")
+            #expect(try daemon.request("GET", "/v1/notifications/committed").status == 200)
+            #expect(try daemon.put("0", [2]).status / 100 == 2)
+            #expect(daemon.stop() == 0)
+        }
+        // And once more without, with no log in use.
+        unlink(log)
+        let daemon = try DaemonProcess(in: folder)
+        #expect(try daemon.request("GET", "/v1/notifications/0/payload").body == [2])
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test("What was only in the log is told at the start, and verify counts it before")
+    func told() throws {
+        let folder = TemporaryFolder()
+        // Killed in the middle of many publishes, with some of them answered: most often the first time there is
+        // something in the log alone.
+        for round in 0..<50 {
+            let daemon = try DaemonProcess(in: folder)
+            let client = try daemon.connect()
+            for number in 0..<400 {
+                client.sendRequest(
+                    "PUT", "/v1/notifications/\(round)-\(number)/payload", body: [1])
+            }
+            for _ in 0..<20 { #expect(try client.answer().status == 201) }
+            daemon.signal(SIGKILL)
+            _ = daemon.wait()
+            let verified = try blobd(["verify", "--data", "\(folder)/data"])
+            #expect(verified.status == 0, "\(verified.errors)")
+            let again = try DaemonProcess(in: folder)
+            for number in 0..<20 {
+                #expect(
+                    try again.request("GET", "/v1/notifications/\(round)-\(number)").status == 200)
+            }
+            #expect(again.stop() == 0)
+            guard verified.text.contains(" acknowledged only in the write-ahead log") else {
+                continue
+            }
+            #expect(
+                again.log.contains("Replayed ") && again.log.contains(" changes from changes.log"),
+                "\(again.log)")
+            return
+        }
+        Issue.record("nothing was ever pending")
+    }
+
+    @Test("The option is in the help")
+    func help() throws {
+        let help = try blobd(["serve", "--help"])
+        #expect(help.status == 0 && help.text.contains("--discard-log"))
+    }
+}

@@ -1,0 +1,513 @@
+import BlobProtocol
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// A change is acknowledged before it is committed. A later request on any connection
+/// never gets an older state.
+@Suite struct ReadYourWritesTests {
+    /// Bytes that no two numbers share, of many lengths.
+    private static func body(_ number: Int) -> [UInt8] {
+        Array("number \(number) ".utf8) + [UInt8](repeating: 120, count: number * 7 % 2_000)
+    }
+
+    /// A connection that asks and answers in one of the dialects.
+    private struct Speaker {
+        let client: RawClient
+        let isBinary: Bool
+
+        init(_ daemon: DaemonProcess, isBinary: Bool) throws {
+            try self.init(daemon.socketPath, isBinary: isBinary)
+        }
+
+        init(_ socketPath: String, isBinary: Bool) throws {
+            client = try RawClient(socketPath)
+            self.isBinary = isBinary
+            if isBinary { _ = try client.exchange(helloFrame) }
+        }
+
+        func sendPut(_ id: String, _ body: [UInt8], owner: String = "anna") throws {
+            if isBinary {
+                var draft = Put.Draft(id: id)
+                draft.owner = Array(owner.utf8)
+                client.send(try putFrame(draft, body: body))
+            } else {
+                client.sendRequest(
+                    "PUT", "/v1/notifications/\(id)/payload?owner=\(owner)", body: body)
+            }
+        }
+
+        func sendGet(_ id: String) throws {
+            if isBinary {
+                client.send(try getFrame(id))
+            } else {
+                client.sendRequest("GET", "/v1/notifications/\(id)/payload")
+            }
+        }
+
+        func sendDelete(_ id: String) throws {
+            if isBinary {
+                client.send(try deleteFrame(id))
+            } else {
+                client.sendRequest("DELETE", "/v1/notifications/\(id)")
+            }
+        }
+
+        func answer(isHead: Bool = false) throws -> (status: Int, body: [UInt8]) {
+            if isBinary {
+                let answer = try client.frameAnswer()
+                return (Int(answer.status), answer.body)
+            }
+            let answer = try client.answer(isHead: isHead)
+            return (answer.status, answer.body)
+        }
+
+        func put(_ id: String, _ body: [UInt8], owner: String = "anna") throws -> Int {
+            try sendPut(id, body, owner: owner)
+            return try answer().status
+        }
+
+        func get(_ id: String) throws -> [UInt8]? {
+            try sendGet(id)
+            let answer = try answer()
+            return answer.status == 200 ? answer.body : nil
+        }
+
+        func delete(_ id: String) throws -> Int {
+            try sendDelete(id)
+            return try answer().status
+        }
+
+        /// How many bytes are said to be there, without them; nil: there are none.
+        func size(_ id: String) throws -> Int? {
+            if isBinary {
+                var head: [UInt8] = []
+                try Get.Request.compose(id: id, range: nil, into: &head)
+                let answer = try client.exchange(frame(.get, flags: [.headOnly], head: head))
+                guard answer.status == 200 else { return nil }
+                return Int(try Get.Response.parse(answer.head.span.bytes).byteCount)
+            }
+            let answer = try client.request("HEAD", "/v1/notifications/\(id)/payload")
+            return answer.status == 200 ? answer["Content-Length"].flatMap { Int($0) } : nil
+        }
+
+        /// The record as JSON; nil when there is none.
+        func record(_ id: String) throws -> String? {
+            if isBinary {
+                var head: [UInt8] = []
+                try Stat.Request.compose(id: id, into: &head)
+                let answer = try client.exchange(frame(.stat, head: head))
+                return answer.status == 200 ? answer.text : nil
+            }
+            let answer = try client.request("GET", "/v1/notifications/\(id)")
+            return answer.status == 200 ? answer.text : nil
+        }
+
+        func list() throws -> String {
+            if isBinary {
+                var head: [UInt8] = []
+                try List.Request.compose(limit: 100, after: nil, into: &head)
+                return try client.exchange(frame(.list, head: head)).text
+            }
+            // There is no list over HTTP; what owners have is the same.
+            return try ["anna", "ben"].map {
+                try client.request("GET", "/v1/users/\($0)/notifications?limit=100").text
+            }.joined()
+        }
+
+        func statistics() throws -> String {
+            if isBinary { return try client.exchange(frame(.stats)).text }
+            return try client.request("GET", "/v1/stats").text
+        }
+
+        func blob(_ digest: String) throws -> [UInt8]? {
+            if isBinary {
+                var head: [UInt8] = []
+                try GetBlob.Request.compose(digest: hex(digest).span.bytes, into: &head)
+                let answer = try client.exchange(frame(.getBlob, head: head))
+                return answer.status == 200 ? answer.body : nil
+            }
+            let answer = try client.request("GET", "/v1/blobs/sha256:\(digest)")
+            return answer.status == 200 ? answer.body : nil
+        }
+    }
+
+    /// How daemons are started: with one worker and with two.
+    private static let workers = ["1", "2"]
+
+    @Test(
+        "Every question about what was just published, replaced or deleted has the new answer",
+        arguments: workers, [false, true])
+    func questions(workers: String, isBinary: Bool) throws {
+        let daemon = try DaemonProcess(["--workers", workers])
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("read your writes: seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        let speakers = try (0..<4).map { _ in try Speaker(daemon, isBinary: isBinary) }
+        let calls = try (0..<2).map { _ in
+            try ResourceClient(isBinary ? .call : .http, daemon)
+        }
+        var model: [String: Int] = [:]
+        var owners: [String: String] = [:]
+        var place = "0"
+        for step in 0..<500 {
+            let name: Comment = "seed \(seed), step \(step)"
+            let id = "id-\(Int.random(in: 0..<9, using: &random))"
+            let before = model[id]
+            let wasAnnas = owners[id] == "anna"
+            let publisher = speakers[Int.random(in: 0..<4, using: &random)]
+            if Int.random(in: 0..<5, using: &random) == 0 {
+                let status = try publisher.delete(id)
+                #expect((status < 300) == (before != nil), name)
+                model[id] = nil
+            } else {
+                let owner = ["anna", "anna", "ben"][Int.random(in: 0..<3, using: &random)]
+                let status = try publisher.put(id, Self.body(step), owner: owner)
+                owners[id] = owner
+                #expect(status == (before == nil ? 201 : 200), name)
+                model[id] = step
+            }
+            let expected = model[id].map { Self.body($0) }
+            let digest = expected.map { PayloadDigestText.of($0) }
+            let isSame = Bool.random(using: &random)
+            let asker = isSame ? publisher : speakers[Int.random(in: 0..<4, using: &random)]
+            switch Int.random(in: 0..<9, using: &random) {
+            case 0, 1:
+                let found = try asker.get(id)
+                #expect(found == expected, name)
+            case 2:
+                let found = try asker.size(id)
+                #expect(found == expected?.count, name)
+            case 3:
+                let found = try asker.record(id)
+                #expect((found != nil) == (digest != nil), name)
+                if let digest { #expect(found?.contains(digest) == true, name) }
+            case 4:
+                let found = try asker.list()
+                #expect(found.contains("\"id\":\"\(id)\"") == (digest != nil), name)
+                if let digest { #expect(found.contains(digest), name) }
+            case 5:
+                let found = try asker.statistics()
+                #expect(jsonMember(found, "notifications") == "\(model.count)", name)
+            case 6:
+                if let digest {
+                    let found = try asker.blob(digest)
+                    #expect(found == expected, name)
+                }
+                if let before {
+                    let old = try asker.blob(PayloadDigestText.of(Self.body(before)))
+                    #expect(old == nil, name)
+                }
+            case 7:
+                let call = calls[step % 2]
+                // It may have come from one owner to the other.
+                for owner in ["anna", "ben"] {
+                    let answer = try call.perform(
+                        ResourceCall(.get, "/v1/users/\(owner)/notifications?limit=100"))
+                    #expect(answer.status == 200, name)
+                    let isThere = digest != nil && owners[id] == owner
+                    #expect(answer.text.contains("\"id\":\"\(id)\"") == isThere, name)
+                    if isThere, let digest { #expect(answer.text.contains(digest), name) }
+                }
+            default:
+                let call = calls[step % 2]
+                let answer = try call.perform(
+                    ResourceCall(.get, "/v1/users/anna/changes?since=\(place)&limit=1000"))
+                let page = try SeenPage(answer.body)
+                if let digest, owners[id] == "anna" {
+                    // The last change of all is this one.
+                    #expect(page.changes.last?.id == id, name)
+                    #expect(
+                        String(decoding: answer.body, as: UTF8.self).contains(digest), name)
+                } else if before != nil, wasAnnas, place != "0" {
+                    // Who begins from nothing is not told of what has gone.
+                    #expect(page.changes.last?.words == "deleted \(id)", name)
+                }
+                place = page.next
+            }
+        }
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test(
+        "Behind one another on a connection each request sees those before it",
+        arguments: workers, [false, true])
+    func pipelined(workers: String, isBinary: Bool) throws {
+        let daemon = try DaemonProcess(["--workers", workers])
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("pipelined: seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        var model: [String: [UInt8]] = [:]
+        for round in 0..<30 {
+            // Several connections, each with ids of its own, all sent before any answer is read.
+            let speakers = try (0..<4).map { _ in try Speaker(daemon, isBinary: isBinary) }
+            var expected: [[(status: [Int], body: [UInt8]?)]] = []
+            for (number, speaker) in speakers.enumerated() {
+                var answers: [(status: [Int], body: [UInt8]?)] = []
+                for step in 0..<25 {
+                    let id = "\(number)-\(Int.random(in: 0..<3, using: &random))"
+                    switch Int.random(in: 0..<10, using: &random) {
+                    case 0..<3:
+                        let body = Self.body(round * 1_000 + number * 100 + step)
+                        try speaker.sendPut(id, body)
+                        answers.append(([model[id] == nil ? 201 : 200], nil))
+                        model[id] = body
+                    case 3:
+                        try speaker.sendDelete(id)
+                        answers.append((model[id] == nil ? [404] : [200, 204], nil))
+                        model[id] = nil
+                    default:
+                        try speaker.sendGet(id)
+                        answers.append((model[id] == nil ? [404] : [200], model[id]))
+                    }
+                }
+                expected.append(answers)
+            }
+            for (number, speaker) in speakers.enumerated() {
+                for (step, one) in expected[number].enumerated() {
+                    let name: Comment = "seed \(seed), round \(round), \(number), \(step)"
+                    let answer = try speaker.answer()
+                    #expect(one.status.contains(answer.status), name)
+                    if let body = one.body { #expect(answer.body == body, name) }
+                }
+            }
+        }
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test("A condition is judged by what was just acknowledged", arguments: workers)
+    func conditions(workers: String) throws {
+        let daemon = try DaemonProcess(["--workers", workers])
+        let clients = [try daemon.connect(), try daemon.connect()]
+        func put(_ number: Int, _ client: Int, _ fields: [String: String]) throws -> Int {
+            try clients[client].request(
+                "PUT", "/v1/notifications/x/payload", fields, body: Self.body(number)
+            ).status
+        }
+        func tag(_ number: Int) -> String {
+            "\"sha256:\(PayloadDigestText.of(Self.body(number)))\""
+        }
+        for round in 0..<120 {
+            let (first, second) = (round % 2, (round / 2) % 2)
+            #expect(try put(round, first, ["If-None-Match": "*"]) == 201)
+            #expect(try put(0, second, ["If-None-Match": "*"]) == 412)
+            #expect(try put(round + 1, second, ["If-Match": tag(round)]) == 200)
+            #expect(try put(round + 2, first, ["If-Match": tag(round)]) == 412)
+            #expect(try put(round + 2, second, ["If-Match": tag(round + 1)]) == 200)
+            let deleted = try clients[first].request("DELETE", "/v1/notifications/x")
+            #expect(deleted.status == 204)
+            #expect(try put(0, second, ["If-Match": "*"]) == 412)
+        }
+        // A body that comes after another publish: the condition is looked at again.
+        for round in 0..<60 {
+            let slow = try daemon.connect()
+            let body = Self.body(5_000 + round)
+            let isNew = round % 2 == 0
+            let id = "slow-\(round / 2)"
+            let condition =
+                isNew ? "If-None-Match: *" : "If-Match: \(tag(1_000 + round / 2))"
+            slow.send(
+                "PUT /v1/notifications/\(id)/payload HTTP/1.1\r\nHost: b\r\nExpect: 100-continue\r\n\(condition)\r\nContent-Length: \(body.count)\r\n\r\n"
+            )
+            let head = try slow.receive(upTo: Array("\r\n\r\n".utf8))
+            #expect(String(decoding: head, as: UTF8.self).contains(" 100 "))
+            let number = isNew ? 1_000 + round / 2 : 9_000 + round
+            #expect(try clients[round / 3 % 2].put(id, Self.body(number)).status < 300)
+            slow.send(body)
+            #expect(try slow.answer().status == 412, "round \(round)")
+            let found = try daemon.request("GET", "/v1/notifications/\(id)/payload")
+            #expect(found.body == Self.body(number))
+        }
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test("Connections that close while their questions wait leave nothing behind")
+    func closing() throws {
+        let daemon = try DaemonProcess(["--workers", "2"])
+        let client = try daemon.connect()
+        for round in 0..<150 {
+            do {
+                let speaker = try Speaker(daemon, isBinary: round % 2 == 0)
+                for step in 0..<3 {
+                    try speaker.sendPut("\(round)", Self.body(round + step))
+                    try speaker.sendGet("\(round)")
+                }
+                // The first has been acknowledged; the others may be anywhere.
+                if round % 3 > 0 { _ = try speaker.answer() }
+                if round % 3 == 2 { try speaker.sendGet("\(round)") }
+            }
+            if round % 10 == 9 {
+                #expect(try client.request("GET", "/v1/notifications/none").status == 404)
+            }
+        }
+        try daemon.waitUntil("connections") { $0 <= 2 }
+        #expect(try daemon.statistic("leases") == 0)
+        for round in 0..<150 where round % 3 > 0 {
+            let found = try client.request("GET", "/v1/notifications/\(round)/payload")
+            #expect(found.status == 200, "\(round)")
+        }
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test("A stop while questions wait: answers are right as far as they come, and all is kept")
+    func stopping() throws {
+        for round in 0..<6 {
+            let folder = TemporaryFolder()
+            var acknowledged: [String: Int] = [:]
+            do {
+                let daemon = try DaemonProcess(["--workers", "2"], in: folder)
+                let speakers = try (0..<6).map {
+                    try Speaker(daemon, isBinary: $0 % 2 == 0)
+                }
+                for step in 0..<30 {
+                    for (number, speaker) in speakers.enumerated() {
+                        try speaker.sendPut("\(number)", Self.body(number * 1_000 + step))
+                        try speaker.sendGet("\(number)")
+                    }
+                }
+                for speaker in speakers.prefix(round) { _ = try speaker.answer() }
+                for (number, _) in speakers.prefix(round).enumerated() {
+                    acknowledged["\(number)"] = 0
+                }
+                daemon.signal(SIGTERM)
+                for (number, speaker) in speakers.enumerated() {
+                    var index = number < round ? 1 : 0
+                    // Until the daemon ends the connection.
+                    while index < 60, let answer = try? speaker.answer() {
+                        guard answer.status < 300 else { break }
+                        if index % 2 == 0 {
+                            acknowledged["\(number)"] = index / 2
+                        } else {
+                            #expect(
+                                answer.body == Self.body(number * 1_000 + index / 2),
+                                "round \(round), \(number), \(index)")
+                        }
+                        index += 1
+                    }
+                }
+                #expect(daemon.wait() == 0)
+            }
+            let daemon = try DaemonProcess(in: folder)
+            for (id, step) in acknowledged {
+                let number = try #require(Int(id))
+                let found = try daemon.request("GET", "/v1/notifications/\(id)/payload")
+                // What was not acknowledged any more may have been done.
+                let later = (step..<30).contains { found.body == Self.body(number * 1_000 + $0) }
+                #expect(later, "round \(round), \(id)")
+            }
+            #expect(daemon.stop() == 0)
+        }
+    }
+
+    @Test(
+        "A killed daemon has everything it acknowledged when it starts again", arguments: 0..<3)
+    func killed(round: Int) throws {
+        let folder = TemporaryFolder()
+        var acknowledged: [String: Int] = [:]
+        for life in 0..<3 {
+            let daemon = try DaemonProcess(["--workers", "2"], in: folder)
+            for (id, number) in acknowledged {
+                let found = try daemon.request("GET", "/v1/notifications/\(id)/payload")
+                #expect(found.body == Self.body(number), "\(round), \(life), \(id)")
+            }
+            let speakers = try (0..<4).map { try Speaker(daemon, isBinary: $0 % 2 == 0) }
+            for step in 0..<(30 + round * 17 + life) {
+                let number = life * 1_000 + step
+                let id = "\(step % 11)"
+                let status = try speakers[step % 4].put(id, Self.body(number))
+                #expect(status < 300)
+                acknowledged[id] = number
+            }
+            daemon.signal(SIGKILL)
+            #expect(daemon.wait() == 128 + SIGKILL)
+        }
+        let daemon = try DaemonProcess(in: folder)
+        for (id, number) in acknowledged {
+            let found = try daemon.request("GET", "/v1/notifications/\(id)/payload")
+            #expect(found.body == Self.body(number), "\(round), \(id)")
+        }
+        #expect(daemon.stop() == 0)
+    }
+
+    /// The number that is published; the status, negative, where there is none.
+    private static func number(_ answer: (status: Int, body: [UInt8])) -> Int {
+        Int(String(decoding: answer.body, as: UTF8.self)) ?? -answer.status
+    }
+
+    /// Many connections whose requests are answered together, in one snapshot, while the same
+    /// notification is published again and again: each question was sent after an acknowledgement,
+    /// and a snapshot from before that must not answer it.
+    @Test(
+        "A batch for many connections never answers one with an older state than it asked about",
+        arguments: workers, [false, true])
+    func batches(workers: String, isBinary: Bool) throws {
+        let daemon = try DaemonProcess(["--workers", workers])
+        let latest = Atomic<Int>(0)
+        let isOver = Atomic<Bool>(false)
+        let errorLog = Mutex<[String]>([])
+        _ = try Speaker(daemon, isBinary: isBinary).put("x", Array("0".utf8))
+        _ = try Speaker(daemon, isBinary: isBinary).put("y", Array("0".utf8))
+        let path = daemon.socketPath
+        let ended = DispatchGroup()
+        for _ in 0..<3 {
+            ended.enter()
+            Thread.detachNewThread {
+                defer { ended.leave() }
+                do {
+                    let speakers = try (0..<10).map { _ in
+                        try Speaker(path, isBinary: isBinary)
+                    }
+                    while !isOver.load(ordering: .acquiring) {
+                        var floors: [Int] = []
+                        for speaker in speakers {
+                            floors.append(latest.load(ordering: .acquiring))
+                            for id in ["y", "y", "x", "y"] { try speaker.sendGet(id) }
+                        }
+                        for (speaker, floor) in zip(speakers, floors) {
+                            for place in 0..<4 {
+                                let found = Self.number(try speaker.answer())
+                                if place == 2, found < floor {
+                                    errorLog.withLock { $0.append("\(found) after \(floor)") }
+                                }
+                            }
+                        }
+                    }
+                } catch {
+                    errorLog.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        let publisher = try Speaker(daemon, isBinary: isBinary)
+        let others = try (0..<4).map { _ in try Speaker(daemon, isBinary: isBinary) }
+        for version in 1...160 {
+            let status = try publisher.put("x", Array("\(version)".utf8))
+            #expect(status == 200)
+            latest.store(version, ordering: .releasing)
+            let asker = version % 5 == 0 ? publisher : others[version % 4]
+            try asker.sendGet("x")
+            let found = Self.number(try asker.answer())
+            #expect(found == version)
+        }
+        isOver.store(true, ordering: .releasing)
+        ended.wait()
+        #expect(errorLog.withLock { $0 } == [])
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test("How often the log was committed is counted from the daemon's start")
+    func commits() throws {
+        let folder = TemporaryFolder()
+        for _ in 0..<3 {
+            let daemon = try DaemonProcess(in: folder)
+            #expect(try daemon.statistic("log_commits") == 0)
+            try daemon.put("x", [1])
+            // Statistics cause no commit; who fetches what is pending does.
+            #expect(try daemon.request("GET", "/v1/notifications/x/payload").status == 200)
+            #expect(try daemon.statistic("log_commits") == 1)
+            #expect(try daemon.statistic("log_batches") == 0)
+            #expect(daemon.stop() == 0)
+        }
+    }
+}
