@@ -48,7 +48,7 @@ import Testing
         let first = Self.size - 3 * chunk
         for offset in [0, 1, first - 1, first, first + 1, first + chunk, Self.size - 1] {
             let borrowed = try store.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.storedBytes(of: blob, from: offset).array
+                try snapshot.storedBytes(of: blob, from: offset).array()
             }
             let end = offset < first ? first : first + ((offset - first) / chunk + 1) * chunk
             #expect(borrowed == Array(bytes[offset..<end]), "\(offset)")

@@ -39,7 +39,7 @@ struct AnswerStream {
     }
 
     private static func response(_ rest: inout ArraySlice<UInt8>) throws -> Answer {
-        guard let end = Array(rest).firstIndex(of: Array("\r\n\r\n".utf8)) else {
+        guard let end = Array(rest).firstRange(of: Array("\r\n\r\n".utf8))?.lowerBound else {
             throw TestFailure("a head without an end: \(text(rest))")
         }
         let head = text(rest.prefix(end))

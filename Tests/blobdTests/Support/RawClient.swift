@@ -105,24 +105,10 @@ final class RawClient {
     /// The bytes up to and with `end`.
     func receive(upTo end: [UInt8]) throws -> [UInt8] {
         while true {
-            if let index = received.firstIndex(of: end) {
-                return try receive(index + end.count)
-            }
+            if let range = received.firstRange(of: end) { return try receive(range.upperBound) }
             let more = try read()
             guard !more.isEmpty else { throw TestFailure("the connection ended in a head") }
             received += more
         }
-    }
-}
-
-extension [UInt8] {
-    /// Where `other` begins in it, or nil.
-    func firstIndex(of other: [UInt8]) -> Int? {
-        guard count >= other.count, let first = other.first else { return nil }
-        for index in 0...(count - other.count)
-        where self[index] == first && self[index..<(index + other.count)].elementsEqual(other) {
-            return index
-        }
-        return nil
     }
 }
