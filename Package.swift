@@ -58,7 +58,9 @@ let package = Package(
             swiftSettings: borrowing),
         .target(
             name: "BlobClient",
-            dependencies: ["BlobJSON", "BlobProtocol", "Bytes", "CZlib", "Hashing"],
+            dependencies: [
+                "BlobJSON", "BlobProtocol", "Bytes", "CZlib", "Hashing", "Notifications",
+            ],
             swiftSettings: common),
         .target(
             name: "LoadGenerator",
@@ -67,7 +69,7 @@ let package = Package(
         .target(
             name: "BlobServer",
             dependencies: [
-                "BlobJSON", "BlobStore", "BlobProtocol", "Bytes", "CLinux",
+                "BlobJSON", "BlobStore", "BlobProtocol", "Bytes", "CLinux", "Notifications",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: borrowing),
@@ -75,7 +77,7 @@ let package = Package(
             name: "blobd",
             dependencies: [
                 "BlobJSON", "BlobStore", "BlobProtocol", "Bytes", "BlobClient", "BlobServer",
-                "LoadGenerator", "CLinux",
+                "LoadGenerator", "CLinux", "Notifications",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -119,7 +121,8 @@ let package = Package(
             ],
             swiftSettings: borrowing),
         .testTarget(
-            name: "BlobProtocolTests", dependencies: ["BlobProtocol", "Bytes", "TestSupport"],
+            name: "BlobProtocolTests",
+            dependencies: ["BlobProtocol", "Bytes", "Notifications", "TestSupport"],
             swiftSettings: borrowing),
         .testTarget(
             name: "BlobClientTests",

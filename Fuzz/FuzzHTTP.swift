@@ -5,6 +5,7 @@
 // chunked body gives the same payload however it is cut; what is decoded or formatted reads back.
 
 import Bytes
+import Notifications
 
 /// Called by libFuzzer with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -103,7 +104,7 @@ private func checkRoute(_ path: RawSpan) {
         precondition(id.end <= path.byteCount && !id.isEmpty)
         var decoded: [UInt8] = []
         guard (try? PercentCoding.decode(id.of(path), into: &decoded)) != nil else { return }
-        _ = try? Names.checkID(decoded.span.bytes)
+        _ = try? TextKind.id.check(decoded.span.bytes)
         var encoded: [UInt8] = []
         PercentCoding.encode(decoded.span.bytes, into: &encoded)
         var again: [UInt8] = []
@@ -174,14 +175,14 @@ private func decode(_ bytes: RawSpan, step: Int) -> Decoded {
 
 /// The small parsers, each with the whole input.
 private func checkTexts(_ bytes: RawSpan) {
-    _ = try? MediaType.check(bytes)
+    _ = try? TextKind.mediaType.check(bytes)
     _ = MediaRanges.names("text/event-stream", in: bytes)
     if Authority.isValid(bytes) {
         // What is a host is one in a head, too.
         let head = Array("GET / HTTP/1.1\r\nHost: ".utf8) + bytes.array() + Array("\r\n\r\n".utf8)
         precondition((try? HTTPRequestHead.parse(head.span.bytes)) != nil)
     }
-    _ = try? Names.checkMessage(bytes)
+    _ = try? TextKind.message.check(bytes)
     _ = Decimal.parse(bytes)
     _ = try? DigestText.parse(bytes)
     _ = try? PublishQuery.parse(bytes)

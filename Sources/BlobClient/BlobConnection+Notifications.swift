@@ -1,5 +1,6 @@
 import BlobJSON
 public import BlobProtocol
+import Notifications
 
 // Notifications beyond their payloads: HTTP's resources, called over the binary protocol. One
 // request, one answer; what docs/HTTP.md says of a resource holds here. All throw `refused` with the
@@ -367,14 +368,14 @@ extension BlobConnection {
     private static func notification(
         _ id: String, _ suffix: String = ""
     ) throws(ClientError) -> CallTarget {
-        try check(id) { (id) throws(ProtocolError) in try Names.checkID(id) }
+        try check(id, .id)
         return CallTarget(notifications + "/", id, suffix)
     }
 
     private static func user(
         _ owner: String, _ suffix: String = ""
     ) throws(ClientError) -> CallTarget {
-        try check(owner) { (owner) throws(ProtocolError) in try Names.checkOwner(owner) }
+        try check(owner, .owner)
         return CallTarget("/v1/users/", owner, suffix)
     }
 
@@ -389,12 +390,9 @@ extension BlobConnection {
         return target
     }
 
-    private static func check(
-        _ name: String, _ rule: (RawSpan) throws(ProtocolError) -> Void
-    ) throws(ClientError) {
-        let bytes = Array(name.utf8)
+    private static func check(_ name: String, _ kind: TextKind) throws(ClientError) {
         do throws(ProtocolError) {
-            try rule(bytes.span.bytes)
+            try kind.check(name.utf8.span.bytes)
         } catch {
             throw .invalid(error)
         }

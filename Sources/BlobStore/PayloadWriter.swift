@@ -1,4 +1,5 @@
 internal import Hashing
+internal import Notifications
 
 /// Takes in the bytes of a payload, in pieces of any size, in bounded memory: up to
 /// ``StoreLimits/payloadInMemoryByteCountMax`` are kept, more go to an unlinked file in the store's
@@ -90,7 +91,7 @@ public struct PayloadWriter: ~Copyable, Sendable {
     ///   short or followed by something else, and for more bytes inside than the store allows;
     ///   ``StoreError/full`` when the disk has no room.
     public consuming func finish(mediaType: String) throws(StoreError) -> PreparedPayload {
-        try Names.checkMediaType(mediaType)
+        try TextKind.mediaType.check(mediaType)
         switch coding {
         case .identity:
             return try .prepare(

@@ -1,3 +1,4 @@
+import Notifications
 import TestSupport
 import Testing
 
@@ -6,7 +7,7 @@ import BlobProtocol
 /// The rules for ids, part names, texts and media types.
 @Suite struct NameTests {
     private func idCode(_ bytes: [UInt8]) -> ErrorCode? {
-        code { () throws(ProtocolError) in try Names.checkID(bytes.span.bytes) }
+        code { () throws(ProtocolError) in try TextKind.id.check(bytes.span.bytes) }
     }
 
     @Test("An id has 1…255 bytes of UTF-8")
@@ -28,17 +29,18 @@ import BlobProtocol
         for text in [".", "..", "a/..", "../a", "a/../b", "a/./b", "/..", "../", "//.", "./"] {
             let bytes = Array(text.utf8)
             #expect(
-                code { () throws(ProtocolError) in try Names.checkOwner(bytes.span.bytes) }
+                code { () throws(ProtocolError) in try TextKind.owner.check(bytes.span.bytes) }
                     == .badOwner, "\(text)")
             #expect(
                 code { () throws(ProtocolError) in
-                    try Names.checkDotSegments(bytes.span.bytes, "the id", .badID)
+                    try TextKind.id.checkDotSegments(bytes.span.bytes)
                 } == .badID, "\(text)")
         }
         for text in ["...", "a..", "..a", ".a", "a.", "a/...", "/", "//", "a//b", "%2e%2e", "..;"] {
             let bytes = Array(text.utf8)
             #expect(
-                code { () throws(ProtocolError) in try Names.checkOwner(bytes.span.bytes) } == nil,
+                code { () throws(ProtocolError) in try TextKind.owner.check(bytes.span.bytes) }
+                    == nil,
                 "\(text)")
         }
     }
@@ -82,7 +84,8 @@ import BlobProtocol
             let text = String(validating: bytes, as: UTF8.self)
             let isText =
                 text?.unicodeScalars.allSatisfy { !(0x7F...0x9F).contains($0.value) } ?? false
-            let check = code { () throws(ProtocolError) in try Names.checkMessage(bytes.span.bytes)
+            let check = code { () throws(ProtocolError) in
+                try TextKind.message.check(bytes.span.bytes)
             }
             #expect(
                 (check == nil) == (isText && !bytes.isEmpty), "seed \(generator.seed): \(bytes)")
@@ -96,10 +99,12 @@ import BlobProtocol
         let long = [UInt8](repeating: 97, count: 300)
         let bell: [UInt8] = [97, 7]
         var problem: ProtocolError?
-        do throws(ProtocolError) { try Names.checkID(long.span.bytes) } catch { problem = error }
+        do throws(ProtocolError) { try TextKind.id.check(long.span.bytes) } catch {
+            problem = error
+        }
         #expect(problem?.detail == "the id is 300 bytes long; the limit is 255")
         #expect(problem?.limit == 255 && problem?.status == 400)
-        do throws(ProtocolError) { try Names.checkPart(bell.span.bytes) } catch {
+        do throws(ProtocolError) { try TextKind.part.check(bell.span.bytes) } catch {
             problem = error
         }
         #expect(
@@ -119,7 +124,9 @@ import BlobProtocol
         ])
     func mediaTypes(text: String, isGood: Bool) {
         let bytes = Array(text.utf8)
-        let problem = code { () throws(ProtocolError) in try MediaType.check(bytes.span.bytes) }
+        let problem = code { () throws(ProtocolError) in
+            try TextKind.mediaType.check(bytes.span.bytes)
+        }
         #expect(problem == (isGood ? nil : .badMediaType))
     }
 }

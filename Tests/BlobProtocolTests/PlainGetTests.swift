@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 import TestSupport
 import Testing
 
@@ -37,7 +38,8 @@ import BlobProtocol
         } catch {
             // The id is all that may be wrong.
             let idBytes = get.id.of(bytes.span.bytes).array()
-            let fault = code { () throws(ProtocolError) in try Names.checkID(idBytes.span.bytes) }
+            let fault = code { () throws(ProtocolError) in try TextKind.id.check(idBytes.span.bytes)
+            }
             #expect(fault == error.code, "\(bytes)")
         }
         return true

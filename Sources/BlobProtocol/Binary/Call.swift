@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 
 /// A request for one of HTTP's resources, without HTTP: what it names, takes and gives are the same.
 public enum Call {
@@ -192,7 +193,9 @@ public enum Call {
                 mediaType: texts.next(Int(head.byte(8))),
                 location: texts.next(Int(head.integer(10, as: UInt16.self))))
             try texts.checkEnd(of: head, .call)
-            if !response.mediaType.isEmpty { try MediaType.check(response.mediaType.of(head)) }
+            if !response.mediaType.isEmpty {
+                try TextKind.mediaType.check(response.mediaType.of(head))
+            }
             if !response.location.isEmpty { try Call.check(target: response.location.of(head)) }
             return response
         }
@@ -218,8 +221,8 @@ public enum Call {
         target: RawSpan, device: RawSpan, mediaType: RawSpan
     ) throws(ProtocolError) {
         try check(target: target)
-        if device.byteCount > 0 { try Names.checkDevice(device) }
-        if mediaType.byteCount > 0 { try MediaType.check(mediaType) }
+        if device.byteCount > 0 { try TextKind.device.check(device) }
+        if mediaType.byteCount > 0 { try TextKind.mediaType.check(mediaType) }
     }
 
     /// A target is what could stand in HTTP's request line: it begins with `/`, and has neither

@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 
 /// Fetching a payload by its notification's id.
 public enum Get {
@@ -42,8 +43,8 @@ public enum Get {
                 id: texts.next(Int(sizes & 0xFF)),
                 part: texts.next(Int(sizes >> 8 & 0xFF)))
             try texts.checkEnd(of: head, .get)
-            try Names.checkID(request.id.of(head))
-            if !request.part.isEmpty { try Names.checkPart(request.part.of(head)) }
+            try TextKind.id.check(request.id.of(head))
+            if !request.part.isEmpty { try TextKind.part.check(request.part.of(head)) }
             return request
         }
 
@@ -52,8 +53,8 @@ public enum Get {
         public static func compose(
             id: RawSpan, part: RawSpan, range: WireRange? = nil, into out: inout [UInt8]
         ) throws(ProtocolError) {
-            try Names.checkID(id)
-            if part.byteCount > 0 { try Names.checkPart(part) }
+            try TextKind.id.check(id)
+            if part.byteCount > 0 { try TextKind.part.check(part) }
             try WireRange.compose(range, into: &out)
             out.append(UInt8(id.byteCount))
             out.append(UInt8(part.byteCount))

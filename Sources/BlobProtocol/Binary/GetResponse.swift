@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 
 extension Get {
     /// What the daemon answers to get and getBlob (200, or 206 with a range), 80 bytes and a text:
@@ -65,7 +66,7 @@ extension Get {
             var texts = HeadTexts(after: fixedByteCount)
             response.mediaType = texts.next(Int(head.byte(73)))
             try texts.checkEnd(of: head, .get)
-            try MediaType.check(response.mediaType.of(head))
+            try TextKind.mediaType.check(response.mediaType.of(head))
             return response
         }
 

@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 
 /// Listing notifications in the byte order of their ids, a page at a time. The answer's body is
 /// JSON.
@@ -30,7 +31,7 @@ public enum List {
             try texts.checkEnd(of: head, .list)
             let limit = Int(head.integer(0, as: UInt32.self))
             try check(limit)
-            if !after.isEmpty { try Names.checkID(after.of(head)) }
+            if !after.isEmpty { try TextKind.id.check(after.of(head)) }
             return Request(limit: limit, after: after)
         }
 
@@ -39,7 +40,7 @@ public enum List {
             limit: Int, after: RawSpan, into out: inout [UInt8]
         ) throws(ProtocolError) {
             try check(limit)
-            if after.byteCount > 0 { try Names.checkID(after) }
+            if after.byteCount > 0 { try TextKind.id.check(after) }
             out.append(littleEndian: UInt32(limit))
             out.append(UInt8(after.byteCount))
             out.appendZeros(3)

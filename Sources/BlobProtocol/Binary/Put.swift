@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 
 /// Storing a payload for a notification. The request's body is the payload; the answer is sent
 /// after it is on disk.
@@ -92,15 +93,15 @@ public enum Put {
                         "the daemon chooses the id, but an id of \(id.count) bytes is given")
                 }
             } else {
-                try Names.checkID(id.of(head))
+                try TextKind.id.check(id.of(head))
             }
-            if !part.isEmpty { try Names.checkPart(part.of(head)) }
-            if !mediaType.isEmpty { try MediaType.check(mediaType.of(head)) }
-            if !owner.isEmpty { try Names.checkOwner(owner.of(head)) }
-            if !richType.isEmpty { try Names.checkRichType(richType.of(head)) }
-            if !message.isEmpty { try Names.checkMessage(message.of(head)) }
-            if !app.isEmpty { try Names.checkApp(app.of(head)) }
-            if !title.isEmpty { try Names.checkTitle(title.of(head)) }
+            if !part.isEmpty { try TextKind.part.check(part.of(head)) }
+            if !mediaType.isEmpty { try TextKind.mediaType.check(mediaType.of(head)) }
+            if !owner.isEmpty { try TextKind.owner.check(owner.of(head)) }
+            if !richType.isEmpty { try TextKind.richType.check(richType.of(head)) }
+            if !message.isEmpty { try TextKind.message.check(message.of(head)) }
+            if !app.isEmpty { try TextKind.app.check(app.of(head)) }
+            if !title.isEmpty { try TextKind.title.check(title.of(head)) }
         }
     }
 
@@ -180,14 +181,14 @@ public enum Put {
         /// appended.
         public func compose(into out: inout [UInt8]) throws(ProtocolError) {
             try Lifetime.check(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds)
-            if !id.isEmpty { try Names.checkID(id.span.bytes) }
-            if !part.isEmpty { try Names.checkPart(part.span.bytes) }
-            if !mediaType.isEmpty { try MediaType.check(mediaType.span.bytes) }
-            if !owner.isEmpty { try Names.checkOwner(owner.span.bytes) }
-            if !richType.isEmpty { try Names.checkRichType(richType.span.bytes) }
-            if !message.isEmpty { try Names.checkMessage(message.span.bytes) }
-            if !app.isEmpty { try Names.checkApp(app.span.bytes) }
-            if !title.isEmpty { try Names.checkTitle(title.span.bytes) }
+            if !id.isEmpty { try TextKind.id.check(id.span.bytes) }
+            if !part.isEmpty { try TextKind.part.check(part.span.bytes) }
+            if !mediaType.isEmpty { try TextKind.mediaType.check(mediaType.span.bytes) }
+            if !owner.isEmpty { try TextKind.owner.check(owner.span.bytes) }
+            if !richType.isEmpty { try TextKind.richType.check(richType.span.bytes) }
+            if !message.isEmpty { try TextKind.message.check(message.span.bytes) }
+            if !app.isEmpty { try TextKind.app.check(app.span.bytes) }
+            if !title.isEmpty { try TextKind.title.check(title.span.bytes) }
             // Which there are is for the daemon to say.
             guard profile.count <= Int(UInt8.max) else {
                 throw ProtocolError(

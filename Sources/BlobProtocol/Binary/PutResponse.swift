@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 
 extension Put {
     /// What the daemon answers (201 for a new part, 200 for a replaced one), 72 bytes and the id:
@@ -60,7 +61,7 @@ extension Put {
             var texts = HeadTexts(after: fixedByteCount)
             response.id = texts.next(Int(head.byte(65)))
             try texts.checkEnd(of: head, .put)
-            try Names.checkID(response.id.of(head))
+            try TextKind.id.check(response.id.of(head))
             return response
         }
 

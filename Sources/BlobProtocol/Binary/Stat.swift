@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 
 /// Asking about a notification (stat) and removing one (delete), whose requests look alike. The
 /// answer to stat has the record as JSON for its body; that to delete is empty.
@@ -25,13 +26,13 @@ public enum Stat {
             var texts = HeadTexts(after: fixedByteCount)
             let request = Request(id: texts.next(Int(head.byte(0))))
             try texts.checkEnd(of: head, operation)
-            try Names.checkID(request.id.of(head))
+            try TextKind.id.check(request.id.of(head))
             return request
         }
 
         /// Appends the head. Throws `bad_id` before anything is appended.
         public static func compose(id: RawSpan, into out: inout [UInt8]) throws(ProtocolError) {
-            try Names.checkID(id)
+            try TextKind.id.check(id)
             out.append(UInt8(id.byteCount))
             out.appendZeros(7)
             out.append(contentsOf: id)

@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 
 /// A subscription to an owner's changes. The connection serves nothing else afterwards: pages come
 /// until either side ends it.
@@ -114,8 +115,8 @@ public enum Watch {
         }
 
         private static func check(group: RawSpan, app: RawSpan) throws(ProtocolError) {
-            if !group.isEmpty { try Names.checkGroup(group) }
-            if !app.isEmpty { try Names.checkApp(app) }
+            if !group.isEmpty { try TextKind.group.check(group) }
+            if !app.isEmpty { try TextKind.app.check(app) }
         }
 
         private static func check(
@@ -126,7 +127,7 @@ public enum Watch {
                 throw ProtocolError(
                     .badLimit, "the page size is \(limit); the limit is \(max)", limit: max)
             }
-            try Names.checkOwner(owner)
+            try TextKind.owner.check(owner)
             let isPlace = cursor.byteCount == WireLimits.cursorByteCount
             guard isPlace || cursor.equals("0") || cursor.equals("latest") else {
                 throw ProtocolError(

@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 
 /// The value of `Accept` (RFC 9110, section 12.5.1), as far as it is used.
 public enum MediaRanges {
@@ -34,16 +35,5 @@ public enum MediaRanges {
             index += 1
         }
         return 1_000
-    }
-}
-
-extension MediaType {
-    /// Whether a media type is this one, whatever its parameters. Letters of either case count as
-    /// equal (RFC 9110, section 8.3.1). `type` is in lower case.
-    public static func isType(_ bytes: RawSpan, _ type: StaticString) -> Bool {
-        var end = 0
-        while end < bytes.byteCount, bytes.byte(end) != UInt8(ascii: ";") { end += 1 }
-        let name = Token.trimmed(bytes, Slice(0, upTo: end))
-        return name.of(bytes).equalsIgnoringCase(type)
     }
 }

@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 
 /// The head of one part of a multipart body.
 public struct MultipartHead: Sendable, Hashable {
@@ -29,7 +30,7 @@ public struct MultipartHead: Sendable, Hashable {
                 name = try Self.name(value.of(line))
             } else if fieldName.equalsIgnoringCase("content-type") {
                 guard mediaType == nil else { throw Self.twice("Content-Type") }
-                try MediaType.check(value.of(line))
+                try TextKind.mediaType.check(value.of(line))
                 mediaType = value.of(line).array()
             } else if fieldName.equalsIgnoringCase("content-transfer-encoding") {
                 try Self.checkEncoding(value.of(line))

@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 
 /// The query of a request that stores a payload: what the binary protocol's put says in its head.
 public struct PublishQuery: Sendable, Hashable {
@@ -59,27 +60,27 @@ public struct PublishQuery: Sendable, Hashable {
             return 2
         }
         if name.equals("message") {
-            if !value.isEmpty { try Names.checkMessage(value.span.bytes) }
+            if !value.isEmpty { try TextKind.message.check(value.span.bytes) }
             message = value
             return 4
         }
         if name.equals("rich_type") {
-            if !value.isEmpty { try Names.checkRichType(value.span.bytes) }
+            if !value.isEmpty { try TextKind.richType.check(value.span.bytes) }
             richType = value
             return 8
         }
         if name.equals("owner") {
-            if !value.isEmpty { try Names.checkOwner(value.span.bytes) }
+            if !value.isEmpty { try TextKind.owner.check(value.span.bytes) }
             owner = value
             return 16
         }
         if name.equals("title") {
-            if !value.isEmpty { try Names.checkTitle(value.span.bytes) }
+            if !value.isEmpty { try TextKind.title.check(value.span.bytes) }
             title = value
             return 32
         }
         if name.equals("app") {
-            if !value.isEmpty { try Names.checkApp(value.span.bytes) }
+            if !value.isEmpty { try TextKind.app.check(value.span.bytes) }
             app = value
             return 64
         }

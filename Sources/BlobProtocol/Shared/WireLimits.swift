@@ -1,33 +1,36 @@
+import Bytes
+import Notifications
+
 /// Every limit of the wire, in one place. What the daemon lets its operator choose (payload size,
 /// lifetimes, connections, deadlines) is not here; these are fixed by the protocol's version.
 public enum WireLimits {
     // Names and texts, both dialects.
 
     /// The longest notification id, in bytes of UTF-8.
-    public static let idByteCountMax = 255
+    public static var idByteCountMax: Int { TextKind.id.byteCountMax }
     /// The longest part name, in bytes of UTF-8.
-    public static let partByteCountMax = 64
+    public static var partByteCountMax: Int { TextKind.part.byteCountMax }
     /// The longest media type, parameters included, in bytes.
-    public static let mediaTypeByteCountMax = 255
+    public static var mediaTypeByteCountMax: Int { TextKind.mediaType.byteCountMax }
     /// The longest owner, in bytes of UTF-8.
-    public static let ownerByteCountMax = 255
+    public static var ownerByteCountMax: Int { TextKind.owner.byteCountMax }
     /// The longest rich type, in bytes of UTF-8.
-    public static let richTypeByteCountMax = 255
+    public static var richTypeByteCountMax: Int { TextKind.richType.byteCountMax }
     /// The longest message, in bytes of UTF-8.
-    public static let messageByteCountMax = 4_096
+    public static var messageByteCountMax: Int { TextKind.message.byteCountMax }
     /// The longest title of a notification, in bytes of UTF-8.
-    public static let titleByteCountMax = 256
+    public static var titleByteCountMax: Int { TextKind.title.byteCountMax }
     /// The longest name of an app, in bytes of UTF-8.
-    public static let appByteCountMax = 64
+    public static var appByteCountMax: Int { TextKind.app.byteCountMax }
     /// The latest expiry: 9999-12-31T23:59:59.999Z, in milliseconds since 1970, the last that RFC
     /// 3339 can write.
-    public static let expiryMillisecondsMax: Int64 = 253_402_300_799_999
+    public static var expiryMillisecondsMax: Int64 { RFC3339.millisecondsMax }
     /// The most notifications in one page of a list.
-    public static let listLimitMax = 1_000
+    public static var listLimitMax: Int { PageLimits.entryCountMax }
     /// The longest name of a device, in bytes of UTF-8.
-    public static let deviceByteCountMax = 64
+    public static var deviceByteCountMax: Int { TextKind.device.byteCountMax }
     /// The most changes in one page of a feed.
-    public static let feedPageLimitMax = 1_000
+    public static var feedPageLimitMax: Int { PageLimits.entryCountMax }
     /// Changes in one page of a feed when its reader does not say how many.
     public static let feedPageLimitDefault = 100
     /// The longest wait for a change, in seconds.
@@ -83,9 +86,9 @@ public enum WireLimits {
     // Documents, both dialects.
 
     /// The longest name of a category, in bytes of UTF-8.
-    public static let categoryByteCountMax = 64
+    public static var categoryByteCountMax: Int { TextKind.category.byteCountMax }
     /// The longest name of a group, in bytes of UTF-8.
-    public static let groupByteCountMax = 128
+    public static var groupByteCountMax: Int { TextKind.group.byteCountMax }
     /// The largest JSON document, in bytes. Larger: 413.
     public static let documentByteCountMax = 65_536
     /// The largest batch, in bytes. Larger: 413.

@@ -1,5 +1,6 @@
 internal import Bytes
 internal import CZlib
+internal import Notifications
 
 /// When payloads are stored compressed, and how: zlib in a gzip container, level 6.
 enum Compression {

@@ -1,4 +1,5 @@
 internal import LMDB
+internal import Notifications
 
 extension ChangeTransaction {
     /// Stores a category. One that says what is there already writes nothing.
@@ -85,8 +86,8 @@ extension ChangeTransaction {
 extension Category {
     /// Every rule that does not depend on what is stored.
     func check() throws(StoreError) {
-        try Rules.check(category: name)
-        try Rules.check(app: app)
+        try TextKind.category.check(name)
+        try TextKind.app.check(app)
         try Rules.check(actions)
     }
 }

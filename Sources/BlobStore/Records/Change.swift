@@ -1,3 +1,5 @@
+internal import Notifications
+
 /// What may be asked of the store.
 public enum Change: Sendable {
     /// Store a part of a notification.
@@ -102,7 +104,7 @@ extension Change {
         case .publish(let publication): try publication.check(asOf: now)
         case .publishNotification(let draft): try draft.check(asOf: now)
         case .patch(let patch): try patch.check(asOf: now)
-        case .remove(let removal): try Rules.check(device: removal.device)
+        case .remove(let removal): try TextKind.device.check(removal.device)
         case .respond(let response): try response.check()
         case .hold(let hold): try hold.check(asOf: now)
         case .setCategory(let category, _): try category.check()
@@ -116,16 +118,16 @@ extension LongChange {
     package func check(asOf now: Timestamp) throws(StoreError) {
         switch kind {
         case .patchGroup(let owner, let group, let app, let patch):
-            try Rules.check(owner: owner)
-            try Rules.check(group: group)
-            try Rules.check(app: app)
+            try TextKind.owner.check(owner)
+            try TextKind.group.check(group)
+            try TextKind.app.check(app)
             try patch.check(asOf: now)
         case .deleteGroup(let owner, let group, let app, let device):
-            try Rules.check(owner: owner)
-            try Rules.check(group: group)
-            try Rules.check(app: app)
-            try Rules.check(device: device)
-        case .deleteOwner(let owner): try Rules.check(owner: owner)
+            try TextKind.owner.check(owner)
+            try TextKind.group.check(group)
+            try TextKind.app.check(app)
+            try TextKind.device.check(device)
+        case .deleteOwner(let owner): try TextKind.owner.check(owner)
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Notifications
 
 // Each kind of change, inside one transaction. What can be refused is refused before anything is
 // written.
@@ -89,15 +90,15 @@ extension Publication {
 
     /// Every rule that does not depend on what is stored.
     func check(asOf now: Timestamp) throws(StoreError) {
-        if let id { try Names.check(id, .id, byteCountMax: StoreLimits.idByteCountMax) }
-        try Names.check(part, .partName, byteCountMax: StoreLimits.partNameByteCountMax)
+        try TextKind.id.check(id)
+        try TextKind.part.check(part)
         // A payload's own was checked when it was prepared, and most often it is the same text.
-        if !mediaType.isSame(as: payload.mediaType) { try Names.checkMediaType(mediaType) }
-        try Rules.check(owner: owner)
-        try Rules.check(richType: richType)
-        try Rules.check(message: message)
-        try Rules.check(title: title)
-        try Rules.check(app: app)
+        if !mediaType.isSame(as: payload.mediaType) { try TextKind.mediaType.check(mediaType) }
+        try TextKind.owner.check(owner)
+        try TextKind.richType.check(richType)
+        try TextKind.message.check(message)
+        try TextKind.title.check(title)
+        try TextKind.app.check(app)
         try Rules.check(expiry, asOf: now)
         try limit?.check(byteCount: payload.byteCount, mediaType: mediaType)
     }

@@ -1,5 +1,6 @@
 internal import Bytes
 internal import LMDB
+internal import Notifications
 
 // One step of a long change. Its place is moved on in the change itself, which counts only when the
 // transaction is committed.
@@ -13,7 +14,7 @@ extension ChangeTransaction {
         change.bound = bound
         switch change.kind {
         case .patchGroup(let owner, let group, let app, let patch):
-            try Rules.check(app: app)
+            try TextKind.app.check(app)
             try check(patch, for: app)
             let places = try members(of: group, owner, change, upTo: bound, countMax: countMax)
             return try walk(places, countMax: countMax, &change) {
@@ -21,15 +22,15 @@ extension ChangeTransaction {
                 try transaction.patchMember(owner, at: place, app, patch, &change)
             }
         case .deleteGroup(let owner, let group, let app, let device):
-            try Rules.check(app: app)
-            try Rules.check(device: device)
+            try TextKind.app.check(app)
+            try TextKind.device.check(device)
             let places = try members(of: group, owner, change, upTo: bound, countMax: countMax)
             return try walk(places, countMax: countMax, &change) {
                 (transaction, place, change) throws(StoreError) in
                 try transaction.removeMember(owner, at: place, app, device: device, &change)
             }
         case .deleteOwner(let owner):
-            try Rules.check(owner: owner)
+            try TextKind.owner.check(owner)
             let places = try places(
                 from: IndexKeys.sequence(owner, change.position &+ 1),
                 upTo: IndexKeys.sequence(owner, bound), countMax: countMax)
@@ -65,8 +66,8 @@ extension ChangeTransaction {
     private borrowing func members(
         of group: String, _ owner: String, _ change: LongChange, upTo bound: UInt64, countMax: Int
     ) throws(StoreError) -> [UInt64] {
-        try Rules.check(owner: owner)
-        try Rules.check(group: group)
+        try TextKind.owner.check(owner)
+        try TextKind.group.check(group)
         return try places(
             from: IndexKeys.group(owner, group, change.position &+ 1),
             upTo: IndexKeys.group(owner, group, bound), countMax: countMax)

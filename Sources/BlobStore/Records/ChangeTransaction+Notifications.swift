@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Notifications
 
 // Whole notifications, patches and removals.
 
@@ -95,7 +96,7 @@ extension ChangeTransaction {
     mutating func remove(_ removal: Removal) throws(StoreError) -> Outcome {
         let live = live(try existing(removal.id))
         do throws(StoreError) {
-            try Rules.check(device: removal.device)
+            try TextKind.device.check(removal.device)
             try removal.condition.check(live)
         } catch {
             return try Self.refused(error)

@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Notifications
 
 /// A whole notification, to be stored with all its parts in one transaction. It takes the place of
 /// everything of the one that is there, but its creation time and its place in the history.
@@ -60,11 +61,11 @@ public struct DraftPart: Sendable {
 extension NotificationDraft {
     /// Every rule that does not depend on what is stored.
     func check(asOf now: Timestamp) throws(StoreError) {
-        if let id { try Names.check(id, .id, byteCountMax: StoreLimits.idByteCountMax) }
-        try Rules.check(owner: owner)
-        try Rules.check(message: message)
-        try Rules.check(richType: richType)
-        try Rules.check(device: device)
+        try TextKind.id.check(id)
+        try TextKind.owner.check(owner)
+        try TextKind.message.check(message)
+        try TextKind.richType.check(richType)
+        try TextKind.device.check(device)
         try Rules.check(details)
         try Rules.check(expiry, asOf: now)
         guard parts.count <= StoreLimits.partCountMax else {
@@ -72,9 +73,8 @@ extension NotificationDraft {
                 .parts, "are \(parts.count); the limit is \(StoreLimits.partCountMax)")
         }
         for (index, part) in parts.enumerated() {
-            try Names.check(
-                part.name, .partName, byteCountMax: StoreLimits.partNameByteCountMax)
-            try Names.checkMediaType(part.mediaType)
+            try TextKind.part.check(part.name)
+            try TextKind.mediaType.check(part.mediaType)
             if case .payload(let payload) = part.content {
                 try part.limit?.check(byteCount: payload.byteCount, mediaType: part.mediaType)
             }

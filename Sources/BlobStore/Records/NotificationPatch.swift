@@ -1,4 +1,5 @@
 public import BlobJSON
+internal import Notifications
 
 /// What a patch says of one field.
 public enum FieldPatch<Value: Sendable & Hashable>: Sendable, Hashable {
@@ -53,12 +54,12 @@ public struct NotificationPatch: Sendable {
 extension NotificationPatch {
     /// Every rule that does not depend on what is stored.
     func check(asOf now: Timestamp) throws(StoreError) {
-        try Rules.check(title: title.given)
-        try Rules.check(message: message.given)
-        try Rules.check(richType: richType.given)
-        try Rules.check(device: device)
-        if let category = category.given { try Rules.check(category: category) }
-        if let group = group.given { try Rules.check(group: group) }
+        try TextKind.title.check(title.given)
+        try TextKind.message.check(message.given)
+        try TextKind.richType.check(richType.given)
+        try TextKind.device.check(device)
+        try TextKind.category.check(category.given)
+        try TextKind.group.check(group.given)
         if let actions = actions.given { try Rules.check(actions) }
         if let seconds = displayTTLSeconds.given { try Rules.check(displayTTLSeconds: seconds) }
         switch expiresAt {

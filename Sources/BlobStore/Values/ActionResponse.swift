@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Notifications
 
 /// What an owner chose.
 public struct ActionResponse: Sendable {
@@ -37,13 +38,9 @@ extension ActionResponse {
 
     /// Every rule that does not depend on what is stored.
     func check() throws(StoreError) {
-        try Names.check(
-            action, .response, byteCountMax: StoreLimits.actionIdentifierByteCountMax)
-        if let key {
-            try Names.check(
-                key, .responseKey, byteCountMax: StoreLimits.responseKeyByteCountMax)
-        }
-        try Rules.check(device: device)
+        try TextKind.responseAction.check(action)
+        try TextKind.responseKey.check(key)
+        try TextKind.device.check(device)
         guard !staysOnScreen || !action.isSame(as: Self.dismissAction) else {
             throw Rules.refuse(
                 .response,

@@ -1,5 +1,6 @@
 internal import BlobJSON
 internal import Bytes
+internal import Notifications
 
 /// Rules for what notifications say that do not depend on what is stored.
 enum Rules {
@@ -20,49 +21,6 @@ enum Rules {
         try check(end: expiry.moment(keeping: nil, asOf: now), asOf: now)
     }
 
-    static func check(owner: String?) throws(StoreError) {
-        guard let owner else { return }
-        try checkFilled(owner, .owner, StoreLimits.ownerByteCountMax)
-    }
-
-    static func check(message: String?) throws(StoreError) {
-        guard let message else { return }
-        try Names.checkText(
-            message, .message, byteCountMax: StoreLimits.messageByteCountMax,
-            allowsLineBreaks: true)
-    }
-
-    static func check(title: String?) throws(StoreError) {
-        guard let title else { return }
-        try Names.checkText(
-            title, .title, byteCountMax: StoreLimits.titleByteCountMax, allowsLineBreaks: false)
-    }
-
-    static func check(app: String?) throws(StoreError) {
-        guard let app else { return }
-        try Names.check(app, .app, byteCountMax: StoreLimits.appByteCountMax)
-    }
-
-    static func check(richType: String?) throws(StoreError) {
-        guard let richType else { return }
-        try Names.checkText(
-            richType, .richType, byteCountMax: StoreLimits.richTypeByteCountMax,
-            allowsLineBreaks: false)
-    }
-
-    static func check(device: String?) throws(StoreError) {
-        guard let device else { return }
-        try Names.check(device, .device, byteCountMax: StoreLimits.deviceByteCountMax)
-    }
-
-    static func check(category: String) throws(StoreError) {
-        try Names.check(category, .category, byteCountMax: StoreLimits.categoryByteCountMax)
-    }
-
-    static func check(group: String) throws(StoreError) {
-        try checkFilled(group, .group, StoreLimits.groupByteCountMax)
-    }
-
     static func check(displayTTLSeconds seconds: UInt32) throws(StoreError) {
         guard seconds <= StoreLimits.displayTTLSecondsMax else {
             throw refuse(
@@ -81,10 +39,10 @@ enum Rules {
 
     /// What a publisher may say; what the store keeps itself is not looked at.
     static func check(_ details: NotificationDetails) throws(StoreError) {
-        try check(title: details.title)
-        try check(app: details.app)
-        if let category = details.category { try check(category: category) }
-        if let group = details.group { try check(group: group) }
+        try TextKind.title.check(details.title)
+        try TextKind.app.check(details.app)
+        try TextKind.category.check(details.category)
+        try TextKind.group.check(details.group)
         if let actions = details.actions { try check(actions) }
         try check(displayTTLSeconds: details.displayTTLSeconds)
         if let data = details.data { try check(dataByteCount: data.bytes.count) }
@@ -98,11 +56,8 @@ enum Rules {
         }
         for (index, action) in actions.enumerated() {
             let identifier = action.identifier
-            try Names.check(
-                identifier, .actions, byteCountMax: StoreLimits.actionIdentifierByteCountMax)
-            try Names.checkText(
-                action.title, .actions, byteCountMax: StoreLimits.actionTitleByteCountMax,
-                allowsLineBreaks: false)
+            try TextKind.actionIdentifier.check(identifier)
+            try TextKind.actionTitle.check(action.title)
             guard !ActionResponse.isReserved(identifier) else {
                 throw refuse(
                     .actions, "have the identifier \"\(identifier)\", which is reserved")
@@ -112,15 +67,48 @@ enum Rules {
         }
     }
 
-    /// A text that is not empty.
-    private static func checkFilled(
-        _ text: String, _ field: InvalidInput.Field, _ byteCountMax: Int
-    ) throws(StoreError) {
-        try Names.checkText(
-            text, field, byteCountMax: byteCountMax, allowsLineBreaks: false, mayBeEmpty: false)
-    }
-
     static func refuse(_ field: InvalidInput.Field, _ reason: String) -> StoreError {
         .invalid(InvalidInput(field: field, reason: reason))
+    }
+}
+
+extension TextKind {
+    /// Throws what is wrong with a text; nil is right, and so is no text to show.
+    func check(_ text: String?) throws(StoreError) {
+        guard let text,
+            let fault = fault(in: text.utf8.span.bytes, mayBeEmpty: mayBeEmpty)
+        else { return }
+        throw .invalid(
+            InvalidInput(
+                field: InvalidInput.Field(self), reason: fault.words, limit: fault.limit))
+    }
+
+    private var mayBeEmpty: Bool {
+        switch self {
+        case .message, .title, .richType, .actionTitle: true
+        default: false
+        }
+    }
+}
+
+extension InvalidInput.Field {
+    fileprivate init(_ kind: TextKind) {
+        self =
+            switch kind {
+            case .id: .id
+            case .part: .partName
+            case .app: .app
+            case .category: .category
+            case .device: .device
+            case .actionIdentifier, .actionTitle: .actions
+            case .responseAction: .response
+            case .responseKey: .responseKey
+            case .owner: .owner
+            case .group: .group
+            case .richType: .richType
+            case .title: .title
+            case .message: .message
+            case .mediaType: .mediaType
+            }
     }
 }

@@ -1,25 +1,28 @@
+internal import Bytes
+internal import Notifications
+
 /// Every limit of the store, in one place.
 public enum StoreLimits {
     /// Bytes of UTF-8 in a notification id.
-    public static let idByteCountMax = 255
+    public static var idByteCountMax: Int { TextKind.id.byteCountMax }
     /// Bytes of UTF-8 in a part's name.
-    public static let partNameByteCountMax = 64
+    public static var partNameByteCountMax: Int { TextKind.part.byteCountMax }
     /// Bytes in a media type.
-    public static let mediaTypeByteCountMax = 255
+    public static var mediaTypeByteCountMax: Int { TextKind.mediaType.byteCountMax }
     /// Bytes of UTF-8 in an owner.
-    public static let ownerByteCountMax = 255
+    public static var ownerByteCountMax: Int { TextKind.owner.byteCountMax }
     /// Bytes of UTF-8 in a rich type.
-    public static let richTypeByteCountMax = 255
+    public static var richTypeByteCountMax: Int { TextKind.richType.byteCountMax }
     /// Bytes of UTF-8 in a message.
-    public static let messageByteCountMax = 4_096
+    public static var messageByteCountMax: Int { TextKind.message.byteCountMax }
     /// Bytes of UTF-8 in a notification's title.
-    public static let titleByteCountMax = 256
+    public static var titleByteCountMax: Int { TextKind.title.byteCountMax }
     /// Bytes of UTF-8 in the name of an app.
-    public static let appByteCountMax = 64
+    public static var appByteCountMax: Int { TextKind.app.byteCountMax }
     /// Parts of one notification.
     public static let partCountMax = 32
     /// Bytes of UTF-8 in a category's name.
-    public static let categoryByteCountMax = 64
+    public static var categoryByteCountMax: Int { TextKind.category.byteCountMax }
     /// Categories of a store.
     public static let categoryCountMax = 1_000
     /// Notifications that one step looks at when owners are told of a category's edit.
@@ -27,19 +30,19 @@ public enum StoreLimits {
     /// Owners that one such step tells.
     static let categoryEditOwnerCountMax = 64
     /// Bytes of UTF-8 in a group's name.
-    public static let groupByteCountMax = 128
+    public static var groupByteCountMax: Int { TextKind.group.byteCountMax }
     /// Actions of a notification or a category.
     public static let actionCountMax = 10
     /// Bytes of UTF-8 in an action's identifier.
-    public static let actionIdentifierByteCountMax = 64
+    public static var actionIdentifierByteCountMax: Int { TextKind.actionIdentifier.byteCountMax }
     /// Bytes of UTF-8 in an action's title.
-    public static let actionTitleByteCountMax = 256
+    public static var actionTitleByteCountMax: Int { TextKind.actionTitle.byteCountMax }
     /// Bytes of a notification's JSON data, minified.
     public static let dataByteCountMax = 16_384
     /// Bytes of UTF-8 in a device's name.
-    public static let deviceByteCountMax = 64
+    public static var deviceByteCountMax: Int { TextKind.device.byteCountMax }
     /// Bytes of UTF-8 in a response's key.
-    public static let responseKeyByteCountMax = 64
+    public static var responseKeyByteCountMax: Int { TextKind.responseKey.byteCountMax }
     /// Responses a notification keeps, the latest ones.
     public static let responseCountMax = 32
     /// Seconds a notification should be shown at the most.
@@ -47,7 +50,7 @@ public enum StoreLimits {
     /// Bytes of a record, without its parts' bytes.
     public static let recordByteCountMax = 65_536
     /// Changes or records in one page.
-    public static let feedPageLimitMax = 1_000
+    public static var feedPageLimitMax: Int { PageLimits.entryCountMax }
     /// Bytes of records in one page, as they are stored. A page has at least one record. As a
     /// document they are at most about four times as many.
     public static let pageByteCountMax = 256 << 10
@@ -74,7 +77,7 @@ public enum StoreLimits {
         watcherCountMax - watcherCountMax / 4
     }
     /// The latest expiry: 9999-12-31T23:59:59.999Z, the last moment RFC 3339 can write.
-    public static let expiryMillisecondsMax: Int64 = 253_402_300_799_999
+    public static var expiryMillisecondsMax: Int64 { RFC3339.millisecondsMax }
 
     /// Bytes of a payload, unless the store is opened with another limit.
     public static let payloadByteCountMaxDefault = 64 << 20

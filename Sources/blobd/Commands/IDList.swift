@@ -1,4 +1,5 @@
 import BlobProtocol
+import Notifications
 
 /// Ids from a file, one a line, for commands that do the same for many notifications.
 enum IDList {
@@ -24,7 +25,7 @@ enum IDList {
         for (index, line) in lines.enumerated() where !line.isEmpty {
             let id = Array(line)
             do {
-                try Names.checkID(id.span.bytes)
+                try TextKind.id.check(id.span.bytes)
             } catch {
                 throw CommandFailure(.badUsage, "\(path), line \(index + 1): \(error.detail)")
             }

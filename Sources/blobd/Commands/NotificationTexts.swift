@@ -2,6 +2,7 @@ public import ArgumentParser
 public import BlobClient
 import BlobJSON
 import BlobProtocol
+import Notifications
 
 // What the commands for notifications read from the command line besides plain texts.
 
@@ -122,7 +123,7 @@ struct PartText: ExpressibleByArgument, Equatable {
         guard let colon = text.lastIndex(of: ":") else { return (text, nil) }
         let type = String(text[text.index(after: colon)...])
         let bytes = Array(type.utf8)
-        guard (try? MediaType.check(bytes.span.bytes)) != nil else { return (text, nil) }
+        guard (try? TextKind.mediaType.check(bytes.span.bytes)) != nil else { return (text, nil) }
         return (String(text[..<colon]), type)
     }
 

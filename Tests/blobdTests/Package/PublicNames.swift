@@ -119,10 +119,8 @@ enum PublicNames {
     typealias LifetimeName = Lifetime
     typealias ListName = List
     typealias MediaRangesName = MediaRanges
-    typealias MediaTypeName = MediaType
     typealias MultipartHeadName = MultipartHead
     typealias MultipartParserName = MultipartParser
-    typealias NamesName = Names
     typealias OpcodeName = Opcode
     typealias PayloadHeadName = PayloadHead
     typealias PlainGetName = PlainGet

@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 
 /// A file of a multipart body, received and finished.
 struct ReceivedFile: Sendable {
@@ -27,7 +28,7 @@ extension NotificationDocument {
     /// `bad_multipart` for two files of one name.
     func checkFiles(_ names: [String]) throws(ProtocolError) {
         for (index, name) in names.enumerated() {
-            try Names.checkPart(name.utf8.span.bytes)
+            try TextKind.part.check(name.utf8.span.bytes)
             guard !names[..<index].contains(where: { $0.utf8.elementsEqual(name.utf8) }) else {
                 throw ProtocolError(
                     .badMultipart, "duplicate file \(name.utf8.span.bytes.excerpt())")

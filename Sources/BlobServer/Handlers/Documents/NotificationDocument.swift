@@ -2,6 +2,7 @@ import BlobJSON
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 
 /// A whole notification, as it is published: a body of its own, a field of a multipart body, or a
 /// line of a batch.
@@ -45,7 +46,7 @@ struct NotificationDocument: Sendable {
             ], immutable: ["created_at", "revision", "device", "responses"])
         self.id = try Self.id(object, in: id)
         if let owner = try object.text("owner") {
-            try Names.checkOwner(owner.utf8.span.bytes)
+            try TextKind.owner.check(owner.utf8.span.bytes)
             self.owner = owner
         }
         message = try object.message()
@@ -74,7 +75,7 @@ struct NotificationDocument: Sendable {
         _ object: JSONObject, in path: String?
     ) throws(ProtocolError) -> String? {
         guard let id = try object.text("id") else { return path }
-        try Names.checkID(id.utf8.span.bytes)
+        try TextKind.id.check(id.utf8.span.bytes)
         if let path, !path.utf8.elementsEqual(id.utf8) {
             throw ProtocolError(
                 .immutableMember,
@@ -95,8 +96,8 @@ struct NotificationDocument: Sendable {
             let part = Part(
                 name: try object.required("name"), mediaType: try object.text("media_type"),
                 digest: try digest(object))
-            try Names.checkPart(part.name.utf8.span.bytes)
-            if let type = part.mediaType { try MediaType.check(type.utf8.span.bytes) }
+            try TextKind.part.check(part.name.utf8.span.bytes)
+            if let type = part.mediaType { try TextKind.mediaType.check(type.utf8.span.bytes) }
             guard !parts.contains(where: { $0.isNamed(part.name) }) else {
                 throw ProtocolError(
                     .badPart, "duplicate part \(part.name.utf8.span.bytes.excerpt())")

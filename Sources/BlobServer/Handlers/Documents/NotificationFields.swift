@@ -2,6 +2,7 @@ import BlobJSON
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 
 // What a document says of a notification's fields. Each throws what is wrong with the value; the
 // lengths of categories, groups and actions are checked where they are stored.
@@ -10,28 +11,28 @@ extension JSONObject {
     /// `message`; nil when it is absent.
     func message() throws(ProtocolError) -> String? {
         guard let text = try text("message") else { return nil }
-        try Names.checkMessage(text.utf8.span.bytes)
+        try TextKind.message.check(text.utf8.span.bytes)
         return text
     }
 
     /// `title`; nil when it is absent.
     func title() throws(ProtocolError) -> String? {
         guard let text = try text("title") else { return nil }
-        try Names.checkTitle(text.utf8.span.bytes)
+        try TextKind.title.check(text.utf8.span.bytes)
         return text
     }
 
     /// `app`; nil when it is absent.
     func app() throws(ProtocolError) -> String? {
         guard let text = try text("app") else { return nil }
-        try Names.checkApp(text.utf8.span.bytes)
+        try TextKind.app.check(text.utf8.span.bytes)
         return text
     }
 
     /// `rich_type`; nil when it is absent.
     func richType() throws(ProtocolError) -> String? {
         guard let text = try text("rich_type") else { return nil }
-        try Names.checkRichType(text.utf8.span.bytes)
+        try TextKind.richType.check(text.utf8.span.bytes)
         return text
     }
 

@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 
 // An HTTP request's way: its head is read, what it reads must be committed, and then it is answered.
 
@@ -226,16 +227,16 @@ extension HTTPCodec {
     /// Neither an id nor a part's name has a slash, so that it is a dot segment or has none.
     @inline(__always)
     private static func check(_ id: RawSpan, part: RawSpan) throws(ProtocolError) {
-        try Names.checkID(id)
-        if id.isDotSegment { try Names.checkDotSegments(id, "the id", .badID) }
+        try TextKind.id.check(id)
+        if id.isDotSegment { try TextKind.id.checkDotSegments(id) }
         try check(part: part)
     }
 
     @inline(__always)
     private static func check(part: RawSpan) throws(ProtocolError) {
         guard part.byteCount > 0 else { return }
-        try Names.checkPart(part)
-        if part.isDotSegment { try Names.checkDotSegments(part, "the part name", .badPart) }
+        try TextKind.part.check(part)
+        if part.isDotSegment { try TextKind.part.checkDotSegments(part) }
     }
 
     /// The names of a part that is published; nil: not said.

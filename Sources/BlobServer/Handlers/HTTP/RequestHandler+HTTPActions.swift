@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 
 // HTTP's requests but fetches: everything a head says is checked before a byte of a body is read,
 // and before 100 Continue.
@@ -41,7 +42,7 @@ extension RequestHandler {
         let query = try PublishQuery.parse(head.query.of(bytes))
         var mediaType = Wire.defaultMediaTypeText
         if let contentType = head.contentType {
-            try MediaType.check(contentType.of(bytes))
+            try TextKind.mediaType.check(contentType.of(bytes))
             mediaType = contentType.of(bytes).text()
         }
         let coding = try Coding(ofBody: head, bytes)

@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 import Synchronization
 
 /// Takes in a multipart body as it comes: the document into memory, each file into a writer of its
@@ -113,7 +114,7 @@ final class MultipartReceiver {
             isInDocument = true
             return
         }
-        try Names.checkPart(name)
+        try TextKind.part.check(name)
         guard !files.contains(where: { $0.name.utf8.elementsEqual(head.name) }) else {
             throw Self.twice(name)
         }
@@ -122,7 +123,7 @@ final class MultipartReceiver {
                 .tooManyParts, "too many files; the limit is \(StoreLimits.partCountMax)",
                 limit: StoreLimits.partCountMax)
         }
-        if let mediaType = head.mediaType { try MediaType.check(mediaType.span.bytes) }
+        if let mediaType = head.mediaType { try TextKind.mediaType.check(mediaType.span.bytes) }
         files.append(
             IncomingFile(
                 name: String(decoding: head.name, as: UTF8.self),

@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 
 // What is done for a request for a resource: everything about it is checked here, before a byte of
 // a body is read.

@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 
 /// The parameters of a resource's query, decoded.
 struct ResourceQuery {
@@ -51,14 +52,14 @@ struct ResourceQuery {
     /// The parameter `group`; nil when it is not given. Throws `bad_group`.
     func group() throws(ProtocolError) -> String? {
         guard let bytes = self["group"] else { return nil }
-        try Names.checkGroup(bytes.span.bytes)
+        try TextKind.group.check(bytes.span.bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The parameter `app`; nil when it is not given. Throws `bad_app`.
     func app() throws(ProtocolError) -> String? {
         guard let bytes = self["app"] else { return nil }
-        try Names.checkApp(bytes.span.bytes)
+        try TextKind.app.check(bytes.span.bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 

@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 
 extension Resource {
     /// The resource that a route names; nil for those that each dialect has in its own way.
@@ -28,23 +29,23 @@ extension Resource {
     private static func id(_ text: RawSpan) throws(ProtocolError) -> String {
         var bytes: [UInt8] = []
         try PercentCoding.decode(text, orThrow: .badID, into: &bytes)
-        try Names.checkID(bytes.span.bytes)
-        try Names.checkDotSegments(bytes.span.bytes, "the id", .badID)
+        try TextKind.id.check(bytes.span.bytes)
+        try TextKind.id.checkDotSegments(bytes.span.bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func owner(_ text: RawSpan) throws(ProtocolError) -> String {
         var bytes: [UInt8] = []
         try PercentCoding.decode(text, orThrow: .badOwner, into: &bytes)
-        try Names.checkOwner(bytes.span.bytes)
+        try TextKind.owner.check(bytes.span.bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func category(_ text: RawSpan) throws(ProtocolError) -> String {
         var bytes: [UInt8] = []
         try PercentCoding.decode(text, orThrow: .badCategory, into: &bytes)
-        try Names.checkCategory(bytes.span.bytes)
-        try Names.checkDotSegments(bytes.span.bytes, "the category", .badCategory)
+        try TextKind.category.check(bytes.span.bytes)
+        try TextKind.category.checkDotSegments(bytes.span.bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
@@ -69,11 +70,11 @@ extension ResourceRequest {
         guard method == .get else {
             if method != .delete { coding = try Coding(ofBody: head, bytes) }
             if let contentType = head.contentType?.of(bytes) {
-                try MediaType.check(contentType)
+                try TextKind.mediaType.check(contentType)
                 mediaType = contentType.array()
             }
             if let name = try head.value(of: "blobd-device", in: bytes)?.of(bytes) {
-                try Names.checkDevice(name)
+                try TextKind.device.check(name)
                 device = name.text()
             }
             return

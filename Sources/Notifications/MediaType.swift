@@ -1,30 +1,25 @@
-import Bytes
+internal import Bytes
 
-/// The syntax of a media type (RFC 9110, section 8.3.1).
-public enum MediaType {
-    /// Checks `type/subtype` and its parameters: at most 255 bytes of ASCII, and nothing that could
-    /// end the field line in which the type is sent back. Throws `bad_media_type`.
-    public static func check(_ bytes: RawSpan) throws(ProtocolError) {
-        guard bytes.byteCount > 0 else {
-            throw ProtocolError(.badMediaType, "the media type must not be empty")
-        }
-        guard bytes.byteCount <= WireLimits.mediaTypeByteCountMax else {
-            let max = WireLimits.mediaTypeByteCountMax
-            throw ProtocolError(
-                .badMediaType,
-                "the media type is \(bytes.byteCount) bytes long; the limit is \(max)",
-                limit: max)
-        }
-        if let offset = fault(in: bytes) {
-            throw ProtocolError(
-                .badMediaType,
-                "the media type must have the form type/subtype; name=value (invalid at byte \(offset))"
-            )
-        }
+/// What the bytes of a media type say (RFC 9110, section 8.3.1).
+package enum MediaType {
+    /// `type/subtype`, without parameters and the blanks that may stand before their semicolon.
+    @_lifetime(copy bytes)
+    package static func essence(_ bytes: RawSpan) -> RawSpan {
+        var count = bytes.index(of: UInt8(ascii: ";"))
+        while count > 0, Token.isBlank(bytes.byte(count - 1)) { count -= 1 }
+        return bytes.extracting(first: count)
+    }
+
+    /// Whether a media type is this one, whatever its parameters. Letters of either case count as
+    /// equal.
+    ///
+    /// - Parameter type: in lower case.
+    package static func isType(_ bytes: RawSpan, _ type: StaticString) -> Bool {
+        essence(bytes).equalsIgnoringCase(type)
     }
 
     /// Where the syntax is broken, or nil.
-    private static func fault(in bytes: RawSpan) -> Int? {
+    static func fault(in bytes: RawSpan) -> Int? {
         // A quoted string may have obs-text for RFC 9110. Here it may not: a record is JSON, which
         // is UTF-8.
         for offset in 0..<bytes.byteCount where bytes.byte(offset) >= 0x80 { return offset }
