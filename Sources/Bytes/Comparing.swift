@@ -127,9 +127,11 @@ extension RawSpan {
 }
 
 extension String {
-    /// Whether both are the same bytes. `==` takes é as one scalar and as two for the same text.
+    /// Whether both are the same bytes. `==` takes é as one scalar and as two for the same text. Most
+    /// that differ, differ in length.
+    @inlinable
     package func isSame(as other: String) -> Bool {
-        utf8.span.bytes.equals(other.utf8.span.bytes)
+        utf8.count == other.utf8.count && utf8.span.bytes.equals(other.utf8.span.bytes)
     }
 }
 
