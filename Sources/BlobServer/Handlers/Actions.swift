@@ -40,17 +40,6 @@ extension RequestHandler {
         }
     }
 
-    /// What is left to be done for a request that has no body.
-    func step(_ outcome: ActionStep, _ form: PendingReply.Form) -> Step {
-        switch outcome {
-        case .write(let operation, let reply):
-            .write(operation, PendingReply(reply: reply, form: form))
-        case .awaitChanges(let query): .awaitChanges(query, form)
-        case .subscribe(let query): .subscribe(query, form)
-        case .respond, .receiveBody: .answered
-        }
-    }
-
     /// A notification's record.
     func record(
         _ id: RawSpan, in snapshot: borrowing Snapshot

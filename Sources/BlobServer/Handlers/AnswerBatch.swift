@@ -55,9 +55,6 @@ struct AnswerBatch: ~Copyable {
         var tag: [UInt8] = []
         /// The entity tag of its gzip coding.
         var gzipTag: [UInt8] = []
-
-        /// The entity tag of a payload in a coding.
-        func tag(of coding: Coding) -> [UInt8] { coding == .gzip ? gzipTag : tag }
     }
 
     /// Payload bytes in the map, looked up and checked. They are good as long as the snapshot that

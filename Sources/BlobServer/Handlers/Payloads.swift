@@ -5,20 +5,7 @@ import BlobStore
 // published.
 
 extension RequestHandler {
-    /// Whether a snapshot has the payload of a key.
-    ///
-    /// - Parameter text: what the key's slices are of.
-    @inline(__always)
-    func readiness(
-        of key: Fetch.Key, _ text: RawSpan, in snapshot: borrowing Snapshot
-    ) -> Readiness {
-        switch key {
-        case .part(let id, _): store.readiness(of: .notification, id.of(text), in: snapshot)
-        case .digest(let digest): store.readiness(of: .blob(digest), RawSpan(), in: snapshot)
-        }
-    }
-
-    /// The payload of a key.
+    /// The payload of a key, whose slices are of a text.
     @inline(__always)
     @_lifetime(borrow snapshot)
     func payload(
@@ -107,18 +94,6 @@ extension RequestHandler {
         var live: Record?
         if case .found(let record) = lookup { live = record }
         try asked { () throws(StoreError) in try draft.condition.check(live, part: draft.part) }
-    }
-
-    /// A body that is to come. Throws `payload_too_large` when it is known to be longer than its plan
-    /// allows.
-    func upload(
-        _ plan: BodyPlan, _ framing: Upload.Framing, _ form: PendingReply.Form,
-        expectsContinue: Bool = false
-    ) throws(ProtocolError) -> Upload {
-        if case .counted(let count) = framing, count > UInt64(plan.byteCountMax) {
-            throw Upload.tooLarge(limit: plan.byteCountMax)
-        }
-        return Upload(plan, framing: framing, form: form, expectsContinue: expectsContinue)
     }
 }
 

@@ -58,10 +58,29 @@ enum Reads {
     case everything
 }
 
-extension Action {
-    /// Whether a snapshot has what it reads. Its name is in the text that it was read from, or in
-    /// itself.
+extension Request {
+    /// Whether a snapshot has what it reads.
+    ///
+    /// - Parameter text: what its slices are of.
+    @inline(__always)
     func readiness(
+        of text: RawSpan, in snapshot: borrowing Snapshot, of store: BlobStore
+    ) -> Readiness {
+        switch self {
+        case .fetch(let fetch):
+            switch fetch.key {
+            case .part(let id, _):
+                store.readiness(of: .notification, id.of(text), in: snapshot)
+            case .digest(let digest):
+                store.readiness(of: .blob(digest), RawSpan(), in: snapshot)
+            }
+        case .perform(let action): action.readiness(of: text, in: snapshot, of: store)
+        }
+    }
+}
+
+extension Action {
+    fileprivate func readiness(
         of text: RawSpan, in snapshot: borrowing Snapshot, of store: BlobStore
     ) -> Readiness {
         switch self {

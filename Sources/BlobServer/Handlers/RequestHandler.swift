@@ -102,20 +102,19 @@ final class RequestHandler {
         }
     }
 
-    // MARK: - Reading what was acknowledged
-
-    // What was acknowledged before a request came is in its answer. The writer commits a little
-    // later than it acknowledges; so a request that reads what may not be committed waits for that.
-
     /// What to do before a request is answered, because the snapshot may not have all that it reads;
     /// nil: answer it, it is counted.
     ///
-    /// - Parameter hasWaited: whether it has waited for the writer already, and the snapshot was
-    ///   opened after that.
+    /// - Parameters:
+    ///   - text: what the request's slices are of.
+    ///   - hasWaited: whether it has waited for the writer already, and the snapshot was opened
+    ///     after that.
     @inline(__always)
-    func retry(_ readiness: Readiness, _ hasWaited: Bool) -> Step? {
+    func retry(
+        _ request: Request, _ text: RawSpan, _ hasWaited: Bool, in snapshot: borrowing Snapshot
+    ) -> Step? {
         if !hasWaited {
-            switch readiness {
+            switch request.readiness(of: text, in: snapshot, of: store) {
             case .ready: break
             case .pendingCommit: return .retryAfterCommit
             case .staleSnapshot: return .retryInNewSnapshot
@@ -136,6 +135,28 @@ final class RequestHandler {
         switch form {
         case .binary(let frame): BinaryCodec.append(response, frame, into: &batch)
         case .http(let form): http.append(response, form, hint: hint, into: &batch)
+        }
+    }
+
+    /// Writes the answer, or hands on what has to be done first.
+    func follow(
+        _ step: ActionStep, _ framing: Upload.Framing, _ form: PendingReply.Form,
+        expectsContinue: Bool = false, into batch: inout AnswerBatch
+    ) throws(ProtocolError) -> Step {
+        switch step {
+        case .respond(let response):
+            respond(response, form, into: &batch)
+            return .answered
+        case .receiveBody(let plan):
+            if case .counted(let count) = framing, count > UInt64(plan.byteCountMax) {
+                throw Upload.tooLarge(limit: plan.byteCountMax)
+            }
+            return .receiveBody(
+                Upload(plan, framing: framing, form: form, expectsContinue: expectsContinue))
+        case .write(let operation, let reply):
+            return .write(operation, PendingReply(reply: reply, form: form))
+        case .awaitChanges(let query): return .awaitChanges(query, form)
+        case .subscribe(let query): return .subscribe(query, form)
         }
     }
 
@@ -188,7 +209,8 @@ final class RequestHandler {
     }
 }
 
-/// Whether a snapshot has all that was acknowledged.
+/// Whether a snapshot has all that was acknowledged before a request came, and must be in its answer.
+/// The writer commits a little later than it acknowledges.
 enum Readiness {
     case ready
     /// What is read may have changes in the log alone.

@@ -27,9 +27,10 @@ extension RequestHandler {
         let headEnd = Wire.frameHeaderByteCount + Int(frame.headByteCount)
         guard bytes.byteCount >= headEnd else { return .needsInput }
         let head = bytes.extracting(Wire.frameHeaderByteCount..<headEnd)
-        consumed = headEnd
+        var end = headEnd
         if let problem = frame.greetingProblem(isGreeted: connection.isGreeted) {
             counters.requests.add()
+            consumed = end
             respond(.problem(problem), .binary(frame), into: &batch)
             return .answeredThenClose
         }
@@ -40,52 +41,34 @@ extension RequestHandler {
                 _ = try Hello.Request.parse(head)
                 connection.isGreeted = true
                 counters.requests.add()
+                consumed = end
                 BinaryCodec.appendHello(store.id, limits, frame, into: &batch)
                 return .answered
             case .ping:
                 try EmptyHead.check(head, .ping)
                 // At most 1,024 bytes, so that the whole of it is waited for.
-                let end = headEnd + Int(frame.bodyByteCount)
-                guard bytes.byteCount >= end else {
-                    consumed = 0
-                    return .needsInput
-                }
-                consumed = end
+                end += Int(frame.bodyByteCount)
+                guard bytes.byteCount >= end else { return .needsInput }
                 request = .perform(.check(.ping(bytes.extracting(headEnd..<end).array())))
             case let operation: request = try self.request(operation, frame, head)
             }
         } catch {
             counters.requests.add()
+            consumed = headEnd
             return refuse(error, frame, into: &batch)
         }
-        return serve(
-            request, head, frame, hasWaited, in: snapshot, into: &batch, consumed: &consumed)
-    }
-
-    /// Answers a request, or finds what has to be done for it.
-    @inline(__always)
-    private func serve(
-        _ request: Request, _ head: RawSpan, _ frame: RequestFrame, _ hasWaited: Bool,
-        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
-    ) -> Step {
+        if let retry = retry(request, head, hasWaited, in: snapshot) { return retry }
+        consumed = end
         do throws(ProtocolError) {
             switch request {
             case .fetch(let fetch):
-                if let retry = retry(readiness(of: fetch.key, head, in: snapshot), hasWaited) {
-                    consumed = 0
-                    return retry
-                }
                 try appendPayload(
                     try payload(fetch.key, head, in: snapshot), fetch, frame, in: snapshot,
                     into: &batch)
                 return .answered
             case .perform(let action):
-                let readiness = action.readiness(of: head, in: snapshot, of: store)
-                if let retry = retry(readiness, hasWaited) {
-                    consumed = 0
-                    return retry
-                }
-                return try follow(try perform(action, head, in: snapshot), frame, into: &batch)
+                let step = try perform(action, head, in: snapshot)
+                return try follow(step, frame, into: &batch)
             }
         } catch {
             return refuse(error, frame, into: &batch)
@@ -94,17 +77,14 @@ extension RequestHandler {
 
     /// Writes the answer, or hands on what has to be done first.
     private func follow(
-        _ outcome: ActionStep, _ frame: RequestFrame, into batch: inout AnswerBatch
+        _ step: ActionStep, _ frame: RequestFrame, into batch: inout AnswerBatch
     ) throws(ProtocolError) -> Step {
-        if case .receiveBody(let plan) = outcome {
-            return .receiveBody(try upload(plan, .counted(frame.bodyByteCount), .binary(frame)))
+        if frame.operation == .call, frame.bodyByteCount > 0 {
+            guard case .receiveBody = step else {
+                throw ProtocolError(.malformed, "this call must not have a body")
+            }
         }
-        guard frame.operation != .call || frame.bodyByteCount == 0 else {
-            throw ProtocolError(.malformed, "this call must not have a body")
-        }
-        guard case .respond(let response) = outcome else { return step(outcome, .binary(frame)) }
-        respond(response, .binary(frame), into: &batch)
-        return .answered
+        return try follow(step, .counted(frame.bodyByteCount), .binary(frame), into: &batch)
     }
 
     private func refuse(

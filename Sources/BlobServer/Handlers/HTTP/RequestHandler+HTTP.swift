@@ -12,11 +12,12 @@ extension RequestHandler {
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
         var head = HTTPRequestHead()
+        let headByteCount: Int
         do throws(ProtocolError) {
             guard let count = try head.read(bytes, resuming: &connection.headScanner) else {
                 return .needsInput
             }
-            consumed = count
+            headByteCount = count
         } catch {
             counters.requests.add()
             respond(.problem(error), .http(.last), into: &batch)
@@ -30,46 +31,23 @@ extension RequestHandler {
             request = try self.request(head, bytes, decoding: &decoded)
         } catch {
             counters.requests.add()
+            consumed = headByteCount
             return refuse(error, head, bytes, form, into: &batch)
         }
-        if decoded.isEmpty {
-            return serve(
-                request, head.path.of(bytes), head, bytes, form, hasWaited, in: snapshot,
-                into: &batch, consumed: &consumed)
-        }
-        return serve(
-            request, decoded.span.bytes, head, bytes, form, hasWaited, in: snapshot, into: &batch,
-            consumed: &consumed)
-    }
-
-    /// Answers a request, or finds what has to be done for it.
-    ///
-    /// - Parameter text: what the request's slices are of.
-    @inline(__always)
-    private func serve(
-        _ request: Request, _ text: RawSpan, _ head: HTTPRequestHead, _ bytes: RawSpan,
-        _ form: HTTPForm, _ hasWaited: Bool, in snapshot: borrowing Snapshot,
-        into batch: inout AnswerBatch, consumed: inout Int
-    ) -> Step {
+        let names = decoded.span.bytes
+        let text = names.byteCount == 0 ? head.path.of(bytes) : names
+        if let retry = retry(request, text, hasWaited, in: snapshot) { return retry }
+        consumed = headByteCount
         do throws(ProtocolError) {
             switch request {
             case .fetch(let fetch):
-                if let retry = retry(readiness(of: fetch.key, text, in: snapshot), hasWaited) {
-                    consumed = 0
-                    return retry
-                }
                 try appendPayload(
                     try payload(fetch.key, text, in: snapshot), fetch, head, bytes, form,
                     in: snapshot, into: &batch)
                 return form.step(after: head)
             case .perform(let action):
-                let readiness = action.readiness(of: text, in: snapshot, of: store)
-                if let retry = retry(readiness, hasWaited) {
-                    consumed = 0
-                    return retry
-                }
-                let outcome = try perform(action, text, in: snapshot)
-                return try follow(outcome, head, bytes, form, into: &batch)
+                let step = try perform(action, text, in: snapshot)
+                return try follow(step, head, bytes, form, into: &batch)
             }
         } catch {
             return refuse(error, head, bytes, form, into: &batch)
@@ -78,28 +56,26 @@ extension RequestHandler {
 
     /// Writes the answer, or hands on what has to be done first.
     private func follow(
-        _ outcome: ActionStep, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
+        _ step: ActionStep, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
         into batch: inout AnswerBatch
     ) throws(ProtocolError) -> Step {
-        switch outcome {
-        case .respond(let response):
-            respond(response.known(to: head, bytes), .http(form), into: &batch)
-            return form.step(after: head)
+        var step = step
+        switch step {
+        case .respond(let response): step = .respond(response.known(to: head, bytes))
         case .receiveBody(let plan):
             if case .heldBlob = plan.kind { try HTTPCodec.checkLength(of: head) }
-            return .receiveBody(
-                try upload(
-                    plan, HTTPCodec.framing(of: head), .http(form),
-                    expectsContinue: head.expectsContinue))
-        case .subscribe where form.isHead:
-            try HTTPCodec.checkNoBody(head)
+        // What is answered later cannot throw a body away first.
+        default: try HTTPCodec.checkNoBody(head)
+        }
+        if case .subscribe = step, form.isHead {
             http.appendEventsHead(form, into: &batch)
             return form.step(after: head)
-        default:
-            // What is answered later cannot throw a body away first.
-            try HTTPCodec.checkNoBody(head)
-            return step(outcome, .http(form))
         }
+        let next = try follow(
+            step, HTTPCodec.framing(of: head), .http(form), expectsContinue: head.expectsContinue,
+            into: &batch)
+        if case .answered = next { return form.step(after: head) }
+        return next
     }
 
     private func refuse(
@@ -205,23 +181,26 @@ extension HTTPCodec {
     ) throws(ProtocolError) -> Fetch.Key {
         guard PercentCoding.isPlain(id.of(path)),
             part.isEmpty || PercentCoding.isPlain(part.of(path))
-        else { return try decode(id.of(path), part: part.of(path), into: &names) }
+        else {
+            let (id, part) = try decode(id.of(path), part: part.of(path), into: &names)
+            return .part(id: id, part: part)
+        }
         try check(id.of(path), part: part.of(path))
         return .part(id: id, part: part)
     }
 
-    private static func decode(
+    /// Decodes and checks both.
+    static func decode(
         _ id: RawSpan, part: RawSpan, into names: inout [UInt8]
-    ) throws(ProtocolError) -> Fetch.Key {
+    ) throws(ProtocolError) -> (id: Slice, part: Slice) {
         try PercentCoding.decode(id, orThrow: .badID, into: &names)
         let idEnd = names.count
         try check(names.span.bytes, part: RawSpan())
         try PercentCoding.decode(part, orThrow: .badPart, into: &names)
-        let key = Fetch.Key.part(
-            id: Slice(offset: 0, count: idEnd),
-            part: Slice(offset: idEnd, count: names.count - idEnd))
         try check(part: names.span.bytes.extracting(droppingFirst: idEnd))
-        return key
+        return (
+            Slice(offset: 0, count: idEnd), Slice(offset: idEnd, count: names.count - idEnd)
+        )
     }
 
     /// Neither an id nor a part's name has a slash, so that it is a dot segment or has none.
@@ -237,19 +216,6 @@ extension HTTPCodec {
         guard part.byteCount > 0 else { return }
         try TextKind.part.check(part)
         if part.isDotSegment { try TextKind.part.checkDotSegments(part) }
-    }
-
-    /// The names of a part that is published; nil: not said.
-    static func names(
-        _ id: Slice, part: Slice, in path: RawSpan
-    ) throws(ProtocolError) -> (id: String, part: String?) {
-        var names: [UInt8] = []
-        guard
-            case .part(let id, let part) = try decode(
-                id.of(path), part: part.of(path), into: &names)
-        else { return ("", nil) }
-        let text = names.span.bytes
-        return (id.of(text).text(), part.isEmpty ? nil : part.of(text).text())
     }
 }
 

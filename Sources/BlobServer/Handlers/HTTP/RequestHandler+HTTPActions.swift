@@ -13,14 +13,11 @@ extension RequestHandler {
     ) throws(ProtocolError) -> Action {
         let path = head.path.of(bytes)
         switch route {
-        case .payload(let id):
-            let names = try HTTPCodec.names(id, part: .empty, in: path)
-            return try publish(id: names.id, part: nil, head, bytes)
+        case .payload(let id): return try publish(id: id.of(path), part: RawSpan(), head, bytes)
         case .part(let id, let part):
-            let names = try HTTPCodec.names(id, part: part, in: path)
-            return try publish(id: names.id, part: names.part, head, bytes)
+            return try publish(id: id.of(path), part: part.of(path), head, bytes)
         case .notifications where try HTTPCodec.isRawPublish(head, bytes):
-            return try publish(id: nil, part: nil, head, bytes)
+            return try publish(id: RawSpan(), part: RawSpan(), head, bytes)
         case .livez:
             try HTTPCodec.checkNoBody(head)
             return .live
@@ -34,10 +31,16 @@ extension RequestHandler {
         }
     }
 
-    /// A PUT or POST of a payload.
+    /// A PUT or POST of a payload. An id that is empty is chosen by the store, and a part's name that
+    /// is empty is `payload`.
     private func publish(
-        id: String?, part: String?, _ head: HTTPRequestHead, _ bytes: RawSpan
+        id: RawSpan, part: RawSpan, _ head: HTTPRequestHead, _ bytes: RawSpan
     ) throws(ProtocolError) -> Action {
+        var names: [UInt8] = []
+        var (idSlice, partSlice) = (Slice.empty, Slice.empty)
+        if id.byteCount > 0 {
+            (idSlice, partSlice) = try HTTPCodec.decode(id, part: part, into: &names)
+        }
         try HTTPCodec.checkLength(of: head)
         let query = try PublishQuery.parse(head.query.of(bytes))
         var mediaType = Wire.defaultMediaTypeText
@@ -49,8 +52,11 @@ extension RequestHandler {
         func text(_ bytes: [UInt8]) -> String? {
             bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
         }
+        func name(_ slice: Slice) -> String? {
+            slice.isEmpty ? nil : slice.of(names.span.bytes).text()
+        }
         let draft = PublicationDraft(
-            id: id, part: part ?? Wire.defaultPartText, mediaType: mediaType,
+            id: name(idSlice), part: name(partSlice) ?? Wire.defaultPartText, mediaType: mediaType,
             owner: text(query.owner), app: text(query.app), title: text(query.title),
             message: text(query.message), richType: text(query.richType),
             expiry: try expiry(
