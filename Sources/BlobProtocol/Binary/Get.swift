@@ -109,7 +109,8 @@ public struct WireRange: Sendable, Hashable {
         return .partial(first, first + min(count ?? left, left))
     }
 
-    static func parse(
+    /// Reads the range at the start of a head of get or getBlob; nil when none is asked for.
+    public static func parse(
         _ head: RawSpan, flags: RequestFlags, _ operation: Opcode
     ) throws(ProtocolError) -> WireRange? {
         guard flags.contains(.rangeGiven) else {

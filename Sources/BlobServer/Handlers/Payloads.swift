@@ -9,7 +9,7 @@ extension RequestHandler {
     @inline(__always)
     @_lifetime(borrow snapshot)
     func payload(
-        _ key: Fetch.Key, _ text: RawSpan, in snapshot: borrowing Snapshot
+        _ key: PayloadKey, _ text: RawSpan, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> PayloadLookup {
         do throws(StoreError) {
             switch key {

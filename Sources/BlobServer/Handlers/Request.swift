@@ -4,28 +4,17 @@ import BlobStore
 /// A request of either dialect, as its codec read it: numbers, and slices of the text it was read
 /// from. Names in it are checked.
 enum Request {
-    /// A payload's bytes, which each dialect writes by itself.
-    case fetch(Fetch)
+    /// A payload's bytes. In which form is in the head, and each dialect answers it by itself.
+    case fetch(PayloadKey)
     /// Anything else. Kept elsewhere, so that a fetch is short.
     indirect case perform(Action)
 }
 
-/// Which payload is asked for, and in which form.
-struct Fetch {
-    /// How it is named.
-    enum Key {
-        /// By its notification; an empty part is the one called `payload`.
-        case part(id: Slice, part: Slice)
-        case digest(Digest)
-    }
-
-    var key: Key
-    /// The range of a frame. HTTP has conditions on its range, and resolves it by itself.
-    var range: WireRange?
-    /// Whether the body may be a gzip stream.
-    var acceptsGzip: Bool
-    /// Whether the answer has no body.
-    var isHeadOnly: Bool
+/// How a payload is named.
+enum PayloadKey {
+    /// By its notification; an empty part is the one called `payload`.
+    case part(id: Slice, part: Slice)
+    case digest(Digest)
 }
 
 /// What is asked for besides payloads.
@@ -67,13 +56,10 @@ extension Request {
         of text: RawSpan, in snapshot: borrowing Snapshot, of store: BlobStore
     ) -> Readiness {
         switch self {
-        case .fetch(let fetch):
-            switch fetch.key {
-            case .part(let id, _):
-                store.readiness(of: .notification, id.of(text), in: snapshot)
-            case .digest(let digest):
-                store.readiness(of: .blob(digest), RawSpan(), in: snapshot)
-            }
+        case .fetch(.part(let id, _)):
+            store.readiness(of: .notification, id.of(text), in: snapshot)
+        case .fetch(.digest(let digest)):
+            store.readiness(of: .blob(digest), RawSpan(), in: snapshot)
         case .perform(let action): action.readiness(of: text, in: snapshot, of: store)
         }
     }

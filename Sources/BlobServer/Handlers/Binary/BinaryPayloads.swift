@@ -53,9 +53,10 @@ extension RequestHandler {
 
     /// Appends a payload's answer: 200 or 206.
     func appendPayload(
-        _ lookup: PayloadLookup, _ fetch: Fetch, _ frame: RequestFrame,
+        _ lookup: PayloadLookup, _ frame: RequestFrame, _ head: RawSpan,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
     ) throws(ProtocolError) {
+        let isHeadOnly = frame.flags.contains(.headOnly)
         switch lookup {
         case .missing: throw .notFound("notification or part")
         case .expired(let moment): throw .expired("payload", at: moment)
@@ -63,8 +64,9 @@ extension RequestHandler {
             let blob = payload.blob
             var first = 0
             var status: UInt16 = 200
-            var choice = BodyChoice.whole(blob, acceptsGzip: fetch.acceptsGzip)
-            if let range = fetch.range {
+            var choice = BodyChoice.whole(
+                blob, acceptsGzip: frame.flags.contains(.gzipAccepted))
+            if let range = try WireRange.parse(head, flags: frame.flags, .get) {
                 switch range.resolve(byteCount: UInt64(blob.byteCount)) {
                 case .whole: break
                 case .partial(let lower, let upper):
@@ -79,7 +81,7 @@ extension RequestHandler {
                         limit: blob.byteCount)
                 }
             }
-            if !fetch.isHeadOnly {
+            if !isHeadOnly {
                 try map(choice.body, of: payload, into: &batch, in: snapshot)
             }
             let response = Get.Response(
@@ -91,7 +93,7 @@ extension RequestHandler {
                 createdMilliseconds: payload.createdAt.milliseconds,
                 coding: choice.coding == .gzip ? .gzip : .identity)
             let digest = blob.digest.rawBytes
-            let bodyByteCount = fetch.isHeadOnly ? 0 : UInt64(choice.byteCount)
+            let bodyByteCount = isHeadOnly ? 0 : UInt64(choice.byteCount)
             if payload.mediaType.byteCount > 0 {
                 response.compose(
                     answering: frame, status: status, bodyByteCount: bodyByteCount,
@@ -105,7 +107,7 @@ extension RequestHandler {
                         into: &batch.heads)
                 }
             }
-            batch.endAnswer(fetch.isHeadOnly ? .none : choice.body)
+            batch.endAnswer(isHeadOnly ? .none : choice.body)
         }
     }
 }

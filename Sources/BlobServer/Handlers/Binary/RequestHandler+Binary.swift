@@ -61,10 +61,9 @@ extension RequestHandler {
         consumed = end
         do throws(ProtocolError) {
             switch request {
-            case .fetch(let fetch):
+            case .fetch(let key):
                 try appendPayload(
-                    try payload(fetch.key, head, in: snapshot), fetch, frame, in: snapshot,
-                    into: &batch)
+                    try payload(key, head, in: snapshot), frame, head, in: snapshot, into: &batch)
                 return .answered
             case .perform(let action):
                 let step = try perform(action, head, in: snapshot)
@@ -130,19 +129,13 @@ extension RequestHandler {
         switch operation {
         case .get:
             let get = try Get.Request.parse(head, flags: frame.flags)
-            return .fetch(
-                Fetch(
-                    key: .part(id: get.id, part: get.part), range: get.range,
-                    acceptsGzip: get.acceptsGzip, isHeadOnly: get.isHeadOnly))
+            return .fetch(.part(id: get.id, part: get.part))
         case .getBlob:
             let get = try GetBlob.Request.parse(head, flags: frame.flags)
             guard let digest = Digest(bytes: get.digest.of(head)) else {
                 throw ProtocolError(.badDigest, "the digest must be 32 bytes long")
             }
-            return .fetch(
-                Fetch(
-                    key: .digest(digest), range: get.range, acceptsGzip: get.acceptsGzip,
-                    isHeadOnly: get.isHeadOnly))
+            return .fetch(.digest(digest))
         default: return .perform(try action(operation, frame, head))
         }
     }

@@ -7,8 +7,8 @@ extension RequestHandler {
     /// Appends a payload's answer: 200, 206, 304 or 416 (RFC 9110, section 13.2.2 for the order of
     /// the conditions).
     func appendPayload(
-        _ lookup: PayloadLookup, _ fetch: Fetch, _ head: HTTPRequestHead, _ bytes: RawSpan,
-        _ form: HTTPForm, in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
+        _ lookup: PayloadLookup, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
     ) throws(ProtocolError) {
         switch lookup {
         case .missing: throw .notFound("notification or part")
@@ -16,7 +16,10 @@ extension RequestHandler {
         case .found(let payload):
             let blob = payload.blob
             let accepted = head.acceptEncoding
-            var choice = BodyChoice.whole(blob, acceptsGzip: fetch.acceptsGzip)
+            var choice = BodyChoice.whole(
+                blob,
+                acceptsGzip: accepted.prefersGzip
+                    || (accepted.acceptsGzip && !accepted.acceptsIdentity))
             guard choice.coding == .gzip || accepted.acceptsIdentity else {
                 throw ProtocolError(
                     .notAcceptable, "only identity coding is available")
@@ -24,10 +27,12 @@ extension RequestHandler {
             if head.hasConditions { Self.composeTags(of: blob, &batch.scratch) }
             // A range is of the bytes as given: whoever refuses those gets all of it, coded.
             var resolved = ResolvedRange.whole
-            if head.range != .none, accepted.acceptsIdentity,
-                Self.isRangeWanted(head, bytes, batch.scratch)
-            {
-                resolved = head.range.resolve(byteCount: UInt64(blob.byteCount))
+            switch head.range {
+            case .none: break
+            default:
+                if accepted.acceptsIdentity, Self.isRangeWanted(head, bytes, batch.scratch) {
+                    resolved = head.range.resolve(byteCount: UInt64(blob.byteCount))
+                }
             }
             let coding = resolved == .whole ? choice.coding : .identity
             if head.ifMatch.count > 0,
@@ -66,7 +71,7 @@ extension RequestHandler {
                     "the range begins after the end; the payload is \(blob.byteCount) bytes long",
                     limit: blob.byteCount)
             }
-            if fetch.isHeadOnly {
+            if form.isHead {
                 choice.body = .none
             } else {
                 try map(choice.body, of: payload, into: &batch, in: snapshot)

@@ -12,17 +12,26 @@ extension RequestHandler {
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
         var head = HTTPRequestHead()
-        let headByteCount: Int
         do throws(ProtocolError) {
             guard let count = try head.read(bytes, resuming: &connection.headScanner) else {
                 return .needsInput
             }
-            headByteCount = count
+            consumed = count
         } catch {
             counters.requests.add()
             respond(.problem(error), .http(.last), into: &batch)
             return .answeredThenClose
         }
+        return answer(head, bytes, hasWaited, in: snapshot, into: &batch, consumed: &consumed)
+    }
+
+    /// Answers the request that has a head. It borrows the head, of which nobody else has to make a
+    /// copy then (30 instructions each).
+    @inline(never)
+    private func answer(
+        _ head: HTTPRequestHead, _ bytes: RawSpan, _ hasWaited: Bool,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
+    ) -> Step {
         let form = HTTPForm(head, isStopping: isStopping)
         // Names that are percent-encoded, decoded.
         var decoded: [UInt8] = []
@@ -31,19 +40,20 @@ extension RequestHandler {
             request = try self.request(head, bytes, decoding: &decoded)
         } catch {
             counters.requests.add()
-            consumed = headByteCount
             return refuse(error, head, bytes, form, into: &batch)
         }
         let names = decoded.span.bytes
         let text = names.byteCount == 0 ? head.path.of(bytes) : names
-        if let retry = retry(request, text, hasWaited, in: snapshot) { return retry }
-        consumed = headByteCount
+        if let retry = retry(request, text, hasWaited, in: snapshot) {
+            consumed = 0
+            return retry
+        }
         do throws(ProtocolError) {
             switch request {
-            case .fetch(let fetch):
+            case .fetch(let key):
                 try appendPayload(
-                    try payload(fetch.key, text, in: snapshot), fetch, head, bytes, form,
-                    in: snapshot, into: &batch)
+                    try payload(key, text, in: snapshot), head, bytes, form, in: snapshot,
+                    into: &batch)
                 return form.step(after: head)
             case .perform(let action):
                 let step = try perform(action, text, in: snapshot)
@@ -96,6 +106,7 @@ extension RequestHandler {
 extension HTTPForm {
     /// How a request is answered; one that may be the last, if its body is too long to be thrown
     /// away.
+    @inline(__always)
     fileprivate init(_ head: HTTPRequestHead, isStopping: Bool) {
         let storesBody = head.method == .put || head.method == .post || head.method == .patch
         self.init(
@@ -105,6 +116,7 @@ extension HTTPForm {
     }
 
     /// What comes behind an answer that did not need the body.
+    @inline(__always)
     fileprivate func step(after head: HTTPRequestHead) -> RequestHandler.Step {
         guard keepAlive, let count = head.skippedBodyByteCount else { return .answeredThenClose }
         return count == 0 ? .answered : .answeredThenSkip(count)
@@ -116,11 +128,14 @@ extension HTTPRequestHead {
     /// connection rather ends: for a long or chunked one, and when the client waits for our word
     /// before it sends it.
     fileprivate var skippedBodyByteCount: UInt64? {
-        guard hasBody else { return 0 }
-        guard !isChunked, !expectsContinue, let count = contentLength,
-            count <= UInt64(DaemonLimits.skippedBodyByteCountMax)
-        else { return nil }
-        return count
+        @inline(__always)
+        get {
+            guard hasBody else { return 0 }
+            guard !isChunked, !expectsContinue, let count = contentLength,
+                count <= UInt64(DaemonLimits.skippedBodyByteCountMax)
+            else { return nil }
+            return count
+        }
     }
 }
 
@@ -152,7 +167,7 @@ extension RequestHandler {
         let method = head.method
         let path = head.path.of(bytes)
         let route = Route.parse(path: path)
-        guard route != .unknown || method == .other else { throw .notFound("resource") }
+        if case .unknown = route, method != .other { throw .notFound("resource") }
         guard route.allows(method) else {
             throw ProtocolError(
                 .methodNotAllowed, "this resource does not support the method; see Allow")
@@ -161,12 +176,12 @@ extension RequestHandler {
         switch route {
         case .payload(let id) where isFetch, .classicPayload(let id) where isFetch:
             return .fetch(
-                Fetch(try HTTPCodec.key(id, part: .empty, in: path, decoding: &names), head))
+                try HTTPCodec.key(
+                    id, part: Slice(offset: 0, count: 0), in: path, decoding: &names))
         case .part(let id, let name) where isFetch:
-            return .fetch(
-                Fetch(try HTTPCodec.key(id, part: name, in: path, decoding: &names), head))
+            return .fetch(try HTTPCodec.key(id, part: name, in: path, decoding: &names))
         case .blob(let text) where method != .put:
-            return .fetch(Fetch(.digest(try Resource.digest(text.of(path))), head))
+            return .fetch(.digest(try Resource.digest(text.of(path))))
         default:
             return .perform(try action(route, head, bytes))
         }
@@ -178,7 +193,7 @@ extension HTTPCodec {
     @inline(__always)
     fileprivate static func key(
         _ id: Slice, part: Slice, in path: RawSpan, decoding names: inout [UInt8]
-    ) throws(ProtocolError) -> Fetch.Key {
+    ) throws(ProtocolError) -> PayloadKey {
         guard PercentCoding.isPlain(id.of(path)),
             part.isEmpty || PercentCoding.isPlain(part.of(path))
         else {
@@ -216,17 +231,5 @@ extension HTTPCodec {
         guard part.byteCount > 0 else { return }
         try TextKind.part.check(part)
         if part.isDotSegment { try TextKind.part.checkDotSegments(part) }
-    }
-}
-
-extension Fetch {
-    @inline(__always)
-    fileprivate init(_ key: Key, _ head: HTTPRequestHead) {
-        let accepted = head.acceptEncoding
-        self.init(
-            key: key,
-            acceptsGzip: accepted.prefersGzip
-                || (accepted.acceptsGzip && !accepted.acceptsIdentity),
-            isHeadOnly: head.method == .head)
     }
 }

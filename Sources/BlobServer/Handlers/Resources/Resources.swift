@@ -1,7 +1,7 @@
 import BlobProtocol
 import BlobStore
 
-/// What a request of either dialect is about. Payloads are not among them: see ``Fetch``.
+/// What a request of either dialect is about. Payloads are not among them: see ``PayloadKey``.
 enum Resource: Sendable {
     case notification(id: String)
     case newNotification
