@@ -65,6 +65,7 @@ extension RawSpan {
 
     /// The bytes as text, with U+FFFD where they are not UTF-8.
     @inlinable
+    @inline(__always)
     package func text() -> String { withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
 
     /// The bytes as text for an error's detail: in quotes, at most 64 of them.

@@ -15,6 +15,7 @@ internal import Bytes
 
     /// The most bytes it may have.
     @inlinable
+    @inline(__always)
     package var byteCountMax: Int {
         switch self {
         case .part, .app, .category, .device, .actionIdentifier, .responseAction, .responseKey: 64

@@ -43,7 +43,7 @@ public enum Get {
                 id: texts.next(Int(sizes & 0xFF)),
                 part: texts.next(Int(sizes >> 8 & 0xFF)))
             try texts.checkEnd(of: head, .get)
-            try TextKind.id.check(request.id.of(head))
+            try TextKind.checkID(request.id.of(head))
             if !request.part.isEmpty { try TextKind.part.check(request.part.of(head)) }
             return request
         }
@@ -53,7 +53,7 @@ public enum Get {
         public static func compose(
             id: RawSpan, part: RawSpan, range: WireRange? = nil, into out: inout [UInt8]
         ) throws(ProtocolError) {
-            try TextKind.id.check(id)
+            try TextKind.checkID(id)
             if part.byteCount > 0 { try TextKind.part.check(part) }
             try WireRange.compose(range, into: &out)
             out.append(UInt8(id.byteCount))

@@ -31,7 +31,7 @@ public enum List {
             try texts.checkEnd(of: head, .list)
             let limit = Int(head.integer(0, as: UInt32.self))
             try check(limit)
-            if !after.isEmpty { try TextKind.id.check(after.of(head)) }
+            if !after.isEmpty { try TextKind.checkID(after.of(head)) }
             return Request(limit: limit, after: after)
         }
 
@@ -40,7 +40,7 @@ public enum List {
             limit: Int, after: RawSpan, into out: inout [UInt8]
         ) throws(ProtocolError) {
             try check(limit)
-            if after.byteCount > 0 { try TextKind.id.check(after) }
+            if after.byteCount > 0 { try TextKind.checkID(after) }
             out.append(littleEndian: UInt32(limit))
             out.append(UInt8(after.byteCount))
             out.appendZeros(3)

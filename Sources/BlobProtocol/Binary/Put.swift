@@ -93,7 +93,7 @@ public enum Put {
                         "the daemon chooses the id, but an id of \(id.count) bytes is given")
                 }
             } else {
-                try TextKind.id.check(id.of(head))
+                try TextKind.checkID(id.of(head))
             }
             if !part.isEmpty { try TextKind.part.check(part.of(head)) }
             if !mediaType.isEmpty { try TextKind.mediaType.check(mediaType.of(head)) }
@@ -181,7 +181,7 @@ public enum Put {
         /// appended.
         public func compose(into out: inout [UInt8]) throws(ProtocolError) {
             try Lifetime.check(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds)
-            if !id.isEmpty { try TextKind.id.check(id.span.bytes) }
+            if !id.isEmpty { try TextKind.checkID(id.span.bytes) }
             if !part.isEmpty { try TextKind.part.check(part.span.bytes) }
             if !mediaType.isEmpty { try TextKind.mediaType.check(mediaType.span.bytes) }
             if !owner.isEmpty { try TextKind.owner.check(owner.span.bytes) }

@@ -61,7 +61,7 @@ extension Put {
             var texts = HeadTexts(after: fixedByteCount)
             response.id = texts.next(Int(head.byte(65)))
             try texts.checkEnd(of: head, .put)
-            try TextKind.id.check(response.id.of(head))
+            try TextKind.checkID(response.id.of(head))
             return response
         }
 

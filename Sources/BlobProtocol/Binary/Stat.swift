@@ -26,13 +26,13 @@ public enum Stat {
             var texts = HeadTexts(after: fixedByteCount)
             let request = Request(id: texts.next(Int(head.byte(0))))
             try texts.checkEnd(of: head, operation)
-            try TextKind.id.check(request.id.of(head))
+            try TextKind.checkID(request.id.of(head))
             return request
         }
 
         /// Appends the head. Throws `bad_id` before anything is appended.
         public static func compose(id: RawSpan, into out: inout [UInt8]) throws(ProtocolError) {
-            try TextKind.id.check(id)
+            try TextKind.checkID(id)
             out.append(UInt8(id.byteCount))
             out.appendZeros(7)
             out.append(contentsOf: id)

@@ -7,20 +7,20 @@ extension TextKind {
     /// Throws the error of its field where a text breaks its rule, or is empty. An owner has no dot
     /// segment either, since it stands in paths. Reads each byte once; allocates only to report a
     /// fault.
-    @inline(__always)
     package func check(_ bytes: RawSpan) throws(ProtocolError) {
-        // Nearly all ids need no second look.
-        if self == .id, bytes.isPlainName, bytes.byteCount > 0, bytes.byteCount <= byteCountMax {
-            return
-        }
-        try checkAll(bytes)
-    }
-
-    private func checkAll(_ bytes: RawSpan) throws(ProtocolError) {
         if let fault = fault(in: bytes) {
             throw ProtocolError(code, "the \(field) \(fault.words)", limit: fault.limit)
         }
-        if self == .owner { try checkDotSegments(bytes) }
+        if case .owner = self { try checkDotSegments(bytes) }
+    }
+
+    /// The same for an id: nearly all are plain and need no second look.
+    @inline(__always)
+    package static func checkID(_ bytes: RawSpan) throws(ProtocolError) {
+        if bytes.isPlainName, bytes.byteCount > 0, bytes.byteCount <= TextKind.id.byteCountMax {
+            return
+        }
+        try TextKind.id.check(bytes)
     }
 
     /// Checks a name that was decoded from a path: it must not be `.` or `..`, or have one of them

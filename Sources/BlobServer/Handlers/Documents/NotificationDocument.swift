@@ -75,7 +75,7 @@ struct NotificationDocument: Sendable {
         _ object: JSONObject, in path: String?
     ) throws(ProtocolError) -> String? {
         guard let id = try object.text("id") else { return path }
-        try TextKind.id.check(id.utf8.span.bytes)
+        try TextKind.checkID(id.utf8.span.bytes)
         if let path, !path.utf8.elementsEqual(id.utf8) {
             throw ProtocolError(
                 .immutableMember,

@@ -221,7 +221,7 @@ extension HTTPCodec {
     /// Neither an id nor a part's name has a slash, so that it is a dot segment or has none.
     @inline(__always)
     private static func check(_ id: RawSpan, part: RawSpan) throws(ProtocolError) {
-        try TextKind.id.check(id)
+        try TextKind.checkID(id)
         if id.isDotSegment { try TextKind.id.checkDotSegments(id) }
         try check(part: part)
     }

@@ -29,7 +29,7 @@ extension Resource {
     private static func id(_ text: RawSpan) throws(ProtocolError) -> String {
         var bytes: [UInt8] = []
         try PercentCoding.decode(text, orThrow: .badID, into: &bytes)
-        try TextKind.id.check(bytes.span.bytes)
+        try TextKind.checkID(bytes.span.bytes)
         try TextKind.id.checkDotSegments(bytes.span.bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
