@@ -50,7 +50,7 @@ let package = Package(
         .target(
             name: "BlobStore",
             dependencies: [
-                "BlobJSON", "Bytes", "LMDB", "CChecksum", "CZlib", "Hashing", "Notifications",
+                "BlobJSON", "Bytes", "LMDB", "CChecksum", "CLinux", "CZlib", "Hashing", "Notifications",
             ],
             swiftSettings: borrowing),
         .target(

@@ -64,6 +64,23 @@ extension BlobStore {
         try pipeline.whileWriting { () throws(StoreError) in pipeline.space.trim() }
     }
 
+    /// Gives free pages inside of `data.mdb` back to the file system (`fallocate` with
+    /// `FALLOC_FL_PUNCH_HOLE`), where more of them are allocated than ``StoreLimits/freeAllocatedPart`` of
+    /// the pages in use: the file keeps its size, and `du` falls. Pages that a snapshot of any process may
+    /// read are not touched. Commits what is in the log first.
+    ///
+    /// - Parameter microsecondsMax: about how long one step may take.
+    /// - Returns: what was given back; nothing where the file system cannot punch holes.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the list of free pages cannot be walked.
+    public func reclaimFreePages(microsecondsMax: Int) throws(StoreError) -> ReclaimResult {
+        try pipeline.whileWriting { () throws(StoreError) in
+            try pipeline.reclaimer.reclaim(microsecondsMax: microsecondsMax)
+        }
+    }
+
+    /// Bytes that are allocated for `data.mdb`, as `du` counts them. One `fstat`.
+    public var allocatedByteCount: Int { pipeline.reclaimer.allocatedByteCount }
+
     /// Whether a publish could be stored now. Call it where changes are made.
     ///
     /// While none was refused this costs a look at the room there is. After a publish was refused

@@ -274,3 +274,15 @@ void clinux_trim_memory(void) { malloc_trim(0); }
 int64_t clinux_monotonic_ns(void) { return nanoseconds(CLOCK_MONOTONIC); }
 int64_t clinux_boot_ns(void) { return nanoseconds(CLOCK_BOOTTIME); }
 int64_t clinux_wall_ns(void) { return nanoseconds(CLOCK_REALTIME); }
+
+int clinux_punch_hole(int descriptor, int64_t offset, int64_t length) {
+    int result;
+    do {
+        result = fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
+    } while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
+}
+
+int64_t clinux_next_data(int descriptor, int64_t offset) {
+    return lseek(descriptor, offset, SEEK_DATA);
+}

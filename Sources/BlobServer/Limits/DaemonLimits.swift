@@ -159,6 +159,11 @@ package struct DaemonLimits: Sendable {
     package static let sweepCountMax = 1_024
     /// Orphaned bytes that are freed in one transaction with changes.
     package static let freedWithChangesByteCountMax = 8 << 20
+    /// About how long the writer gives free pages back to the file system before it looks for changes,
+    /// in microseconds.
+    package static let reclaimMicrosecondsMax = 5_000
+    /// How long it does not after that: a twentieth of its time goes into it.
+    package static let reclaimPauseMilliseconds = 100
     /// Orphaned bytes one step frees.
     package static let freedByteCountMax = 32 << 20
     /// How often readers that died without a word are looked for (`mdb_reader_check`).

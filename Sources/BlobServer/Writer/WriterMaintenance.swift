@@ -8,6 +8,7 @@ struct WriterMaintenance {
     private let writer: WriterThread
     private var clock = ExpiryClock()
     private var nextSweep = Instant.now
+    private var nextReclaim = Instant.now
     private var nextReaderCheck = Instant.now
     private var errorLog: RateLimitedLog
 
@@ -44,6 +45,12 @@ struct WriterMaintenance {
         let freed = try store.freeOrphans(
             byteCountMax: DaemonLimits.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
         try store.trimFile()
+        if now >= nextReclaim {
+            nextReclaim = now.after(milliseconds: DaemonLimits.reclaimPauseMilliseconds)
+            let reclaimed = try store.reclaimFreePages(
+                microsecondsMax: DaemonLimits.reclaimMicrosecondsMax)
+            if reclaimed.more { nextSweep = min(nextSweep, nextReclaim) }
+        }
         if now >= nextReaderCheck {
             nextReaderCheck = now.after(milliseconds: DaemonLimits.readerCheckMilliseconds)
             let dead = try store.checkReaders()

@@ -52,6 +52,29 @@ extension CommitPipeline {
             let room = try? space.prepare(growth: growth)
             remembersRemovals = room != nil || space.hasHalfOfReserve
         }
+        do throws(StoreError) {
+            return try inOneTransaction(
+                growth: growth, asOf: now, remembersRemovals: remembersRemovals, body)
+        } catch {
+            guard case .full = error, !isPublishing, makeRoom() else { throw error }
+            return try inOneTransaction(growth: growth, asOf: now, remembersRemovals: false, body)
+        }
+    }
+
+    /// Gives the file system room for free pages that were given back to it and are written again: what
+    /// is had ahead at the end of the file, and other free pages. Only while no transaction is open.
+    ///
+    /// - Returns: whether there was something, so that it is worth while to try again.
+    func makeRoom() -> Bool {
+        let hasEnd = space.releaseEnd()
+        let hasPages = reclaimer.reclaimForWriting(byteCount: 4 * space.reserveByteCount)
+        return hasEnd || hasPages
+    }
+
+    private func inOneTransaction<Result>(
+        growth: Int, asOf now: Timestamp, remembersRemovals: Bool,
+        _ body: (inout ChangeTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
         var transaction = try ChangeTransaction(core, asOf: now)
         transaction.remembersRemovals = remembersRemovals
         let result = try body(&transaction)

@@ -16,6 +16,7 @@ internal import Synchronization
 final class CommitPipeline: Sendable {
     let core: StoreCore
     let space: SpaceReserve
+    let reclaimer: FreePageReclaimer
     /// Which notifications, blobs and owners have changes that no snapshot has yet.
     let pending: PendingKeys
     let logReader: LogReader
@@ -42,6 +43,7 @@ final class CommitPipeline: Sendable {
         self.feedWatch = feedWatch
         pending = logReader.pending
         space = SpaceReserve(core.environment, core.tables, core.options)
+        reclaimer = FreePageReclaimer(core.environment, core.tables)
     }
 
     /// What is freed beside changes.
@@ -279,6 +281,8 @@ final class CommitPipeline: Sendable {
         } catch {
             let failure = failure(of: error, growth: growth)
             guard case .full = failure else { throw failure }
+            // What the log has must be committed: in free pages, if need be.
+            _ = makeRoom()
             try replay(notifying: commit.owners)
             return false
         }

@@ -134,6 +134,12 @@ public enum StoreLimits {
     /// How long after a run has ended its peers may still read pages of `data.mdb` that it sent
     /// them, in milliseconds of the boot clock.
     public static let zeroCopyGraceMilliseconds: Int64 = 60_000
+    /// Free pages stay allocated up to this part of the pages in use, at least
+    /// ``freeAllocatedByteCountMin`` bytes: more are given back to the file system, until half of it is
+    /// left.
+    public static let freeAllocatedPart = 12
+    /// The least that may stay allocated for free pages, in bytes.
+    public static let freeAllocatedByteCountMin = 8 << 20
     /// Changes free something beside what they do when the orphans' stored bytes are at least this
     /// many, and at least this part of all live ones: many together touch fewer pages each.
     static let freedWithChangesByteCountMin = 512 << 10

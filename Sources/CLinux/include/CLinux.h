@@ -109,4 +109,12 @@ int64_t clinux_monotonic_ns(void);
 int64_t clinux_boot_ns(void);
 int64_t clinux_wall_ns(void);
 
+/// Punches a hole of `length` bytes at `offset` (`fallocate` with `FALLOC_FL_PUNCH_HOLE`); the file
+/// keeps its size. Returns 0, or the error's number.
+int clinux_punch_hole(int descriptor, int64_t offset, int64_t length);
+
+/// Where the first data from `offset` on is (`lseek` with `SEEK_DATA`); -1 where there is none, or the
+/// file system cannot tell. Moves the file's position.
+int64_t clinux_next_data(int descriptor, int64_t offset);
+
 #endif

@@ -163,13 +163,37 @@ final class SpaceReserve: Sendable {
         }
     }
 
+    /// Gives the file system back what is allocated behind the last page in use. LMDB takes free pages
+    /// first, and those that were given back (``FreePageReclaimer``) have no room of their own: on a
+    /// full disk this is theirs. Only while nothing is written.
+    ///
+    /// - Returns: whether there was something.
+    func releaseEnd() -> Bool {
+        let used = environment.usedByteCount
+        return state.withLock { state in
+            guard fileByteCount > used, ftruncate(environment.dataDescriptor, off_t(used)) == 0
+            else { return false }
+            state.allocated = min(state.allocated, used)
+            return true
+        }
+    }
+
     /// Without room to grow, a change may still fit into pages that are free in the file: twice
     /// what it needs, since a chunk wants neighbouring ones.
     private func requireFreePages(_ growth: Int) throws(StoreError) {
-        guard try environment.freeByteCount(tables) >= 2 * growth + reserveByteCount
-        else {
-            throw .full
-        }
+        guard try writableFreeByteCount() >= 2 * growth + reserveByteCount else { throw .full }
+    }
+
+    /// Bytes of free pages that can be written to: those that are holes only as far as the disk has
+    /// room for them.
+    private func writableFreeByteCount() throws(StoreError) -> Int {
+        let free = try environment.freeByteCount(tables)
+        var status = stat()
+        guard fstat(environment.dataDescriptor, &status) == 0,
+            let disk = Disk(environment.dataDescriptor)
+        else { return free }
+        let holes = max(0, Int(status.st_size) - Int(status.st_blocks) * 512)
+        return free - max(0, min(free, holes) - disk.availableByteCount)
     }
 
     /// Whether half of what is kept back for deletes is left, at the end of the file or in pages
@@ -180,7 +204,7 @@ final class SpaceReserve: Sendable {
             Disk(environment.dataDescriptor)?.availableByteCount ?? 0,
             FileSizeLimit.byteCount - min(FileSizeLimit.byteCount, fileByteCount))
         let end = min(byteCountMax, fileByteCount + available)
-        let free = (try? environment.freeByteCount(tables)) ?? 0
+        let free = (try? writableFreeByteCount()) ?? 0
         return end - environment.usedByteCount + free >= reserveByteCount / 2
     }
 

@@ -1,0 +1,183 @@
+internal import CLinux
+internal import Glibc
+internal import LMDB
+internal import Synchronization
+
+/// What one step has given back to the file system.
+public struct ReclaimResult: Sendable, Hashable {
+    /// Bytes of the pages that were punched.
+    public var byteCount = 0
+    /// Whether there is more to give back, so that another step is worth while.
+    public var more = false
+}
+
+/// Gives free pages of `data.mdb` back to the file system, by punching holes
+/// (`FALLOC_FL_PUNCH_HOLE`). The file keeps its size; `du` falls.
+///
+/// A page may be punched when LMDB may write over it: it was freed by a commit before the last one, and
+/// before the oldest that a reader sees. Neither the tree of the last commit nor that of a reader has
+/// it. After a power cut the last commit is the one that counts, since its meta page was synced before
+/// it was acknowledged. An open transaction may have written to such pages already, so this runs while
+/// none is open.
+///
+/// Some free pages stay allocated, a small part of the store: otherwise a store that is published to
+/// and expires at the same rate would punch what it is about to write. The pages that were freed first
+/// stay: LMDB takes them next.
+final class FreePageReclaimer: Sendable {
+    private let environment: Environment
+    private let tables: Tables
+    private let state = Mutex(State())
+
+    private struct State {
+        /// Where the next step goes on: before the record of this commit; nil: at the end of the free
+        /// list.
+        var position: UInt64?
+        /// Whether pages are punched until half of what may stay allocated is left.
+        var isReclaiming = false
+        /// Whether the file system can punch holes.
+        var isSupported = true
+        /// When the list is walked again after a walk that found nothing to punch: what is free may
+        /// be visible to a reader.
+        var nextWalk = ContinuousClock.now
+    }
+
+    /// Bytes that one call punches at the most, so that nobody waits for the file's lock for long.
+    private static let punchedByteCountMax = 1 << 20
+    /// How long a change waits for room at the most, in microseconds.
+    private static let microsecondsForWriting = 1_000_000
+    /// How long the list is left alone after a walk that found nothing.
+    private static let pause = Duration.seconds(10)
+
+    init(_ environment: Environment, _ tables: Tables) {
+        self.environment = environment
+        self.tables = tables
+    }
+
+    /// Bytes that are allocated for `data.mdb` (`st_blocks`).
+    var allocatedByteCount: Int { status.map { Int($0.st_blocks) * 512 } ?? 0 }
+
+    private var status: stat? {
+        var status = stat()
+        return fstat(environment.dataDescriptor, &status) == 0 ? status : nil
+    }
+
+    /// Punches for about so long. Only while no transaction is open.
+    ///
+    /// - Throws: ``StoreError/corrupt(_:)`` when the free list cannot be walked.
+    func reclaim(microsecondsMax: Int) throws(StoreError) -> ReclaimResult {
+        var state = state.withLock { $0 }
+        defer { self.state.withLock { $0 = state } }
+        guard state.isSupported, let status else { return ReclaimResult() }
+        let used = environment.usedByteCount
+        let inUse = used - (try environment.freeByteCount(tables))
+        // Behind the last page is what was allocated ahead.
+        let end = max(0, Int(status.st_size) - used)
+        let excess = Int(status.st_blocks) * 512 - inUse - end
+        let most = max(StoreLimits.freeAllocatedByteCountMin, inUse / StoreLimits.freeAllocatedPart)
+        if excess > most { state.isReclaiming = true }
+        if excess <= most / 2 { state.isReclaiming = false }
+        guard state.isReclaiming, ContinuousClock.now >= state.nextWalk else {
+            return ReclaimResult()
+        }
+        let wanted = excess - most / 2
+        do throws(LMDBError) {
+            let punched = try punch(wanted, microsecondsMax: microsecondsMax, &state)
+            let isAtEnd = state.position == nil
+            if isAtEnd, punched == 0 { state.nextWalk = .now + Self.pause }
+            return ReclaimResult(
+                byteCount: punched,
+                more: state.isSupported && punched < wanted && (punched > 0 || !isAtEnd))
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Punches free pages at once, so that the file system has room for those that were punched before
+    /// and are written now. Only while no transaction is open.
+    ///
+    /// - Returns: whether any were punched.
+    func reclaimForWriting(byteCount: Int) -> Bool {
+        state.withLock { state in
+            state.position = nil
+            guard state.isSupported else { return false }
+            let punched = try? punch(
+                byteCount, microsecondsMax: Self.microsecondsForWriting, &state)
+            return (punched ?? 0) > 0
+        }
+    }
+
+    /// Punches free pages, those that were freed last first.
+    ///
+    /// - Returns: how many bytes were punched.
+    private func punch(
+        _ wanted: Int, microsecondsMax: Int, _ state: inout State
+    ) throws(LMDBError) -> Int {
+        let begin = ContinuousClock.now
+        let oldest = try environment.oldestReader()
+        let view = try environment.readers.begin()
+        let end = min(view.id, oldest ?? .max)
+        var list = try FreeList(view)
+        var isThere = try list.move(before: min(state.position ?? end, end))
+        state.position = nil
+        var punched = 0
+        while isThere {
+            var runs = PageRuns()
+            for index in 0..<list.count where punched < wanted {
+                if let run = runs.add(Int(clamping: list.page(index))) {
+                    punched += punch(run, &state)
+                }
+            }
+            if let run = runs.last, punched < wanted { punched += punch(run, &state) }
+            guard state.isSupported, punched < wanted else { break }
+            if begin.duration(to: .now) > .microseconds(microsecondsMax) {
+                state.position = list.commit
+                break
+            }
+            isThere = try list.moveToPrevious()
+        }
+        return punched
+    }
+
+    /// Punches pages, unless they are a hole already.
+    ///
+    /// - Returns: how many bytes they have; 0 when nothing was punched.
+    private func punch(_ pages: Range<Int>, _ state: inout State) -> Int {
+        let descriptor = environment.dataDescriptor
+        let lower = pages.lowerBound * environment.pageByteCount
+        let byteCount = pages.count * environment.pageByteCount
+        // Never the meta pages, and nothing behind the last page in use.
+        guard pages.lowerBound >= 2, lower + byteCount <= environment.usedByteCount else {
+            return 0
+        }
+        let data = clinux_next_data(descriptor, Int64(lower))
+        guard data >= 0, data < lower + byteCount else { return 0 }
+        var offset = 0
+        while offset < byteCount {
+            let count = min(byteCount - offset, Self.punchedByteCountMax)
+            guard clinux_punch_hole(descriptor, Int64(lower + offset), Int64(count)) == 0 else {
+                state.isSupported = false
+                return offset
+            }
+            offset += count
+        }
+        return byteCount
+    }
+}
+
+/// Collects descending page numbers to runs of neighbours.
+private struct PageRuns {
+    /// The run that may go on.
+    private(set) var last: Range<Int>?
+
+    /// Adds a page.
+    ///
+    /// - Returns: the run before it, when the page does not belong to that.
+    mutating func add(_ page: Int) -> Range<Int>? {
+        if let run = last, page == run.lowerBound - 1 {
+            last = page..<run.upperBound
+            return nil
+        }
+        defer { last = page..<page + 1 }
+        return last
+    }
+}

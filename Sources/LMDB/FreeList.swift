@@ -1,0 +1,84 @@
+internal import CLMDB
+
+/// LMDB's list of free pages (`FREE_DBI`): a record for each commit that has freed some, with their
+/// numbers.
+///
+/// A writer takes pages from the records of commits that are older than every reader, and than the
+/// last commit: those pages belong to no tree that anybody can see, or that a power cut can bring
+/// back. It writes over them as it likes, so what they hold means nothing.
+@safe package struct FreeList: ~Copyable, ~Escapable {
+    private var cursor: Cursor
+
+    /// Opens the list as a transaction sees it. It stands nowhere yet.
+    @_lifetime(borrow transaction)
+    package init(_ transaction: borrowing ReadTransaction) throws(LMDBError) {
+        cursor = try Cursor(transaction, in: .freePages)
+    }
+
+    /// Moves to the record of the last commit before `commit` that has freed pages.
+    ///
+    /// - Returns: false when there is none.
+    @_lifetime(self: copy self)
+    package mutating func move(before commit: UInt64) throws(LMDBError) -> Bool {
+        var key = UInt(commit)
+        let isThere = try unsafe withUnsafeBytes(of: &key) { bytes throws(LMDBError) in
+            try unsafe cursor.move(toKeyAtOrAfter: RawSpan(_unsafeBytes: bytes))
+        }
+        return try isThere ? cursor.moveToPrevious() : cursor.moveToLast()
+    }
+
+    /// Moves to the record before the present one.
+    ///
+    /// - Returns: false when there is none.
+    @_lifetime(self: copy self)
+    package mutating func moveToPrevious() throws(LMDBError) -> Bool { try cursor.moveToPrevious() }
+
+    /// The commit whose record it is.
+    package var commit: UInt64 { Self.number(cursor.key, 0) }
+
+    /// How many pages the record has.
+    package var count: Int {
+        // The first number says how many follow; a record that has fewer is damaged.
+        min(Int(clamping: Self.number(cursor.value, 0)), max(0, cursor.value.byteCount / 8 - 1))
+    }
+
+    /// The number of a page of the record. They descend.
+    package func page(_ index: Int) -> UInt64 { Self.number(cursor.value, index + 1) }
+
+    private static func number(_ bytes: RawSpan, _ index: Int) -> UInt64 {
+        guard 8 * (index + 1) <= bytes.byteCount else { return 0 }
+        // Inside of the span by the line above; every bit pattern is an integer.
+        return unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: 8 * index, as: UInt64.self)
+    }
+}
+
+extension Table {
+    /// Handle 0 is LMDB's FREE_DBI.
+    fileprivate static var freePages: Table { Table(handle: 0, name: "free pages") }
+}
+
+extension Environment {
+    /// The oldest commit that a reader of any process sees (`mdb_reader_list`); nil when there is no
+    /// reader. Costs a look at the reader table.
+    package func oldestReader() throws(LMDBError) -> UInt64? {
+        var oldest = UInt64.max
+        let code = unsafe withUnsafeMutablePointer(to: &oldest) { oldest in
+            unsafe mdb_reader_list(
+                handle,
+                { line, context in
+                    // A line has the process, the thread, and the commit or `-`; the first one has their names.
+                    guard let line = unsafe line, let context = unsafe context else { return 0 }
+                    let last = unsafe String(cString: line).split(whereSeparator: \.isWhitespace)
+                        .last
+                    if let commit = last.flatMap({ UInt64($0) }) {
+                        let oldest = unsafe context.assumingMemoryBound(to: UInt64.self)
+                        unsafe oldest.pointee = min(oldest.pointee, commit)
+                    }
+                    return 0
+                }, oldest)
+        }
+        // It returns what the callbacks have returned, which is no error.
+        if code < 0 { throw LMDBError(code: code, call: "mdb_reader_list") }
+        return oldest == .max ? nil : oldest
+    }
+}

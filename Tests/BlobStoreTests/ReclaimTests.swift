@@ -1,0 +1,125 @@
+import Glibc
+import LMDB
+import Testing
+
+@testable import BlobStore
+
+/// Free pages inside of `data.mdb` go back to the file system while the store is open.
+@Suite struct ReclaimTests {
+    private static func allocated(_ folder: TemporaryFolder) -> Int {
+        var status = stat()
+        return stat(folder.path + "/data.mdb", &status) == 0 ? Int(status.st_blocks) * 512 : 0
+    }
+
+    private func reclaimAll(_ store: BlobStore) throws {
+        while try store.reclaimFreePages(microsecondsMax: 2_000).more {}
+    }
+
+    /// Bytes that are not compressed: one random stretch, with the number in front.
+    private func bytes(_ index: Int, _ count: Int) -> [UInt8] {
+        var bytes = Array(Self.random.prefix(count))
+        for offset in 0..<8 { bytes[offset] = UInt8(truncatingIfNeeded: index >> (8 * offset)) }
+        return bytes
+    }
+
+    private static let random: [UInt8] = {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<8_192).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
+    }()
+
+    /// Stores payloads of these numbers, many with one commit.
+    private func put(_ store: BlobStore, _ numbers: [Int], _ byteCount: Int, seconds: Int64) throws
+    {
+        for start in stride(from: 0, to: numbers.count, by: 64) {
+            let changes = try numbers[start..<min(start + 64, numbers.count)].map { number in
+                Change.publish(
+                    try store.publication(
+                        "\(number)", bytes(number, byteCount),
+                        expiry: .at(noon.adding(seconds: seconds))))
+            }
+            for outcome in try store.apply(changes, asOf: noon) {
+                if case .refused(let error) = outcome { throw error }
+            }
+        }
+    }
+
+    @Test(
+        "What a mass expiry frees is given back, and what is left is whole",
+        arguments: [30_000, 4_000])
+    func massExpiry(byteCount: Int) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let numbers = Array(0..<(32 << 20) / byteCount)
+        let lasting = numbers.filter { $0 % 10 == 0 }
+        let others = numbers.filter { $0 % 10 != 0 }
+        try put(store, others, byteCount, seconds: 60)
+        try put(store, lasting, byteCount, seconds: 600)
+        let full = Self.allocated(folder)
+        let later = noon.adding(seconds: 61)
+        while try store.sweepExpired(asOf: later, limit: 1_000).more {}
+        while try store.freeOrphans(byteCountMax: 8 << 20).more {}
+        #expect(Self.allocated(folder) > full / 2, "nothing has been given back yet")
+        try reclaimAll(store)
+        // Half of what may stay allocated, the reserve, and the pages that are in use.
+        #expect(Self.allocated(folder) < full / 10 + 16 << 20)
+        #expect(store.allocatedByteCount == Self.allocated(folder))
+        for index in lasting {
+            #expect(try store.ownedPayload(for: "\(index)", asOf: later) == bytes(index, byteCount))
+        }
+        #expect(try store.verify().problems.isEmpty)
+        // It is filled again: the pages are allocated anew, and none is lost.
+        try put(store, others, byteCount, seconds: 600)
+        #expect(try store.verify().problems.isEmpty)
+        for index in numbers {
+            #expect(try store.ownedPayload(for: "\(index)", asOf: later) == bytes(index, byteCount))
+        }
+    }
+
+    @Test("Pages that a snapshot sees are kept, until it ends")
+    func snapshots() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        try put(store, Array(0..<400), 60_000, seconds: 60)
+        let full = Self.allocated(folder)
+        let later = noon.adding(seconds: 61)
+        // A plain transaction: its reader's slot is all that protects what it sees.
+        let view = try store.core.readers.begin(keeping: store.core)
+        let first = view.id
+        while try store.sweepExpired(asOf: later, limit: 1_000).more {}
+        _ = try store.freeOrphans(byteCountMax: 64 << 20)
+        try reclaimAll(store)
+        #expect(Self.allocated(folder) > full * 9 / 10)
+        #expect(view.id == first)
+        _ = consume view
+    }
+
+    @Test("On a full disk deletes and expiry go on, where free pages were given back")
+    func fullDisk() throws {
+        try #require(SmallDisk.isPossible)
+        let disk = try SmallDisk(byteCount: 96 << 20)
+        let store = try BlobStore.open(at: disk.path + "/data")
+        try put(store, Array(0..<600), 60_000, seconds: 60)
+        for index in 0..<400 { _ = try store.delete("\(index)", asOf: noon) }
+        while try store.freeOrphans(byteCountMax: 8 << 20).more {}
+        let before = store.allocatedByteCount
+        try reclaimAll(store)
+        #expect(store.allocatedByteCount < before - 8 << 20)
+        // Somebody else takes all of the room.
+        try disk.fill(leaving: 0)
+        var refused = 0
+        do {
+            try put(store, Array(1_000..<1_400), 60_000, seconds: 60)
+        } catch let error as StoreError {
+            #expect(error.isFull, "\(error)")
+            refused += 1
+        }
+        #expect(refused == 1)
+        for index in 400..<450 { #expect(try store.delete("\(index)", asOf: noon)) }
+        while try store.sweepExpired(asOf: noon.adding(seconds: 61), limit: 1_000).more {}
+        while try store.freeOrphans(byteCountMax: 8 << 20).more {}
+        #expect(try store.verify().problems.isEmpty)
+        disk.empty()
+        try store.put("again", bytes(7, 60_000), seconds: 120)
+        #expect(try store.ownedPayload(for: "again", asOf: noon) == bytes(7, 60_000))
+    }
+}
