@@ -77,7 +77,7 @@ struct ChurnScenario: Scenario {
     /// middle of most answers.
     private func arguments(cutsOffSlow: Bool) -> [String] {
         [
-            DaemonFlag.sweep, "10ms", DaemonFlag.drain, "500ms",
+            DaemonFlag.sweep, "10ms", DaemonFlag.keepFree, "0", DaemonFlag.drain, "500ms",
             DaemonFlag.idle, "\(Self.idleMilliseconds)ms",
             DaemonFlag.grace, withoutGrace ? "1ms" : "\(Self.graceMilliseconds)ms",
         ]

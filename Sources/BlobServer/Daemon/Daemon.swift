@@ -88,6 +88,7 @@ package enum Daemon {
         storeOptions.watcherCountMax = options.limits.watcherCountMax
         storeOptions.watcherCountPerOwnerMax = options.limits.watcherCountPerOwnerMax
         storeOptions.watcherCountPerPeerMax = options.limits.watcherCountPerPeerMax
+        storeOptions.freeAllocatedByteCountMin = options.limits.freeAllocatedByteCountMin
         storeOptions.tombstoneRetentionMilliseconds =
             options.limits.tombstoneRetentionMilliseconds
         storeOptions.discardsLog = options.discardsLog

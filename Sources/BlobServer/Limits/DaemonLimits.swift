@@ -40,6 +40,8 @@ package struct DaemonLimits: Sendable {
     package var watcherCountPerOwnerMax = StoreLimits.watcherCountPerOwnerMaxDefault
     /// Watchers of one peer's user at once; nil: three quarters of ``watcherCountMax``.
     package var watcherCountPerPeerMax: Int?
+    /// Free pages stay allocated up to so many bytes, or a twelfth of the pages in use.
+    package var freeAllocatedByteCountMin = StoreLimits.freeAllocatedByteCountMin
     /// How long a deletion is remembered for devices that were away.
     package var tombstoneRetentionMilliseconds = StoreLimits.tombstoneRetentionMillisecondsDefault
     /// How long a stream of changes is quiet before it gives a heartbeat.

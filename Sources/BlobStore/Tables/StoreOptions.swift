@@ -7,6 +7,10 @@ public struct StoreOptions: Sendable {
     /// Bytes of one payload.
     public var payloadByteCountMax = StoreLimits.payloadByteCountMaxDefault
 
+    /// Free pages stay allocated up to so many bytes, or ``StoreLimits/freeAllocatedPart`` of the pages in
+    /// use if that is more; see ``BlobStore/reclaimFreePages(microsecondsMax:)``.
+    public var freeAllocatedByteCountMin = StoreLimits.freeAllocatedByteCountMin
+
     /// How long a deletion is remembered for who was away, in milliseconds.
     public var tombstoneRetentionMilliseconds =
         StoreLimits.tombstoneRetentionMillisecondsDefault

@@ -123,6 +123,15 @@ struct ServeCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
+            Free space that stays allocated in data.mdb: this, or a twelfth of the space in use. More \
+            goes back to the file system.
+            """,
+            valueName: "size"))
+    var keepFree: ByteCountText = ByteCountText(DaemonLimits().freeAllocatedByteCountMin)
+
+    @Option(
+        help: ArgumentHelp(
+            """
             How long payloads that an earlier run may have sent are kept after its end. Default: \
             the time in which a client reads a full socket at --min-rate, at least a minute.
             """,
@@ -261,6 +270,8 @@ struct ServeCommand: ParsableCommand {
             limits.explicitZeroCopyGraceMilliseconds = try Self.check(
                 "--zero-copy-grace", zeroCopyGrace.milliseconds, 0...day)
         }
+        limits.freeAllocatedByteCountMin = try Self.check(
+            "--keep-free", keepFree.byteCount, 0...1 << 46)
         limits.linkedByteCountMin = try Self.check(
             "--sendfile-min", sendfileMin.byteCount, 0...1 << 40)
         limits.isLogging = writeAheadLog

@@ -28,8 +28,10 @@ struct CutRecording {
     /// The parts of the trace in which daemons started; the first one may have created the store.
     private(set) var starts: [Range<Int>] = []
 
-    /// The daemon frees and sweeps as eagerly as it can.
-    private static let arguments = [DaemonFlag.sweep, "10ms", DaemonFlag.grace, "1ms"]
+    /// The daemon frees, sweeps and punches holes as eagerly as it can.
+    private static let arguments = [
+        DaemonFlag.sweep, "10ms", DaemonFlag.grace, "1ms", DaemonFlag.keepFree, "0",
+    ]
 
     /// - Parameter ledger: what the store in `data` has.
     init(_ recorder: Recorder, of data: String, _ plan: Plan, _ ledger: CutLedger = CutLedger()) {

@@ -10,6 +10,8 @@ enum DaemonFlag {
     static let drain = "--drain-timeout"
     /// How long a connection may be idle.
     static let idle = "--idle-timeout"
+    /// Free space that stays allocated.
+    static let keepFree = "--keep-free"
     /// How long after a start nothing is freed that an earlier run may have sent.
     static let grace = "--zero-copy-grace"
     /// How often what has expired is removed.

@@ -37,6 +37,7 @@ struct StatisticsDocument: Sendable {
         document.add("categories", held.categories)
         document.add("leases", held.leases)
         document.add("file_bytes", held.fileByteCount)
+        document.add("allocated_bytes", store.allocatedByteCount)
         document.add("free_bytes", held.freeByteCount)
         document.add("revision", Int(clamping: held.revision))
         document.add("store_id", store.id.description)

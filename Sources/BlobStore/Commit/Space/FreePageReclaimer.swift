@@ -26,6 +26,7 @@ public struct ReclaimResult: Sendable, Hashable {
 final class FreePageReclaimer: Sendable {
     private let environment: Environment
     private let tables: Tables
+    private let freeAllocatedByteCountMin: Int
     private let state = Mutex(State())
 
     private struct State {
@@ -48,9 +49,10 @@ final class FreePageReclaimer: Sendable {
     /// How long the list is left alone after a walk that found nothing.
     private static let pause = Duration.seconds(10)
 
-    init(_ environment: Environment, _ tables: Tables) {
+    init(_ environment: Environment, _ tables: Tables, _ options: StoreOptions) {
         self.environment = environment
         self.tables = tables
+        freeAllocatedByteCountMin = options.freeAllocatedByteCountMin
     }
 
     /// Bytes that are allocated for `data.mdb` (`st_blocks`).
@@ -73,7 +75,7 @@ final class FreePageReclaimer: Sendable {
         // Behind the last page is what was allocated ahead.
         let end = max(0, Int(status.st_size) - used)
         let excess = Int(status.st_blocks) * 512 - inUse - end
-        let most = max(StoreLimits.freeAllocatedByteCountMin, inUse / StoreLimits.freeAllocatedPart)
+        let most = max(freeAllocatedByteCountMin, inUse / StoreLimits.freeAllocatedPart)
         if excess > most { state.isReclaiming = true }
         if excess <= most / 2 { state.isReclaiming = false }
         guard state.isReclaiming, ContinuousClock.now >= state.nextWalk else {
