@@ -51,30 +51,8 @@ extension CommitPipeline {
             // so that the file covers its last page at the moment of the commit.
             let room = try? space.prepare(growth: growth)
             remembersRemovals = room != nil || space.hasHalfOfReserve
+            if space.isShortForHoles { makeRoom() }
         }
-        do throws(StoreError) {
-            return try inOneTransaction(
-                growth: growth, asOf: now, remembersRemovals: remembersRemovals, body)
-        } catch {
-            guard case .full = error, !isPublishing, makeRoom() else { throw error }
-            return try inOneTransaction(growth: growth, asOf: now, remembersRemovals: false, body)
-        }
-    }
-
-    /// Gives the file system room for free pages that were given back to it and are written again: what
-    /// is had ahead at the end of the file, and other free pages. Only while no transaction is open.
-    ///
-    /// - Returns: whether there was something, so that it is worth while to try again.
-    func makeRoom() -> Bool {
-        let hasEnd = space.releaseEnd()
-        let hasPages = reclaimer.reclaimForWriting(byteCount: 4 * space.reserveByteCount)
-        return hasEnd || hasPages
-    }
-
-    private func inOneTransaction<Result>(
-        growth: Int, asOf now: Timestamp, remembersRemovals: Bool,
-        _ body: (inout ChangeTransaction) throws(StoreError) -> Result
-    ) throws(StoreError) -> Result {
         var transaction = try ChangeTransaction(core, asOf: now)
         transaction.remembersRemovals = remembersRemovals
         let result = try body(&transaction)
@@ -88,6 +66,13 @@ extension CommitPipeline {
         }
         finish(commit)
         return result
+    }
+
+    /// Gives the file system space for free pages that are holes and are written again: what is allocated
+    /// at the end of the file, and other free pages. Only while no transaction is open.
+    func makeRoom() {
+        space.releaseEnd()
+        reclaimer.reclaimForWriting(byteCount: 4 * space.reserveByteCount)
     }
 
     /// Calls `body` with `count`, and with a quarter of it as long as there is no space for so many at

@@ -282,7 +282,7 @@ final class CommitPipeline: Sendable {
             let failure = failure(of: error, growth: growth)
             guard case .full = failure else { throw failure }
             // What the log has must be committed: in free pages, if need be.
-            _ = makeRoom()
+            makeRoom()
             try replay(notifying: commit.owners)
             return false
         }

@@ -169,7 +169,7 @@ public final class FeedWatch: Sendable {
     }
 
     /// One slot less for a key. A key without slots is not kept.
-    private static func countDown<Key>(_ key: Key, in slots: inout [Key: Int]) {
+    private static func countDown<Waited>(_ key: Waited, in slots: inout [Waited: Int]) {
         let left = slots[key, default: 0] - 1
         slots[key] = left > 0 ? left : nil
     }

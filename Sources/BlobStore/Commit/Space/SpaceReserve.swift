@@ -166,16 +166,29 @@ final class SpaceReserve: Sendable {
     /// Gives the file system back what is allocated behind the last page in use. LMDB takes free pages
     /// first, and those that were given back (``FreePageReclaimer``) have no room of their own: on a
     /// full disk this is theirs. Only while nothing is written.
-    ///
-    /// - Returns: whether there was something.
-    func releaseEnd() -> Bool {
+    func releaseEnd() {
         let used = environment.usedByteCount
-        return state.withLock { state in
+        state.withLock { state in
             guard fileByteCount > used, ftruncate(environment.dataDescriptor, off_t(used)) == 0
-            else { return false }
+            else { return }
             state.allocated = min(state.allocated, used)
-            return true
         }
+    }
+
+    /// Whether free pages are holes, and the disk has so little space that a change may not be able to
+    /// write to them.
+    var isShortForHoles: Bool {
+        guard let disk = Disk(environment.dataDescriptor),
+            disk.availableByteCount < 2 * reserveByteCount
+        else { return false }
+        return holeByteCount > 0
+    }
+
+    /// Bytes of the file that are not allocated.
+    private var holeByteCount: Int {
+        var status = stat()
+        guard fstat(environment.dataDescriptor, &status) == 0 else { return 0 }
+        return max(0, Int(status.st_size) - Int(status.st_blocks) * 512)
     }
 
     /// Without room to grow, a change may still fit into pages that are free in the file: twice
@@ -188,11 +201,8 @@ final class SpaceReserve: Sendable {
     /// room for them.
     private func writableFreeByteCount() throws(StoreError) -> Int {
         let free = try environment.freeByteCount(tables)
-        var status = stat()
-        guard fstat(environment.dataDescriptor, &status) == 0,
-            let disk = Disk(environment.dataDescriptor)
-        else { return free }
-        let holes = max(0, Int(status.st_size) - Int(status.st_blocks) * 512)
+        guard let disk = Disk(environment.dataDescriptor) else { return free }
+        let holes = holeByteCount
         return free - max(0, min(free, holes) - disk.availableByteCount)
     }
 
