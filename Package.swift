@@ -50,7 +50,8 @@ let package = Package(
         .target(
             name: "BlobStore",
             dependencies: [
-                "BlobJSON", "Bytes", "LMDB", "CChecksum", "CLinux", "CZlib", "Hashing", "Notifications",
+                "BlobJSON", "Bytes", "LMDB", "CChecksum", "CLinux", "CZlib", "Hashing",
+                "Notifications",
             ],
             swiftSettings: borrowing),
         .target(

@@ -44,6 +44,8 @@ struct FullScenario: Scenario {
         try verify(bench, data: data, "after the disk was full")
         try fillTheRest(of: disk)
         let old = try startOnFullDisk(bench, data, mayServe: stored)
+        // The store has given free pages back.
+        try fillTheRest(of: disk)
         let new = try startOnFullDisk(bench, disk + "/new", mayServe: nil)
         return [
             "507 after \(filled.count) payloads of 512 KiB on \(megabytes) MiB, all of them read",
@@ -176,7 +178,7 @@ struct FullScenario: Scenario {
 
     /// Writes a file until not a byte is left.
     private func fillTheRest(of disk: String) throws {
-        let file = open(disk + "/other", O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        let file = open(disk + "/other", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
         try require(file >= 0, "no file could be made: \(words(errno))")
         defer { close(file) }
         let piece = [UInt8](repeating: 1, count: 4_096)
