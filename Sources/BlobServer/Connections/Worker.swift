@@ -44,13 +44,13 @@ final class Worker {
 
     @exclusivity(unchecked) var connections = ConnectionTable()
     /// Connections that have more to do than one time slice allows.
-    var runQueue: [ConnectionToken] = []
+    @exclusivity(unchecked) var runQueue: [ConnectionToken] = []
     /// What is still to be served in this iteration.
     @exclusivity(unchecked) var due = DueConnections()
     /// The connections whose answers are in the batch, but for the one that is being served.
     @exclusivity(unchecked) var collected = TrivialArray<CollectedConnection>(
         capacity: DaemonLimits.batchConnectionCountMax)
-    private var spin: IdleSpin
+    @exclusivity(unchecked) private var spin: IdleSpin
     /// Whether the last iteration answered requests, and no client waits for another thread.
     var hasAnswered = false
     /// When deadlines are checked next.
