@@ -28,6 +28,8 @@ import Testing
                 "-I", Files.package + "/Sources/CZlib",
                 "-Xcc",
                 "-fmodule-map-file=" + Files.products + "/CChecksum.build/module.modulemap",
+                "-Xcc",
+                "-fmodule-map-file=" + Files.products + "/CLinux.build/module.modulemap",
                 "\(Self.folder)/\(file)",
             ], errors: .output)
         let output = lines.joined(separator: "\n")

@@ -77,6 +77,7 @@ enum PublicNames {
     typealias PushHeaderName = PushHeader
     typealias PushPlatformName = PushPlatform
     typealias PushStyleName = PushStyle
+    typealias ReclaimResultName = ReclaimResult
     typealias RecordName = Record
     typealias RecordFilterName = RecordFilter
     typealias RecordLookupName = RecordLookup

@@ -264,11 +264,17 @@ import Testing
             check(step)
         }
         #expect(grants > 0 && refusals > 0 && cancels > 0, "seed \(seed)")
-        // Those that do not wait end; everybody else is served.
-        for round in 0..<200 where !bodies.isEmpty {
+        // Those that do not wait end, and others are served. Those that wait for files which only those who
+        // wait have are refused at their deadline.
+        for step in 20_000..<20_400 where !bodies.isEmpty {
             for (slot, one) in bodies where !one.isWaiting { bodies[slot] = nil }
             hear()
-            check(20_000 + round)
+            check(step)
+            if bodies.values.allSatisfy(\.isWaiting), let late = bodies.keys.min() {
+                bodies[late]?.body.cancel()
+                bodies[late] = nil
+                hear()
+            }
         }
         #expect(bodies.isEmpty, "seed \(seed): \(bodies.count) wait for ever")
         #expect(
