@@ -74,7 +74,9 @@ extension BlobStore {
     /// - Throws: ``StoreError/corrupt(_:)`` when the list of free pages cannot be walked.
     public func reclaimFreePages(microsecondsMax: Int) throws(StoreError) -> ReclaimResult {
         try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.reclaimer.reclaim(microsecondsMax: microsecondsMax)
+            let result = try pipeline.reclaimer.reclaim(microsecondsMax: microsecondsMax)
+            if result.awaitsCommit { try pipeline.commitNothing(asOf: Timestamp(milliseconds: 0)) }
+            return result
         }
     }
 

@@ -40,7 +40,7 @@ package struct DaemonLimits: Sendable {
     package var watcherCountPerOwnerMax = StoreLimits.watcherCountPerOwnerMaxDefault
     /// Watchers of one peer's user at once; nil: three quarters of ``watcherCountMax``.
     package var watcherCountPerPeerMax: Int?
-    /// Free pages stay allocated up to so many bytes, or a twelfth of the pages in use.
+    /// Free pages stay allocated up to so many bytes, or 1/24 of the pages in use.
     package var freeAllocatedByteCountMin = StoreLimits.freeAllocatedByteCountMin
     /// How long a deletion is remembered for devices that were away.
     package var tombstoneRetentionMilliseconds = StoreLimits.tombstoneRetentionMillisecondsDefault

@@ -45,7 +45,7 @@ extension CommitPipeline {
     ) throws(StoreError) -> Result {
         var remembersRemovals = true
         if isPublishing {
-            if try space.prepare(growth: growth) == .inFreePages { try reclaimFreePages(asOf: now) }
+            if try space.prepare(growth: growth) == .inFreePages { try commitNothing(asOf: now) }
         } else {
             // Deletes go on without space: on the reserve. Where there is space it is allocated before,
             // so that the file covers its last page at the moment of the commit.
@@ -95,7 +95,7 @@ extension CommitPipeline {
     ///
     /// When the file cannot grow, a change has only free pages. One that needs those of the last commit
     /// would fail, and fail again each time, because a failed change commits nothing.
-    func reclaimFreePages(asOf now: Timestamp) throws(StoreError) {
+    func commitNothing(asOf now: Timestamp) throws(StoreError) {
         let transaction = try ChangeTransaction(core, asOf: now)
         do throws(LMDBError) {
             try transaction.commit()

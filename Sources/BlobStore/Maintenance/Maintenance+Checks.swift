@@ -24,7 +24,7 @@ extension Maintenance {
             } catch {
                 // Pages that the last commit freed are not free before the next one.
                 guard case .full = error, room == .inFreePages else { throw error }
-                try pipeline.reclaimFreePages(asOf: Timestamp(milliseconds: 0))
+                try pipeline.commitNothing(asOf: Timestamp(milliseconds: 0))
                 try putAndAbort(growth)
             }
         }

@@ -137,9 +137,9 @@ public enum StoreLimits {
     /// Free pages stay allocated up to this part of the pages in use, at least
     /// ``freeAllocatedByteCountMin`` bytes: more are given back to the file system, until half of it is
     /// left.
-    public static let freeAllocatedPart = 12
+    public static let freeAllocatedPart = 24
     /// The least that may stay allocated for free pages, in bytes.
-    public static let freeAllocatedByteCountMin = 8 << 20
+    public static let freeAllocatedByteCountMin = 2 << 20
     /// Changes free something beside what they do when the orphans' stored bytes are at least this
     /// many, and at least this part of all live ones: many together touch fewer pages each.
     static let freedWithChangesByteCountMin = 512 << 10

@@ -123,7 +123,7 @@ struct ServeCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Free space that stays allocated in data.mdb: this, or a twelfth of the space in use. More \
+            Free space that stays allocated in data.mdb: this, or 1/24 of the space in use. More \
             goes back to the file system.
             """,
             valueName: "size"))

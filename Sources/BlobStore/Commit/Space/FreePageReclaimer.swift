@@ -9,6 +9,8 @@ public struct ReclaimResult: Sendable, Hashable {
     public var byteCount = 0
     /// Whether there is more to give back, so that another step is worth while.
     public var more = false
+    /// Whether the last commit has freed pages, which are given back behind the next one.
+    var awaitsCommit = false
 }
 
 /// Gives free pages of `data.mdb` back to the file system, by punching holes
@@ -46,6 +48,8 @@ final class FreePageReclaimer: Sendable {
     private static let punchedByteCountMax = 1 << 20
     /// How long a change waits for room at the most, in microseconds.
     private static let microsecondsForWriting = 1_000_000
+    /// The least that an empty commit is made for, in bytes.
+    private static let committedByteCountMin = 256 << 10
     /// How long the list is left alone after a walk that found nothing.
     private static let pause = Duration.seconds(10)
 
@@ -85,13 +89,29 @@ final class FreePageReclaimer: Sendable {
         do throws(LMDBError) {
             let punched = try punch(wanted, microsecondsMax: microsecondsMax, &state)
             let isAtEnd = state.position == nil
-            if isAtEnd, punched == 0 { state.nextWalk = .now + Self.pause }
+            if isAtEnd, punched == 0 {
+                // An empty commit frees some pages itself.
+                let awaitsCommit = try lastCommitHasFreed(
+                    max(wanted / 4, Self.committedByteCountMin))
+                if !awaitsCommit { state.nextWalk = .now + Self.pause }
+                return ReclaimResult(more: awaitsCommit, awaitsCommit: awaitsCommit)
+            }
             return ReclaimResult(
-                byteCount: punched,
-                more: state.isSupported && punched < wanted && (punched > 0 || !isAtEnd))
+                byteCount: punched, more: state.isSupported && punched < wanted)
         } catch {
             throw StoreError(error)
         }
+    }
+
+    /// Whether many of the pages wait for a commit alone: the last one has freed them, and no reader sees
+    /// them.
+    private func lastCommitHasFreed(_ byteCount: Int) throws(LMDBError) -> Bool {
+        let oldest = try environment.oldestReader()
+        let view = try environment.readers.begin()
+        guard oldest ?? .max >= view.id else { return false }
+        var list = try FreeList(view)
+        guard try list.move(before: .max), list.commit >= view.id else { return false }
+        return list.count * environment.pageByteCount >= byteCount
     }
 
     /// Punches free pages at once, so that the file system has room for those that were punched before
