@@ -1,5 +1,4 @@
 internal import CLinux
-internal import Glibc
 internal import LMDB
 internal import Synchronization
 
@@ -59,12 +58,9 @@ final class FreePageReclaimer: Sendable {
         freeAllocatedByteCountMin = options.freeAllocatedByteCountMin
     }
 
-    /// Bytes that are allocated for `data.mdb` (`st_blocks`).
-    var allocatedByteCount: Int { status.map { Int($0.st_blocks) * 512 } ?? 0 }
-
-    private var status: stat? {
-        var status = stat()
-        return fstat(environment.dataDescriptor, &status) == 0 ? status : nil
+    /// Bytes that are allocated for `data.mdb`.
+    var allocatedByteCount: Int {
+        FileExtent(environment.dataDescriptor)?.allocatedByteCount ?? 0
     }
 
     /// Punches for about so long. Only while no transaction is open.
@@ -73,12 +69,14 @@ final class FreePageReclaimer: Sendable {
     func reclaim(microsecondsMax: Int) throws(StoreError) -> ReclaimResult {
         var state = state.withLock { $0 }
         defer { self.state.withLock { $0 = state } }
-        guard state.isSupported, let status else { return ReclaimResult() }
+        guard state.isSupported, let file = FileExtent(environment.dataDescriptor) else {
+            return ReclaimResult()
+        }
         let used = environment.usedByteCount
         let inUse = used - (try environment.freeByteCount(tables))
         // Behind the last page is what was allocated ahead.
-        let end = max(0, Int(status.st_size) - used)
-        let excess = Int(status.st_blocks) * 512 - inUse - end
+        let end = max(0, file.byteCount - used)
+        let excess = file.allocatedByteCount - inUse - end
         let most = max(freeAllocatedByteCountMin, inUse / StoreLimits.freeAllocatedPart)
         if excess > most { state.isReclaiming = true }
         if excess <= most / 2 { state.isReclaiming = false }

@@ -181,14 +181,7 @@ final class SpaceReserve: Sendable {
         guard let disk = Disk(environment.dataDescriptor),
             disk.availableByteCount < 2 * reserveByteCount
         else { return false }
-        return holeByteCount > 0
-    }
-
-    /// Bytes of the file that are not allocated.
-    private var holeByteCount: Int {
-        var status = stat()
-        guard fstat(environment.dataDescriptor, &status) == 0 else { return 0 }
-        return max(0, Int(status.st_size) - Int(status.st_blocks) * 512)
+        return (FileExtent(environment.dataDescriptor)?.holeByteCount ?? 0) > 0
     }
 
     /// Without room to grow, a change may still fit into pages that are free in the file: twice
@@ -201,8 +194,9 @@ final class SpaceReserve: Sendable {
     /// room for them.
     private func writableFreeByteCount() throws(StoreError) -> Int {
         let free = try environment.freeByteCount(tables)
-        guard let disk = Disk(environment.dataDescriptor) else { return free }
-        let holes = holeByteCount
+        guard let disk = Disk(environment.dataDescriptor),
+            let holes = FileExtent(environment.dataDescriptor)?.holeByteCount
+        else { return free }
         return free - max(0, min(free, holes) - disk.availableByteCount)
     }
 
@@ -224,10 +218,10 @@ final class SpaceReserve: Sendable {
         let used = environment.usedByteCount
         let isCovered = state.withLock { $0.allocated >= used }
         guard !isCovered else { return }
-        let descriptor = environment.dataDescriptor
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_size < used else { return }
-        ftruncate(descriptor, off_t(used))
+        guard let file = FileExtent(environment.dataDescriptor), file.byteCount < used else {
+            return
+        }
+        ftruncate(environment.dataDescriptor, off_t(used))
     }
 
     /// Whether the disk, or the size a file may have, leaves so little room that a commit of
@@ -240,11 +234,7 @@ final class SpaceReserve: Sendable {
     }
 
     /// The size of `data.mdb`.
-    var fileByteCount: Int {
-        var status = stat()
-        guard fstat(environment.dataDescriptor, &status) == 0 else { return 0 }
-        return Int(status.st_size)
-    }
+    var fileByteCount: Int { FileExtent(environment.dataDescriptor)?.byteCount ?? 0 }
 }
 
 /// How large a file of this process may be (`RLIMIT_FSIZE`).
@@ -256,6 +246,22 @@ enum FileSizeLimit {
         }
         return Int(clamping: limit.rlim_cur)
     }
+}
+
+/// How long a file is, and how much of it is allocated (`fstat`).
+struct FileExtent {
+    let byteCount: Int
+    let allocatedByteCount: Int
+
+    init?(_ descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        byteCount = Int(status.st_size)
+        allocatedByteCount = Int(status.st_blocks) * 512
+    }
+
+    /// Bytes that are not allocated.
+    var holeByteCount: Int { max(0, byteCount - allocatedByteCount) }
 }
 
 /// How large a file system is, and how much of it is free (`fstatvfs`).
