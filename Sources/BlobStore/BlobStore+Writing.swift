@@ -144,7 +144,7 @@ extension BlobStore {
     /// (`changes.log`), which takes one sync of a few blocks. They are committed to `data.mdb` when
     /// ``commitPending()`` is called, when there are many, and with whatever else is changed.
     ///
-    /// Until then no snapshot has them: whoever reads asks ``pendingKeys`` first. All changes must
+    /// Until then no snapshot has them: a reader asks ``pendingKeys`` first. All changes must
     /// be made on one thread, since LMDB ties a transaction to one.
     ///
     /// - Throws: ``StoreError/full`` when there is no room for the log: batches are then committed

@@ -16,7 +16,7 @@ struct Counter: ~Copyable, Sendable {
     var total: Int { value.load(ordering: .relaxed) }
 }
 
-/// What one worker has done since the start. The worker adds; whoever answers `stats` reads.
+/// What one worker has done since the start. The worker adds; the thread that answers `stats` reads.
 final class WorkerCounters: Sendable {
     let requests = Counter()
     let bytesSent = Counter()

@@ -18,7 +18,7 @@ struct SocketFile: ~Copyable {
     }
 
     /// Binds under a temporary name in the same folder, listens, and moves the socket to `path`
-    /// (`rename`), so that whoever finds it can connect to it.
+    /// (`rename`), so that a client that finds it can connect to it.
     init(path: String, mode: UInt32, group: UInt32?) throws(Failure) {
         let max = ListeningSocket.pathByteCountMax
         guard !path.isEmpty, path.utf8.count <= max else {

@@ -13,7 +13,7 @@ struct WakeSignal: ~Copyable, Sendable {
     /// The descriptor's number, for ``Poller``.
     var number: Int32 { descriptor.number }
 
-    /// Wakes whoever waits, now or next time.
+    /// Wakes the thread that waits, or ends its next wait at once.
     borrowing func notify() {
         var one: UInt64 = 1
         // EAGAIN means that the counter is full, so the signal is given already.

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A thread of the daemon (pthread_create), joined by whoever started it.
+/// A thread of the daemon (pthread_create), joined by the thread that started it.
 struct WorkerThread: Sendable {
     private let handle: pthread_t
 

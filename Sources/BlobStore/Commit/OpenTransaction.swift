@@ -3,7 +3,7 @@ internal import LMDB
 /// What the pipeline keeps between two batches that share a commit: the open transaction, and the log
 /// that has what was done in it. Used inside `CommitPipeline.writing` alone.
 final class OpenTransaction: @unchecked Sendable {
-    // Sendable: whoever uses it holds `CommitPipeline.writing`, and LMDB's transaction, which belongs
+    // Sendable: its user holds `CommitPipeline.writing`, and LMDB's transaction, which belongs
     // to a thread, is made and ended by the one that called `BlobStore.beginLogging`.
 
     /// Where batches are written before they are acknowledged; nil: each batch is committed.

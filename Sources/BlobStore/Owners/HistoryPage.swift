@@ -64,6 +64,6 @@ public struct HistoryPage: Sendable {
     /// Where to go on; nil at the end. A page may have fewer than the limit and yet not be the
     /// last.
     public var next: HistoryToken?
-    /// The cursor in the feed that fits: whoever goes on from the first page's misses nothing.
+    /// The cursor of the feed at this moment: a reader that continues from the first page's misses nothing.
     public var cursor: FeedCursor
 }

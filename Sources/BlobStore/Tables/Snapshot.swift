@@ -37,7 +37,7 @@ public struct Snapshot: ~Copyable {
     package var isCurrent: Bool {
         @inline(__always)
         get {
-            // Whoever made this snapshot keeps its store.
+            // The maker of this snapshot keeps its store.
             unretainedStore._withUnsafeGuaranteedRef {
                 transaction.viewedCommit >= $0.lastCommit.load(ordering: .acquiring)
             }

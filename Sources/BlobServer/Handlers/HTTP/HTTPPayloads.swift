@@ -25,7 +25,7 @@ extension RequestHandler {
                     .notAcceptable, "only identity coding is available")
             }
             if head.hasConditions { Self.composeTags(of: blob, &batch.scratch) }
-            // A range is of the bytes as given: whoever refuses those gets all of it, coded.
+            // A range is of the bytes as given. A client that refuses those gets the whole gzip stream.
             var resolved = ResolvedRange.whole
             switch head.range {
             case .none: break

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Which notifications, blobs and owners have changes that were acknowledged and are not in
 /// `data.mdb` yet.
 ///
-/// It is a Bloom filter in the memory of the process that writes. Whoever reads there asks first;
+/// It is a Bloom filter in the memory of the process that writes. A reader there asks it first;
 /// where the answer is "perhaps" they wait until the writer has committed, and where it is "no", a
 /// snapshot that is opened afterwards has all that was acknowledged before.
 ///
