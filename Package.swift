@@ -117,8 +117,8 @@ let package = Package(
         .testTarget(
             name: "BlobStoreTests",
             dependencies: [
-                "BlobJSON", "BlobStore", "Bytes", "FeedModel", "LMDB", "TestSupport",
-                "store-torture",
+                "BlobJSON", "BlobStore", "Bytes", "FeedModel", "LMDB", "Notifications",
+                "TestSupport", "store-torture",
             ],
             swiftSettings: borrowing),
         .testTarget(

@@ -23,20 +23,31 @@ extension BlobStore {
         _ changes: [Change], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
         bootMilliseconds: Int64? = nil
     ) throws(StoreError) -> [Outcome] {
-        let outcomes = try apply(
-            changes, asOf: now, freeing: freedByteCountMax, bootMilliseconds: bootMilliseconds,
+        var checked: [CheckedChange] = []
+        checked.reserveCapacity(changes.count)
+        var refused: [(index: Int, error: StoreError)] = []
+        for (index, change) in changes.enumerated() {
+            do throws(StoreError) {
+                checked.append(try CheckedChange(change, asOf: now))
+            } catch {
+                refused.append((index, error))
+            }
+        }
+        var outcomes = try apply(
+            checked, asOf: now, freeing: freedByteCountMax, bootMilliseconds: bootMilliseconds,
             isCommitting: false)
+        for (index, error) in refused { outcomes.insert(.refused(error), at: index) }
         if hasCategoryEdits { try pipeline.announceAllCategoryEdits(asOf: now) }
         return outcomes
     }
 
-    /// The same, but for the owners who are to be told of a category's edit
+    /// The same for changes that are checked, but for the owners who are to be told of a category's edit
     /// (``announceCategoryEdits(asOf:)``).
     ///
     /// - Parameter isCommitting: whether they are committed, with all that is in the log alone, even
     ///   where the log would do (``beginLogging()``).
     package func apply(
-        _ changes: [Change], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
+        _ changes: [CheckedChange], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
         bootMilliseconds: Int64? = nil, isCommitting: Bool
     ) throws(StoreError) -> [Outcome] {
         let side = CommitPipeline.SideFreeing(
@@ -78,6 +89,15 @@ extension BlobStore {
     ///   ``StoreError/unknownCategory(_:)``, ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
     public func advance(
         _ change: inout LongChange, asOf now: Timestamp
+    ) throws(StoreError) -> Bool {
+        var checked = try CheckedLongChange(change, asOf: now)
+        defer { change = checked.change }
+        return try advance(&checked, asOf: now)
+    }
+
+    /// The same for one that is checked.
+    package func advance(
+        _ change: inout CheckedLongChange, asOf now: Timestamp
     ) throws(StoreError) -> Bool {
         try pipeline.advance(&change, asOf: now)
     }
@@ -121,9 +141,9 @@ extension BlobStore {
     private func finish(
         _ change: LongChange, asOf now: Timestamp
     ) throws(StoreError) -> LongChange {
-        var change = change
-        while try !advance(&change, asOf: now) {}
-        return change
+        var checked = try CheckedLongChange(change, asOf: now)
+        while try !advance(&checked, asOf: now) {}
+        return checked.change
     }
 
     /// Tells owners of a category's edit, in one step and one transaction: a line in the feed of each

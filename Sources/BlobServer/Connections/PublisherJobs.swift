@@ -38,7 +38,7 @@ final class PayloadJob: PublisherJob {
             let payload = try payload.finish(mediaType: use.mediaType)
             writer.submit(
                 PendingChange(
-                    operation: .apply(use.change(of: payload)), connection: connection,
+                    operation: .apply(try use.change(of: payload)), connection: connection,
                     reservation: reservation))
         } catch {
             connection.post(.changed(.failed(error)))

@@ -34,7 +34,7 @@ enum ChangeResult: Sendable {
 /// A line of a batch: a change, or why the line is refused.
 struct BatchLine: Sendable {
     enum Content: Sendable {
-        case change(Change)
+        case change(CheckedChange)
         case refused(ProtocolError)
     }
 
@@ -53,11 +53,11 @@ struct BatchLine: Sendable {
 /// would count a reference for each of its texts.
 struct PendingChange: ~Copyable, Sendable {
     enum Operation: Sendable {
-        case apply(Change)
+        case apply(CheckedChange)
         /// Each line by itself, many in one transaction.
         case applyAll([BatchLine])
         /// In steps, between which other changes are applied.
-        case long(LongChange)
+        case long(CheckedLongChange)
         /// Check whether the store can commit.
         case checkWritable
         /// Commit everything that was acknowledged.
@@ -70,15 +70,24 @@ struct PendingChange: ~Copyable, Sendable {
     let reservation: BodyReservation?
 }
 
-extension PendingChange.Operation {
-    /// Throws the errors that do not depend on what is stored.
-    func check() throws(ProtocolError) {
+// Changes are checked once, before the writer's queue, where a refusal costs nobody else time.
+
+extension CheckedChange {
+    /// Throws what the store would refuse a change for, whatever is stored.
+    init(checking change: Change) throws(ProtocolError) {
         do throws(StoreError) {
-            switch self {
-            case .apply(let change): try change.check(asOf: .now)
-            case .long(let change): try change.check(asOf: .now)
-            case .applyAll, .checkWritable, .waitForCommit: break
-            }
+            self = try CheckedChange(change, asOf: .now)
+        } catch {
+            throw ProtocolError(error)
+        }
+    }
+}
+
+extension CheckedLongChange {
+    /// The same for a long change.
+    init(checking change: LongChange) throws(ProtocolError) {
+        do throws(StoreError) {
+            self = try CheckedLongChange(change, asOf: .now)
         } catch {
             throw ProtocolError(error)
         }
@@ -139,12 +148,14 @@ enum PayloadUse: Sendable {
         }
     }
 
-    /// The change that stores it.
-    func change(of payload: PreparedPayload) -> Change {
-        switch self {
-        case .publish(let draft): .publish(draft.publication(of: payload))
-        case .hold(let digest, let seconds, _):
-            .hold(BlobHold(payload, seconds: seconds, expected: digest))
-        }
+    /// The change that stores it. Throws what it would be refused for, whatever is stored.
+    func change(of payload: PreparedPayload) throws(StoreError) -> CheckedChange {
+        let change: Change =
+            switch self {
+            case .publish(let draft): .publish(draft.publication(of: payload))
+            case .hold(let digest, let seconds, _):
+                .hold(BlobHold(payload, seconds: seconds, expected: digest))
+            }
+        return try CheckedChange(change, asOf: .now)
     }
 }

@@ -4,7 +4,7 @@ import BlobStore
 /// Changes, and who waits for them. The changes are an array of their own, which the store takes as it
 /// is.
 struct ChangeBatch {
-    var changes: [Change] = []
+    var changes: [CheckedChange] = []
     /// Those who wait, in the order of their changes.
     var waiters: [Waiter] = []
     /// Whether there may be one among them who waits for a commit.

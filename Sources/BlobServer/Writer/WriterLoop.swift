@@ -119,7 +119,7 @@ struct WriterLoop {
             case .check:
                 return readiness.check(store, &failure)
             case .change:
-                let change = batch.changes[next]
+                let change = batch.changes[next].change
                 let result = result(outcomes.removeLast(), of: change)
                 next += 1
                 guard store.hasCategoryEdits, result.isCategoryEdit, change.isCategoryEdit else {
@@ -136,7 +136,7 @@ struct WriterLoop {
                         defer { next += 1 }
                         return BatchLine.Answered(
                             id: line.id,
-                            result: result(outcomes.removeLast(), of: batch.changes[next]))
+                            result: result(outcomes.removeLast(), of: batch.changes[next].change))
                     })
             }
         }
@@ -201,7 +201,7 @@ struct WriterLoop {
             let isDone = try store.advance(&current.change, asOf: .now)
             writer.counters.batches.add()
             if isDone {
-                current.connection.post(.changed(.long(current.change)))
+                current.connection.post(.changed(.long(current.change.change)))
             } else {
                 longOperation = current
             }

@@ -7,7 +7,7 @@ import Synchronization
 final class WriterThread: Sendable {
     /// A change that is done in steps.
     struct LongOperation {
-        var change: LongChange
+        var change: CheckedLongChange
         let connection: ConnectionAddress
         /// Kept until the change is done.
         let reservation: BodyReservation?

@@ -8,7 +8,7 @@ extension ChangeTransaction {
         _ hold: BlobHold, staged: [Digest: UInt64]
     ) throws(StoreError) -> Outcome {
         do throws(StoreError) {
-            try hold.check(asOf: now)
+            try Rules.check(hold.end, asOf: now)
         } catch {
             return try Self.refused(error)
         }

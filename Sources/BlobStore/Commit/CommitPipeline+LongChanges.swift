@@ -3,9 +3,9 @@ internal import LMDB
 extension CommitPipeline {
     /// One step of a long change: ``BlobStore/advance(_:asOf:)``.
     func advance(
-        _ change: inout LongChange, asOf now: Timestamp
+        _ checked: inout CheckedLongChange, asOf now: Timestamp
     ) throws(StoreError) -> Bool {
-        let before = change
+        let before = checked.change
         let (after, isDone) = try whileWriting { () throws(StoreError) in
             try inShrinkingSteps(of: StoreLimits.longChangeStepCountMax) {
                 (countMax) throws(StoreError) in
@@ -20,7 +20,7 @@ extension CommitPipeline {
                 return (change, isDone)
             }
         }
-        change = after
+        checked.change = after
         return isDone
     }
 

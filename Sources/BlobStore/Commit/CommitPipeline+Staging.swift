@@ -4,7 +4,10 @@ extension CommitPipeline {
     /// Does a change with large blobs: their chunks are written ahead, in several transactions under
     /// numbers that nothing refers to yet, and the last one makes them what the change says. What a
     /// crash leaves of them are orphans.
-    func applyStaged(_ change: Change, asOf now: Timestamp) throws(StoreError) -> Outcome {
+    func applyStaged(
+        _ checked: CheckedChange, asOf now: Timestamp
+    ) throws(StoreError) -> Outcome {
+        let change = checked.change
         do throws(StoreError) {
             try checkBeforeStaging(change, asOf: now)
             var staged: [Digest: UInt64] = [:]
@@ -21,7 +24,7 @@ extension CommitPipeline {
             }
             return try inTransaction(growth: growth, asOf: now, isPublishing: true) {
                 (transaction) throws(StoreError) in
-                try transaction.apply(change, staged: staged)
+                try transaction.apply(checked, staged: staged)
             }
         } catch {
             if case .outcomeUnknown = error { throw error }
@@ -46,7 +49,7 @@ extension CommitPipeline {
                 (transaction) throws(StoreError) in
                 try transaction.check(publication)
             }
-        case .hold(let hold): try hold.check(asOf: now)
+        case .hold(let hold): try Rules.check(hold.end, asOf: now)
         case .publishNotification(let draft):
             try inTransaction(growth: 0, asOf: now, isPublishing: false) {
                 (transaction) throws(StoreError) in

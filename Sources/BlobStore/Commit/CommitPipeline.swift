@@ -61,13 +61,13 @@ final class CommitPipeline: Sendable {
     /// - Parameter isCommitting: whether they are committed, with all that is in the log alone, even
     ///   where the log would do.
     func apply(
-        _ changes: [Change], asOf now: Timestamp, _ side: SideFreeing, isCommitting: Bool
+        _ changes: [CheckedChange], asOf now: Timestamp, _ side: SideFreeing, isCommitting: Bool
     ) throws(StoreError) -> [Outcome] {
         try whileWriting(committing: false) { () throws(StoreError) in
             var outcomes: [Outcome] = []
             var index = 0
             while index < changes.count {
-                if changes.span[index].isStaged {
+                if changes.span[index].change.isStaged {
                     try commitOpen()
                     outcomes.append(try applyStaged(changes[index], asOf: now))
                     index += 1
@@ -87,7 +87,7 @@ final class CommitPipeline: Sendable {
     /// Applies a batch in one transaction; when that fails, one by one, so that only those that
     /// cannot be done are refused.
     private func applyTogether(
-        _ changes: [Change], _ batch: BatchPlan, isCommitting: Bool, asOf now: Timestamp,
+        _ changes: [CheckedChange], _ batch: BatchPlan, isCommitting: Bool, asOf now: Timestamp,
         _ side: SideFreeing
     ) throws(StoreError) -> [Outcome] {
         var progress = freeing.withLock { $0 }
@@ -97,7 +97,7 @@ final class CommitPipeline: Sendable {
                 ? freeingRule(bootMilliseconds: side.bootMilliseconds) : nil
             let outcomes = try inOpenTransaction(
                 batch, isCommitting: isCommitting, asOf: now,
-                isPublishing: batch.range.contains { changes[$0].needsRoom }
+                isPublishing: batch.range.contains { changes[$0].change.needsRoom }
             ) { (transaction) throws(StoreError) in
                 var outcomes: [Outcome] = []
                 outcomes.reserveCapacity(batch.range.count)

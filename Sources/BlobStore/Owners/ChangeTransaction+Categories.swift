@@ -1,5 +1,4 @@
 internal import LMDB
-internal import Notifications
 
 extension ChangeTransaction {
     /// Stores a category. One that says what is there already writes nothing.
@@ -8,7 +7,6 @@ extension ChangeTransaction {
     ) throws(StoreError) -> Outcome {
         let old: Category?
         do throws(StoreError) {
-            try category.check()
             old = try self.category(category.name, of: category.app)
             try condition.check(category: old)
         } catch {
@@ -80,14 +78,5 @@ extension ChangeTransaction {
         let value = CategoryEditEntry(revision: counters.revision).bytes(key: key)
         try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
         hasCategoryEdit = true
-    }
-}
-
-extension Category {
-    /// Every rule that does not depend on what is stored.
-    func check() throws(StoreError) {
-        try TextKind.category.check(name)
-        try TextKind.app.check(app)
-        try Rules.check(actions)
     }
 }

@@ -1,5 +1,3 @@
-internal import Notifications
-
 /// What may be asked of the store.
 public enum Change: Sendable {
     /// Store a part of a notification.
@@ -94,42 +92,6 @@ public enum Outcome: Sendable {
     case notFound
     /// It was not done, and changed nothing.
     case refused(StoreError)
-}
-
-extension Change {
-    /// Throws what the store would refuse it for whatever is stored, so that it can be refused
-    /// earlier.
-    package func check(asOf now: Timestamp) throws(StoreError) {
-        switch self {
-        case .publish(let publication): try publication.check(asOf: now)
-        case .publishNotification(let draft): try draft.check(asOf: now)
-        case .patch(let patch): try patch.check(asOf: now)
-        case .remove(let removal): try TextKind.device.check(removal.device)
-        case .respond(let response): try response.check()
-        case .hold(let hold): try hold.check(asOf: now)
-        case .setCategory(let category, _): try category.check()
-        case .delete, .removeCategory: break
-        }
-    }
-}
-
-extension LongChange {
-    /// The same for a long change.
-    package func check(asOf now: Timestamp) throws(StoreError) {
-        switch kind {
-        case .patchGroup(let owner, let group, let app, let patch):
-            try TextKind.owner.check(owner)
-            try TextKind.group.check(group)
-            try TextKind.app.check(app)
-            try patch.check(asOf: now)
-        case .deleteGroup(let owner, let group, let app, let device):
-            try TextKind.owner.check(owner)
-            try TextKind.group.check(group)
-            try TextKind.app.check(app)
-            try TextKind.device.check(device)
-        case .deleteOwner(let owner): try TextKind.owner.check(owner)
-        }
-    }
 }
 
 extension Change {

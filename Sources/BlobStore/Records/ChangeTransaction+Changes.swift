@@ -2,14 +2,15 @@ internal import Bytes
 internal import Notifications
 
 // Each kind of change, inside one transaction. What can be refused is refused before anything is
-// written.
+// written. Texts were checked before (``CheckedChange``); ends are compared with the clock here, too,
+// since they may have passed while the change waited.
 
 extension ChangeTransaction {
     /// - Parameter staged: the numbers that blobs were written ahead under.
     mutating func apply(
-        _ change: Change, staged: [Digest: UInt64] = [:]
+        _ change: CheckedChange, staged: [Digest: UInt64] = [:]
     ) throws(StoreError) -> Outcome {
-        switch change {
+        switch change.change {
         case .publish(let publication): try publish(publication, staged: staged)
         case .delete(let id): try remove(Removal(id: id))
         case .publishNotification(let draft): try publish(draft, staged: staged)
@@ -27,7 +28,7 @@ extension ChangeTransaction {
         _ publication: Publication, staged: [Digest: UInt64]
     ) throws(StoreError) -> Outcome {
         do throws(StoreError) {
-            try publication.check(asOf: now)
+            try Rules.check(publication.expiry, asOf: now)
         } catch {
             return .refused(error)
         }
@@ -75,7 +76,7 @@ extension ChangeTransaction {
 extension ChangeTransaction {
     /// Throws what a publication is refused for, with nothing changed.
     borrowing func check(_ publication: Publication) throws(StoreError) {
-        try publication.check(asOf: now)
+        try Rules.check(publication.expiry, asOf: now)
         guard publication.isConditional else { return }
         try publication.condition.check(
             live(try existing(publication.id)), part: publication.part)

@@ -1,6 +1,5 @@
 internal import Bytes
 internal import LMDB
-internal import Notifications
 
 // One step of a long change. Its place is moved on in the change itself, which counts only when the
 // transaction is committed.
@@ -14,7 +13,6 @@ extension ChangeTransaction {
         change.bound = bound
         switch change.kind {
         case .patchGroup(let owner, let group, let app, let patch):
-            try TextKind.app.check(app)
             try check(patch, for: app)
             let places = try members(of: group, owner, change, upTo: bound, countMax: countMax)
             return try walk(places, countMax: countMax, &change) {
@@ -22,15 +20,12 @@ extension ChangeTransaction {
                 try transaction.patchMember(owner, at: place, app, patch, &change)
             }
         case .deleteGroup(let owner, let group, let app, let device):
-            try TextKind.app.check(app)
-            try TextKind.device.check(device)
             let places = try members(of: group, owner, change, upTo: bound, countMax: countMax)
             return try walk(places, countMax: countMax, &change) {
                 (transaction, place, change) throws(StoreError) in
                 try transaction.removeMember(owner, at: place, app, device: device, &change)
             }
         case .deleteOwner(let owner):
-            try TextKind.owner.check(owner)
             let places = try places(
                 from: IndexKeys.sequence(owner, change.position &+ 1),
                 upTo: IndexKeys.sequence(owner, bound), countMax: countMax)
@@ -66,9 +61,7 @@ extension ChangeTransaction {
     private borrowing func members(
         of group: String, _ owner: String, _ change: LongChange, upTo bound: UInt64, countMax: Int
     ) throws(StoreError) -> [UInt64] {
-        try TextKind.owner.check(owner)
-        try TextKind.group.check(group)
-        return try places(
+        try places(
             from: IndexKeys.group(owner, group, change.position &+ 1),
             upTo: IndexKeys.group(owner, group, bound), countMax: countMax)
     }

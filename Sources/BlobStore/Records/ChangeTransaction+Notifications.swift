@@ -1,5 +1,4 @@
 internal import Bytes
-internal import Notifications
 
 // Whole notifications, patches and removals.
 
@@ -42,7 +41,7 @@ extension ChangeTransaction {
     private borrowing func check(
         _ draft: NotificationDraft, _ live: Record?
     ) throws(StoreError) {
-        try draft.check(asOf: now)
+        try Rules.check(draft.expiry, asOf: now)
         try draft.condition.check(live)
         if let category = draft.details.category {
             try checkStored(category, for: draft.details.app)
@@ -71,11 +70,11 @@ extension ChangeTransaction {
         return try change(live, to: record, device: patch.device)
     }
 
-    /// Throws what a patch is refused for, whatever notification of `app` it is of.
+    /// Throws what a checked patch is refused for, whatever notification of `app` it is of.
     borrowing func check(
         _ patch: NotificationPatch, for app: String?
     ) throws(StoreError) {
-        try patch.check(asOf: now)
+        try patch.checkEnd(asOf: now)
         if let category = patch.category.given { try checkStored(category, for: app) }
     }
 
@@ -96,7 +95,6 @@ extension ChangeTransaction {
     mutating func remove(_ removal: Removal) throws(StoreError) -> Outcome {
         let live = live(try existing(removal.id))
         do throws(StoreError) {
-            try TextKind.device.check(removal.device)
             try removal.condition.check(live)
         } catch {
             return try Self.refused(error)

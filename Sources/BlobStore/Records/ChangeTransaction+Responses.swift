@@ -4,7 +4,6 @@ extension ChangeTransaction {
     mutating func respond(_ response: ActionResponse) throws(StoreError) -> Outcome {
         let live = live(try existing(response.id))
         do throws(StoreError) {
-            try response.check()
             guard let live else { return .notFound }
             if let earlier = live.details.responses.last(where: { $0.hasKey(response.key) }) {
                 guard earlier.action.isSame(as: response.action),

@@ -68,6 +68,11 @@ extension NotificationDraft {
         try TextKind.device.check(device)
         try Rules.check(details)
         try Rules.check(expiry, asOf: now)
+        try checkParts()
+    }
+
+    /// Those of them that are about its parts.
+    func checkParts() throws(StoreError) {
         guard parts.count <= StoreLimits.partCountMax else {
             throw Rules.refuse(
                 .parts, "are \(parts.count); the limit is \(StoreLimits.partCountMax)")

@@ -62,12 +62,15 @@ extension NotificationPatch {
         try TextKind.group.check(group.given)
         if let actions = actions.given { try Rules.check(actions) }
         if let seconds = displayTTLSeconds.given { try Rules.check(displayTTLSeconds: seconds) }
-        switch expiresAt {
-        case .keep: break
-        case .clear:
+        guard expiresAt != .clear else {
             throw Rules.refuse(.expiry, "must not be null: every notification expires")
-        case .set(let moment): try Rules.check(end: moment, asOf: now)
         }
+        try checkEnd(asOf: now)
+    }
+
+    /// The one of them that depends on the time.
+    func checkEnd(asOf now: Timestamp) throws(StoreError) {
+        if case .set(let moment) = expiresAt { try Rules.check(end: moment, asOf: now) }
     }
 
     /// What it makes of `live`, with no change of revision, device and parts.

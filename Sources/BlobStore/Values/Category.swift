@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Notifications
 
 /// Default actions for the notifications that name it, and how devices treat them: those of its app,
 /// or where it has none, those of all apps. An app's own category goes before one of all apps with
@@ -25,6 +26,13 @@ public struct Category: Sendable, Hashable {
         self.app = app
         self.actions = actions
         self.options = options
+    }
+
+    /// Every rule that does not depend on what is stored.
+    func check() throws(StoreError) {
+        try TextKind.category.check(name)
+        try TextKind.app.check(app)
+        try Rules.check(actions)
     }
 
     /// Whether both say the same, whatever their revisions.

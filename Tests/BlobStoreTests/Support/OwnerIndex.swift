@@ -100,6 +100,15 @@ extension BlobStore {
         }
     }
 
+    /// Applies changes as the daemon does: without telling owners of categories' edits.
+    func apply(
+        _ changes: [Change], asOf now: Timestamp, freeing byteCountMax: Int = 0, isCommitting: Bool
+    ) throws -> [Outcome] {
+        try apply(
+            changes.map { try CheckedChange($0, asOf: now) }, asOf: now, freeing: byteCountMax,
+            isCommitting: isCommitting)
+    }
+
     /// Applies one change.
     func apply(_ change: Change, asOf now: Timestamp = noon) throws -> Outcome {
         try apply([change], asOf: now)[0]

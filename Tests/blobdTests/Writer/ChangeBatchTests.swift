@@ -19,10 +19,14 @@ import Testing
         for one in asked {
             let operation: PendingChange.Operation =
                 switch one {
-                case .change(let id): .apply(.delete(id: id))
+                case .change(let id): .apply(try CheckedChange(checking: .delete(id: id)))
                 case .lines(let ids):
                     .applyAll(
-                        ids.map { BatchLine(id: $0, content: .change(.delete(id: $0))) })
+                        try ids.map {
+                            BatchLine(
+                                id: $0,
+                                content: .change(try CheckedChange(checking: .delete(id: $0))))
+                        })
                 case .waitForCommit: .waitForCommit
                 case .check: .checkWritable
                 }
@@ -36,7 +40,7 @@ import Testing
 
     private static func ids(_ batch: ChangeBatch) -> [String] {
         batch.changes.map { change in
-            if case .delete(let id) = change { id } else { "?" }
+            if case .delete(let id) = change.change { id } else { "?" }
         }
     }
 

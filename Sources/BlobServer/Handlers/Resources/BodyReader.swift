@@ -17,30 +17,24 @@ struct BodyReader: Sendable {
     func operation(
         _ bytes: [UInt8], _ plan: BodyPlan
     ) throws(ProtocolError) -> PendingChange.Operation {
-        let operation = try read(bytes, plan)
-        try operation.check()
-        return operation
-    }
-
-    private func read(
-        _ bytes: [UInt8], _ plan: BodyPlan
-    ) throws(ProtocolError) -> PendingChange.Operation {
         let text = bytes.span.bytes
         switch plan.kind {
         case .notification(let id):
             return .apply(try publication(text, id: id, plan).change)
-        case .patch(let id): return .apply(.patch(try patch(text, id: id, plan)))
+        case .patch(let id):
+            return .apply(try CheckedChange(checking: .patch(try patch(text, id: id, plan))))
         case .groupPatch(let owner, let group, let app):
             let patch = try patch(text, id: "", plan)
-            return .long(.patchGroup(owner: owner, group: group, app: app, patch))
+            return .long(
+                try CheckedLongChange(
+                    checking: .patchGroup(owner: owner, group: group, app: app, patch)))
         case .response(let id):
-            return .apply(
-                .respond(try ResponseDocument.parse(text, id: id, device: plan.device)))
+            let response = try ResponseDocument.parse(text, id: id, device: plan.device)
+            return .apply(try CheckedChange(checking: .respond(response)))
         case .category(let name, let app):
+            let category = try CategoryDocument.parse(text, name: name, app: app)
             return .apply(
-                .setCategory(
-                    try CategoryDocument.parse(text, name: name, app: app),
-                    condition: plan.condition))
+                try CheckedChange(checking: .setCategory(category, condition: plan.condition)))
         case .payload, .multipart, .batch, .heldBlob:
             throw ProtocolError(.internalError, "the body is not a document")
         }
@@ -60,11 +54,11 @@ struct BodyReader: Sendable {
     /// A document that comes without files.
     private func publication(
         _ bytes: RawSpan, id: String?, _ plan: BodyPlan
-    ) throws(ProtocolError) -> (id: String?, change: Change) {
+    ) throws(ProtocolError) -> (id: String?, change: CheckedChange) {
         let document = try NotificationDocument(parsing: bytes, id: id)
         var draft = try draft(document, plan)
         draft.parts = try document.draftParts([], for: document.profile ?? profile)
-        return (document.id, .publishNotification(draft))
+        return (document.id, try CheckedChange(checking: .publishNotification(draft)))
     }
 
     private func draft(
@@ -88,7 +82,7 @@ struct BodyReader: Sendable {
             throw .wire(ProtocolError(.internalError, "the body is not multipart"))
         }
         let document: NotificationDocument
-        var draft: NotificationDraft
+        let change: CheckedChange
         do throws(ProtocolError) {
             guard let bytes = received.document else {
                 throw ProtocolError(.badMultipart, "the field notification is missing")
@@ -97,8 +91,8 @@ struct BodyReader: Sendable {
             // What can be refused is refused before the files are compressed.
             try document.checkFiles(received.files.map(\.name))
             try checkSizes(received.files, of: document)
-            draft = try self.draft(document, plan)
-            try PendingChange.Operation.apply(.publishNotification(draft)).check()
+            change = try CheckedChange(
+                checking: .publishNotification(try draft(document, plan)))
         } catch {
             throw .wire(error)
         }
@@ -113,11 +107,16 @@ struct BodyReader: Sendable {
                 throw .store(error)
             }
         }
+        let parts: [DraftPart]
         do throws(ProtocolError) {
-            draft.parts = try document.draftParts(files, for: document.profile ?? profile)
-            return .apply(.publishNotification(draft))
+            parts = try document.draftParts(files, for: document.profile ?? profile)
         } catch {
             throw .wire(error)
+        }
+        do throws(StoreError) {
+            return .apply(try change.with(parts))
+        } catch {
+            throw .store(error)
         }
     }
 
@@ -149,7 +148,6 @@ struct BodyReader: Sendable {
     private func line(_ bytes: RawSpan, _ plan: BodyPlan) -> BatchLine {
         do throws(ProtocolError) {
             let (id, change) = try publication(bytes, id: nil, plan)
-            try PendingChange.Operation.apply(change).check()
             return BatchLine(id: id, content: .change(change))
         } catch {
             return BatchLine(content: .refused(error))

@@ -64,22 +64,24 @@ extension RequestHandler {
         case .notification(let id):
             _ = try ResourceQuery(request.query)
             let removal = Removal(id: id, device: request.device, condition: request.condition)
-            return .write(.apply(.remove(removal)), .removed("notification"))
+            return .write(
+                .apply(try CheckedChange(checking: .remove(removal))), .removed("notification"))
         case .category(let name):
             let app = try ResourceQuery(request.query, "app").app()
             let change = Change.removeCategory(
                 name: name, app: app, condition: request.condition)
-            return .write(.apply(change), .removed("category"))
+            return .write(.apply(try CheckedChange(checking: change)), .removed("category"))
         case .owner(let owner):
             _ = try ResourceQuery(request.query)
             try Self.checkNoCondition(request)
-            return .write(.long(.deleteOwner(owner)), .ownerDeleted)
+            let change = try CheckedLongChange(checking: .deleteOwner(owner))
+            return .write(.long(change), .ownerDeleted)
         case .ownerNotifications(let owner):
             let (group, app) = try Self.group(request)
-            return .write(
-                .long(
-                    .deleteGroup(owner: owner, group: group, app: app, device: request.device)),
-                .ownerDeleted)
+            let change = try CheckedLongChange(
+                checking: .deleteGroup(
+                    owner: owner, group: group, app: app, device: request.device))
+            return .write(.long(change), .ownerDeleted)
         default:
             throw ProtocolError(.methodNotAllowed, "this resource does not support DELETE")
         }

@@ -27,16 +27,16 @@ struct BatchPlan {
 
     /// The batch of `changes` that begins at `start`: up to the limits of a transaction, or to a change
     /// that is written ahead. A blob that is stored, or comes twice, adds its bytes once or not at all.
-    init(of changes: [Change], from start: Int, countMax: Int = .max, _ core: StoreCore) {
+    init(of changes: [CheckedChange], from start: Int, countMax: Int = .max, _ core: StoreCore) {
         self.init(from: start, pageByteCount: core.environment.pageByteCount)
         var digests: Set<Digest> = []
         var index = start
         // Through the span, which copies no change to look at it.
         let span = changes.span
-        while index < span.count, index - start < countMax, !span[index].isStaged {
+        while index < span.count, index - start < countMax, !span[index].change.isStaged {
             var next = self
-            next.addBookkeeping(of: span[index])
-            span[index].forEachPayload { payload in
+            next.addBookkeeping(of: span[index].change)
+            span[index].change.forEachPayload { payload in
                 next.byteCount += payload.storedByteCount
                 // Short ones are not worth a lookup. Where too many snapshots are open for one, a blob
                 // counts as new.
