@@ -39,16 +39,16 @@ package enum Decimal {
     @inlinable
     @inline(__always)
     package static func digits(under100Million value: UInt32) -> (word: UInt64, count: Int) {
-        var word: UInt64 = 0
-        var count = 0
-        var rest = value
-        repeat {
-            let (tenths, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            word = word << 8 | UInt64(0x30 + digit)
-            count &+= 1
-            rest = tenths
-        } while rest > 0
-        return (word, count)
+        // Fields of four digits, then of two, then of one, are divided all at once; the first is
+        // always the lowest. Dividing by a constant is multiplying, and exact for values so small.
+        let fours = UInt64(value / 10_000) | UInt64(value % 10_000) &<< 32
+        let hundreds = (fours &* 10_486) &>> 20 & 0x0000_007F_0000_007F
+        let twos = hundreds | (fours &- 100 &* hundreds) &<< 16
+        let tens = (twos &* 103) &>> 10 & 0x000F_000F_000F_000F
+        let ones = tens | (twos &- 10 &* tens) &<< 8
+        let zeroCount = min(ones.trailingZeroBitCount &>> 3, 7)
+        let word = (ones | 0x3030_3030_3030_3030) &>> UInt64(8 &* zeroCount)
+        return (word, 8 &- zeroCount)
     }
 
     /// Appends a number in decimal digits, without making a `String`.

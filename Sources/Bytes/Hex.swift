@@ -27,21 +27,6 @@ package enum Hex {
         value < 10 ? value + 0x30 : value + 0x57
     }
 
-    /// The eight digits in lower case of a number, the first in the highest byte of a word: all of
-    /// them at once.
-    @inlinable
-    @inline(__always)
-    package static func digits(_ value: UInt32) -> UInt64 {
-        // Four bits to a byte: halves are moved apart three times.
-        var nibbles = UInt64(value)
-        nibbles = (nibbles | nibbles << 16) & 0x0000_FFFF_0000_FFFF
-        nibbles = (nibbles | nibbles << 8) & 0x00FF_00FF_00FF_00FF
-        nibbles = (nibbles | nibbles << 4) & 0x0F0F_0F0F_0F0F_0F0F
-        // A nibble over 9 reaches the fifth bit when 6 is added: those are letters.
-        let letters = (nibbles &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-        return nibbles &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
-    }
-
     /// Appends two digits in lower case for each byte.
     package static func append(_ bytes: RawSpan, to out: inout [UInt8]) {
         out.append(addingCapacity: 2 * bytes.byteCount) { room in
@@ -59,17 +44,28 @@ package enum Hex {
     @inline(__always)
     package static func write(_ bytes: RawSpan, to start: UnsafeMutableRawPointer) {
         var offset = 0
-        while offset &+ 4 <= bytes.byteCount {
-            let digits = digits(UInt32(bigEndian: bytes.integer(offset, as: UInt32.self)))
-            start.storeBytes(
-                of: digits.bigEndian, toByteOffset: 2 &* offset, as: UInt64.self)
-            offset &+= 4
+        while offset &+ 16 <= bytes.byteCount {
+            let sixteen = bytes.unchecked(offset)
+            var text = SIMD32<UInt8>()
+            text.evenHalf = digits(sixteen &>> 4 & 0x0F)
+            text.oddHalf = digits(sixteen & 0x0F)
+            start.storeBytes(of: text, toByteOffset: 2 &* offset, as: SIMD32<UInt8>.self)
+            offset &+= 16
         }
         while offset < bytes.byteCount {
-            let byte = bytes.byte(offset)
+            let byte = bytes.uncheckedByte(offset)
             start.storeBytes(of: digit(byte >> 4), toByteOffset: 2 &* offset, as: UInt8.self)
             start.storeBytes(of: digit(byte & 0xF), toByteOffset: 2 &* offset &+ 1, as: UInt8.self)
             offset &+= 1
         }
+    }
+
+    /// The digits in lower case of sixteen values under 16.
+    @inlinable
+    @inline(__always)
+    static func digits(_ values: SIMD16<UInt8>) -> SIMD16<UInt8> {
+        // A value over 9 reaches the fifth bit when 6 is added: those are letters.
+        let isLetter = SIMD16<UInt8>(repeating: 0) &- ((values &+ 6) &>> 4)
+        return values &+ 0x30 &+ (isLetter & 0x27)
     }
 }

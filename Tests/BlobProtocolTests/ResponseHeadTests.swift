@@ -75,4 +75,37 @@ import BlobProtocol
             #expect(parsed == .value(value))
         }
     }
+
+    @Test("The digits of a short number, all at once")
+    func shortNumbers() {
+        var values: [UInt32] = [0, 1, 99_999_999]
+        for power in 1...8 {
+            let bound = (0..<power).reduce(1) { product, _ in product * 10 }
+            values += [UInt32(bound - 1), UInt32(min(bound, 99_999_999))]
+        }
+        values += stride(from: 3, to: 99_999_999, by: 9_973)
+        for value in values {
+            let (word, count) = Decimal.digits(under100Million: value)
+            let text = (0..<count).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
+            #expect(String(decoding: text, as: UTF8.self) == "\(value)")
+        }
+    }
+
+    @Test("Hexadecimal digits of every byte, of every length up to three words")
+    func hexadecimal() {
+        for byteCount in 0...48 {
+            for first: UInt8 in [0, 9, 10, 0x9F, 0xA0, 0xF9] {
+                let bytes = (0..<byteCount).map { first &+ UInt8($0) &* 11 }
+                var out: [UInt8] = []
+                Hex.append(bytes.span.bytes, to: &out)
+                let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+                #expect(String(decoding: out, as: UTF8.self) == digits.joined())
+            }
+        }
+        let all = (0...255).map { UInt8($0) }
+        var out: [UInt8] = []
+        Hex.append(all.span.bytes, to: &out)
+        let digits = all.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+        #expect(String(decoding: out, as: UTF8.self) == digits.joined())
+    }
 }

@@ -22,6 +22,11 @@ struct BatchedAnswer {
         /// Bytes of a gzip-coded blob as they were given: so many (`upTo - from`) from position
         /// `from` on.
         case inflated(BlobReference, from: Int, upTo: Int)
+
+        /// How many bytes are sent as they are stored.
+        var storedByteCount: Int {
+            if case .stored(let range) = self { range.byteCount } else { 0 }
+        }
     }
 
     /// Where the answer's head ends in ``AnswerBatch/heads``; it begins where the one before ended.

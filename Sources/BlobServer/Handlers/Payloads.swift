@@ -99,28 +99,28 @@ extension RequestHandler {
 
 /// Which bytes of a payload an answer carries, and how they are coded.
 struct BodyChoice {
-    var body: BatchedAnswer.Body
-    /// Bytes in the body.
-    var byteCount: Int
+    /// The first byte: as stored where the coding is gzip, else as given.
+    var lower: Int
+    /// Behind the last byte.
+    var upper: Int
     var coding: Coding
 
-    /// The bytes as given from `lower` up to `upper`.
-    static func asGiven(_ blob: BlobReference, _ lower: Int, upTo upper: Int) -> BodyChoice {
-        guard lower < upper else { return BodyChoice(body: .none, byteCount: 0, coding: .identity) }
-        let body: BatchedAnswer.Body =
-            switch blob.coding {
-            case .identity: .stored(StoredRange(blob: blob, from: lower, upTo: upper))
-            case .gzip: .inflated(blob, from: lower, upTo: upper)
-            }
-        return BodyChoice(body: body, byteCount: upper - lower, coding: .identity)
-    }
+    var byteCount: Int { upper - lower }
 
     /// All of it, as it is stored if that suits the client.
+    @inline(__always)
     static func whole(_ blob: BlobReference, acceptsGzip: Bool) -> BodyChoice {
         guard blob.coding == .gzip, acceptsGzip else {
-            return .asGiven(blob, 0, upTo: blob.byteCount)
+            return BodyChoice(lower: 0, upper: blob.byteCount, coding: .identity)
         }
-        let range = StoredRange(blob: blob, from: 0, upTo: blob.storedByteCount)
-        return BodyChoice(body: .stored(range), byteCount: range.byteCount, coding: .gzip)
+        return BodyChoice(lower: 0, upper: blob.storedByteCount, coding: .gzip)
+    }
+
+    /// Where the bytes lie.
+    @inline(__always)
+    func body(of blob: BlobReference) -> BatchedAnswer.Body {
+        guard lower < upper else { return .none }
+        guard blob.coding == coding else { return .inflated(blob, from: lower, upTo: upper) }
+        return .stored(StoredRange(blob: blob, from: lower, upTo: upper))
     }
 }

@@ -48,8 +48,7 @@ public struct Payload: ~Escapable {
     public var chunkCount: Int { blob.chunkCount }
 
     /// The stored bytes of chunk `index`, in place: at most ``StoreLimits/chunkByteCountMax`` of
-    /// them, all but the first (or all but the last, if an older version stored them) of the same
-    /// length. One B-tree lookup, no copy.
+    /// them, all but the first of the same length. One B-tree lookup, no copy.
     ///
     /// - Throws: ``StoreError/corrupt(_:)`` when the chunk does not match its checksum; nothing of
     ///   it is borrowed then.

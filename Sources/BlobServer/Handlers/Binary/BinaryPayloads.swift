@@ -73,7 +73,7 @@ extension RequestHandler {
                     // Both are at most the payload's size, which is an Int.
                     first = Int(lower)
                     status = 206
-                    choice = .asGiven(blob, first, upTo: Int(upper))
+                    choice = BodyChoice(lower: first, upper: Int(upper), coding: .identity)
                 case .unsatisfiable:
                     throw ProtocolError(
                         .badRange,
@@ -81,9 +81,8 @@ extension RequestHandler {
                         limit: blob.byteCount)
                 }
             }
-            if !isHeadOnly {
-                try map(choice.body, of: payload, into: &batch, in: snapshot)
-            }
+            let body: BatchedAnswer.Body = isHeadOnly ? .none : choice.body(of: blob)
+            try map(body, of: payload, into: &batch, in: snapshot)
             let response = Get.Response(
                 byteCount: UInt64(blob.byteCount), first: UInt64(first),
                 // A blob has no expiry of its own: it stays as long as a notification has it.
@@ -107,7 +106,7 @@ extension RequestHandler {
                         into: &batch.heads)
                 }
             }
-            batch.endAnswer(isHeadOnly ? .none : choice.body)
+            batch.endAnswer(body)
         }
     }
 }

@@ -4,8 +4,7 @@ import BlobStore
 // A payload's answer in HTTP.
 
 extension RequestHandler {
-    /// Appends a payload's answer: 200, 206, 304 or 416 (RFC 9110, section 13.2.2 for the order of
-    /// the conditions).
+    /// Appends a payload's answer: 200, 206, 304 or 416.
     func appendPayload(
         _ lookup: PayloadLookup, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
@@ -15,87 +14,113 @@ extension RequestHandler {
         case .expired(let moment): throw .expired("payload", at: moment)
         case .found(let payload):
             let blob = payload.blob
-            let accepted = head.acceptEncoding
-            var choice = BodyChoice.whole(
-                blob,
-                acceptsGzip: accepted.prefersGzip
-                    || (accepted.acceptsGzip && !accepted.acceptsIdentity))
-            guard choice.coding == .gzip || accepted.acceptsIdentity else {
-                throw ProtocolError(
-                    .notAcceptable, "only identity coding is available")
-            }
-            if head.hasConditions { Self.composeTags(of: blob, &batch.scratch) }
-            // A range is of the bytes as given. A client that refuses those gets the whole gzip stream.
-            var resolved = ResolvedRange.whole
-            switch head.range {
-            case .none: break
-            default:
-                if accepted.acceptsIdentity, Self.isRangeWanted(head, bytes, batch.scratch) {
-                    resolved = head.range.resolve(byteCount: UInt64(blob.byteCount))
-                }
-            }
-            let coding = resolved == .whole ? choice.coding : .identity
-            if head.ifMatch.count > 0,
-                !Self.isNamed(
-                    head.ifMatch, in: bytes, batch.scratch, coding, strongly: true)
-            {
-                throw ProtocolError(
-                    .preconditionFailed, "If-Match does not match the payload")
-            }
+            let selection = try Self.select(blob, head, bytes, &batch.scratch)
+            let choice = selection.choice
             let left = max(0, (payload.expiresAt.milliseconds - now.milliseconds) / 1_000)
-            var fields = PayloadHead.Fields(status: 200, maxAge: UInt64(left))
+            var fields = PayloadHead.Fields(status: selection.status, maxAge: UInt64(left))
             fields.isLast = !form.keepAlive
             fields.isHTTP10 = form.isHTTP10
             fields.varies = blob.coding == .gzip
-            let digest = blob.digest.rawBytes
-            if head.ifNoneMatch.count > 0,
-                Self.isNamed(
-                    head.ifNoneMatch, in: bytes, batch.scratch, coding, strongly: false)
-            {
-                fields.status = 304
-                fields.isGzip = coding == .gzip
-                http.payloadHead.append(
-                    fields, mediaType: RawSpan(), digest: digest.span.bytes, into: &batch.heads)
-                return batch.endAnswer()
-            }
-            switch resolved {
-            case .whole: break
-            case .partial(let lower, let upper):
-                // Both are at most the payload's size, which is an Int.
-                choice = .asGiven(blob, Int(lower), upTo: Int(upper))
-                fields.status = 206
-                fields.range = (lower, upper, UInt64(blob.byteCount))
-            case .unsatisfiable:
-                throw ProtocolError(
-                    .badRange,
-                    "the range begins after the end; the payload is \(blob.byteCount) bytes long",
-                    limit: blob.byteCount)
-            }
-            if form.isHead {
-                choice.body = .none
-            } else {
-                try map(choice.body, of: payload, into: &batch, in: snapshot)
-            }
-            fields.byteCount = UInt64(choice.byteCount)
             fields.isGzip = choice.coding == .gzip
-            var linked: StoredRange?
-            if case .stored(let range) = choice.body, range.byteCount >= batch.linkedByteCountMin {
-                linked = range
+            fields.byteCount = UInt64(choice.byteCount)
+            if selection.status == 206 {
+                fields.range = (
+                    UInt64(choice.lower), UInt64(choice.upper), UInt64(blob.byteCount)
+                )
             }
-            fields.isEnded = linked == nil
-            if payload.mediaType.byteCount > 0 {
+            var body = BatchedAnswer.Body.none
+            if !form.isHead, selection.status != 304 {
+                body = choice.body(of: blob)
+                try map(body, of: payload, into: &batch, in: snapshot)
+            }
+            let isLinked = body.storedByteCount >= batch.linkedByteCountMin
+            fields.isEnded = !isLinked
+            appendHead(fields, payload, into: &batch)
+            if isLinked, case .stored(let range) = body { end(range, into: &batch) }
+            batch.endAnswer(body)
+        }
+    }
+
+    @inline(__always)
+    private func appendHead(
+        _ fields: PayloadHead.Fields, _ payload: Payload, into batch: inout AnswerBatch
+    ) {
+        let digest = payload.digest.rawBytes
+        if payload.mediaType.byteCount > 0 {
+            http.payloadHead.append(
+                fields, mediaType: payload.mediaType, digest: digest.span.bytes,
+                into: &batch.heads)
+        } else {
+            Wire.defaultMediaType.withUTF8Buffer {
                 http.payloadHead.append(
-                    fields, mediaType: payload.mediaType, digest: digest.span.bytes,
-                    into: &batch.heads)
-            } else {
-                Wire.defaultMediaType.withUTF8Buffer {
-                    http.payloadHead.append(
-                        fields, mediaType: RawSpan(_unsafeBytes: .init($0)),
-                        digest: digest.span.bytes, into: &batch.heads)
-                }
+                    fields, mediaType: RawSpan(_unsafeBytes: .init($0)),
+                    digest: digest.span.bytes, into: &batch.heads)
             }
-            if let linked { end(linked, into: &batch) }
-            batch.endAnswer(choice.body)
+        }
+    }
+
+    /// What of a payload is sent.
+    private struct Selection {
+        /// 200, 206 or 304.
+        var status: UInt16 = 200
+        /// The bytes; with 304 those that are not sent.
+        var choice: BodyChoice
+    }
+
+    /// Chooses what is sent. Most requests have neither a range nor a condition.
+    @inline(__always)
+    private static func select(
+        _ blob: BlobReference, _ head: HTTPRequestHead, _ bytes: RawSpan,
+        _ scratch: inout AnswerBatch.Scratch
+    ) throws(ProtocolError) -> Selection {
+        let accepted = head.acceptEncoding
+        let choice = BodyChoice.whole(
+            blob,
+            acceptsGzip: accepted.prefersGzip
+                || (accepted.acceptsGzip && !accepted.acceptsIdentity))
+        guard choice.coding == .gzip || accepted.acceptsIdentity else {
+            throw ProtocolError(.notAcceptable, "only identity coding is available")
+        }
+        if !head.hasConditions, case .none = head.range { return Selection(choice: choice) }
+        return try select(blob, choice, head, bytes, &scratch)
+    }
+
+    /// The same for a request with a range or conditions (RFC 9110, section 13.2.2 for the order of
+    /// the conditions).
+    @inline(never)
+    private static func select(
+        _ blob: BlobReference, _ whole: BodyChoice, _ head: HTTPRequestHead, _ bytes: RawSpan,
+        _ scratch: inout AnswerBatch.Scratch
+    ) throws(ProtocolError) -> Selection {
+        composeTags(of: blob, &scratch)
+        // A range is of the bytes as given. A client that refuses those gets the whole gzip stream.
+        var resolved = ResolvedRange.whole
+        if head.acceptEncoding.acceptsIdentity, isRangeWanted(head, bytes, scratch) {
+            resolved = head.range.resolve(byteCount: UInt64(blob.byteCount))
+        }
+        let coding = resolved == .whole ? whole.coding : .identity
+        if head.ifMatch.count > 0,
+            !isNamed(head.ifMatch, in: bytes, scratch, coding, strongly: true)
+        {
+            throw ProtocolError(.preconditionFailed, "If-Match does not match the payload")
+        }
+        if head.ifNoneMatch.count > 0,
+            isNamed(head.ifNoneMatch, in: bytes, scratch, coding, strongly: false)
+        {
+            return Selection(status: 304, choice: BodyChoice(lower: 0, upper: 0, coding: coding))
+        }
+        switch resolved {
+        case .whole: return Selection(choice: whole)
+        case .partial(let lower, let upper):
+            // Both are at most the payload's size, which is an Int.
+            return Selection(
+                status: 206,
+                choice: BodyChoice(lower: Int(lower), upper: Int(upper), coding: .identity))
+        case .unsatisfiable:
+            throw ProtocolError(
+                .badRange,
+                "the range begins after the end; the payload is \(blob.byteCount) bytes long",
+                limit: blob.byteCount)
         }
     }
 
