@@ -136,7 +136,7 @@ let package = Package(
             name: "blobdTests",
             dependencies: [
                 "blobd", "BlobJSON", "BlobStore", "BlobClient", "BlobProtocol", "BlobServer",
-                "Bytes", "LoadGenerator", "CLinux", "TestSupport",
+                "Bytes", "LoadGenerator", "CLinux", "Notifications", "TestSupport",
             ],
             swiftSettings: borrowing),
     ]

@@ -1,5 +1,5 @@
 internal import Hashing
-internal import Notifications
+package import Notifications
 
 /// Takes in the bytes of a payload, in pieces of any size, in bounded memory: up to
 /// ``StoreLimits/payloadInMemoryByteCountMax`` are kept, more go to an unlinked file in the store's
@@ -92,6 +92,15 @@ public struct PayloadWriter: ~Copyable, Sendable {
     ///   ``StoreError/full`` when the disk has no room.
     public consuming func finish(mediaType: String) throws(StoreError) -> PreparedPayload {
         try TextKind.mediaType.check(mediaType)
+        return try prepared(mediaType)
+    }
+
+    /// The same for a media type that is checked.
+    package consuming func finish(as mediaType: MediaType) throws(StoreError) -> PreparedPayload {
+        try prepared(mediaType.text)
+    }
+
+    private consuming func prepared(_ mediaType: String) throws(StoreError) -> PreparedPayload {
         switch coding {
         case .identity:
             return try .prepare(

@@ -1,7 +1,8 @@
 internal import Bytes
 
-/// What the bytes of a media type say (RFC 9110, section 8.3.1).
-package enum MediaType {
+// What the bytes of a media type say (RFC 9110, section 8.3.1).
+
+extension MediaType {
     /// `type/subtype`, without parameters and the blanks that may stand before their semicolon.
     @_lifetime(copy bytes)
     package static func essence(_ bytes: RawSpan) -> RawSpan {
@@ -17,6 +18,11 @@ package enum MediaType {
     package static func isType(_ bytes: RawSpan, _ type: StaticString) -> Bool {
         essence(bytes).equalsIgnoringCase(type)
     }
+
+    /// Whether it is this one, whatever its parameters.
+    ///
+    /// - Parameter type: in lower case.
+    package func isType(_ type: StaticString) -> Bool { Self.isType(text.utf8.span.bytes, type) }
 
     /// Where the syntax is broken, or nil.
     static func fault(in bytes: RawSpan) -> Int? {

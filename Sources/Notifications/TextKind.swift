@@ -66,6 +66,8 @@ internal import Bytes
             }
         case .id, .part, .app, .category, .device, .actionIdentifier, .responseAction,
             .responseKey:
+            // Nearly all are plain and need no second look.
+            if bytes.isPlainName { return nil }
             let slash = bytes.index(of: UInt8(ascii: "/"))
             words =
                 UTF8Text.fault(in: bytes)
@@ -76,7 +78,7 @@ internal import Bytes
 }
 
 /// What is wrong with a text, as the end of a sentence whose subject is the text.
-package struct TextFault: Sendable {
+package struct TextFault: Error {
     package let words: String
     /// The most bytes there may be, where there are more.
     package let limit: Int?

@@ -39,10 +39,7 @@ import Testing
                         outcome.parts.append(
                             Outcome.Part(
                                 name: String(decoding: head.name, as: UTF8.self),
-                                mediaType: head.mediaType.map {
-                                    String(decoding: $0, as: UTF8.self)
-                                }
-                            ))
+                                mediaType: head.mediaType))
                     case .bytes(let slice):
                         #expect(!slice.isEmpty && slice.end <= consumed)
                         outcome.parts[outcome.parts.count - 1].bytes +=

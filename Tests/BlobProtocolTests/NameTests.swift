@@ -129,4 +129,51 @@ import BlobProtocol
         }
         #expect(problem == (isGood ? nil : .badMediaType))
     }
+
+    @Test("A checked text is made of what its kind takes, and of nothing else")
+    func checkedTexts() throws {
+        func fault<Rule>(_ type: CheckedText<Rule>.Type, _ text: String) -> ErrorCode? {
+            let bytes = Array(text.utf8)
+            let ofBytes = code { () throws(ProtocolError) in
+                _ = try type.init(onWire: bytes.span.bytes)
+            }
+            let ofText = code { () throws(ProtocolError) in _ = try type.init(onWire: text) }
+            let ofKind = code { () throws(ProtocolError) in
+                try Rule.kind.check(bytes.span.bytes)
+            }
+            #expect(ofBytes == ofKind && ofText == ofKind, "\(Rule.kind) \(text)")
+            return ofText
+        }
+        for text in ["", "a\u{7F}", String(repeating: "a", count: 5_000)] {
+            #expect(fault(NotificationID.self, text) == .badID)
+            #expect(fault(PartName.self, text) == .badPart)
+            #expect(fault(OwnerID.self, text) == .badOwner)
+            #expect(fault(AppName.self, text) == .badApp)
+            #expect(fault(Title.self, text) == .badTitle)
+            #expect(fault(Message.self, text) == .badMessage)
+            #expect(fault(RichType.self, text) == .badRichType)
+            #expect(fault(MediaType.self, text) == .badMediaType)
+            #expect(fault(CategoryName.self, text) == .badCategory)
+            #expect(fault(GroupName.self, text) == .badGroup)
+            #expect(fault(DeviceName.self, text) == .badDevice)
+        }
+        #expect(fault(NotificationID.self, "a/b") == .badID)
+        #expect(fault(NotificationID.self, "..") == nil)
+        #expect(fault(OwnerID.self, "a/../b") == .badOwner)
+        #expect(fault(OwnerID.self, "a/b") == nil)
+        #expect(try Title(given: RawSpan()) == nil)
+        // Two texts for Swift, one for nobody else.
+        #expect(try AppName(onWire: "\u{E9}") != AppName(onWire: "e\u{301}"))
+    }
+
+    @Test("A name of a path is decoded, and no dot segment")
+    func namesInPaths() throws {
+        func name(_ path: String) throws(ProtocolError) -> String {
+            try NotificationID(inPath: Array(path.utf8).span.bytes).text
+        }
+        #expect(try name("a%20b") == "a b" && name("...") == "...")
+        for path in ["..", "%2e", "a%2Fb", "%", ""] {
+            #expect(code { () throws(ProtocolError) in _ = try name(path) } == .badID, "\(path)")
+        }
+    }
 }

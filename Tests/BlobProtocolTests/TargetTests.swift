@@ -132,8 +132,7 @@ import BlobProtocol
     func publishQuery() throws {
         let result = try query("ttl=60&message=a+b%2B%26&rich_type=img&owner=u&&")
         #expect(result.ttlSeconds == 60 && result.expiryMilliseconds == nil)
-        #expect(result.message == Array("a b+&".utf8))
-        #expect(result.richType == Array("img".utf8) && result.owner == Array("u".utf8))
+        #expect(result.message == "a b+&" && result.richType == "img" && result.owner == "u")
         #expect(try query("") == PublishQuery())
         #expect(
             try query("expires_at=2026-12-01T00:00:00%2B01:00").expiryMilliseconds

@@ -1,5 +1,5 @@
 import Bytes
-import Notifications
+package import Notifications
 
 /// A request for one of HTTP's resources, without HTTP: what it names, takes and gives are the same.
 public enum Call {
@@ -85,6 +85,10 @@ public enum Call {
         public var device: Slice
         /// The media type of the body, or an empty slice.
         public var mediaType: Slice
+        /// What `device` says.
+        package let deviceName: DeviceName?
+        /// What `mediaType` says.
+        package let type: MediaType?
 
         /// Reads a whole head and checks its texts. Whether there is such a resource is for the
         /// daemon to say.
@@ -105,14 +109,17 @@ public enum Call {
             guard let method = Method(rawValue: head.byte(0)) else {
                 throw ProtocolError(.malformed, "unknown method \(head.byte(0))")
             }
-            try Call.check(
-                target: target.of(head), device: device.of(head), mediaType: mediaType.of(head))
+            try Call.check(target: target.of(head))
+            let (deviceName, type) = (
+                try DeviceName(given: device.of(head)), try MediaType(given: mediaType.of(head))
+            )
             return Request(
                 method: method,
                 condition: try Condition(
                     flags.subtracting(.bodyIsGzip), revision: head.integer(8, as: UInt64.self)),
                 coding: flags.contains(.bodyIsGzip) ? .gzip : .identity,
-                target: target, device: device, mediaType: mediaType)
+                target: target, device: device, mediaType: mediaType, deviceName: deviceName,
+                type: type)
         }
 
         /// Where path and query lie in the head that was parsed: before and behind the first `?`.
@@ -133,7 +140,9 @@ public enum Call {
             _ method: Method, target: RawSpan, device: RawSpan = RawSpan(),
             mediaType: RawSpan = RawSpan(), condition: Condition = .none, into out: inout [UInt8]
         ) throws(ProtocolError) {
-            try Call.check(target: target, device: device, mediaType: mediaType)
+            try Call.check(target: target)
+            if device.byteCount > 0 { try TextKind.device.check(device) }
+            if mediaType.byteCount > 0 { try TextKind.mediaType.check(mediaType) }
             var revision: UInt64 = 0
             if case .revision(let number) = condition { revision = number }
             out.append(method.rawValue)
@@ -215,14 +224,6 @@ public enum Call {
             out.append(contentsOf: mediaType)
             out.append(contentsOf: location)
         }
-    }
-
-    private static func check(
-        target: RawSpan, device: RawSpan, mediaType: RawSpan
-    ) throws(ProtocolError) {
-        try check(target: target)
-        if device.byteCount > 0 { try TextKind.device.check(device) }
-        if mediaType.byteCount > 0 { try TextKind.mediaType.check(mediaType) }
     }
 
     /// A target is what could stand in HTTP's request line: it begins with `/`, and has neither

@@ -1,5 +1,5 @@
 import Bytes
-import Notifications
+package import Notifications
 
 /// Storing a payload for a notification. The request's body is the payload; the answer is sent
 /// after it is on disk.
@@ -51,6 +51,12 @@ public enum Put {
         public var title: Slice
         /// Whose limits hold; nil: nobody's.
         public var profile: DeviceProfile?
+        /// What the slices of id, owner, app, title, message and rich type say.
+        package private(set) var texts = NotificationTexts()
+        /// What `part` says.
+        package private(set) var partName = PartName.payload
+        /// What `mediaType` says.
+        package private(set) var type = MediaType.octetStream
 
         /// Whether the daemon shall choose the id.
         public var isIDAssigned: Bool { id.isEmpty }
@@ -79,13 +85,17 @@ public enum Put {
             try texts.checkEnd(of: head, .put)
             if request.ttlSeconds == nil { try head.checkReserved(from: 0, upTo: 8, .put) }
             if request.expiryMilliseconds == nil { try head.checkReserved(from: 8, upTo: 16, .put) }
-            try request.check(head, isIDAssigned: flags.contains(.idAssigned))
+            try Lifetime.check(
+                ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds)
+            try request.checkTexts(head, isIDAssigned: flags.contains(.idAssigned))
             if !profile.isEmpty { request.profile = try DeviceProfile(name: profile.of(head)) }
             return request
         }
 
-        private func check(_ head: RawSpan, isIDAssigned: Bool) throws(ProtocolError) {
-            try Lifetime.check(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds)
+        /// Makes the texts, each of which is checked so.
+        private mutating func checkTexts(
+            _ head: RawSpan, isIDAssigned: Bool
+        ) throws(ProtocolError) {
             if isIDAssigned {
                 guard id.isEmpty else {
                     throw ProtocolError(
@@ -93,15 +103,15 @@ public enum Put {
                         "the daemon chooses the id, but an id of \(id.count) bytes is given")
                 }
             } else {
-                try TextKind.checkID(id.of(head))
+                texts.id = try NotificationID(onWire: id.of(head))
             }
-            if !part.isEmpty { try TextKind.part.check(part.of(head)) }
-            if !mediaType.isEmpty { try TextKind.mediaType.check(mediaType.of(head)) }
-            if !owner.isEmpty { try TextKind.owner.check(owner.of(head)) }
-            if !richType.isEmpty { try TextKind.richType.check(richType.of(head)) }
-            if !message.isEmpty { try TextKind.message.check(message.of(head)) }
-            if !app.isEmpty { try TextKind.app.check(app.of(head)) }
-            if !title.isEmpty { try TextKind.title.check(title.of(head)) }
+            partName = try PartName(given: part.of(head)) ?? .payload
+            type = try MediaType(given: mediaType.of(head)) ?? .octetStream
+            texts.owner = try OwnerID(given: owner.of(head))
+            texts.richType = try RichType(given: richType.of(head))
+            texts.message = try Message(given: message.of(head))
+            texts.app = try AppName(given: app.of(head))
+            texts.title = try Title(given: title.of(head))
         }
     }
 

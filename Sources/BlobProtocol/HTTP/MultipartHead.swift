@@ -1,18 +1,14 @@
 import Bytes
-import Notifications
+package import Notifications
 
 /// The head of one part of a multipart body.
 public struct MultipartHead: Sendable, Hashable {
     /// The field's name, without the quotes it stood in; at least one byte. Not checked otherwise.
     public var name: [UInt8]
-    /// The media type, which keeps to the syntax; nil when none was said.
-    public var mediaType: [UInt8]?
-
-    /// A head.
-    public init(name: [UInt8], mediaType: [UInt8]? = nil) {
-        self.name = name
-        self.mediaType = mediaType
-    }
+    /// The media type; nil when none was said.
+    public var mediaType: String? { type?.text }
+    /// The same, checked.
+    package var type: MediaType?
 
     /// Reads the field lines of a head, each with its CR LF, without the empty line (RFC 7578,
     /// section 4). Line ends and sizes have been checked.
@@ -29,9 +25,8 @@ public struct MultipartHead: Sendable, Hashable {
                 guard name == nil else { throw Self.twice("Content-Disposition") }
                 name = try Self.name(value.of(line))
             } else if fieldName.equalsIgnoringCase("content-type") {
-                guard mediaType == nil else { throw Self.twice("Content-Type") }
-                try TextKind.mediaType.check(value.of(line))
-                mediaType = value.of(line).array()
+                guard type == nil else { throw Self.twice("Content-Type") }
+                type = try MediaType(onWire: value.of(line))
             } else if fieldName.equalsIgnoringCase("content-transfer-encoding") {
                 try Self.checkEncoding(value.of(line))
             }

@@ -1,5 +1,5 @@
 import Bytes
-import Notifications
+package import Notifications
 
 /// The query of a request that stores a payload: what the binary protocol's put says in its head.
 public struct PublishQuery: Sendable, Hashable {
@@ -7,16 +7,18 @@ public struct PublishQuery: Sendable, Hashable {
     public var ttlSeconds: Int64?
     /// The expiry in milliseconds since 1970; nil when not given.
     public var expiryMilliseconds: Int64?
-    /// The message; empty: none.
-    public var message: [UInt8] = []
-    /// The title; empty: none.
-    public var title: [UInt8] = []
-    /// The app; empty: none.
-    public var app: [UInt8] = []
-    /// The rich type; empty: none.
-    public var richType: [UInt8] = []
-    /// The owner; empty: none.
-    public var owner: [UInt8] = []
+    /// The message; nil when not given.
+    public var message: String? { texts.message?.text }
+    /// The title; nil when not given.
+    public var title: String? { texts.title?.text }
+    /// The app; nil when not given.
+    public var app: String? { texts.app?.text }
+    /// The rich type; nil when not given.
+    public var richType: String? { texts.richType?.text }
+    /// The owner; nil when not given.
+    public var owner: String? { texts.owner?.text }
+    /// All of these, checked.
+    package var texts = NotificationTexts()
     /// Whose limits hold; nil: nobody's.
     public var profile: DeviceProfile?
 
@@ -60,28 +62,23 @@ public struct PublishQuery: Sendable, Hashable {
             return 2
         }
         if name.equals("message") {
-            if !value.isEmpty { try TextKind.message.check(value.span.bytes) }
-            message = value
+            texts.message = try Message(given: value.span.bytes)
             return 4
         }
         if name.equals("rich_type") {
-            if !value.isEmpty { try TextKind.richType.check(value.span.bytes) }
-            richType = value
+            texts.richType = try RichType(given: value.span.bytes)
             return 8
         }
         if name.equals("owner") {
-            if !value.isEmpty { try TextKind.owner.check(value.span.bytes) }
-            owner = value
+            texts.owner = try OwnerID(given: value.span.bytes)
             return 16
         }
         if name.equals("title") {
-            if !value.isEmpty { try TextKind.title.check(value.span.bytes) }
-            title = value
+            texts.title = try Title(given: value.span.bytes)
             return 32
         }
         if name.equals("app") {
-            if !value.isEmpty { try TextKind.app.check(value.span.bytes) }
-            app = value
+            texts.app = try AppName(given: value.span.bytes)
             return 64
         }
         if name.equals("profile") {

@@ -8,9 +8,7 @@ extension TextKind {
     /// segment either, since it stands in paths. Reads each byte once; allocates only to report a
     /// fault.
     package func check(_ bytes: RawSpan) throws(ProtocolError) {
-        if let fault = fault(in: bytes) {
-            throw ProtocolError(code, "the \(field) \(fault.words)", limit: fault.limit)
-        }
+        if let fault = fault(in: bytes) { throw ProtocolError(self, fault) }
         if case .owner = self { try checkDotSegments(bytes) }
     }
 
@@ -40,7 +38,7 @@ extension TextKind {
         }
     }
 
-    private var code: ErrorCode {
+    fileprivate var code: ErrorCode {
         switch self {
         case .id: .badID
         case .part: .badPart
@@ -56,5 +54,51 @@ extension TextKind {
         case .message: .badMessage
         case .mediaType: .badMediaType
         }
+    }
+}
+
+extension ProtocolError {
+    /// A text that breaks the rule of its kind.
+    fileprivate init(_ kind: TextKind, _ fault: TextFault) {
+        self.init(kind.code, "the \(kind.field) \(fault.words)", limit: fault.limit)
+    }
+}
+
+extension CheckedText {
+    /// A text of a request. Throws what ``TextKind/check(_:)`` does.
+    package init(onWire text: String) throws(ProtocolError) {
+        do throws(TextFault) {
+            try self.init(text)
+        } catch {
+            throw ProtocolError(Rule.kind, error)
+        }
+        if case .owner = Rule.kind { try Rule.kind.checkDotSegments(text.utf8.span.bytes) }
+    }
+
+    /// The same of bytes, which are copied.
+    package init(onWire bytes: RawSpan) throws(ProtocolError) {
+        try self.init(bytes, inPath: false)
+    }
+
+    /// The same of bytes of which none says that there is no text.
+    package init?(given bytes: RawSpan) throws(ProtocolError) {
+        guard bytes.byteCount > 0 else { return nil }
+        try self.init(bytes, inPath: false)
+    }
+
+    /// A name of a path, which is percent-encoded there and no dot segment.
+    package init(inPath text: RawSpan) throws(ProtocolError) {
+        var bytes: [UInt8] = []
+        try PercentCoding.decode(text, orThrow: Rule.kind.code, into: &bytes)
+        try self.init(bytes.span.bytes, inPath: true)
+    }
+
+    private init(_ bytes: RawSpan, inPath: Bool) throws(ProtocolError) {
+        do throws(TextFault) {
+            try self.init(bytes)
+        } catch {
+            throw ProtocolError(Rule.kind, error)
+        }
+        if inPath || Rule.kind == .owner { try Rule.kind.checkDotSegments(bytes) }
     }
 }

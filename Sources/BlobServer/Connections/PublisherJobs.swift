@@ -35,7 +35,7 @@ final class PayloadJob: PublisherJob {
     func run(_ writer: WriterThread) {
         guard let payload = payload.withLock({ $0.take() }) else { return }
         do throws(StoreError) {
-            let payload = try payload.finish(mediaType: use.mediaType)
+            let payload = try payload.finish(as: use.mediaType)
             writer.submit(
                 PendingChange(
                     operation: .apply(try use.change(of: payload)), connection: connection,

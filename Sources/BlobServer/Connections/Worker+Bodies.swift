@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Notifications
 
 // A body's way from the socket to the writer: memory, bytes, a job.
 
@@ -116,7 +117,7 @@ extension Worker {
         let isShort =
             (upload.coding == .identity
                 && upload.byteCount <= DaemonLimits.inlineFinishByteCountMax)
-            || writer.finishesAtOnce(mediaType: use.mediaType)
+            || writer.finishesAtOnce(mediaType: use.mediaType.text)
         return PayloadJob(
             use, writer, isShort: isShort, connection: connection.address,
             reservation: upload.reservation.take())

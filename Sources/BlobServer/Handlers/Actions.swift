@@ -30,8 +30,7 @@ extension RequestHandler {
             }
             return .respond(.document { PageDocument.append(page, to: &$0) })
         case .delete(let id):
-            let change = try CheckedChange(checking: .delete(id: id.of(text).text()))
-            return .write(.apply(change), .removed("notification"))
+            return .write(.apply(.delete(id: id.of(text).text())), .removed("notification"))
         case .publish(let draft, let coding, let byteCount):
             return try publish(draft, coding, byteCount: byteCount, in: snapshot)
         case .resource(let request): return try perform(request, in: snapshot)

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Notifications
 
 // Payloads in both dialects: which one is asked for, which of its bytes are sent, and what is
 // published.
@@ -85,7 +86,7 @@ extension RequestHandler {
     private func checkEarly(
         _ draft: PublicationDraft, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) {
-        guard draft.condition != .none, let id = draft.id,
+        guard draft.condition != .none, let id = draft.texts.id?.text,
             case .ready = store.readiness(of: .notification, id.utf8.span.bytes, in: snapshot)
         else { return }
         let lookup = try asked { () throws(StoreError) in
@@ -93,7 +94,9 @@ extension RequestHandler {
         }
         var live: Record?
         if case .found(let record) = lookup { live = record }
-        try asked { () throws(StoreError) in try draft.condition.check(live, part: draft.part) }
+        try asked { () throws(StoreError) in
+            try draft.condition.check(live, part: draft.part.text)
+        }
     }
 }
 

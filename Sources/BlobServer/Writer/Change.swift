@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Notifications
 import Synchronization
 
 /// The result of a change, for the connection that asked for it.
@@ -70,66 +71,26 @@ struct PendingChange: ~Copyable, Sendable {
     let reservation: BodyReservation?
 }
 
-// Changes are checked once, before the writer's queue, where a refusal costs nobody else time.
-
-extension CheckedChange {
-    /// Throws what the store would refuse a change for, whatever is stored.
-    init(checking change: Change) throws(ProtocolError) {
-        do throws(StoreError) {
-            self = try CheckedChange(change, asOf: .now)
-        } catch {
-            throw ProtocolError(error)
-        }
-    }
-}
-
-extension CheckedLongChange {
-    /// The same for a long change.
-    init(checking change: LongChange) throws(ProtocolError) {
-        do throws(StoreError) {
-            self = try CheckedLongChange(change, asOf: .now)
-        } catch {
-            throw ProtocolError(error)
-        }
-    }
-}
-
 /// Everything a publish says but its bytes.
 struct PublicationDraft: Sendable {
-    /// Nil: the store chooses the next number.
-    var id: String?
-    var part: String
-    var mediaType: String
-    var owner: String?
-    var app: String?
-    var title: String?
-    var message: String?
-    var richType: String?
+    var texts: NotificationTexts
+    var part: PartName
+    var mediaType: MediaType
     var expiry: Expiry
     var condition = Condition.none
     /// Whose limits hold for it; nil: nobody's.
     var profile: DeviceProfile?
 
-    /// The publication of a prepared payload.
-    func publication(of payload: PreparedPayload) -> Publication {
-        var publication = Publication(
-            id: id, part: part, payload: payload, owner: owner, app: app, title: title,
-            message: message, richType: richType, expiry: expiry)
-        publication.condition = condition
-        publication.limit = profile?.limit(of: mediaType)
-        return publication
-    }
-
     /// Throws `attachment_too_large` for more bytes than the profile's devices take.
     func check(byteCount: UInt64) throws(ProtocolError) {
-        try profile?.check(byteCount: byteCount, mediaType: mediaType.utf8.span.bytes)
+        try profile?.check(byteCount: byteCount, mediaType: mediaType.text.utf8.span.bytes)
     }
 }
 
 extension DeviceProfile {
     /// The limit of a part of a media type, which the store checks.
-    func limit(of mediaType: String) -> PartLimit? {
-        attachmentByteCountMax(mediaType.utf8.span.bytes).map {
+    func limit(of mediaType: MediaType) -> PartLimit? {
+        attachmentByteCountMax(mediaType.text.utf8.span.bytes).map {
             PartLimit(byteCountMax: $0, name: rawValue)
         }
     }
@@ -139,9 +100,9 @@ extension DeviceProfile {
 enum PayloadUse: Sendable {
     case publish(PublicationDraft)
     /// To be kept for a while. It must have the digest, if there is one.
-    case hold(Digest?, ttlSeconds: Int64, mediaType: String)
+    case hold(Digest?, ttlSeconds: Int64, mediaType: MediaType)
 
-    var mediaType: String {
+    var mediaType: MediaType {
         switch self {
         case .publish(let draft): draft.mediaType
         case .hold(_, _, let mediaType): mediaType
@@ -150,12 +111,15 @@ enum PayloadUse: Sendable {
 
     /// The change that stores it. Throws what it would be refused for, whatever is stored.
     func change(of payload: PreparedPayload) throws(StoreError) -> CheckedChange {
-        let change: Change =
-            switch self {
-            case .publish(let draft): .publish(draft.publication(of: payload))
-            case .hold(let digest, let seconds, _):
-                .hold(BlobHold(payload, seconds: seconds, expected: digest))
-            }
-        return try CheckedChange(change, asOf: .now)
+        switch self {
+        case .publish(let draft):
+            try CheckedChange(
+                publishing: payload, as: draft.part, of: draft.texts, expiry: draft.expiry,
+                condition: draft.condition, limit: draft.profile?.limit(of: draft.mediaType),
+                asOf: .now)
+        case .hold(let digest, let seconds, _):
+            try CheckedChange(
+                .hold(BlobHold(payload, seconds: seconds, expected: digest)), asOf: .now)
+        }
     }
 }

@@ -23,18 +23,8 @@ package struct CheckedChange: Sendable {
         self.change = change
     }
 
-    /// The same notification with these parts, which alone are checked. Only for a
-    /// ``Change/publishNotification(_:)``.
-    package func with(_ parts: [DraftPart]) throws(StoreError) -> CheckedChange {
-        guard case .publishNotification(var draft) = change else {
-            preconditionFailure("the change is not a whole notification")
-        }
-        draft.parts = parts
-        try draft.checkParts()
-        return CheckedChange(unchecked: .publishNotification(draft))
-    }
-
-    private init(unchecked change: Change) { self.change = change }
+    /// For texts that are checked already (`CheckedChange+Texts.swift`).
+    init(unchecked change: Change) { self.change = change }
 }
 
 /// The same for a long change, checked before its first step.
@@ -60,4 +50,6 @@ package struct CheckedLongChange: Sendable {
         }
         self.change = change
     }
+
+    init(unchecked change: LongChange) { self.change = change }
 }

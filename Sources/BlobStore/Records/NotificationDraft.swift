@@ -66,20 +66,29 @@ extension NotificationDraft {
         try TextKind.message.check(message)
         try TextKind.richType.check(richType)
         try TextKind.device.check(device)
-        try Rules.check(details)
-        try Rules.check(expiry, asOf: now)
-        try checkParts()
+        try TextKind.title.check(details.title)
+        try TextKind.app.check(details.app)
+        try checkFields(asOf: now)
+        for part in parts {
+            try TextKind.part.check(part.name)
+            try TextKind.mediaType.check(part.mediaType)
+        }
     }
 
-    /// Those of them that are about its parts.
-    func checkParts() throws(StoreError) {
+    /// Those of them that requests leave to the store.
+    func checkFields(asOf now: Timestamp) throws(StoreError) {
+        try Rules.check(details)
+        try Rules.check(expiry, asOf: now)
+        try checkPartList()
+    }
+
+    /// How many parts there are, how long they are, and whether one comes twice.
+    func checkPartList() throws(StoreError) {
         guard parts.count <= StoreLimits.partCountMax else {
             throw Rules.refuse(
                 .parts, "are \(parts.count); the limit is \(StoreLimits.partCountMax)")
         }
         for (index, part) in parts.enumerated() {
-            try TextKind.part.check(part.name)
-            try TextKind.mediaType.check(part.mediaType)
             if case .payload(let payload) = part.content {
                 try part.limit?.check(byteCount: payload.byteCount, mediaType: part.mediaType)
             }

@@ -58,6 +58,11 @@ extension NotificationPatch {
         try TextKind.message.check(message.given)
         try TextKind.richType.check(richType.given)
         try TextKind.device.check(device)
+        try checkFields(asOf: now)
+    }
+
+    /// Those of them that requests leave to the store.
+    func checkFields(asOf now: Timestamp) throws(StoreError) {
         try TextKind.category.check(category.given)
         try TextKind.group.check(group.given)
         if let actions = actions.given { try Rules.check(actions) }

@@ -37,10 +37,8 @@ enum Rules {
         }
     }
 
-    /// What a publisher may say; what the store keeps itself is not looked at.
+    /// What a publisher may say but title and app; what the store keeps itself is not looked at.
     static func check(_ details: NotificationDetails) throws(StoreError) {
-        try TextKind.title.check(details.title)
-        try TextKind.app.check(details.app)
         try TextKind.category.check(details.category)
         try TextKind.group.check(details.group)
         if let actions = details.actions { try check(actions) }

@@ -10,100 +10,84 @@ import Testing
     private static func changes(
         _ kind: TextKind, _ text: String, _ payload: PreparedPayload
     ) -> (short: [Change], long: [LongChange]) {
-        let expiry = Expiry.after(seconds: 60)
-        var publication = Publication(id: "a", payload: payload, expiry: expiry)
-        var draft = NotificationDraft(id: "a", expiry: expiry)
-        var patch = NotificationPatch(id: "a")
-        var response = ActionResponse(id: "a", action: "default")
-        var part = DraftPart(name: "p", mediaType: "image/png", content: .payload(payload))
-        func actions(_ identifier: String, _ title: String) -> [NotificationAction] {
-            [NotificationAction(identifier: identifier, title: title)]
+        func publish(_ set: (inout Publication) -> Void) -> Change {
+            var publication = Publication(id: "a", payload: payload, expiry: .after(seconds: 60))
+            set(&publication)
+            return .publish(publication)
+        }
+        func draft(_ set: (inout NotificationDraft) -> Void) -> Change {
+            var draft = NotificationDraft(id: "a", expiry: .after(seconds: 60))
+            draft.parts = [
+                DraftPart(name: "p", mediaType: "image/png", content: .payload(payload))
+            ]
+            set(&draft)
+            return .publishNotification(draft)
+        }
+        func patch(_ set: (inout NotificationPatch) -> Void) -> ([Change], [LongChange]) {
+            var patch = NotificationPatch(id: "a")
+            set(&patch)
+            return ([.patch(patch)], [.patchGroup(owner: "o", group: "g", patch)])
         }
         func group(owner: String = "o", group: String = "g", app: String? = nil) -> [LongChange] {
-            [
-                .patchGroup(owner: owner, group: group, app: app, NotificationPatch(id: "")),
+            let patch = NotificationPatch(id: "")
+            return [
+                .patchGroup(owner: owner, group: group, app: app, patch),
                 .deleteGroup(owner: owner, group: group, app: app),
             ]
         }
         switch kind {
-        case .id:
-            publication.id = text
-            draft.id = text
-            return ([.publish(publication), .publishNotification(draft)], [])
-        case .part:
-            publication.part = text
-            part.name = text
-            draft.parts = [part]
-            return ([.publish(publication), .publishNotification(draft)], [])
+        case .id: return ([publish { $0.id = text }, draft { $0.id = text }], [])
+        case .part: return ([publish { $0.part = text }, draft { $0.parts[0].name = text }], [])
         case .mediaType:
-            publication.mediaType = text
-            part.mediaType = text
-            draft.parts = [part]
-            return ([.publish(publication), .publishNotification(draft)], [])
+            return ([publish { $0.mediaType = text }, draft { $0.parts[0].mediaType = text }], [])
         case .owner:
-            publication.owner = text
-            draft.owner = text
-            return (
-                [.publish(publication), .publishNotification(draft)],
-                group(owner: text) + [.deleteOwner(text)]
-            )
+            let long = group(owner: text) + [.deleteOwner(text)]
+            return ([publish { $0.owner = text }, draft { $0.owner = text }], long)
         case .app:
-            publication.app = text
-            draft.details.app = text
             let category = Category(name: "c", actions: [], app: text)
             return (
-                [.publish(publication), .publishNotification(draft), .setCategory(category)],
+                [
+                    publish { $0.app = text }, draft { $0.details.app = text },
+                    .setCategory(category),
+                ],
                 group(app: text)
             )
         case .title:
-            publication.title = text
-            draft.details.title = text
-            patch.title = .set(text)
-            return (
-                [.publish(publication), .publishNotification(draft), .patch(patch)],
-                [.patchGroup(owner: "o", group: "g", patch)]
-            )
+            let (short, long) = patch { $0.title = .set(text) }
+            return (short + [publish { $0.title = text }, draft { $0.details.title = text }], long)
         case .message:
-            publication.message = text
-            draft.message = text
-            patch.message = .set(text)
-            return ([.publish(publication), .publishNotification(draft), .patch(patch)], [])
+            let (short, long) = patch { $0.message = .set(text) }
+            return (short + [publish { $0.message = text }, draft { $0.message = text }], long)
         case .richType:
-            publication.richType = text
-            draft.richType = text
-            patch.richType = .set(text)
-            return ([.publish(publication), .publishNotification(draft), .patch(patch)], [])
+            let (short, long) = patch { $0.richType = .set(text) }
+            return (short + [publish { $0.richType = text }, draft { $0.richType = text }], long)
         case .category:
-            draft.details.category = text
-            patch.category = .set(text)
+            let (short, long) = patch { $0.category = .set(text) }
             let category = Category(name: text, actions: [])
-            return ([.publishNotification(draft), .patch(patch), .setCategory(category)], [])
+            return (short + [draft { $0.details.category = text }, .setCategory(category)], long)
         case .group:
-            draft.details.group = text
-            patch.group = .set(text)
-            return ([.publishNotification(draft), .patch(patch)], group(group: text))
+            let (short, long) = patch { $0.group = .set(text) }
+            return (short + [draft { $0.details.group = text }], long + group(group: text))
         case .device:
-            draft.device = text
-            patch.device = text
+            let (short, long) = patch { $0.device = text }
+            var response = ActionResponse(id: "a", action: "default")
             response.device = text
-            let removal = Removal(id: "a", device: text)
+            let others = [Change.respond(response), .remove(Removal(id: "a", device: text))]
             return (
-                [.publishNotification(draft), .patch(patch), .respond(response), .remove(removal)],
-                [.deleteGroup(owner: "o", group: "g", device: text)]
+                short + others + [draft { $0.device = text }],
+                long + [.deleteGroup(owner: "o", group: "g", device: text)]
             )
         case .actionIdentifier, .actionTitle:
-            let actions =
-                kind == .actionTitle ? actions("a", text) : actions(text, "t")
-            draft.details.actions = actions
-            patch.actions = .set(actions)
+            let isTitle = kind == .actionTitle
+            let actions = [
+                NotificationAction(identifier: isTitle ? "a" : text, title: isTitle ? text : "t")
+            ]
+            let (short, long) = patch { $0.actions = .set(actions) }
             let category = Category(name: "c", actions: actions)
-            return ([.publishNotification(draft), .patch(patch), .setCategory(category)], [])
-        case .responseAction:
-            response.action = text
-            return ([.respond(response)], [])
+            return (short + [draft { $0.details.actions = actions }, .setCategory(category)], long)
+        case .responseAction: return ([.respond(ActionResponse(id: "a", action: text))], [])
         case .responseKey:
-            response.key = text
-            return ([.respond(response)], [])
+            return ([.respond(ActionResponse(id: "a", action: "default", key: text))], [])
         }
     }
 
@@ -114,18 +98,12 @@ import Testing
 
     /// Texts that a kind refuses.
     private static func bad(_ kind: TextKind) -> [String] {
-        var texts = ["x\u{7}", String(repeating: "x", count: kind.byteCountMax + 1)]
-        switch kind {
-        case .title, .richType, .message, .actionTitle: break
-        default: texts.append("")
+        let texts = ["x\u{7}", String(repeating: "x", count: kind.byteCountMax + 1)]
+        return switch kind {
+        case .title, .richType, .message, .actionTitle: texts
+        case .owner, .group, .mediaType: texts + [""]
+        default: texts + ["", "a/b"]
         }
-        switch kind {
-        case .id, .part, .app, .category, .device, .actionIdentifier, .responseAction,
-            .responseKey:
-            texts.append("a/b")
-        default: break
-        }
-        return texts
     }
 
     @Test("No change with a bad text can be made", arguments: kinds)
@@ -137,14 +115,12 @@ import Testing
             let (changes, longChanges) = Self.changes(kind, text, payload)
             let isGood = text == good
             for change in changes {
-                #expect(
-                    ((try? CheckedChange(change, asOf: noon)) != nil) == isGood,
-                    "\(kind) \(text): \(change)")
+                let isMade = (try? CheckedChange(change, asOf: noon)) != nil
+                #expect(isMade == isGood, "\(kind) \(text): \(change)")
             }
             for change in longChanges {
-                #expect(
-                    ((try? CheckedLongChange(change, asOf: noon)) != nil) == isGood,
-                    "\(kind) \(text): \(change)")
+                let isMade = (try? CheckedLongChange(change, asOf: noon)) != nil
+                #expect(isMade == isGood, "\(kind) \(text): \(change)")
             }
         }
     }
@@ -202,13 +178,10 @@ import Testing
         let payload = try store.prepare([1])
         let draft = NotificationDraft(id: "a", expiry: .after(seconds: 60))
         let checked = try CheckedChange(.publishNotification(draft), asOf: noon)
-        let part = DraftPart(name: "p", mediaType: "image/png", content: .payload(payload))
-        var bad = part
-        bad.name = "a/b"
-        #expect(throws: StoreError.self) { try checked.with([bad]) }
+        let part = CheckedPart(.payload, .octetStream, .payload(payload))
         #expect(throws: StoreError.self) { try checked.with([part, part]) }
         let record = try store.apply(
             [try checked.with([part])], asOf: noon, isCommitting: false)[0].record
-        #expect(record?.parts.map(\.name) == ["p"])
+        #expect(record?.parts.map(\.name) == ["payload"])
     }
 }

@@ -19,14 +19,10 @@ import Testing
         for one in asked {
             let operation: PendingChange.Operation =
                 switch one {
-                case .change(let id): .apply(try CheckedChange(checking: .delete(id: id)))
+                case .change(let id): .apply(.delete(id: id))
                 case .lines(let ids):
                     .applyAll(
-                        try ids.map {
-                            BatchLine(
-                                id: $0,
-                                content: .change(try CheckedChange(checking: .delete(id: $0))))
-                        })
+                        ids.map { BatchLine(id: $0, content: .change(.delete(id: $0))) })
                 case .waitForCommit: .waitForCommit
                 case .check: .checkWritable
                 }

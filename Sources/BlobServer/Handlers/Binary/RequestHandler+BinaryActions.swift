@@ -32,12 +32,8 @@ extension RequestHandler {
 
     private func publish(_ frame: RequestFrame, _ head: RawSpan) throws(ProtocolError) -> Action {
         let request = try Put.Request.parse(head, flags: frame.flags)
-        func text(_ slice: Slice) -> String? { slice.isEmpty ? nil : slice.of(head).text() }
         let draft = PublicationDraft(
-            id: text(request.id), part: text(request.part) ?? Wire.defaultPartText,
-            mediaType: text(request.mediaType) ?? Wire.defaultMediaTypeText,
-            owner: text(request.owner), app: text(request.app), title: text(request.title),
-            message: text(request.message), richType: text(request.richType),
+            texts: request.texts, part: request.partName, mediaType: request.type,
             expiry: try expiry(
                 ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds),
             profile: request.profile)
@@ -76,8 +72,8 @@ extension ResourceRequest {
         self.init(method: call.method.http, resource: resource)
         self.query = query.of(head).array()
         if call.coding == .gzip { coding = .gzip }
-        if !call.mediaType.isEmpty { mediaType = call.mediaType.of(head).array() }
-        if !call.device.isEmpty { device = call.device.of(head).text() }
+        mediaType = call.type
+        device = call.deviceName
         switch call.condition {
         case .none: break
         case .revision(let revision): condition = .revisions([revision])

@@ -2,6 +2,7 @@ import BlobJSON
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 
 /// A category: `{"name","app","revision","actions","options"}`.
 enum CategoryDocument {
@@ -49,17 +50,17 @@ enum CategoryDocument {
     /// Reads a document of at most 64 KiB. It may repeat name, app and revision, as what was answered
     /// does; the revision is passed over, since conditions have fields of their own.
     static func parse(
-        _ bytes: RawSpan, name: String, app: String?
+        _ bytes: RawSpan, name: CategoryName, app: AppName?
     ) throws(ProtocolError) -> Category {
         let object = try JSONObject(parsing: bytes, "the category")
         try object.check(["name", "app", "revision", "actions", "options"])
         _ = try object.number("revision", in: 0...Int64.max, .badDocument)
-        if let said = try object.text("name"), !said.utf8.elementsEqual(name.utf8) {
+        if let said = try object.text("name"), !said.isSame(as: name.text) {
             throw ProtocolError(
                 .immutableMember,
                 "the name \(said.utf8.span.bytes.excerpt()) in the document differs from the path")
         }
-        if let said = try object.text("app"), !said.utf8.elementsEqual((app ?? "").utf8) {
+        if let said = try object.text("app"), !said.isSame(as: app?.text ?? "") {
             throw ProtocolError(
                 .immutableMember,
                 "the app \(said.utf8.span.bytes.excerpt()) in the document differs from the query")
@@ -67,7 +68,8 @@ enum CategoryDocument {
         guard let actions = try object.actions() else {
             throw ProtocolError(.badDocument, "the category has no member actions")
         }
-        return Category(name: name, actions: actions, options: try options(object), app: app)
+        return Category(
+            name: name.text, actions: actions, options: try options(object), app: app?.text)
     }
 
     private static func options(_ object: JSONObject) throws(ProtocolError) -> CategoryOptions {

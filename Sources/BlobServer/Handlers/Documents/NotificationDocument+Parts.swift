@@ -6,9 +6,9 @@ import Notifications
 /// A file of a multipart body, received and finished.
 struct ReceivedFile: Sendable {
     /// The part's name.
-    var name: String
+    var name: PartName
     /// Its media type, as ``NotificationDocument/mediaType(ofFile:saying:)`` chose it.
-    var mediaType: String
+    var mediaType: MediaType
     var payload: PreparedPayload
 }
 
@@ -17,34 +17,32 @@ struct ReceivedFile: Sendable {
 extension NotificationDocument {
     /// The media type of a file's part: what the document says, else what the file's head says,
     /// else that nothing is known. Needed before the file is finished.
-    func mediaType(ofFile name: String, saying type: String?) -> String {
-        let part = parts?.first { $0.isNamed(name) }
-        return part?.mediaType ?? type ?? Wire.defaultMediaTypeText
+    func mediaType(ofFile name: PartName, saying type: MediaType?) -> MediaType {
+        let part = parts?.first { $0.name == name }
+        return part?.mediaType ?? type ?? .octetStream
     }
 
     /// Checks the files' names before any of them is finished. Throws `part_unexpected` for a file
     /// that the document, which names its parts, does not name; `part_missing` for a part with
-    /// neither digest nor file; `bad_part` for a file's name; `too_many_parts`; and
-    /// `bad_multipart` for two files of one name.
-    func checkFiles(_ names: [String]) throws(ProtocolError) {
+    /// neither digest nor file; `too_many_parts`; and `bad_multipart` for two files of one name.
+    func checkFiles(_ names: [PartName]) throws(ProtocolError) {
         for (index, name) in names.enumerated() {
-            try TextKind.part.check(name.utf8.span.bytes)
-            guard !names[..<index].contains(where: { $0.utf8.elementsEqual(name.utf8) }) else {
+            guard !names[..<index].contains(name) else {
                 throw ProtocolError(
-                    .badMultipart, "duplicate file \(name.utf8.span.bytes.excerpt())")
+                    .badMultipart, "duplicate file \(name.excerpt)")
             }
         }
         guard let parts else { return try Self.checkCount(names.count) }
-        for name in names where !parts.contains(where: { $0.isNamed(name) }) {
+        for name in names where !parts.contains(where: { $0.name == name }) {
             throw ProtocolError(
                 .partUnexpected,
-                "the file \(name.utf8.span.bytes.excerpt()) is not in the document's parts")
+                "the file \(name.excerpt) is not in the document's parts")
         }
         for part in parts where part.digest == nil {
-            guard names.contains(where: { part.isNamed($0) }) else {
+            guard names.contains(part.name) else {
                 throw ProtocolError(
                     .partMissing,
-                    "the part \(part.name.utf8.span.bytes.excerpt()) has no digest and no file"
+                    "the part \(part.name.excerpt) has no digest and no file"
                 )
             }
         }
@@ -55,9 +53,9 @@ extension NotificationDocument {
     /// says.
     ///
     /// - Parameter profile: whose limits hold for them.
-    func draftParts(
+    func parts(
         _ files: [ReceivedFile], for profile: DeviceProfile? = nil
-    ) throws(ProtocolError) -> [DraftPart] {
+    ) throws(ProtocolError) -> [CheckedPart] {
         var drafts = try drafts(files)
         guard let profile else { return drafts }
         for index in drafts.indices {
@@ -66,30 +64,22 @@ extension NotificationDocument {
         return drafts
     }
 
-    private func drafts(_ files: [ReceivedFile]) throws(ProtocolError) -> [DraftPart] {
+    private func drafts(_ files: [ReceivedFile]) throws(ProtocolError) -> [CheckedPart] {
         try checkFiles(files.map(\.name))
         guard let parts else {
-            return files.map {
-                DraftPart(name: $0.name, mediaType: $0.mediaType, content: .payload($0.payload))
-            }
+            return files.map { CheckedPart($0.name, $0.mediaType, .payload($0.payload)) }
         }
-        var drafts: [DraftPart] = []
+        var drafts: [CheckedPart] = []
         for part in parts {
-            if let file = files.first(where: { part.isNamed($0.name) }) {
+            if let file = files.first(where: { part.name == $0.name }) {
                 if let digest = part.digest, digest != file.payload.digest {
                     throw ProtocolError(
                         .digestMismatch(expected: digest, actual: file.payload.digest))
                 }
-                drafts.append(
-                    DraftPart(
-                        name: part.name, mediaType: file.mediaType, content: .payload(file.payload))
-                )
+                drafts.append(CheckedPart(part.name, file.mediaType, .payload(file.payload)))
             } else if let digest = part.digest {
                 drafts.append(
-                    DraftPart(
-                        name: part.name,
-                        mediaType: part.mediaType ?? Wire.defaultMediaTypeText,
-                        content: .stored(digest)))
+                    CheckedPart(part.name, part.mediaType ?? .octetStream, .stored(digest)))
             }
         }
         return drafts

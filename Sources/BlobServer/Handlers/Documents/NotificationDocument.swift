@@ -9,18 +9,15 @@ import Notifications
 struct NotificationDocument: Sendable {
     /// A part that the document names.
     struct Part: Sendable, Hashable {
-        var name: String
+        var name: PartName
         /// Nil: that of its file, or else `application/octet-stream`.
-        var mediaType: String?
+        var mediaType: MediaType?
         /// Nil: its bytes come in a file.
         var digest: Digest?
     }
 
-    /// Nil: not said.
-    var id: String?
-    var owner: String?
-    var message: String?
-    var richType: String?
+    var texts = NotificationTexts()
+    /// All but title and app, which are texts.
     var details = NotificationDetails()
     /// How long it shall live; at most one of these is there.
     var ttlSeconds: Int64?
@@ -36,7 +33,7 @@ struct NotificationDocument: Sendable {
     /// Reads a document of at most 64 KiB.
     ///
     /// - Parameter id: the path's. The document may repeat it.
-    init(parsing bytes: RawSpan, id: String?) throws(ProtocolError) {
+    init(parsing bytes: RawSpan, id: NotificationID?) throws(ProtocolError) {
         let object = try JSONObject(parsing: bytes, "the notification")
         try object.check(
             [
@@ -44,15 +41,12 @@ struct NotificationDocument: Sendable {
                 "group", "priority", "display_ttl", "data", "read", "action_state", "ttl",
                 "expires_at", "parts", "profile",
             ], immutable: ["created_at", "revision", "device", "responses"])
-        self.id = try Self.id(object, in: id)
-        if let owner = try object.text("owner") {
-            try TextKind.owner.check(owner.utf8.span.bytes)
-            self.owner = owner
-        }
-        message = try object.message()
-        richType = try object.richType()
-        details.app = try object.app()
-        details.title = try object.title()
+        texts.id = try Self.id(object, in: id)
+        texts.owner = try object.checked("owner")
+        texts.message = try object.checked("message")
+        texts.richType = try object.checked("rich_type")
+        texts.app = try object.checked("app")
+        texts.title = try object.checked("title")
         details.category = try object.text("category")
         details.group = try object.text("group")
         details.actions = try object.actions()
@@ -72,14 +66,13 @@ struct NotificationDocument: Sendable {
     }
 
     private static func id(
-        _ object: JSONObject, in path: String?
-    ) throws(ProtocolError) -> String? {
-        guard let id = try object.text("id") else { return path }
-        try TextKind.checkID(id.utf8.span.bytes)
-        if let path, !path.utf8.elementsEqual(id.utf8) {
+        _ object: JSONObject, in path: NotificationID?
+    ) throws(ProtocolError) -> NotificationID? {
+        guard let id: NotificationID = try object.checked("id") else { return path }
+        if let path, path != id {
             throw ProtocolError(
                 .immutableMember,
-                "the id \(id.utf8.span.bytes.excerpt()) in the document differs from the path")
+                "the id \(id.excerpt) in the document differs from the path")
         }
         return id
     }
@@ -93,14 +86,12 @@ struct NotificationDocument: Sendable {
         for (index, element) in elements.enumerated() {
             let object = try JSONObject(element, "parts[\(index)]")
             try object.check(["name", "media_type", "digest"])
+            let (text, digest) = (try object.required("name"), try digest(object))
             let part = Part(
-                name: try object.required("name"), mediaType: try object.text("media_type"),
-                digest: try digest(object))
-            try TextKind.part.check(part.name.utf8.span.bytes)
-            if let type = part.mediaType { try TextKind.mediaType.check(type.utf8.span.bytes) }
-            guard !parts.contains(where: { $0.isNamed(part.name) }) else {
-                throw ProtocolError(
-                    .badPart, "duplicate part \(part.name.utf8.span.bytes.excerpt())")
+                name: try PartName(onWire: text), mediaType: try object.checked("media_type"),
+                digest: digest)
+            guard !parts.contains(where: { $0.name == part.name }) else {
+                throw ProtocolError(.badPart, "duplicate part \(text.utf8.span.bytes.excerpt())")
             }
             parts.append(part)
         }
@@ -120,21 +111,4 @@ struct NotificationDocument: Sendable {
         guard let text = try object.text("digest") else { return nil }
         return Digest(bytes: try DigestText.parse(text.utf8.span.bytes).span.bytes)
     }
-
-    /// The draft of what it says, without parts.
-    func draft(_ expiry: Expiry, device: String?, condition: Condition) -> NotificationDraft {
-        var draft = NotificationDraft(id: id, expiry: expiry)
-        draft.owner = owner
-        draft.message = message
-        draft.richType = richType
-        draft.details = details
-        draft.device = device
-        draft.condition = condition
-        return draft
-    }
-}
-
-extension NotificationDocument.Part {
-    /// Whether it has that name, by bytes.
-    func isNamed(_ name: String) -> Bool { self.name.utf8.elementsEqual(name.utf8) }
 }

@@ -4,36 +4,14 @@ import BlobStore
 import Bytes
 import Notifications
 
-// What a document says of a notification's fields. Each throws what is wrong with the value; the
-// lengths of categories, groups and actions are checked where they are stored.
+// What a document says of a notification's fields. Each throws what is wrong with the value; those
+// of categories, groups, actions and data are checked with the change that is made of them.
 
 extension JSONObject {
-    /// `message`; nil when it is absent.
-    func message() throws(ProtocolError) -> String? {
-        guard let text = try text("message") else { return nil }
-        try TextKind.message.check(text.utf8.span.bytes)
-        return text
-    }
-
-    /// `title`; nil when it is absent.
-    func title() throws(ProtocolError) -> String? {
-        guard let text = try text("title") else { return nil }
-        try TextKind.title.check(text.utf8.span.bytes)
-        return text
-    }
-
-    /// `app`; nil when it is absent.
-    func app() throws(ProtocolError) -> String? {
-        guard let text = try text("app") else { return nil }
-        try TextKind.app.check(text.utf8.span.bytes)
-        return text
-    }
-
-    /// `rich_type`; nil when it is absent.
-    func richType() throws(ProtocolError) -> String? {
-        guard let text = try text("rich_type") else { return nil }
-        try TextKind.richType.check(text.utf8.span.bytes)
-        return text
+    /// A text that is checked; nil when it is absent.
+    func checked<Rule>(_ name: StaticString) throws(ProtocolError) -> CheckedText<Rule>? {
+        guard let text = try text(name) else { return nil }
+        return try CheckedText(onWire: text)
     }
 
     /// `priority`; nil when it is absent.

@@ -1,16 +1,17 @@
 import BlobJSON
 import BlobProtocol
 import BlobStore
+import Notifications
 
 /// A merge patch of a notification's mutable fields (RFC 7396). null clears a field.
-enum PatchDocument {
+struct PatchDocument {
+    /// All but texts. Its id is nobody's: the path says of what it is.
+    var patch = NotificationPatch(id: "")
+    var texts = PatchTexts()
+
     /// Reads a document of at most 64 KiB. Whether the expiry is one that may be chosen is for the
     /// caller to check, who knows the time.
-    ///
-    /// - Parameter id: the notification's; ignored in the patch of a group.
-    static func parse(
-        _ bytes: RawSpan, id: String, device: String?, condition: Condition = .none
-    ) throws(ProtocolError) -> NotificationPatch {
+    init(parsing bytes: RawSpan) throws(ProtocolError) {
         let object = try JSONObject(parsing: bytes, "the patch")
         try object.check(
             [
@@ -20,10 +21,9 @@ enum PatchDocument {
             immutable: [
                 "id", "owner", "app", "created_at", "revision", "parts", "device", "responses",
             ])
-        var patch = NotificationPatch(id: id)
-        patch.title = object.patch("title", try object.title())
-        patch.message = object.patch("message", try object.message())
-        patch.richType = object.patch("rich_type", try object.richType())
+        texts.title = object.patch("title", try object.checked("title"))
+        texts.message = object.patch("message", try object.checked("message"))
+        texts.richType = object.patch("rich_type", try object.checked("rich_type"))
         patch.category = object.patch("category", try object.text("category"))
         patch.group = object.patch("group", try object.text("group"))
         patch.actions = object.patch("actions", try object.actions())
@@ -38,9 +38,6 @@ enum PatchDocument {
             throw ProtocolError(
                 .badExpiry, "expires_at must not be null: every notification expires")
         }
-        patch.device = device
-        patch.condition = condition
-        return patch
     }
 }
 

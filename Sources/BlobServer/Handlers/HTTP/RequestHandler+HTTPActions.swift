@@ -36,29 +36,19 @@ extension RequestHandler {
     private func publish(
         id: RawSpan, part: RawSpan, _ head: HTTPRequestHead, _ bytes: RawSpan
     ) throws(ProtocolError) -> Action {
-        var names: [UInt8] = []
-        var (idSlice, partSlice) = (Slice.empty, Slice.empty)
-        if id.byteCount > 0 {
-            (idSlice, partSlice) = try HTTPCodec.decode(id, part: part, into: &names)
-        }
+        let id = id.byteCount > 0 ? try NotificationID(inPath: id) : nil
+        let part = part.byteCount > 0 ? try PartName(inPath: part) : .payload
         try HTTPCodec.checkLength(of: head)
         let query = try PublishQuery.parse(head.query.of(bytes))
-        var mediaType = Wire.defaultMediaTypeText
+        var texts = query.texts
+        texts.id = id
+        var mediaType = MediaType.octetStream
         if let contentType = head.contentType {
-            try TextKind.mediaType.check(contentType.of(bytes))
-            mediaType = contentType.of(bytes).text()
+            mediaType = try MediaType(onWire: contentType.of(bytes))
         }
         let coding = try Coding(ofBody: head, bytes)
-        func text(_ bytes: [UInt8]) -> String? {
-            bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
-        }
-        func name(_ slice: Slice) -> String? {
-            slice.isEmpty ? nil : slice.of(names.span.bytes).text()
-        }
         let draft = PublicationDraft(
-            id: name(idSlice), part: name(partSlice) ?? Wire.defaultPartText, mediaType: mediaType,
-            owner: text(query.owner), app: text(query.app), title: text(query.title),
-            message: text(query.message), richType: text(query.richType),
+            texts: texts, part: part, mediaType: mediaType,
             expiry: try expiry(
                 ttlSeconds: query.ttlSeconds, expiryMilliseconds: query.expiryMilliseconds),
             condition: try Condition(head, bytes), profile: query.profile)

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Notifications
 
 /// Turns the bodies that resources take into changes. Everything wrong with them is found here or in
 /// the change's transaction, before anything is written.
@@ -19,57 +20,79 @@ struct BodyReader: Sendable {
     ) throws(ProtocolError) -> PendingChange.Operation {
         let text = bytes.span.bytes
         switch plan.kind {
-        case .notification(let id):
-            return .apply(try publication(text, id: id, plan).change)
+        case .notification(let id): return .apply(try publication(text, id: id, plan).change)
         case .patch(let id):
-            return .apply(try CheckedChange(checking: .patch(try patch(text, id: id, plan))))
+            var document = try patch(text)
+            document.texts.device = plan.device
+            document.patch.id = id.text
+            document.patch.condition = plan.condition
+            return .apply(
+                try checked(try CheckedChange(document.patch, document.texts, asOf: .now)))
         case .groupPatch(let owner, let group, let app):
-            let patch = try patch(text, id: "", plan)
+            var document = try patch(text)
+            document.texts.device = plan.device
             return .long(
-                try CheckedLongChange(
-                    checking: .patchGroup(owner: owner, group: group, app: app, patch)))
+                try checked(
+                    try CheckedLongChange(
+                        patching: group, of: owner, app: app, document.patch, document.texts,
+                        asOf: .now)))
         case .response(let id):
-            let response = try ResponseDocument.parse(text, id: id, device: plan.device)
-            return .apply(try CheckedChange(checking: .respond(response)))
+            let response = try ResponseDocument.parse(text, id: id)
+            return .apply(try checked(try CheckedChange(response, device: plan.device)))
         case .category(let name, let app):
             let category = try CategoryDocument.parse(text, name: name, app: app)
             return .apply(
-                try CheckedChange(checking: .setCategory(category, condition: plan.condition)))
+                try checked(
+                    try CheckedChange(category, named: name, app: app, condition: plan.condition)))
         case .payload, .multipart, .batch, .heldBlob:
             throw ProtocolError(.internalError, "the body is not a document")
         }
     }
 
-    private func patch(
-        _ bytes: RawSpan, id: String, _ plan: BodyPlan
-    ) throws(ProtocolError) -> NotificationPatch {
-        let patch = try PatchDocument.parse(
-            bytes, id: id, device: plan.device, condition: plan.condition)
-        if case .set(let moment) = patch.expiresAt {
+    /// A change that is checked, or what a client is told about one that cannot be made.
+    private func checked<Checked>(
+        _ change: @autoclosure () throws(StoreError) -> Checked
+    ) throws(ProtocolError) -> Checked {
+        do throws(StoreError) {
+            return try change()
+        } catch {
+            throw ProtocolError(error)
+        }
+    }
+
+    private func patch(_ bytes: RawSpan) throws(ProtocolError) -> PatchDocument {
+        let document = try PatchDocument(parsing: bytes)
+        if case .set(let moment) = document.patch.expiresAt {
             _ = try lifetimes.expiry(milliseconds: moment.milliseconds, asOf: .now)
         }
-        return patch
+        return document
     }
 
     /// A document that comes without files.
     private func publication(
-        _ bytes: RawSpan, id: String?, _ plan: BodyPlan
-    ) throws(ProtocolError) -> (id: String?, change: CheckedChange) {
+        _ bytes: RawSpan, id: NotificationID?, _ plan: BodyPlan
+    ) throws(ProtocolError) -> (id: NotificationID?, change: CheckedChange) {
         let document = try NotificationDocument(parsing: bytes, id: id)
-        var draft = try draft(document, plan)
-        draft.parts = try document.draftParts([], for: document.profile ?? profile)
-        return (document.id, try CheckedChange(checking: .publishNotification(draft)))
+        let expiry = try expiry(document)
+        let parts = try document.parts([], for: document.profile ?? profile)
+        return (document.texts.id, try change(document, expiry, plan, parts))
     }
 
-    private func draft(
-        _ document: NotificationDocument, _ plan: BodyPlan
-    ) throws(ProtocolError) -> NotificationDraft {
-        let chosen = try lifetimes.chosen(
+    private func change(
+        _ document: NotificationDocument, _ expiry: Expiry, _ plan: BodyPlan,
+        _ parts: [CheckedPart] = []
+    ) throws(ProtocolError) -> CheckedChange {
+        var draft = NotificationDraft(id: nil, expiry: expiry)
+        draft.details = document.details
+        draft.condition = plan.condition
+        return try checked(
+            try CheckedChange(draft, document.texts, device: plan.device, parts: parts, asOf: .now))
+    }
+
+    private func expiry(_ document: NotificationDocument) throws(ProtocolError) -> Expiry {
+        try lifetimes.chosen(
             ttlSeconds: document.ttlSeconds, expiryMilliseconds: document.expiryMilliseconds,
-            asOf: .now)
-        return document.draft(
-            chosen ?? .after(seconds: lifetimes.usualSeconds), device: plan.device,
-            condition: plan.condition)
+            asOf: .now) ?? .after(seconds: lifetimes.usualSeconds)
     }
 
     // MARK: - Files
@@ -91,8 +114,7 @@ struct BodyReader: Sendable {
             // What can be refused is refused before the files are compressed.
             try document.checkFiles(received.files.map(\.name))
             try checkSizes(received.files, of: document)
-            change = try CheckedChange(
-                checking: .publishNotification(try draft(document, plan)))
+            change = try self.change(document, try expiry(document), plan)
         } catch {
             throw .wire(error)
         }
@@ -100,23 +122,18 @@ struct BodyReader: Sendable {
         for file in received.files {
             let mediaType = document.mediaType(ofFile: file.name, saying: file.mediaType)
             do throws(StoreError) {
-                guard let payload = try file.finish(mediaType: mediaType) else { continue }
+                guard let payload = try file.finish(as: mediaType) else { continue }
                 files.append(
                     ReceivedFile(name: file.name, mediaType: mediaType, payload: payload))
             } catch {
                 throw .store(error)
             }
         }
-        let parts: [DraftPart]
         do throws(ProtocolError) {
-            parts = try document.draftParts(files, for: document.profile ?? profile)
+            let parts = try document.parts(files, for: document.profile ?? profile)
+            return .apply(try checked(try change.with(parts)))
         } catch {
             throw .wire(error)
-        }
-        do throws(StoreError) {
-            return .apply(try change.with(parts))
-        } catch {
-            throw .store(error)
         }
     }
 
@@ -128,7 +145,7 @@ struct BodyReader: Sendable {
         for file in files {
             let mediaType = document.mediaType(ofFile: file.name, saying: file.mediaType)
             try profile.check(
-                byteCount: UInt64(file.byteCount), mediaType: mediaType.utf8.span.bytes)
+                byteCount: UInt64(file.byteCount), mediaType: mediaType.text.utf8.span.bytes)
         }
     }
 
@@ -148,7 +165,7 @@ struct BodyReader: Sendable {
     private func line(_ bytes: RawSpan, _ plan: BodyPlan) -> BatchLine {
         do throws(ProtocolError) {
             let (id, change) = try publication(bytes, id: nil, plan)
-            return BatchLine(id: id, content: .change(change))
+            return BatchLine(id: id?.text, content: .change(change))
         } catch {
             return BatchLine(content: .refused(error))
         }

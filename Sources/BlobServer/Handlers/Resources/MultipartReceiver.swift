@@ -114,8 +114,8 @@ final class MultipartReceiver {
             isInDocument = true
             return
         }
-        try TextKind.part.check(name)
-        guard !files.contains(where: { $0.name.utf8.elementsEqual(head.name) }) else {
+        let part = try PartName(onWire: name)
+        guard !files.contains(where: { $0.name == part }) else {
             throw Self.twice(name)
         }
         guard files.count < StoreLimits.partCountMax else {
@@ -123,12 +123,8 @@ final class MultipartReceiver {
                 .tooManyParts, "too many files; the limit is \(StoreLimits.partCountMax)",
                 limit: StoreLimits.partCountMax)
         }
-        if let mediaType = head.mediaType { try TextKind.mediaType.check(mediaType.span.bytes) }
         files.append(
-            IncomingFile(
-                name: String(decoding: head.name, as: UTF8.self),
-                mediaType: head.mediaType.map { String(decoding: $0, as: UTF8.self) },
-                store.makePayloadWriter()))
+            IncomingFile(name: part, mediaType: head.type, store.makePayloadWriter()))
     }
 
     private static func twice(_ name: RawSpan) -> ProtocolError {
@@ -172,13 +168,13 @@ final class IncomingDocument: Sendable {
 
 /// A file of a multipart body.
 final class IncomingFile: Sendable {
-    let name: String
+    let name: PartName
     /// Nil: not said.
-    let mediaType: String?
+    let mediaType: MediaType?
     /// Used by one thread after the other, never by two at a time.
     private let writer: Mutex<PayloadWriter?>
 
-    init(name: String, mediaType: String?, _ writer: consuming sending PayloadWriter) {
+    init(name: PartName, mediaType: MediaType?, _ writer: consuming sending PayloadWriter) {
         self.name = name
         self.mediaType = mediaType
         self.writer = Mutex(writer)
@@ -214,8 +210,8 @@ final class IncomingFile: Sendable {
     }
 
     /// The file, hashed and compressed where that helps; nil when it was finished before.
-    func finish(mediaType: String) throws(StoreError) -> PreparedPayload? {
+    func finish(as mediaType: MediaType) throws(StoreError) -> PreparedPayload? {
         guard let writer = writer.withLock({ $0.take() }) else { return nil }
-        return try writer.finish(mediaType: mediaType)
+        return try writer.finish(as: mediaType)
     }
 }

@@ -25,11 +25,11 @@ extension RequestHandler {
         switch request.resource {
         case .notification(let id):
             _ = try ResourceQuery(request.query)
-            let record = try record(id.utf8.span.bytes, in: snapshot)
+            let record = try record(id.text.utf8.span.bytes, in: snapshot)
             try asked { () throws(StoreError) in try request.condition.check(record) }
             return .respond(.record(record))
         case .envelope(let id):
-            return .respond(try envelope(id, request, in: snapshot))
+            return .respond(try envelope(id.text, request, in: snapshot))
         case .categories:
             let after = try ResourceQuery(request.query, "after")["after"] ?? []
             let page = try asked { () throws(StoreError) in
@@ -39,15 +39,15 @@ extension RequestHandler {
         case .category(let name):
             let app = try ResourceQuery(request.query, "app").app()
             let found = try asked { () throws(StoreError) in
-                try snapshot.category(name, app: app)
+                try snapshot.category(name.text, app: app?.text)
             }
             guard let found else { throw .notFound("category") }
             try asked { () throws(StoreError) in try request.condition.check(category: found) }
             return .respond(.category(found))
         case .ownerNotifications(let owner):
-            return .respond(try history(of: owner, request, in: snapshot))
+            return .respond(try history(of: owner.text, request, in: snapshot))
         case .ownerChanges(let owner):
-            let query = try feedQuery(of: owner, request)
+            let query = try feedQuery(of: owner.text, request)
             return request.acceptsEvents ? .subscribe(query) : .awaitChanges(query)
         case .heldBlob:
             throw ProtocolError(
@@ -63,25 +63,24 @@ extension RequestHandler {
         switch request.resource {
         case .notification(let id):
             _ = try ResourceQuery(request.query)
-            let removal = Removal(id: id, device: request.device, condition: request.condition)
-            return .write(
-                .apply(try CheckedChange(checking: .remove(removal))), .removed("notification"))
+            let removal = CheckedChange.remove(
+                id: id.text, device: request.device, condition: request.condition)
+            return .write(.apply(removal), .removed("notification"))
         case .category(let name):
             let app = try ResourceQuery(request.query, "app").app()
-            let change = Change.removeCategory(
-                name: name, app: app, condition: request.condition)
-            return .write(.apply(try CheckedChange(checking: change)), .removed("category"))
+            let removal = CheckedChange.removeCategory(
+                name: name.text, app: app?.text, condition: request.condition)
+            return .write(.apply(removal), .removed("category"))
         case .owner(let owner):
             _ = try ResourceQuery(request.query)
             try Self.checkNoCondition(request)
-            let change = try CheckedLongChange(checking: .deleteOwner(owner))
-            return .write(.long(change), .ownerDeleted)
+            return .write(.long(.deleteOwner(owner)), .ownerDeleted)
         case .ownerNotifications(let owner):
             let (group, app) = try Self.group(request)
-            let change = try CheckedLongChange(
-                checking: .deleteGroup(
-                    owner: owner, group: group, app: app, device: request.device))
-            return .write(.long(change), .ownerDeleted)
+            return .write(
+                .long(
+                    .deleteGroup(owner: owner, group: group, app: app, device: request.device)),
+                .ownerDeleted)
         default:
             throw ProtocolError(.methodNotAllowed, "this resource does not support DELETE")
         }
@@ -90,7 +89,7 @@ extension RequestHandler {
     /// The group that a change of many is of, and the app, where it is of one app's alone.
     private static func group(
         _ request: ResourceRequest
-    ) throws(ProtocolError) -> (group: String, app: String?) {
+    ) throws(ProtocolError) -> (group: GroupName, app: AppName?) {
         let query = try ResourceQuery(request.query, "group", "app")
         try checkNoCondition(request)
         guard let group = try query.group() else {
@@ -161,13 +160,13 @@ extension RequestHandler {
     }
 
     private func notificationPlan(
-        _ id: String?, _ request: ResourceRequest
+        _ id: NotificationID?, _ request: ResourceRequest
     ) throws(ProtocolError) -> BodyPlan {
         _ = try ResourceQuery(request.query)
         if let type = request.mediaType,
-            MediaType.isType(type.span.bytes, "multipart/form-data")
+            type.isType("multipart/form-data")
         {
-            let boundary = try MultipartParser.boundary(of: type.span.bytes)
+            let boundary = try MultipartParser.boundary(of: type.text.utf8.span.bytes)
             return BodyPlan(
                 kind: .multipart(id: id, boundary: boundary), device: request.device,
                 condition: request.condition,
@@ -181,13 +180,12 @@ extension RequestHandler {
         _ kind: BodyPlan.Kind, _ request: ResourceRequest, isPatch: Bool = false
     ) throws(ProtocolError) -> BodyPlan {
         if let type = request.mediaType {
-            let isJSON = MediaType.isType(type.span.bytes, "application/json")
-            let isMergePatch =
-                isPatch && MediaType.isType(type.span.bytes, "application/merge-patch+json")
+            let isJSON = type.isType("application/json")
+            let isMergePatch = isPatch && type.isType("application/merge-patch+json")
             guard isJSON || isMergePatch else {
                 throw ProtocolError(
                     .unsupportedMediaType,
-                    "the media type \(type.span.bytes.excerpt()) is not supported; use application/json"
+                    "the media type \(type.excerpt) is not supported; use application/json"
                         + (isPatch ? " or application/merge-patch+json" : ""))
             }
         }
@@ -204,11 +202,10 @@ extension RequestHandler {
         let seconds = try query.number(
             "ttl", in: 1...Int(clamping: limits.ttlSecondsMax), .badTTL,
             default: min(DaemonLimits.holdSeconds, Int(clamping: limits.ttlSecondsMax)))
-        let mediaType = request.mediaType.map { String(decoding: $0, as: UTF8.self) }
         return BodyPlan(
             kind: .heldBlob(
                 digest, ttlSeconds: Int64(seconds),
-                mediaType: mediaType ?? Wire.defaultMediaTypeText),
+                mediaType: request.mediaType ?? .octetStream),
             coding: request.coding,
             byteCountMax: request.coding == .gzip
                 ? limits.codedByteCountMax : limits.payloadByteCountMax)

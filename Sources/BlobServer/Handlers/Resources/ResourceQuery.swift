@@ -50,24 +50,22 @@ struct ResourceQuery {
     }
 
     /// The parameter `group`; nil when it is not given. Throws `bad_group`.
-    func group() throws(ProtocolError) -> String? {
+    func group() throws(ProtocolError) -> GroupName? {
         guard let bytes = self["group"] else { return nil }
-        try TextKind.group.check(bytes.span.bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        return try GroupName(onWire: bytes.span.bytes)
     }
 
     /// The parameter `app`; nil when it is not given. Throws `bad_app`.
-    func app() throws(ProtocolError) -> String? {
+    func app() throws(ProtocolError) -> AppName? {
         guard let bytes = self["app"] else { return nil }
-        try TextKind.app.check(bytes.span.bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        return try AppName(onWire: bytes.span.bytes)
     }
 
     /// What `app`, `read`, `action_state` and `group` ask for. Throws the code of the one that is
     /// wrong.
     func filter() throws(ProtocolError) -> RecordFilter {
         var filter = RecordFilter(
-            app: try app(), isRead: try flag("read"), group: try group())
+            app: try app()?.text, isRead: try flag("read"), group: try group()?.text)
         if let name = try text("action_state", .badActionState) {
             guard let state = ActionState(name: name) else {
                 throw ProtocolError(

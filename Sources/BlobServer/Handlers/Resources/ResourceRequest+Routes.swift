@@ -9,44 +9,22 @@ extension Resource {
     /// Throws what is wrong with the names in the path.
     init?(_ route: Route, in path: RawSpan) throws(ProtocolError) {
         switch route {
-        case .notification(let id): self = .notification(id: try Self.id(id.of(path)))
+        case .notification(let id):
+            self = .notification(id: try NotificationID(inPath: id.of(path)))
         case .notifications: self = .newNotification
         case .batch: self = .batch
-        case .responses(let id): self = .responses(id: try Self.id(id.of(path)))
-        case .envelope(let id): self = .envelope(id: try Self.id(id.of(path)))
+        case .responses(let id): self = .responses(id: try NotificationID(inPath: id.of(path)))
+        case .envelope(let id): self = .envelope(id: try NotificationID(inPath: id.of(path)))
         case .blob(let digest): self = .heldBlob(try Self.digest(digest.of(path)))
         case .blobs: self = .newBlob
         case .categories: self = .categories
-        case .category(let name): self = .category(name: try Self.category(name.of(path)))
-        case .owner(let owner): self = .owner(try Self.owner(owner.of(path)))
+        case .category(let name): self = .category(name: try CategoryName(inPath: name.of(path)))
+        case .owner(let owner): self = .owner(try OwnerID(inPath: owner.of(path)))
         case .ownerNotifications(let owner):
-            self = .ownerNotifications(try Self.owner(owner.of(path)))
-        case .ownerChanges(let owner): self = .ownerChanges(try Self.owner(owner.of(path)))
+            self = .ownerNotifications(try OwnerID(inPath: owner.of(path)))
+        case .ownerChanges(let owner): self = .ownerChanges(try OwnerID(inPath: owner.of(path)))
         case .livez, .readyz, .stats, .payload, .classicPayload, .part, .unknown: return nil
         }
-    }
-
-    private static func id(_ text: RawSpan) throws(ProtocolError) -> String {
-        var bytes: [UInt8] = []
-        try PercentCoding.decode(text, orThrow: .badID, into: &bytes)
-        try TextKind.checkID(bytes.span.bytes)
-        try TextKind.id.checkDotSegments(bytes.span.bytes)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func owner(_ text: RawSpan) throws(ProtocolError) -> String {
-        var bytes: [UInt8] = []
-        try PercentCoding.decode(text, orThrow: .badOwner, into: &bytes)
-        try TextKind.owner.check(bytes.span.bytes)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func category(_ text: RawSpan) throws(ProtocolError) -> String {
-        var bytes: [UInt8] = []
-        try PercentCoding.decode(text, orThrow: .badCategory, into: &bytes)
-        try TextKind.category.check(bytes.span.bytes)
-        try TextKind.category.checkDotSegments(bytes.span.bytes)
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The digest that a path names. Throws `bad_digest`.
@@ -70,12 +48,10 @@ extension ResourceRequest {
         guard method == .get else {
             if method != .delete { coding = try Coding(ofBody: head, bytes) }
             if let contentType = head.contentType?.of(bytes) {
-                try TextKind.mediaType.check(contentType)
-                mediaType = contentType.array()
+                mediaType = try MediaType(onWire: contentType)
             }
             if let name = try head.value(of: "blobd-device", in: bytes)?.of(bytes) {
-                try TextKind.device.check(name)
-                device = name.text()
+                device = try DeviceName(onWire: name)
             }
             return
         }

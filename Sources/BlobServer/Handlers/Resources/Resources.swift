@@ -1,28 +1,29 @@
 import BlobProtocol
 import BlobStore
+import Notifications
 
 /// What a request of either dialect is about. Payloads are not among them: see ``PayloadKey``.
 enum Resource: Sendable {
-    case notification(id: String)
+    case notification(id: NotificationID)
     case newNotification
     case batch
-    case responses(id: String)
-    case envelope(id: String)
+    case responses(id: NotificationID)
+    case envelope(id: NotificationID)
     case heldBlob(Digest)
     /// A blob that is named by its bytes.
     case newBlob
     case categories
-    case category(name: String)
-    case owner(String)
-    case ownerNotifications(String)
-    case ownerChanges(String)
+    case category(name: CategoryName)
+    case owner(OwnerID)
+    case ownerNotifications(OwnerID)
+    case ownerChanges(OwnerID)
 
     /// The notification's id, the owner or the category; empty where there is none.
     var name: String {
         switch self {
-        case .notification(let id), .responses(let id), .envelope(let id): id
-        case .category(let name): name
-        case .owner(let owner), .ownerNotifications(let owner), .ownerChanges(let owner): owner
+        case .notification(let id), .responses(let id), .envelope(let id): id.text
+        case .category(let name): name.text
+        case .owner(let owner), .ownerNotifications(let owner), .ownerChanges(let owner): owner.text
         case .newNotification, .batch, .heldBlob, .newBlob, .categories: ""
         }
     }
@@ -36,11 +37,11 @@ struct ResourceRequest: Sendable {
     /// As it came, percent-encoded.
     var query: [UInt8] = []
     /// The body's, with its parameters; nil when it was not said.
-    var mediaType: [UInt8]?
+    var mediaType: MediaType?
     /// How the body is coded.
     var coding = Coding.identity
-    /// Who asks, checked.
-    var device: String?
+    /// Who asks.
+    var device: DeviceName?
     /// What must hold of the notification or the category that is there.
     var condition = Condition.none
     /// Whether a stream of events is asked for.
@@ -56,21 +57,21 @@ struct BodyPlan: Sendable {
         /// A part's payload, by itself.
         case payload(PublicationDraft)
         /// A notification's document; nil: the store chooses the id.
-        case notification(id: String?)
+        case notification(id: NotificationID?)
         /// A notification's document and files.
-        case multipart(id: String?, boundary: [UInt8])
+        case multipart(id: NotificationID?, boundary: [UInt8])
         /// A document in each line.
         case batch
-        case patch(id: String)
-        case groupPatch(owner: String, group: String, app: String?)
-        case response(id: String)
-        case category(name: String, app: String?)
+        case patch(id: NotificationID)
+        case groupPatch(owner: OwnerID, group: GroupName, app: AppName?)
+        case response(id: NotificationID)
+        case category(name: CategoryName, app: AppName?)
         /// A blob's bytes; nil: of whatever digest.
-        case heldBlob(Digest?, ttlSeconds: Int64, mediaType: String)
+        case heldBlob(Digest?, ttlSeconds: Int64, mediaType: MediaType)
     }
 
     var kind: Kind
-    var device: String?
+    var device: DeviceName?
     var condition = Condition.none
     /// How the body is coded.
     var coding = Coding.identity
@@ -80,7 +81,8 @@ struct BodyPlan: Sendable {
     /// How to answer when the writer is done.
     var reply: Reply {
         switch kind {
-        case .payload(let draft): .publishedPart(draft.part, isIDAssigned: draft.id == nil)
+        case .payload(let draft):
+            .publishedPart(draft.part.text, isIDAssigned: draft.texts.id == nil)
         case .notification(let id), .multipart(let id, _): .published(isIDAssigned: id == nil)
         case .batch: .batch
         case .patch: .changed
