@@ -3,10 +3,13 @@ import TestSupport
 import Testing
 
 @Suite struct CursorTests {
+    private let folder = TemporaryFolder()
+    private let environment: Environment
+
+    init() throws { environment = try folder.open() }
+
     @Test("A cursor walks a table in key order, and says where it ends")
     func walk() throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open()
         let table = try environment.makeTable()
         for index in (0..<100).reversed() { try environment.set(key(index), [1], in: table) }
         let transaction = try environment.readers.begin()
@@ -26,8 +29,6 @@ import Testing
 
     @Test("A cursor finds the first key that is not before the one asked for")
     func seek() throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open()
         let table = try environment.makeTable()
         try environment.set("b", [1], in: table)
         try environment.set("d", [2, 3], in: table)
@@ -43,8 +44,6 @@ import Testing
 
     @Test("A cursor walks a table backwards, from its end and from a key")
     func backwards() throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open()
         let table = try environment.makeTable()
         for index in 0..<100 { try environment.set(key(index), [1], in: table) }
         let transaction = try environment.readers.begin()
@@ -67,8 +66,6 @@ import Testing
 
     @Test("An empty table has no first entry, in a change as well")
     func empty() throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open()
         let table = try environment.makeTable()
         let transaction = try environment.beginWrite()
         var cursor = try Cursor(transaction, in: table)

@@ -4,10 +4,13 @@ import TestSupport
 import Testing
 
 @Suite struct TransactionTests {
+    private let folder = TemporaryFolder()
+    private let environment: Environment
+
+    init() throws { environment = try folder.open() }
+
     @Test("What is committed is read; what is not is gone")
     func commitAndAbort() throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open()
         let table = try environment.makeTable()
         try environment.set("a", [1], in: table)
         let key = Array("a".utf8)
@@ -30,8 +33,6 @@ import Testing
 
     @Test("Values of every size come back, and two spans are stored as one value")
     func sizes() throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open()
         let table = try environment.makeTable()
         for count in [0, 1, 2, 2_000, 2_041, 4_080, 4_081, 65_519, 65_520, 65_521, 5 << 20] {
             let value = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -53,8 +54,6 @@ import Testing
 
     @Test("Deleting says whether there was something")
     func delete() throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open()
         let table = try environment.makeTable()
         try environment.set("a", [1], in: table)
         let key = Array("a".utf8)
@@ -70,8 +69,6 @@ import Testing
 
     @Test("A key that is empty or too long is an error, not a trap")
     func keys() throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open()
         let table = try environment.makeTable()
         for count in [0, 512, 70_000] {
             let key = [UInt8](repeating: 1, count: count)
@@ -105,8 +102,6 @@ import Testing
 
     @Test("A commit has the number that its transaction said, and views say which they see")
     func numbers() throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open()
         let table = try environment.makeTable()
         let before = try environment.readers.begin()
         let old = before.id

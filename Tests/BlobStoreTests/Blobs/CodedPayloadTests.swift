@@ -7,6 +7,11 @@ import Testing
 /// Payloads that come in a gzip coding: what is inside counts, and they are stored as they came where
 /// that pays.
 @Suite struct CodedPayloadTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     private static func prepare(
         _ store: BlobStore, _ coded: [UInt8], mediaType: String = "application/octet-stream",
         step: Int = .max
@@ -56,8 +61,6 @@ import Testing
         "One member that saves a tenth is stored as it came, however it came",
         arguments: [1, 7, Int.max])
     func asSent(step: Int) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let bytes = shrinkingText(500)
         let coded = gzipped(bytes)
         // A type that is not compressed here: the client's coding is kept all the same.
@@ -74,8 +77,6 @@ import Testing
 
     @Test("What does not qualify is stored like any other payload")
     func inflated() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         var generator = SeededGenerator(seed: 91)
         let noise = generator.bytes(300_000)
         let halves = (shrinkingText(100), shrinkingText(300))
@@ -103,8 +104,6 @@ import Testing
 
     @Test("A long one goes through files, coded and inflated")
     func long() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let bytes = shrinkingText(90_000)
         #expect(bytes.count > StoreLimits.storedAsSentByteCountMax)
         let payload = try Self.prepare(store, gzipped(bytes), step: 10_000)
@@ -114,8 +113,6 @@ import Testing
 
     @Test("Damaged, cut short, or followed by something else: nothing is stored")
     func damaged() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let bytes = shrinkingText(50)
         let coded = gzipped(bytes)
         for count in 0..<coded.count {

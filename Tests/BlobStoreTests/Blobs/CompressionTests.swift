@@ -5,6 +5,11 @@ import Testing
 @testable import BlobStore
 
 @Suite struct CompressionTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     @Test(
         "Types that shrink are compressed, others are not looked at",
         arguments: [
@@ -15,8 +20,6 @@ import Testing
             ("x-text/plain", false),
         ])
     func types(type: String, shrinks: Bool) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let bytes = [UInt8](repeating: 0x61, count: 10_000)
         let part = try store.put("a", bytes, mediaType: type).parts[0]
         #expect(part.coding == (shrinks ? .gzip : .identity))
@@ -28,8 +31,6 @@ import Testing
 
     @Test("What is kept compressed has at most 90 % of the bytes as given, to the byte")
     func ninetyPercent() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         var generator = SeededGenerator(seed: 6)
         var codings: Set<Coding> = []
         // Noise with a growing tail of zeros: somewhere in here is the limit.
@@ -49,8 +50,6 @@ import Testing
 
     @Test("Short payloads are stored as given")
     func short() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for (count, coding) in [(0, Coding.identity), (127, .identity), (128, .gzip)] {
             let bytes = [UInt8](repeating: 0x61, count: count)
             let part = try store.put("\(count)", bytes, mediaType: "text/plain").parts[0]
@@ -60,8 +59,6 @@ import Testing
 
     @Test("The stored bytes are a gzip member that any other program can read")
     func gzip() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let text = Array(String(repeating: "one line of text\n", count: 40_000).utf8)
         let blob = try store.put("a", text, mediaType: "text/plain").parts[0].blob
         let stored = try store.withSnapshot { (snapshot) throws(StoreError) in
@@ -79,8 +76,6 @@ import Testing
 
     @Test("A large compressible payload goes through files, in and out, byte for byte")
     func large() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         var generator = SeededGenerator(seed: 8)
         let bytes = generator.bytes(1 << 20).map { 0x20 + $0 % 64 }
         let part = try store.put("a", bytes, mediaType: "application/json").parts[0]
@@ -88,7 +83,6 @@ import Testing
         #expect(part.blob.chunkCount > 8)
         let read = try store.ownedPayload(for: "a", asOf: noon)
         #expect(read == bytes)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 }

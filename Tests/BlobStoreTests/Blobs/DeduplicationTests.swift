@@ -4,10 +4,13 @@ import Testing
 @testable import BlobStore
 
 @Suite struct DeduplicationTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     @Test("One image for 10,000 notifications is stored once, and served until the last is gone")
     func tenThousand() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         var generator = SeededGenerator(seed: 1)
         let image = generator.bytes(100_000)
         let size = UInt64(image.count)
@@ -48,8 +51,7 @@ import Testing
         }
         let last = try store.ownedPayload(for: "n\(count - 1)", asOf: noon)
         #expect(last == image)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
 
         try store.delete("n\(count - 1)", asOf: noon)
         expected.notifications = 0
@@ -77,14 +79,11 @@ import Testing
         #expect(empty == expected)
         let after = try store.statistics().freeByteCount
         #expect(after - before > image.count - 65_536)
-        let end = try store.verify()
-        #expect(end.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("Replacing a payload by the same bytes keeps the blob where it is")
     func replaceBySame() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let first = try store.put("a", [1, 2, 3])
         let second = try store.put("a", [1, 2, 3], mediaType: "image/png")
         #expect(second.parts[0].blob == first.parts[0].blob)
@@ -97,8 +96,6 @@ import Testing
 
     @Test("A payload that comes back while its old chunks wait to be freed gets new ones")
     func comesBack() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let bytes = [UInt8](repeating: 9, count: 70_000)
         let first = try store.put("a", bytes)
         try store.delete("a", asOf: noon)
@@ -107,14 +104,11 @@ import Testing
         try store.freeAll()
         let read = try store.ownedPayload(for: "b", asOf: noon)
         #expect(read == bytes)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("The first publisher's coding counts: a blob is stored one way only")
     func oneCoding() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let text = [UInt8](repeating: 0x61, count: 5_000)
         let first = try store.put("a", text, mediaType: "application/octet-stream")
         let second = try store.put("b", text, mediaType: "text/plain")

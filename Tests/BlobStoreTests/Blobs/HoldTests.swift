@@ -5,6 +5,11 @@ import Testing
 
 /// Blobs that are kept for a while without a reference.
 @Suite struct HoldTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     private func hold(
         _ store: BlobStore, _ bytes: [UInt8], seconds: Int64, asOf now: Timestamp = noon
     ) throws -> (blob: HeldBlob, isNew: Bool) {
@@ -18,8 +23,6 @@ import Testing
 
     @Test("A held blob is found, and gone after its hold")
     func life() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let (held, isNew) = try hold(store, [1, 2, 3], seconds: 10)
         #expect(isNew)
         #expect(held.until == noon.adding(seconds: 10))
@@ -31,8 +34,7 @@ import Testing
         #expect(counters.blobs == 1)
         #expect(counters.bytesReferenced == 0)
         #expect(counters.revision == 0)
-        let sound = try store.verify()
-        #expect(sound.problems == [])
+        #expect(try store.verify().problems == [])
 
         let end = noon.adding(seconds: 10)
         let found = try store.lookUp(held.blob.digest, asOf: end)
@@ -46,8 +48,7 @@ import Testing
         #expect(after.orphanBlobs == 1)
         let missing = try store.lookUp(held.blob.digest, asOf: noon)
         #expect(missing == .missing)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
         try store.freeAll()
         let empty = try store.indexCount()
         #expect(empty == 0)
@@ -55,8 +56,6 @@ import Testing
 
     @Test("The later end counts, whichever came first; an earlier one writes nothing")
     func twice() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let (first, _) = try hold(store, [1], seconds: 10)
         for (seconds, until) in [(5, 10), (10, 10), (20, 20)] as [(Int64, Int64)] {
             let (held, isNew) = try hold(store, [1], seconds: seconds)
@@ -74,8 +73,6 @@ import Testing
 
     @Test("It outlives its last reference, and a reference outlives it")
     func references() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let (held, _) = try hold(store, [1], seconds: 100)
         let part = DraftPart(
             name: "payload", mediaType: "image/png", content: .stored(held.blob.digest))
@@ -83,16 +80,14 @@ import Testing
         _ = try store.apply(.delete(id: "a"))
         let kept = try store.lookUp(held.blob.digest)
         #expect(kept == .found)
-        let sound = try store.verify()
-        #expect(sound.problems == [])
+        #expect(try store.verify().problems == [])
         try store.publish("a", owner: nil) { $0.parts = [part] }
         let later = noon.adding(seconds: 100)
         let swept = try store.sweepExpired(asOf: later, limit: 10)
         #expect(swept.holdsEnded == 1)
         let found = try store.ownedPayload(for: "a", asOf: later)
         #expect(found == [1])
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
         _ = try store.apply(.delete(id: "a"))
         let counters = try store.counters()
         #expect(counters.blobs == 0)
@@ -101,8 +96,6 @@ import Testing
 
     @Test("A blob that is stored already is held as it is")
     func stored() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let record = try store.put("a", [1, 2])
         let (held, isNew) = try hold(store, [1, 2], seconds: 10)
         #expect(!isNew)
@@ -114,8 +107,6 @@ import Testing
 
     @Test("Other bytes than those of the digest are refused, and so is the past")
     func refused() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let payload = try store.prepare([1])
         let other = try store.prepare([2]).digest
         let actual = payload.digest
@@ -135,8 +126,6 @@ import Testing
 
     @Test("A large one is written ahead")
     func large() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let bytes = [UInt8](repeating: 7, count: 20_000_000)
         let (held, isNew) = try hold(store, bytes, seconds: 10)
         #expect(isNew)

@@ -5,10 +5,13 @@ import Testing
 @testable import BlobStore
 
 @Suite struct BatchTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     @Test("A change that is refused does not touch the others of its batch")
     func refusedAmongOthers() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.put("old", [1])
         let outcomes = try store.apply(
             [
@@ -33,14 +36,11 @@ import Testing
         let counters = try store.counters()
         #expect(counters.notifications == 1)
         #expect(counters.blobs == 1)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("Outcomes stand in the order of the changes, revisions grow in it")
     func order() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let changes = try (0..<100).map {
             Change.publish(try store.publication("\($0)", [UInt8($0)]))
         }
@@ -51,8 +51,6 @@ import Testing
 
     @Test("A batch beyond the limits of a transaction is split")
     func split() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let before = try Self.transaction(store)
         // Ten different payloads of 10 MB do not fit 64 MiB together.
         let changes = try (0..<10).map { index in
@@ -64,14 +62,11 @@ import Testing
         #expect(outcomes.allSatisfy { $0.isDone })
         let after = try Self.transaction(store)
         #expect(after - before == 2)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("Nothing to do costs no transaction")
     func nothing() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let before = try Self.transaction(store)
         let outcomes = try store.apply([], asOf: noon)
         #expect(outcomes.isEmpty)

@@ -51,8 +51,7 @@ import Testing
             }
         }
         let store = try folder.open()
-        let report = try store.verify()
-        #expect(report.problems == [], "\(name)")
+        #expect(try store.verify().problems == [], "\(name)")
         for (id, state) in known.merging(
             open.filter { !$0.value.isEmpty }.mapValues { _ in "-" },
             uniquingKeysWith: { old, _ in old })
@@ -84,7 +83,6 @@ import Testing
         let store = try BlobStore.open(at: folder.path + "/data", options: options)
         try store.put("a", [1])
         #expect(!Files.exists(folder.path + "/data/store.new"))
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 }

@@ -81,8 +81,7 @@ import Testing
         }
         let counters = try store.counters()
         #expect(counters.notifications == 0)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
         // What is remembered goes in its time.
         let end = later.adding(seconds: 31 * 86_400)
         while try store.sweepExpired(asOf: end, limit: 4_096).more {}
@@ -117,8 +116,7 @@ import Testing
         #expect(change.changed == count)
         let counters = try store.counters()
         #expect(counters.notifications == 0)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
         do throws(StoreError) {
             var told = 0
             var next = start
@@ -192,8 +190,7 @@ import Testing
         #expect(again >= 1)
         let last = try store.ownedPayload(for: "again-0", asOf: noon)
         #expect(last == bytes(100_000))
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
 
         // And all of it goes: expiry needs no room either.
         let later = noon.adding(seconds: 4_000)

@@ -9,19 +9,10 @@ import Testing
     static let end = noon.adding(seconds: 30 * 86_400)
     static let holdEnd = noon.adding(seconds: 7_200)
 
-    static let sequenceKey = hex(
-        """
-        01 61 6e 6e 61 00 01 00 00 00 00 00 00 00 0c
-        """)
-    static let liveEntry = hex(
-        """
-        03 00 02 00 be ee d2 40 34 32
-        """)
+    static let sequenceKey = hex("01 61 6e 6e 61 00 01 00 00 00 00 00 00 00 0c")
+    static let liveEntry = hex("03 00 02 00 be ee d2 40 34 32")
 
-    static let tombstoneKey = hex(
-        """
-        01 61 6e 6e 61 00 01 00 00 00 00 00 00 00 0d
-        """)
+    static let tombstoneKey = hex("01 61 6e 6e 61 00 01 00 00 00 00 00 00 00 0d")
     static let tombstone = hex(
         """
         02 01 02 05 5d bc cc f7 34 31 70 68 6f 6e 65 00
@@ -51,25 +42,16 @@ import Testing
         01 61 6e 6e 61 00 03 fd 1c 40 54 96 b2 be 37 db
         40 5c 1e f5 6f 89 48
         """)
-    static let finder = hex(
-        """
-        0d 00 00 00 00 00 00 00 cb 45 9f a6 00 00 00 00
-        """)
+    static let finder = hex("0d 00 00 00 00 00 00 00 cb 45 9f a6 00 00 00 00")
 
-    static let markKey = hex(
-        """
-        01 61 6e 6e 61 00 04
-        """)
+    static let markKey = hex("01 61 6e 6e 61 00 04")
     static let mark = hex(
         """
         0b 00 00 00 00 00 00 00 00 18 db b2 a3 01 00 00
         4c 6b 5e b7 00 00 00 00
         """)
 
-    static let categoryKey = hex(
-        """
-        02 72 65 70 6c 79
-        """)
+    static let categoryKey = hex("02 72 65 70 6c 79")
     static let category = hex(
         """
         5d 7d e3 1e 11 00 00 00 0e 00 00 00 00 00 00 00
@@ -145,10 +127,7 @@ import Testing
         let mark = IndexKeys.markEnd(Self.end, Self.owner)
         #expect(
             mark
-                == hex(
-                    """
-                    00 00 01 a3 b2 db 18 00 00 03 61 6e 6e 61
-                    """))
+                == hex("00 00 01 a3 b2 db 18 00 00 03 61 6e 6e 61"))
         let read = try [tombstone, hold, mark, Keys.expiry(noon, "42")].map {
             try TimeEntry($0.span.bytes)
         }
@@ -330,10 +309,7 @@ import Testing
 
     @Test("A category of one app")
     func categoryOfApp() throws {
-        let key = hex(
-            """
-            02 72 65 70 6c 79 00 6d 61 69 6c
-            """)
+        let key = hex("02 72 65 70 6c 79 00 6d 61 69 6c")
         let bytes = hex(
             """
             05 84 cf 1f 11 00 00 00 0e 00 00 00 00 00 00 00

@@ -4,12 +4,15 @@ import Testing
 @testable import BlobStore
 
 @Suite struct LeaseTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     private static let bytes = [UInt8](repeating: 5, count: 200_000)
 
     @Test("A blob under a lease is not freed, and can be read by its reference meanwhile")
     func lease() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let blob = try store.put("a", Self.bytes).parts[0].blob
         do {
             let first = try lease(blob, store)
@@ -36,8 +39,6 @@ import Testing
     /// The second one was once not counted: its pages were used again while it was still in the queue.
     @Test("A blob that is sent twice on a connection is kept until the second one is read")
     func twice() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let blob = try store.put("a", Self.bytes).parts[0].blob
         var queue = LeaseQueue(of: store)
         queue.take(blob, until: 100)
@@ -75,8 +76,6 @@ import Testing
 
     @Test("A blob is not freed while a snapshot is open that can still find it")
     func olderSnapshot() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let blob = try store.put("a", Self.bytes).parts[0].blob
         do {
             let old = try store.makeSnapshot()
@@ -98,8 +97,6 @@ import Testing
 
     @Test("A snapshot that is younger than the orphan does not keep it")
     func youngerSnapshot() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.put("a", Self.bytes)
         try store.delete("a", asOf: noon)
         let young = try store.makeSnapshot()
@@ -111,8 +108,6 @@ import Testing
 
     @Test("An orphan that is held does not keep others from being freed")
     func heldBetween() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         var blobs: [BlobReference] = []
         for index in 0..<5 {
             blobs.append(try store.put("\(index)", Self.bytes + [UInt8(index)]).parts[0].blob)
@@ -123,14 +118,11 @@ import Testing
         #expect(freed.blobs == 4)
         #expect(!freed.more)
         end(held)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("A step of freeing is bounded, and goes on where it stopped")
     func bounded() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let size = 10 * StoreLimits.chunkByteCountMax
         try store.put("large", [UInt8](repeating: 1, count: size))
         try store.delete("large", asOf: noon)
@@ -143,8 +135,7 @@ import Testing
             bytes += result.bytes
             steps += 1
             // Half of an orphan is still a sound store.
-            let report = try store.verify()
-            #expect(report.problems == [])
+            #expect(try store.verify().problems == [])
         }
         #expect(steps == 3)
         #expect(bytes == size)
@@ -160,8 +151,6 @@ import Testing
     /// small: a loop that goes on while there are more stopped there.
     @Test("Many small orphans: there are more until there are none")
     func manySmall() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let count = 2_500
         var changes: [Change] = []
         for index in 0..<count {

@@ -311,8 +311,7 @@ import Testing
                 let read = try opened.ownedPayload(digest: #require(digests[kind]), asOf: now)
                 #expect(read == contents[kind] || (read == nil && !isLive), "\(name): \(kind)")
             }
-            let report = try opened.verify()
-            #expect(report.problems == [], "\(name)")
+            #expect(try opened.verify().problems == [], "\(name)")
         }
 
         /// All of it goes, and nothing is left.
@@ -331,8 +330,7 @@ import Testing
             expected.nextBlobNumber = counters.nextBlobNumber
             expected.revision = counters.revision
             #expect(counters == expected, "\(name)")
-            let report = try opened.verify()
-            #expect(report.problems == [], "\(name)")
+            #expect(try opened.verify().problems == [], "\(name)")
         }
     }
 }

@@ -35,8 +35,7 @@ import Testing
                 }
                 try store.allowZeroCopy(
                     at: BootTime(bootID: ZeroCopyGraceTests.boot, milliseconds: 5_000))
-                let report = try store.verify()
-                #expect(report.problems == [])
+                #expect(try store.verify().problems == [])
             }
             bytes = try Files.read(path)
             self.pictures = pictures

@@ -4,13 +4,16 @@ import Testing
 @testable import BlobStore
 
 @Suite struct ExpiryTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     private static let end = noon.adding(seconds: 60)
     private static let justBefore = Timestamp(milliseconds: end.milliseconds - 1)
 
     @Test("A payload is found until the millisecond of its expiry, and not at it")
     func boundary() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let record = try store.put("a", [1, 2, 3], seconds: 60)
         let digest = record.parts[0].digest
         for (now, expected) in [
@@ -36,8 +39,6 @@ import Testing
 
     @Test("What has expired is remembered until it is swept, and its space is used again")
     func sweeping() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for index in 0..<10 { try store.put("\(index)", [UInt8(index)], seconds: Int64(index + 1)) }
         let now = noon.adding(seconds: 5)
         let early = try store.sweepExpired(asOf: noon, limit: 100)
@@ -59,14 +60,11 @@ import Testing
         #expect(counters.notifications == 5)
         #expect(counters.orphanBlobs == 5)
         try store.freeAll()
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("A sweep is bounded by what fits a transaction, whatever it is asked for")
     func sweepIsBounded() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let payload = try store.prepare([1])
         let expiry = Expiry.at(noon.adding(seconds: 1))
         let changes: [Change] = (0..<3_000).map {
@@ -87,8 +85,6 @@ import Testing
 
     @Test("An id that has expired can be published again, as a new notification")
     func republish() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.put("a", [1], part: "icon", seconds: 60)
         let old = try store.put("a", [2], seconds: 60)
         #expect(old.parts.count == 2)
@@ -103,14 +99,11 @@ import Testing
         // Its old entry in the expiry table is gone: nothing is due.
         let swept = try store.sweepExpired(asOf: later, limit: 10)
         #expect(swept.expired == 0)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("Deleting what has expired finds nothing, and leaves it to the sweep")
     func deleteExpired() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.put("a", [1], seconds: 60)
         let deleted = try store.delete("a", asOf: Self.end)
         #expect(!deleted)
@@ -120,8 +113,6 @@ import Testing
 
     @Test("A shared blob is found by its digest until the last expiry that a part was given")
     func digestBound() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let digest = try store.put("short", [1], seconds: 10).parts[0].digest
         try store.put("long", [1], seconds: 100)
         let between = noon.adding(seconds: 50)
@@ -142,8 +133,6 @@ import Testing
             noon.milliseconds, noon.milliseconds - 1, 0, -1, .min, 253_402_300_800_000, .max,
         ])
     func refused(milliseconds: Int64) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let moment = Timestamp(milliseconds: milliseconds)
         for expiry in [Expiry.at(moment), .keep(otherwise: moment)] {
             let error = try failure {
@@ -159,8 +148,6 @@ import Testing
     /// never be swept.
     @Test("An expiry before 1970 is refused, whatever the present is said to be")
     func before1970() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let error = try failure {
             try store.publish(
                 store.publication("a", [1], expiry: .at(Timestamp(milliseconds: -5))),
@@ -171,8 +158,6 @@ import Testing
 
     @Test("The last moment that can be written is accepted")
     func lastMoment() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let last = Timestamp(milliseconds: StoreLimits.expiryMillisecondsMax)
         try store.publish(store.publication("a", [1], expiry: .at(last)), asOf: noon)
         let found = try store.lookUp("a", asOf: Timestamp(milliseconds: last.milliseconds - 1))

@@ -6,13 +6,16 @@ import Testing
 
 /// Freeing in the transaction of other changes.
 @Suite struct FreeingInChangeTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     /// A blob that is worth freeing beside changes, alone.
     static let byteCount = StoreLimits.freedWithChangesByteCountMin
 
     @Test("A publish frees what earlier ones replaced, and not what it replaces itself")
     func replaced() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for round in 0..<5 {
             let payload = try store.publication(
                 "a", [UInt8](repeating: UInt8(round), count: Self.byteCount))
@@ -21,14 +24,11 @@ import Testing
             let counters = try store.counters()
             #expect(counters.orphanBlobs == (round == 0 ? 0 : 1))
         }
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("A few bytes are not worth it, and wait for the others")
     func few() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for round in 0..<5 {
             let payload = try store.publication("a", [UInt8(round)])
             _ = try store.apply([.publish(payload)], asOf: noon, freeing: 1 << 20)
@@ -40,8 +40,6 @@ import Testing
 
     @Test("What is held is not freed by a publish, and does not hold up the rest")
     func held() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let blob = try store.put("held", [UInt8](repeating: 1, count: Self.byteCount)).parts[0].blob
         try store.put("other", [UInt8](repeating: 2, count: Self.byteCount))
         func lease() throws -> Lease { try store.makeSnapshot().lease(blob) }
@@ -62,14 +60,11 @@ import Testing
         _ = consume view
         _ = try store.apply([.delete(id: "2")], asOf: noon, freeing: 1 << 20)
         try expectOrphans(1, store)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("Orphans that all wait for a commit are not looked at again before it, and then freed")
     func waiting() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let count = 700
         func publishAll(_ filling: UInt8) throws {
             for start in stride(from: 0, to: count, by: 100) {
@@ -102,14 +97,11 @@ import Testing
         try store.commitPending()
         // As many as are looked at beside one change.
         try expectOrphans(UInt64(count - StoreLimits.freedWithChangesCountMax), store)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("No more is freed beside changes than they were told, and the rest later")
     func bounded() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let size = 10 * StoreLimits.chunkByteCountMax
         try store.put("large", [UInt8](repeating: 1, count: size))
         for index in 0..<200 {
@@ -128,8 +120,7 @@ import Testing
             let blobCountMax = UInt64(3 * StoreLimits.chunkByteCountMax / 5_000)
             #expect(before.orphanBlobs - after.orphanBlobs <= blobCountMax)
             rounds += 1
-            let report = try store.verify()
-            #expect(report.problems == [])
+            #expect(try store.verify().problems == [])
         }
         #expect(rounds > 3)
         #expect(rounds < 20)
@@ -137,8 +128,6 @@ import Testing
 
     @Test("The file of a small store that is replaced again and again stays small")
     func fileSize() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let seed: UInt64 = .random(in: 0 ... .max)
         var generator = SeededGenerator(seed: seed)
         for round in 0..<120 {
@@ -159,8 +148,7 @@ import Testing
         // Whatever the store's size: some batches whose pages cannot be used again yet, and the
         // reserve. From about 32 MiB on that is within one and a half of the live bytes.
         #expect(file <= live * 1.25 + Double(8 << 20), "seed \(seed): \(file / live)")
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     private func expectOrphans(

@@ -80,8 +80,7 @@ import Testing
         let folder = TemporaryFolder()
         let store = try Self.indexed(folder)
         let table = store.core.tables.index
-        let whole = try store.verify()
-        #expect(whole.problems == [])
+        #expect(try store.verify().problems == [])
         let entries = try Self.entries(store, table)
         // Seven times: of three notifications, two tombstones, a hold and a mark. Six places, two of
         // them tombstones with their finders; two members of a group; a mark; a category.
@@ -108,8 +107,7 @@ import Testing
                 try Self.put(store, table, other, nil)
             }
         }
-        let again = try store.verify()
-        #expect(again.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("Entries that are right in themselves and wrong together are found")
@@ -129,8 +127,7 @@ import Testing
             let report = try store.verify()
             #expect(!report.isClean, "\(name)")
             try Self.put(store, table, key, before)
-            let after = try store.verify()
-            #expect(after.problems == [], "\(name)")
+            #expect(try store.verify().problems == [], "\(name)")
         }
         let place = IndexKeys.sequence("anna", record.revision)
         for places: SequenceEntry.Indexes in [.history, .feed] {

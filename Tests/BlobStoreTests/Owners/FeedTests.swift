@@ -5,6 +5,11 @@ import Testing
 @testable import BlobStore
 
 @Suite struct FeedTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     /// What a change says, in short.
     private static func words(_ page: FeedPage) -> [String] {
         page.changes.map { "\($0.kind.name) \($0.id)" }
@@ -12,8 +17,6 @@ import Testing
 
     @Test("Each notification comes once, with its latest change, in the order of the commits")
     func latest() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for id in ["a", "b", "c"] { try store.publish(id, owner: "anna") }
         let first = try store.changes(of: "anna", from: .beginning)
         #expect(Self.words(first) == ["published a", "published b", "published c"])
@@ -51,8 +54,6 @@ import Testing
 
     @Test("What was gone before the first page was asked for is not told, what goes later is")
     func base() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for id in ["a", "b", "c", "d"] { try store.publish(id, owner: "anna") }
         try store.delete("a", asOf: noon)
         let first = try store.changes(of: "anna", from: .beginning, limit: 1)
@@ -67,8 +68,6 @@ import Testing
 
     @Test("Behind everything there is, nothing is told of what was")
     func fromNow() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna")
         let page = try store.changes(of: "anna", from: .latest)
         #expect(page.changes.isEmpty)
@@ -80,8 +79,6 @@ import Testing
 
     @Test("Each owner has its own, by bytes; one that has nothing, or cannot be, has none")
     func owners() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let owners = ["a", "ab", "b", " ", "\u{e9}", "e\u{301}"]
         for (index, owner) in owners.enumerated() { try store.publish("\(index)", owner: owner) }
         for (index, owner) in owners.enumerated() {
@@ -104,8 +101,6 @@ import Testing
 
     @Test("What expires comes once more when it is swept, and what comes back is new")
     func expired() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna", seconds: 10)
         try store.publish("b", owner: "anna", seconds: 10)
         let first = try store.changes(of: "anna", from: .beginning)
@@ -119,14 +114,11 @@ import Testing
         try store.publish("a", owner: "anna", asOf: later)
         let again = try store.changes(of: "anna", from: .after(first.next))
         #expect(Self.words(again) == ["expired b", "published a"])
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("A page ends at its limit, whatever limit is asked for")
     func limit() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for id in 0..<5 { try store.publish("\(id)", owner: "anna") }
         for (limit, expected) in [(0, 1), (-7, 1), (1, 1), (4, 4), (5, 5), (.max, 5)] {
             let page = try store.changes(of: "anna", from: .beginning, limit: limit)
@@ -137,8 +129,6 @@ import Testing
 
     @Test("A page ends when its records are 256 KiB long")
     func bytes() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let data = JSONFragment(checked: [UInt8](repeating: 0x31, count: 16_000))
         for id in 0..<25 {
             try store.publish("\(id)", owner: "anna") { $0.details.data = data }
@@ -164,8 +154,6 @@ import Testing
     /// passes over.
     @Test("A page ends when it has looked at so many entries, with none of them if need be")
     func lookedAt() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let count = UInt64(StoreLimits.feedEntriesLookedAtMax) + 10
         try store.addPlaces(.history, of: "anna", at: 1...count)
         let last = try store.publish("a", owner: "anna").revision
@@ -183,8 +171,6 @@ import Testing
     /// A device that reads a few changes now and then, while others are made.
     @Test("A replica that reads in small pages ends as the store is", arguments: 1...7)
     func replica(limit: Int) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         var generator = SeededGenerator(seed: UInt64(limit))
         var replica: [String: UInt64] = [:]
         var start = FeedStart.beginning
@@ -216,7 +202,6 @@ import Testing
         let expected = Dictionary(uniqueKeysWithValues: records.map { ($0.id, $0.revision) })
         #expect(replica == expected, "limit \(limit)")
         #expect(!expected.isEmpty)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 }

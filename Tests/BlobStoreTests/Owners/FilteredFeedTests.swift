@@ -5,6 +5,11 @@ import Testing
 
 /// Feeds of what matches a filter.
 @Suite struct FilteredFeedTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     private static func words(_ page: FeedPage) -> [String] {
         page.changes.map { "\($0.kind.name) \($0.id)" }
     }
@@ -13,8 +18,6 @@ import Testing
     /// record; one that asked for unread ones would never have heard that another device read it.
     @Test("What was changed and does not match is told as left, without its record")
     func left() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for id in ["a", "b", "c"] { try store.publish(id, owner: "anna", group: "g") }
         let unread = RecordFilter(isRead: false)
         let first = try store.changes(of: "anna", from: .beginning, matching: unread)
@@ -52,8 +55,6 @@ import Testing
     @Test(
         "A first reading in pages is told what leaves meanwhile, and nothing that had left before")
     func pages() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for id in ["a", "b", "c", "d"] { try store.publish(id, owner: "anna") }
         _ = try store.patch("a") { $0.isRead = .set(true) }
         let unread = RecordFilter(isRead: false)
@@ -73,8 +74,6 @@ import Testing
 
     @Test("An app's feed tells nothing of other apps, not even what left")
     func apps() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let mail = RecordFilter(app: "mail")
         func publish(_ id: String, _ app: String?) throws {
             try store.publish(id, owner: "anna") { $0.details.app = app }
@@ -112,8 +111,6 @@ import Testing
 
     @Test("A page that is all of other apps is bounded, empty, and further on")
     func bounded() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let count = StoreLimits.feedEntriesLookedAtMax + 10
         for start in stride(from: 0, to: count, by: 1_000) {
             let outcomes = try store.apply(
@@ -146,8 +143,6 @@ import Testing
 
     @Test("A sequence of pages goes on over what is not told")
     func sequence() async throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         var pages = store.changeFeed(
             of: "anna", from: .latest, matching: RecordFilter(app: "mail")
         ).makeAsyncIterator()

@@ -4,12 +4,15 @@ import Testing
 @testable import BlobStore
 
 @Suite struct HistoryTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     private static func ids(_ page: HistoryPage) -> [String] { page.records.map(\.id) }
 
     @Test("Newest first by when they came, whatever became of them since")
     func order() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for id in ["a", "b", "c"] { try store.publish(id, owner: "anna") }
         _ = try store.patch("a") { $0.isRead = .set(true) }
         _ = try store.patch("a") { $0.isRead = .set(false) }
@@ -30,8 +33,6 @@ import Testing
 
     @Test("What has expired is left out, swept or not")
     func expired() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("short", owner: "anna", seconds: 10)
         try store.publish("long", owner: "anna")
         let later = noon.adding(seconds: 10)
@@ -44,8 +45,6 @@ import Testing
 
     @Test("In pages of any length it is the same, also while more comes in", arguments: 1...7)
     func pages(limit: Int) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for id in 0..<20 {
             try store.publish("\(id)", owner: "anna", group: id % 3 == 0 ? "g" : "h")
         }
@@ -79,8 +78,6 @@ import Testing
 
     @Test("Only read ones, only unread ones, only those of a state")
     func filters() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for id in ["a", "b", "c", "d"] { try store.publish(id, owner: "anna", group: "g") }
         _ = try store.patch("b") { $0.isRead = .set(true) }
         _ = try store.patch("c") {
@@ -109,8 +106,6 @@ import Testing
 
     @Test("A group has who is in it now, in their places in the history")
     func groups() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for id in ["a", "b", "c"] { try store.publish(id, owner: "anna", group: "g") }
         _ = try store.patch("b") { $0.group = .set("h") }
         _ = try store.patch("c") { $0.group = .clear }
@@ -127,8 +122,6 @@ import Testing
 
     @Test("A page ends when it has looked at so many entries, with none of them if need be")
     func lookedAt() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna")
         let count = UInt64(StoreLimits.historyEntriesLookedAtMax) + 10
         try store.addPlaces(.feed, of: "anna", at: 2...count)

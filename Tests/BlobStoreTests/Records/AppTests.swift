@@ -5,14 +5,17 @@ import Testing
 
 /// A notification that goes from one of its owner's apps to another.
 @Suite struct AppTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     private static let retention: Int64 = 30 * 86_400
 
     /// The second app's device deleted what was not its own, and the first one's kept for ever what
     /// had left it.
     @Test("It leaves a tombstone of the one app, and comes anew to the other at the next revision")
     func moved() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let first = try store.publish("a", owner: "anna", group: "g") { $0.details.app = "mail" }
         #expect(first.revision == 1)
         let record = try store.publish("a", owner: "anna", group: "g") { draft in
@@ -34,8 +37,7 @@ import Testing
         let counters = try store.counters()
         #expect(counters.revision == 3)
         #expect(counters.tombstones == 1)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
 
         // And back: mail's tombstone goes, and chat has one.
         let back = try store.publish("a", owner: "anna") { $0.details.app = "mail" }
@@ -51,8 +53,7 @@ import Testing
         #expect(gone.feed == ["-a", "-a", "-a"])
         #expect(gone.entries.values.map { $0.app ?? "-" }.sorted() == ["-", "chat", "mail"])
         #expect(gone.finderCount == 3)
-        let again = try store.verify()
-        #expect(again.problems == [])
+        #expect(try store.verify().problems == [])
         // When their time is over all of them go.
         let later = end.adding(seconds: 1)
         while try store.sweepExpired(asOf: later, limit: 10).more {}
@@ -65,8 +66,6 @@ import Testing
 
     @Test("A payload that names another app moves it as well; one that names none leaves it")
     func payloads() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         var publication = try store.publication("a", [1], owner: "anna")
         publication.app = "mail"
         _ = try store.publish(publication, asOf: noon)
@@ -78,15 +77,12 @@ import Testing
         #expect(record.app == "chat")
         let index = try store.ownerIndex("anna")
         #expect(index.feed == ["-a", "a"])
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test(
         "To another owner and another app at once: one revision, and the tombstone has the old app")
     func bothMoved() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna") { $0.details.app = "mail" }
         let record = try store.publish("a", owner: "ben") { $0.details.app = "chat" }
         #expect(record.revision == 2)
@@ -94,14 +90,11 @@ import Testing
         #expect(anna.entries[2]?.app == "mail")
         let ben = try store.ownerIndex("ben")
         #expect(ben.entries == [2: SequenceEntry([.history, .feed], id: "a")])
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("One that had expired leaves its app as expired")
     func expired() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna", seconds: 10) { $0.details.app = "mail" }
         let later = noon.adding(seconds: 10)
         let record = try store.publish("a", owner: "anna", asOf: later) { $0.details.app = "chat" }
@@ -115,7 +108,6 @@ import Testing
         }
         let again = try store.ownerIndex("anna")
         #expect(again.feed == ["-a", "a"])
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 }

@@ -7,6 +7,11 @@ import Testing
 /// Edits of categories in the feeds of those who show them. Devices that had read a category never
 /// heard that it was changed.
 @Suite struct CategoryEditTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     private static let yes = NotificationAction(identifier: "yes", title: "Yes")
 
     private func set(
@@ -30,8 +35,6 @@ import Testing
 
     @Test("An edit reaches those who show the category, once each, and nobody else")
     func reaches() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try set(store, "ask", [])
         try set(store, "other", [])
         for id in ["a1", "a2", "a3"] {
@@ -68,14 +71,11 @@ import Testing
         try set(store, "ask", [Self.yes], asOf: noon.adding(seconds: 11))
         let after = try store.counters()
         #expect(after == again)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("Lines stand in the order of the changes, and a later edit takes the place of an earlier")
     func order() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try set(store, "ask", [])
         try store.publish("a", owner: "anna") { $0.details.category = "ask" }
         try set(store, "ask", [Self.yes])
@@ -98,8 +98,7 @@ import Testing
             try words(store, "anna") == ["published b", "updated a", "deleted ask", "category ask"])
         let index = try store.ownerIndex("anna")
         #expect(index.finderCount == 2)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
         // One by one, as a page.
         var place = FeedCursor(position: 0, base: 0)
         var kinds: [FeedChange.Kind] = []
@@ -114,8 +113,6 @@ import Testing
 
     @Test("An app's category is shown by that app, and one of all apps by those without their own")
     func apps() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         func set(_ app: String?, _ actions: [NotificationAction]) throws {
             let category = Category(name: "ask", actions: actions, app: app)
             #expect(try store.apply(.setCategory(category)).isDone)
@@ -150,8 +147,7 @@ import Testing
         place = try store.counters().revision
         try set(nil, [])
         #expect(try told(place) == ["anna", "ben", "cleo"])
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("Many owners are told in bounded steps, each once, also over a crash in between")
@@ -183,8 +179,7 @@ import Testing
             #expect(hasMore)
             let told = try store.counters().revision - place
             #expect(told == UInt64(StoreLimits.categoryEditOwnerCountMax))
-            let report = try store.verify()
-            #expect(report.problems == [])
+            #expect(try store.verify().problems == [])
         }
         let store = try folder.open()
         var steps = 0
@@ -199,14 +194,11 @@ import Testing
         #expect(counters.revision == UInt64(1 + 3 * ownerCount + 1 + ownerCount))
         let swept = try store.sweepExpired(asOf: noon, limit: 100)
         #expect(!swept.more)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("More notifications than one step looks at")
     func manyNotifications() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try set(store, "ask", [])
         let count = StoreLimits.categoryEditRecordCountMax + 10
         _ = try store.apply(
@@ -242,28 +234,22 @@ import Testing
         #expect(counters.tombstones == 0)
         let index = try store.ownerIndex("anna")
         #expect(index.finderCount == 0)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("The end of an account takes its lines along")
     func account() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try set(store, "ask", [])
         try store.publish("a", owner: "anna") { $0.details.category = "ask" }
         try set(store, "ask", [Self.yes])
         try store.deleteOwner("anna", asOf: noon)
         let index = try store.ownerIndex("anna")
         #expect(index.entries.isEmpty && index.finderCount == 0)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("Owners are told apart by bytes, and those who wait are woken")
     func wakes() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try set(store, "ask", [])
         for (id, owner) in [("1", "\u{e9}"), ("2", "e\u{301}"), ("3", "x")] {
             try store.publish(id, owner: owner) {
@@ -286,8 +272,6 @@ import Testing
 
     @Test("A damaged record is stepped over, a damaged place of the telling is given up")
     func damage() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try set(store, "ask", [])
         for id in ["a", "b"] {
             try store.publish(id, owner: id) { $0.details.category = "ask" }

@@ -4,12 +4,15 @@ import Testing
 @testable import BlobStore
 
 @Suite struct CategoryTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     private static let yes = NotificationAction(identifier: "yes", title: "Yes")
 
     @Test("A category is created, replaced, found and removed")
     func life() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for (actions, options, revision) in [
             ([], [], 1), ([Self.yes], [], 2), ([Self.yes], [], 2),
             ([Self.yes], .customDismissAction, 3),
@@ -30,8 +33,7 @@ import Testing
         let counters = try store.counters()
         #expect(counters.categories == 1)
         #expect(counters.revision == 4)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
         let removed = try store.apply(.removeCategory(name: "ask"))
         #expect(removed.isDone)
         let again = try store.apply(.removeCategory(name: "ask"))
@@ -48,8 +50,6 @@ import Testing
     /// the first one's.
     @Test("An app's category goes before the one of all apps, and is no other app's")
     func ofApps() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let no = NotificationAction(identifier: "no", title: "No")
         let ofAll = Category(name: "ask", actions: [Self.yes])
         let ofMail = Category(name: "ask", actions: [no], app: "mail")
@@ -87,8 +87,7 @@ import Testing
         }
         let patched = try store.patch("n") { $0.category = .set("ask") }
         #expect(patched.isDone)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
         let removed = try store.apply(.removeCategory(name: "ask", app: "mail"))
         #expect(removed.isDone)
         let again = try store.apply(.removeCategory(name: "ask", app: "mail"))
@@ -104,8 +103,6 @@ import Testing
 
     @Test("Pages go on within the categories of one name")
     func pagesOfApps() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let all =
             [Category(name: "a", actions: [])]
             + ["chat", "mail", "z"].map { Category(name: "a", actions: [Self.yes], app: $0) }
@@ -138,8 +135,6 @@ import Testing
 
     @Test("A category that says what is there already writes nothing")
     func unchanged() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("n", owner: "anna") { $0.details.category = nil }
         let category = Category(name: "ask", actions: [Self.yes], options: .allowAnnouncement)
         _ = try store.apply(.setCategory(category))
@@ -187,8 +182,6 @@ import Testing
 
     @Test("One that breaks a rule is refused; so is one too many, and not a change of one")
     func refused() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for name in ["", "a/b", "\u{0}", String(repeating: "x", count: 65)] {
             let outcome = try store.apply(.setCategory(Category(name: name, actions: [])))
             #expect(outcome.field == .category, "\(name)")

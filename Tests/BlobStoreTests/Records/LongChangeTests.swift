@@ -6,6 +6,11 @@ import Testing
 
 /// Changes of many notifications, in bounded steps.
 @Suite struct LongChangeTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     private func fill(_ store: BlobStore, _ owner: String, count: Int, group: String?) throws {
         let changes = try (0..<count).map { number in
             var draft = NotificationDraft(
@@ -32,8 +37,6 @@ import Testing
 
     @Test("A group's patch goes in steps, and changes nothing twice")
     func group() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try fill(store, "anna", count: 600, group: "g")
         try fill(store, "ben", count: 3, group: "g")
         try store.publish("other", owner: "anna", group: "g2")
@@ -60,8 +63,7 @@ import Testing
             let record = try store.record(for: id, asOf: noon)
             #expect(record?.details.isRead == isRead, "\(id)")
         }
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
 
         let transaction = try store.lastTransaction()
         let again = try store.patchGroup("g2", of: "ben", Self.read, asOf: noon)
@@ -72,8 +74,6 @@ import Testing
 
     @Test("A group is removed in steps, each told, and nothing else of the owner's")
     func removedGroup() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try fill(store, "anna", count: 600, group: "g")
         try fill(store, "ben", count: 3, group: "g")
         try store.publish("other", owner: "anna", group: "g2")
@@ -101,8 +101,7 @@ import Testing
         #expect(gone.allSatisfy { $0.device == "phone" })
         let ben = try store.ownerIndex("ben")
         #expect(ben.history.count == 3)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
 
         // Of one app alone; of a group that nobody has.
         try store.publish("mail", owner: "anna", group: "g") { $0.details.app = "mail" }
@@ -128,8 +127,6 @@ import Testing
 
     @Test("A group's patch may be of one app's notifications alone")
     func groupOfApp() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna", group: "g") { $0.details.app = "mail" }
         try store.publish("b", owner: "anna", group: "g") { $0.details.app = "chat" }
         try store.publish("c", owner: "anna", group: "g")
@@ -150,8 +147,6 @@ import Testing
 
     @Test("A patch may take them out of the group it goes through")
     func leavingGroup() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try fill(store, "anna", count: 300, group: "g")
         var patch = NotificationPatch(id: "")
         patch.group = .set("h")
@@ -159,14 +154,11 @@ import Testing
         #expect(change.changed == 300)
         let index = try store.ownerIndex("anna")
         #expect(index.groups == ["h": (1...300).map { UInt64($0) }])
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("An expired member is passed over; a bad patch is refused with nothing done")
     func passedOver() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna", group: "g", seconds: 10)
         try store.publish("b", owner: "anna", group: "g", seconds: 20)
         let before = try store.counters()
@@ -223,8 +215,7 @@ import Testing
         #expect(marks == [.mark(noon.adding(seconds: 50), owner: "anna")])
         let other = try store.ownerIndex("ann")
         #expect(other.feed == ["ann-0", "ann-1"])
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
 
         // Again: one more, and the mark moves; then there is nothing to do.
         let later = noon.adding(seconds: 10)
@@ -244,14 +235,11 @@ import Testing
         #expect(last.horizon == moved?.revision)
         let empty = try store.ownerIndex("anna")
         #expect(empty == OwnerIndex())
-        let sound = try store.verify()
-        #expect(sound.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("A damaged notification does not keep the others of its account")
     func damaged() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try fill(store, "anna", count: 5, group: "g")
         var transaction = try store.core.environment.beginWrite()
         let key = Array("anna-1".utf8)

@@ -5,10 +5,13 @@ import Testing
 @testable import BlobStore
 
 @Suite struct NotificationTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     @Test("A whole notification is stored with all it says, in one commit, and read back")
     func whole() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         _ = try store.apply(.setCategory(Category(name: "mail", actions: [])))
         let record = try store.publish("a", owner: "anna", group: "inbox") { draft in
             draft.message = "Hello"
@@ -43,14 +46,11 @@ import Testing
         #expect(index.history == ["a"])
         #expect(index.feed == ["a"])
         #expect(index.groups == ["inbox": [read.revision]])
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("One without an owner is in no history")
     func nobody() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: nil, group: "g")
         _ = try store.patch("a") { $0.isRead = .set(true) }
         let times = try store.timeEntries()
@@ -66,8 +66,6 @@ import Testing
 
     @Test("Parts are given bytes or those that are stored; the same bytes are one blob")
     func parts() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let icon = try store.put("icon", [7, 7, 7]).parts[0].digest
         let photo = try store.prepare([1, 2, 3])
         let record = try store.publish("a", owner: "anna") { draft in
@@ -97,14 +95,11 @@ import Testing
         #expect(after.parts == 2)
         #expect(after.blobs == 2)
         _ = try store.apply(.delete(id: "icon"))
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("Replacing keeps creation time and place, and empties what the draft does not say")
     func replacing() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let first = try store.publish("a", owner: "anna", group: "g") { draft in
             draft.message = "Hi"
             draft.device = "phone"
@@ -127,8 +122,6 @@ import Testing
 
     @Test("A raw payload's publish keeps everything the notification says, and its owner")
     func rawPayload() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna", group: "g") { draft in
             draft.device = "phone"
             draft.details.isRead = true
@@ -143,8 +136,6 @@ import Testing
 
     @Test("An expired one that nobody has swept starts anew")
     func expired() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna", group: "g", seconds: 10)
         _ = try store.patch("a") { $0.isRead = .set(true) }
         let later = noon.adding(seconds: 10)
@@ -164,8 +155,6 @@ import Testing
 
     @Test("What is refused changes nothing, and takes no number")
     func refused() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let there = try store.publish("a", owner: "anna")
         let before = try store.counters()
         let unknown = try store.prepare([9]).digest
@@ -259,8 +248,6 @@ import Testing
 
     @Test("A removed one leaves a tombstone, which a new publication of its id takes away")
     func removal() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let first = try store.publish("a", owner: "anna", group: "g")
         for removal in [
             Removal(id: "a", condition: .revisions([77])), Removal(id: "b", condition: .exists),
@@ -296,8 +283,7 @@ import Testing
         #expect(left.count == 1)
         let after = try store.counters()
         #expect(after.tombstones == 0)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("The sweep leaves tombstones of what has expired, and forgets them in the end")
@@ -321,8 +307,7 @@ import Testing
         let counters = try store.counters()
         #expect(counters.horizon == 4)
         #expect(counters.tombstones == 1)
-        let sound = try store.verify()
-        #expect(sound.problems == [])
+        #expect(try store.verify().problems == [])
         let last = try store.sweepExpired(asOf: noon.adding(seconds: 70), limit: 10)
         #expect(last == SweepResult(forgotten: 1))
         let after = try store.counters()
@@ -333,7 +318,6 @@ import Testing
         let left = try store.ownerIndex("anna")
         #expect(left.feed == ["c"])
         #expect(left.finderCount == 0)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 }

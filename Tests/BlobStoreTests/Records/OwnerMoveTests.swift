@@ -5,10 +5,13 @@ import Testing
 
 /// A notification that is published for another owner than it had.
 @Suite struct OwnerMoveTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     @Test("It leaves a tombstone with the one and comes anew to the other, at one revision")
     func moved() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna", group: "g")
         _ = try store.patch("a") { $0.isRead = .set(true) }
         let record = try store.publish("a", owner: "ben", group: "g") { $0.device = "phone" }
@@ -23,8 +26,7 @@ import Testing
         let ben = try store.ownerIndex("ben")
         #expect(ben.entries == [record.revision: SequenceEntry([.history, .feed], id: "a")])
         #expect(ben.groups == ["g": [record.revision]])
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
 
         // And back: the tombstone goes, and the other one has one.
         try store.publish("a", owner: "anna")
@@ -35,14 +37,11 @@ import Testing
         #expect(left.feed == ["-a"])
         let counters = try store.counters()
         #expect(counters.tombstones == 1)
-        let again = try store.verify()
-        #expect(again.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("From nobody to somebody, and back to nobody")
     func nobody() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: nil)
         let record = try store.publish(store.publication("a", [1], owner: "anna"), asOf: noon)
         #expect(record.sequence == record.revision)
@@ -51,8 +50,7 @@ import Testing
         try store.publish("a", owner: nil)
         let left = try store.ownerIndex("anna")
         #expect(left.feed == ["-a"])
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
         _ = try store.apply(.delete(id: "a"))
         let after = try store.ownerIndex("anna")
         #expect(after == left)
@@ -60,8 +58,6 @@ import Testing
 
     @Test("One that had expired leaves its old owner as expired", arguments: [nil, "ben"])
     func expired(owner: String?) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna", seconds: 10)
         let later = noon.adding(seconds: 10)
         let record = try store.publish("a", owner: owner, asOf: later) { $0.device = "phone" }
@@ -72,15 +68,12 @@ import Testing
                 record.revision: SequenceEntry(.expired, id: "a", device: nil, end: end)
             ])
         #expect(record.createdAt == later)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     /// Swift holds é as one scalar and é as two for the same text.
     @Test("Owners, groups and ids that look alike and have other bytes are others")
     func equivalentTexts() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         try store.publish("a", owner: composed, group: composed)
         let record = try store.publish("a", owner: decomposed, group: composed)
@@ -92,7 +85,6 @@ import Testing
         let count = try store.indexCount()
         #expect(count == 7)
         #expect(record.sequence == 2)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 }

@@ -4,12 +4,15 @@ import Testing
 @testable import BlobStore
 
 @Suite struct PartsTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     @Test(
         "A part keeps what it does not give: texts, owner and the other parts"
     )
     func fields() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let first = try store.publish(
             store.publication("a", [1], owner: "anna", message: "Hi", richType: "img"), asOf: noon)
         #expect(first.owner == "anna")
@@ -32,8 +35,6 @@ import Testing
 
     @Test("A part that was not there is created, one that was is replaced")
     func created() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for (part, isNew) in [
             ("icon", true), ("icon", false), ("payload", true), ("payload", false),
         ] {
@@ -48,8 +49,6 @@ import Testing
 
     @Test("Expiry: a part may keep the notification's, or move it for all parts")
     func expiry() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let end = noon.adding(seconds: 100)
         let other = noon.adding(seconds: 500)
         let new = try store.publish(
@@ -67,14 +66,11 @@ import Testing
             let found = try store.lookUp("a", part: part, asOf: end)
             #expect(found == .found, "\(part)")
         }
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("Thirty-two parts are stored and found; one more is refused, and replacing one is not")
     func partCount() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for index in 0..<StoreLimits.partCountMax {
             try store.put("a", [UInt8(index)], part: index == 7 ? "payload" : "part-\(index)")
         }
@@ -101,8 +97,6 @@ import Testing
 
     @Test("A part that is not there is missing, though the notification is there")
     func missingPart() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.put("a", [1], part: "icon")
         for (part, expected) in [
             ("icon", Found.found), ("", .missing), ("payload", .missing), ("ico", .missing),
@@ -116,8 +110,6 @@ import Testing
     /// replaced the other, which was then not found by the name it had been published under.
     @Test("Names that look alike and have other bytes are other parts")
     func equivalentNames() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         try store.put("a", [1], part: composed)
         try store.put("a", [2], part: decomposed)
@@ -130,8 +122,7 @@ import Testing
         #expect(
             record?.part(named: decomposed)?.blob.digest
                 != record?.part(named: composed)?.blob.digest)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("An id is assigned where none is given: the next decimal number that is free")
@@ -152,8 +143,6 @@ import Testing
 
     @Test("Notifications are listed in the order of their ids' bytes, from any id")
     func listing() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for id in ["b", "a", "\u{E9}", "ab", "Z"] { try store.put(id, [1]) }
         func list(after id: String, _ limit: Int) throws -> [String] {
             let id = Array(id.utf8)

@@ -5,10 +5,13 @@ import Testing
 @testable import BlobStore
 
 @Suite struct PatchTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     @Test("A patch changes what it names, moves the place in the feed and not in the history")
     func fields() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         _ = try store.apply(.setCategory(Category(name: "mail", actions: [])))
         let first = try store.publish("a", owner: "anna", group: "g") { $0.message = "Hi" }
         try store.publish("b", owner: "anna")
@@ -66,14 +69,11 @@ import Testing
         let left = try store.ownerIndex("anna")
         #expect(left.groups == [:])
         #expect(left.entries.count == 3)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("One that changes nothing makes no revision, no entry and no commit")
     func unchanged() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let record = try store.publish("a", owner: "anna", group: "g") { draft in
             draft.message = "Hi"
             draft.device = "phone"
@@ -106,8 +106,6 @@ import Testing
 
     @Test("A new expiry is that of the blobs, too")
     func expiry() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let digest = try store.put("a", [1, 2], seconds: 10).parts[0].digest
         let end = noon.adding(seconds: 100)
         let outcome = try store.patch("a") { $0.expiresAt = .set(end) }
@@ -119,14 +117,11 @@ import Testing
         #expect(found == .found)
         let times = try store.timeEntries()
         #expect(times == [.notification(end, id: "a")])
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("Data are merged, member by member")
     func data() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna")
         func merge(_ text: String) throws -> String? {
             let value = try JSONValue.parse(Array(text.utf8).span.bytes)
@@ -149,8 +144,6 @@ import Testing
 
     @Test("What is refused, and what is not there, changes nothing")
     func refused() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let record = try store.publish("a", owner: "anna", seconds: 10)
         let before = try store.counters()
         func field(_ change: (inout NotificationPatch) -> Void) throws -> InvalidInput.Field? {

@@ -4,6 +4,11 @@ import Testing
 @testable import BlobStore
 
 @Suite struct ResponseTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     private static let yes = NotificationAction(identifier: "yes", title: "Yes")
     private static let no = NotificationAction(identifier: "no", title: "No")
 
@@ -28,8 +33,6 @@ import Testing
     func effects(
         action: String, stays: Bool, state: ActionState, isRead: Bool
     ) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let first = try store.publish("a", owner: "anna") { draft in
             draft.details.actions = [Self.yes]
             draft.details.actionState = .snoozed
@@ -57,8 +60,6 @@ import Testing
 
     @Test("The actions are its own, or where it has none, those of its category")
     func offered() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         _ = try store.apply(.setCategory(Category(name: "ask", actions: [Self.yes])))
         try store.publish("category", owner: "anna") { $0.details.category = "ask" }
         try store.publish("own", owner: "anna") {
@@ -90,8 +91,6 @@ import Testing
 
     @Test("A key makes a response the same when it comes again, and no other")
     func keys() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna") { $0.details.actions = [Self.yes] }
         let first = try respond(store, "a", "yes", key: "k")
         // Also when the action is offered no more.
@@ -166,8 +165,6 @@ import Testing
 
     @Test("The latest thirty-two are kept")
     func count() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna")
         for number in 0..<34 { _ = try respond(store, "a", "default", key: "k\(number)") }
         let record = try store.record(for: "a", asOf: noon)
@@ -177,14 +174,11 @@ import Testing
         #expect(!forgotten.isUnchanged)
         let kept = try respond(store, "a", "default", key: "k33")
         #expect(kept.isUnchanged)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("What breaks a rule is refused, and changes nothing")
     func refused() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.publish("a", owner: "anna", seconds: 10)
         let before = try store.counters()
         for (action, key, device, field) in [

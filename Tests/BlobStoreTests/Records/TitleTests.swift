@@ -6,10 +6,13 @@ import Testing
 
 /// The title of a notification, and what one must have of title, message, data and parts.
 @Suite struct TitleTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     @Test("A title is kept beside the message, patched and cleared")
     func life() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let record = try store.publish("a", owner: "anna") { draft in
             draft.details.title = "Ann"
             draft.message = "Dinner?"
@@ -27,8 +30,6 @@ import Testing
     /// A picture that came later without a title took the title away.
     @Test("A payload by itself sets title and app, and keeps those that it does not say")
     func payloads() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         var publication = try store.publication("a", [1], owner: "anna", message: "Look")
         publication.title = "Ann"
         publication.app = "mail"
@@ -52,14 +53,11 @@ import Testing
             store.publication("a", [4], expiry: .at(later.adding(seconds: 60))), asOf: later)
         #expect(anew.title == nil)
         #expect(anew.app == nil)
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test("Titles and apps keep to their rules")
     func rules() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let good = String(repeating: "t", count: StoreLimits.titleByteCountMax)
         try store.publish("a", owner: nil) { $0.details.title = good }
         for title in [good + "t", "a\nb", "a\u{7F}", "\u{85}", "\0"] {
@@ -91,8 +89,6 @@ import Testing
     /// `{}` was a notification: a place in the history with nothing to show, and an empty alert.
     @Test("One with no title, message, data and part is refused, whole or as what a patch leaves")
     func empty() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         var draft = NotificationDraft(id: "a", expiry: .at(noon.adding(seconds: 60)))
         draft.owner = "anna"
         draft.richType = "img"
@@ -152,7 +148,6 @@ import Testing
             try store.patchGroup("g", of: "anna", patch, asOf: noon)
         }
         guard case .emptyNotification = failure else { throw NothingThrown() }
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 }

@@ -23,8 +23,7 @@ import Testing
             for index in 0..<20 { try store.put("n\(index)", pictures[index + 1]) }
             for index in 50..<60 { try store.delete("n\(index)", asOf: noon) }
             try store.freeAll()
-            let report = try store.verify()
-            #expect(report.problems == [])
+            #expect(try store.verify().problems == [])
         }
         let store = try folder.open()
         #expect(store.core.environment.pageByteCount == pageByteCount)

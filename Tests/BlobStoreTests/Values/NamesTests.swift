@@ -5,6 +5,11 @@ import Testing
 
 /// What is refused, with the field that is named, and the store as it was.
 @Suite struct NamesTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     @Test(
         "An id that breaks a rule is refused, and is not found",
         arguments: [
@@ -12,8 +17,6 @@ import Testing
             "\0", "a\nb", "a\u{7F}", "a\u{85}b", "\u{1B}[31m", "a/b", "/", "../data.mdb",
         ])
     func badIDs(id: String) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try store.put("good", [1])
         let before = try store.counters()
         let error = try failure { try store.put(id, [1]) }
@@ -33,8 +36,6 @@ import Testing
             " ", "a b", "%2F", "日本語", "😀", "\u{200F}", ".", "..", "a\\b", "payload",
         ])
     func goodIDs(id: String) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let record = try store.put(id, [1])
         #expect(record.id.utf8.elementsEqual(id.utf8))
         let read = try store.record(for: id, asOf: noon)
@@ -49,8 +50,6 @@ import Testing
         "A part's name that breaks a rule is refused",
         arguments: ["", String(repeating: "p", count: 65), "a/b", "a\0", "a\tb"])
     func badParts(part: String) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let error = try failure { try store.put("a", [1], part: part) }
         #expect(error.field == .partName)
         let counters = try store.counters()
@@ -66,8 +65,6 @@ import Testing
             "text/" + String(repeating: "x", count: 251),
         ])
     func badMediaTypes(type: String) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let error = try failure { try store.put("a", [1], mediaType: type) }
         #expect(error.field == .mediaType)
         // Nor can it be slipped in behind a good one.
@@ -87,8 +84,6 @@ import Testing
             "x/y\t;\tz=1", "A/B", "text/" + String(repeating: "x", count: 250),
         ])
     func goodMediaTypes(type: String) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let record = try store.put("a", [1], mediaType: type)
         #expect(record.parts[0].mediaType == type)
         let read = try store.record(for: "a", asOf: noon)
@@ -99,8 +94,6 @@ import Testing
         "Owner, rich type and message have limits, and no control characters but a message's line breaks"
     )
     func texts() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let bad: [(InvalidInput.Field, Publication)] = [
             (.owner, try store.publication("a", [1], owner: String(repeating: "o", count: 256))),
             (.owner, try store.publication("a", [1], owner: "a\nb")),
@@ -132,8 +125,6 @@ import Testing
 
     @Test("Every error names the field, the value or its size, and the limit")
     func words() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let long = try failure { try store.put(String(repeating: "x", count: 300), [1]) }
         #expect(long.description == "the id is 300 bytes long; the limit is 255")
         let slash = try failure { try store.put("a/b", [1]) }

@@ -9,6 +9,11 @@ import Testing
 
 /// What is in the log when a batch does not fit it, fails, or something else is done.
 @Suite struct LogFailureTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.openLogging() }
+
     private static func bytes(_ number: Int, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number &+ $0 >> 8) }
     }
@@ -34,8 +39,7 @@ import Testing
             let found = try store.lookUp(id)
             #expect(found == .found, "\(id)")
         }
-        let report = try store.verify()
-        #expect(report.problems == [], name)
+        #expect(try store.verify().problems == [], name)
         let counters = try store.counters()
         #expect(counters.notifications == UInt64(ids.count), name)
     }
@@ -44,8 +48,6 @@ import Testing
         "A batch too long for the log is committed, with all that was in the log",
         arguments: [true, false])
     func long(hasEarlier: Bool) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.openLogging()
         var ids: [String] = []
         if hasEarlier {
             try store.put("a", [1])
@@ -77,8 +79,6 @@ import Testing
         "Batches that write more than a record takes are committed, and do not end the logging of others",
         arguments: [true, false])
     func overfull(hasEarlier: Bool) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.openLogging()
         let text = String(repeating: "x", count: StoreLimits.dataByteCountMax - 20)
         for number in 0..<90 {
             var draft = NotificationDraft(
@@ -105,15 +105,12 @@ import Testing
         try folder.withCopy { copy in
             let counters = try copy.counters()
             #expect(counters.notifications == UInt64(ids.count))
-            let report = try copy.verify()
-            #expect(report.problems == [])
+            #expect(try copy.verify().problems == [])
         }
     }
 
     @Test("When the log is full, or would add much, everything is committed and it begins again")
     func full() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.openLogging()
         var ids: [String] = []
         var commitCount = 0
         // First by what they add, then by their records, which take a page each.
@@ -262,8 +259,7 @@ import Testing
         let outcomes = try store.apply(
             [.publish(try store.publication("again", [1]))], asOf: noon)
         #expect(outcomes.allSatisfy { $0.isDone })
-        let report = try store.verify()
-        #expect(report.problems == [])
+        #expect(try store.verify().problems == [])
     }
 
     @Test(
@@ -289,8 +285,6 @@ import Testing
 
     @Test("Who waits for a change in the log is told of it when a later batch fails")
     func failureNotifies() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.openLogging()
         try Self.damage("bad", in: store)
         let revision = try store.counters().revision
         let rings = Counter()
@@ -324,8 +318,6 @@ import Testing
     /// A replay that finds fewer records than were acknowledged once went on without them.
     @Test("A record that has gone from the log while the store is open is missed by the replay")
     func missingRecord() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.openLogging()
         try Self.damage("bad", in: store)
         try store.put("a", [1])
         try store.put("b", [2])
@@ -369,8 +361,6 @@ import Testing
 
     @Test("Whatever else is done commits what is in the log")
     func otherChanges() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.openLogging()
         var ids: [String] = []
         func withSomethingInTheLog(_ what: String, _ body: () throws -> Void) throws {
             let id = "n\(ids.count)"
@@ -416,8 +406,6 @@ import Testing
 
     @Test("What is due, and what is free, is found once it is committed")
     func sweepOfUnsettled() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.openLogging()
         try store.put("a", Self.bytes(1, 4_000), seconds: 5)
         let later = noon.adding(seconds: 9)
         _ = try store.sweepExpired(asOf: later, limit: 10)

@@ -30,8 +30,7 @@ import Testing
         let acknowledged = acknowledged(lines)
         #expect(acknowledged == Array(0..<acknowledged.count), name)
         let store = try folder.open()
-        let report = try store.verify()
-        #expect(report.problems == [], name)
+        #expect(try store.verify().problems == [], name)
         var last = -1
         for number in 0..<count {
             let found = [try store.lookUp("\(number)-0"), try store.lookUp("\(number)-1")]

@@ -7,11 +7,14 @@ import Testing
 
 /// Batches that are acknowledged once they are in the log.
 @Suite struct LoggedChangesTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.openLogging() }
+
     @Test(
         "Acknowledged, a change is in the log and in no snapshot; committed, it is in all of them")
     func acknowledged() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.openLogging()
         try store.put("old", [9])
         try store.commitPending()
         #expect(!store.pendingChanges.isPending && store.pendingKeys.isEmpty)
@@ -49,8 +52,6 @@ import Testing
 
     @Test("What changes nothing writes nothing")
     func nothing() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.openLogging()
         let isDeleted = try store.delete("none", asOf: noon)
         #expect(!isDeleted)
         #expect(!store.pendingChanges.isPending)
@@ -71,8 +72,6 @@ import Testing
 
     @Test("A watcher of an owner is notified at the commit, and counts as waiting")
     func awaited() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.openLogging()
         let registration = try store.feedWatch.register(Array("anna".utf8)) {}
         #expect(registration.wait(behind: 0))
         _ = try store.apply([.publish(try store.publication("a", [1], owner: "ben"))], asOf: noon)
@@ -151,8 +150,7 @@ import Testing
             if play.chance(14) {
                 copies += 1
                 try folder.withCopy { copy in
-                    let report = try copy.verify()
-                    #expect(report.problems == [], name)
+                    #expect(try copy.verify().problems == [], name)
                     try Self.compare(copy, plain, freedByteCountMax > 0 ? .others : .fewer, name)
                 }
             }
@@ -166,8 +164,7 @@ import Testing
         #expect(!store.pendingChanges.isPending)
         for one in [store, plain] { try one.freeAll() }
         try Self.compare(store, plain, .alike, "seed \(seed)")
-        let report = try store.verify()
-        #expect(report.problems == [], "seed \(seed)")
+        #expect(try store.verify().problems == [], "seed \(seed)")
     }
 
     /// What the logged store has of the other's orphans and their chunks.
@@ -200,8 +197,6 @@ import Testing
 
     @Test("Every kind of change is there after a kill, with all it says")
     func kinds() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.openLogging()
         let actions = [NotificationAction(identifier: "yes", title: "Yes")]
         let held = try store.prepare([7, 7])
         var draft = NotificationDraft(id: "draft", expiry: .at(noon.adding(seconds: 60)))
@@ -233,8 +228,7 @@ import Testing
         let empty = try store.counters()
         #expect(empty == Counters())
         try folder.withCopy { copy in
-            let report = try copy.verify()
-            #expect(report.problems == [])
+            #expect(try copy.verify().problems == [])
             let categories = try copy.categories()
             #expect(categories.map(\.name) == ["mail"])
             #expect(categories.first?.actions == actions)
@@ -267,8 +261,6 @@ import Testing
 
     @Test("A kill while the log is done again leaves a log that is done again")
     func redoneTwice() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.openLogging()
         for number in 0..<5 { try store.put("\(number)", [1]) }
         let copy = try folder.copy()
         // What the next opening commits, with the log as it was.
