@@ -15,14 +15,14 @@ public struct Markdown {
         let (machine, method) = (report.machine, report.method)
         return """
             \(machine.processor), \(machine.cores) cores, \(machine.kernel), \(machine.fileSystem), \
-            \(machine.date.prefix(10)), blobd \(machine.commit). Medians of \(method.rounds) \
-            alternating rounds of \(NumberText.fixed(method.seconds, 1)) s\(starts)\(longRounds); server and load generator \
+            \(machine.date.prefix(10)), blobd \(machine.commit). Medians of \(method.sampleCount) \
+            alternating samples of \(NumberText.fixed(method.seconds, 1)) s\(starts)\(longSamples); server and load generator \
             each on a core of its own; Unix sockets. \(versions).
 
             """
     }
 
-    private var longRounds: String { report.method.longTurns.map { " (\($0))" } ?? "" }
+    private var longSamples: String { report.method.longSamples.map { " (\($0))" } ?? "" }
 
     private var starts: String {
         report.method.severalStarts.map { " in \($0) starts of all servers" } ?? ""

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct MarkdownTests {
     @Test func tablesHaveEveryCell() {
-        let lines = Markdown(Sample.report).text.split(separator: "\n")
+        let lines = Markdown(Example.report).text.split(separator: "\n")
         #expect(
             lines.contains(
                 "| 1 KiB | 16 × 16 | **1.20 k** | 900 | 1.00 k | 800 | 600 | 300 | 1.25 k | 1.50 k |"
@@ -22,7 +22,7 @@ import Testing
     /// A row with another number of cells than its header would break the table.
     @Test func rowsAreAsWideAsTheirHeaders() {
         var width: Int?
-        for line in Markdown(Sample.report).text.split(
+        for line in Markdown(Example.report).text.split(
             separator: "\n", omittingEmptySubsequences: false)
         {
             guard line.hasPrefix("|") else {

@@ -2,10 +2,10 @@ import Comparison
 import Testing
 
 @Suite struct PageTests {
-    private let html = Page(Sample.report).html
+    private let html = Page(Example.report).html
 
     @Test func everyCellAndEveryServerIsThere() {
-        for cell in CellSummary.all(Sample.report.fetches) {
+        for cell in CellSummary.all(Example.report.fetches) {
             for one in cell.servers {
                 let row = "<th scope=\"row\">\(cell.cell.label)</th><td>\(one.server.label)</td>"
                 #expect(html.contains(row), "\(row)")
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func aReportWithoutFiguresIsAPage() {
-        var report = Sample.report
+        var report = Example.report
         report.fetches = []
         report.publishes = []
         report.reads = []

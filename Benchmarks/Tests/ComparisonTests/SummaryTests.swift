@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct SummaryTests {
     @Test func cellsAreSummedUpByMedian() throws {
-        let cells = CellSummary.all(Sample.fetches())
+        let cells = CellSummary.all(Example.fetches())
         #expect(
             cells.map(\.cell.label) == [
                 "1 KiB, 1 × 1", "1 KiB, 16 × 16", "128 KiB, 1 × 1", "128 KiB, 16 × 16",
@@ -18,13 +18,13 @@ import Testing
     }
 
     @Test func cellsAreInOrderWhateverTheTurnsWere() {
-        let cells = CellSummary.all(Sample.fetches().reversed())
+        let cells = CellSummary.all(Example.fetches().reversed())
         #expect(cells.map(\.cell.byteCount) == [1 << 10, 1 << 10, 128 << 10, 128 << 10])
         #expect(cells.map(\.cell.load.inFlight) == [1, 16, 1, 16])
     }
 
     @Test func targetsAreMetOrNot() throws {
-        let verdicts = CellSummary.all(Sample.fetches()).map(FetchVerdicts.init)
+        let verdicts = CellSummary.all(Example.fetches()).map(FetchVerdicts.init)
         let peer = try #require(verdicts[0].peer)
         #expect(peer.ratio == 1.2)
         #expect(peer.isMet)
@@ -42,12 +42,12 @@ import Testing
     /// A latency that is twice the best peer's is a ratio of a half: less is worse, as with rates.
     @Test func latenciesAreTurnedRound() throws {
         let cell = Cell(byteCount: 1, load: Load(connections: 1, inFlight: 1))
-        let turns = [
-            Sample.turn(.blobd, cell, round: 0, rate: 10, p99: 120_000),
-            Sample.turn(.redis, cell, round: 0, rate: 10, p99: 60_000),
-            Sample.turn(.nginx, cell, round: 0, rate: 10, p99: 90_000),
+        let samples = [
+            Example.sample(.blobd, cell, number: 0, rate: 10, p99: 120_000),
+            Example.sample(.redis, cell, number: 0, rate: 10, p99: 60_000),
+            Example.sample(.nginx, cell, number: 0, rate: 10, p99: 90_000),
         ]
-        let summary = try #require(CellSummary.all(turns).first)
+        let summary = try #require(CellSummary.all(samples).first)
         let latency = try #require(FetchVerdicts(summary).latency)
         #expect(latency.ratio == 0.5)
         #expect(latency.other == "redis")
@@ -57,25 +57,25 @@ import Testing
     /// A server that answers a few and lets the others wait has short latencies of those it answers.
     @Test func whoStarvesTheOthersIsNotQuick() throws {
         let cell = Cell(byteCount: 1, load: Load(connections: 16, inFlight: 16))
-        let turns = [
-            Sample.turn(.blobd, cell, round: 0, rate: 1_000),
-            Sample.turn(.nginx, cell, round: 0, rate: 1_000, p99: 300_000),
-            Sample.turn(.varnish, cell, round: 0, rate: 1_000, p99: 300),
+        let samples = [
+            Example.sample(.blobd, cell, number: 0, rate: 1_000),
+            Example.sample(.nginx, cell, number: 0, rate: 1_000, p99: 300_000),
+            Example.sample(.varnish, cell, number: 0, rate: 1_000, p99: 300),
         ]
-        let summary = try #require(CellSummary.all(turns).first)
+        let summary = try #require(CellSummary.all(samples).first)
         #expect(summary.quickestPeer?.server == .nginx)
         #expect(summary.those(.peer).filter(summary.isStarving).map(\.server) == [.varnish])
     }
 
     @Test func withoutPeersThereIsNoVerdict() throws {
-        let cells = CellSummary.all(Sample.fetches(rates: [.blobd: 5]))
+        let cells = CellSummary.all(Example.fetches(rates: [.blobd: 5]))
         let summary = try #require(cells.first)
         #expect(summary.fastestPeer == nil)
         #expect(FetchVerdicts(summary).all.isEmpty)
     }
 
     @Test func readsAreHeldAgainstTheirC() throws {
-        let reads = ReadSummary.all(Sample.report)
+        let reads = ReadSummary.all(Example.report)
         #expect(reads.map(\.reader) == [.c, .withPayload])
         #expect(reads[0].verdict == nil)
         let verdict = try #require(reads[1].verdict)
@@ -86,7 +86,7 @@ import Testing
 
     /// One worker takes a core, the load half of one: two cores allow 4/3 of it.
     @Test func whatTheMachineAllowsIsKnown() throws {
-        let workers = try #require(WorkersSummary.all(Sample.report).first)
+        let workers = try #require(WorkersSummary.all(Example.report).first)
         #expect(workers.gain == 2)
         let possible = try #require(workers.gainPossible)
         #expect(abs(possible - 4.0 / 3) < 1e-9)

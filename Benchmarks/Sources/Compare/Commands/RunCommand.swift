@@ -8,7 +8,7 @@ struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Measure, and write the report.",
         discussion: """
-            Writes report.json with every round, report.html and report.md. Nothing else should run \
+            Writes report.json with every sample, report.html and report.md. Nothing else should run \
             on the machine meanwhile.
 
               Benchmarks/compare                       everything, about twenty minutes
@@ -21,27 +21,27 @@ struct RunCommand: ParsableCommand {
         case fetches, publishes, reads, workers
     }
 
-    @Option(help: "Turns of each server in each cell, 1…1000; 36 without it.")
-    var rounds: Int?
+    @Option(help: "Samples of each server in each cell, 1…1000; 36 without it.")
+    var samples: Int?
 
     @Option(
         help: """
-            Seconds of a turn that count, 0.01…60; 0.1 without it. Publishes and workers have a \
-            sixth of the turns, but not less than five, and as much time in all.
+            Seconds of a sample that count, 0.01…60; 0.1 without it. Publishes and workers have a \
+            sixth of the samples, but not less than five, and as much time in all.
             """)
     var seconds: Double?
 
     @Option(
         help: """
-            How often the servers are started and filled anew, 1…20; 3 without it. The rounds are \
+            How often the servers are started and filled anew, 1…20; 3 without it. The samples are \
             shared out among the starts.
             """)
     var starts: Int?
 
-    @Option(help: "Seconds of a turn before they count, 0…60.")
+    @Option(help: "Seconds of a sample before they count, 0…60.")
     var warmUp: Double?
 
-    @Flag(help: "Three rounds of short turns: to see that all works, not to quote.")
+    @Flag(help: "Three short samples each: to see that all works, not to quote.")
     var quick = false
 
     @Option(parsing: .upToNextOption, help: "Which parts: fetches, publishes, reads, workers.")
@@ -102,8 +102,8 @@ struct RunCommand: ParsableCommand {
         var report = Report(
             machine: try Machine.facts(folder: folder, repository: repository), servers: [],
             method: Method(
-                rounds: plan.rounds, seconds: plan.seconds, warmUpSeconds: plan.warmUpSeconds,
-                starts: plan.starts, longRounds: plan.longRounds, longSeconds: plan.longSeconds,
+                sampleCount: plan.sampleCount, seconds: plan.seconds, warmUpSeconds: plan.warmUpSeconds,
+                starts: plan.starts, longSampleCount: plan.longSampleCount, longSeconds: plan.longSeconds,
                 serverCores: place.cores, generatorCore: plan.generatorCore,
                 payloadCounts: try plan.sizes.reduce(into: [:]) {
                     $0[$1] = try Plan.payloads($1).count
@@ -111,55 +111,55 @@ struct RunCommand: ParsableCommand {
         let expected = secondsExpected(plan)
         let progress = Progress(secondsExpected: expected)
         progress.part("about \(Int(expected / 60) + 1) minutes")
-        try measure(Rounds(plan: plan, place: place, progress: progress), cores, &report)
+        try measure(Sampling(plan: plan, place: place, progress: progress), cores, &report)
         try files.write(report)
         progress.finish()
         print(Markdown(report).text)
     }
 
-    private func measure(_ all: Rounds, _ cores: [Int], _ report: inout Report) throws {
+    private func measure(_ all: Sampling, _ cores: [Int], _ report: inout Report) throws {
         let (plan, place) = (all.plan, all.place)
         // The place is that of the last start, whose store is read in process.
-        var rounds = all
+        var sampling = all
         if !Set(parts).isDisjoint(with: [.fetches, .reads, .workers]) {
             for start in 0..<(parts.contains(.fetches) ? plan.starts : 1) {
-                if start > 0 { rounds.place.remove() }
-                rounds.place = try place.within("\(start)")
-                try serve(rounds, start: start, &report)
+                if start > 0 { sampling.place.remove() }
+                sampling.place = try place.within("\(start)")
+                try serve(sampling, start: start, &report)
             }
             if parts.contains(.reads), plan.sizes.contains(Plan.readByteCount) {
                 report.readByteCount = Plan.readByteCount
-                report.reads = try rounds.reads(store: Fleet.store)
-                report.instructionsPerRead = try rounds.instructions(store: Fleet.store)
+                report.reads = try sampling.reads(store: Fleet.store)
+                report.instructionsPerRead = try sampling.instructions(store: Fleet.store)
             }
         }
         if parts.contains(.publishes) { report.publishes = try all.publishes() }
         // The last, since it lets the load generator leave its core.
         if parts.contains(.workers) {
-            report.workers = try rounds.workers(store: Fleet.store, cores: cores)
+            report.workers = try sampling.workers(store: Fleet.store, cores: cores)
         }
     }
 
     /// Starts the servers, fills them, asks them, and ends them. The daemon's store is left.
-    private func serve(_ rounds: Rounds, start: Int, _ report: inout Report) throws {
-        let plan = rounds.plan
-        rounds.progress.part(
+    private func serve(_ sampling: Sampling, start: Int, _ report: inout Report) throws {
+        let plan = sampling.plan
+        sampling.progress.part(
             "storing \(plan.sizes.map(NumberText.bytes).joined(separator: ", "))")
         let fleet = try Fleet(
-            parts.contains(.fetches) ? plan.servers : [.baselineWritev], in: rounds.place,
+            parts.contains(.fetches) ? plan.servers : [.baselineWritev], in: sampling.place,
             payloads: try plan.sizes.map(Plan.payloads)
-        ) { rounds.progress.turn("storing in \($0)") }
+        ) { sampling.progress.step("storing in \($0)") }
         defer { fleet.stop() }
         guard parts.contains(.fetches) else { return }
         report.servers = fleet.contenders.map(\.facts).filter {
             plan.servers.contains($0.server)
         }
-        report.fetches += try rounds.fetches(fleet, rounds: plan.rounds(ofStart: start))
+        report.fetches += try sampling.fetches(fleet, numbers: plan.numbers(ofStart: start))
     }
 
     private func makePlan(_ cores: [Int]) throws -> Plan {
         let plan = Plan(
-            rounds: rounds ?? (quick ? 3 : 36), seconds: seconds ?? 0.1,
+            sampleCount: samples ?? (quick ? 3 : 36), seconds: seconds ?? 0.1,
             warmUpSeconds: warmUp ?? 0.05, starts: starts ?? (quick ? 1 : 3),
             sizes: sizes.sorted(),
             loads: loads.map(\.load), servers: Server.allCases.filter { servers.contains($0) },
@@ -172,7 +172,7 @@ struct RunCommand: ParsableCommand {
                     "\(name) is \(value); it is \(bounds.lowerBound)…\(bounds.upperBound)")
             }
         }
-        try check("--rounds", plan.rounds, 1...1_000)
+        try check("--samples", plan.sampleCount, 1...1_000)
         try check("--seconds", plan.seconds, 0.01...60)
         try check("--starts", plan.starts, 1...20)
         try check("--warm-up", plan.warmUpSeconds, 0...60)
@@ -180,24 +180,24 @@ struct RunCommand: ParsableCommand {
         return plan
     }
 
-    /// What the turns take together.
+    /// What the samples take together.
     private func secondsExpected(_ plan: Plan) -> Double {
-        let around = plan.warmUpSeconds + Rounds.secondsAround
-        var turns = 0
-        var longTurns = 0
+        let around = plan.warmUpSeconds + Sampling.secondsAround
+        var samples = 0
+        var longSamples = 0
         var others = 0.0
         if parts.contains(.fetches) {
-            turns += plan.sizes.count * plan.loads.count * plan.servers.count
+            samples += plan.sizes.count * plan.loads.count * plan.servers.count
             others +=
                 Double(plan.sizes.count * plan.servers.count * plan.starts) * Plan.checkSeconds
         }
         if parts.contains(.publishes) {
-            longTurns += Plan.publishSizes.count * Plan.publishers.count * 3
+            longSamples += Plan.publishSizes.count * Plan.publishers.count * 3
         }
-        if parts.contains(.reads) { turns += Reader.allCases.count }
-        if parts.contains(.workers) { longTurns += Plan.workerCells.count * 2 }
-        return Double(turns * plan.rounds) * (plan.seconds + around)
-            + Double(longTurns * plan.longRounds) * (plan.longSeconds + around) + others
+        if parts.contains(.reads) { samples += Reader.allCases.count }
+        if parts.contains(.workers) { longSamples += Plan.workerCells.count * 2 }
+        return Double(samples * plan.sampleCount) * (plan.seconds + around)
+            + Double(longSamples * plan.longSampleCount) * (plan.longSeconds + around) + others
     }
 
     private static func serverCores(_ cores: [Int]) -> [Int] {

@@ -3,8 +3,8 @@ import LoadGenerator
 
 /// What is measured, and for how long.
 struct Plan {
-    /// Turns of each server in each cell of the fetches, and how long each counts.
-    var rounds: Int
+    /// Samples of each server in each cell of the fetches, and how long each counts.
+    var sampleCount: Int
     var seconds: Double
     var warmUpSeconds: Double
     /// How often all servers are started and filled anew in the course of the fetches: where their
@@ -16,13 +16,13 @@ struct Plan {
     var generatorCore: Int
 
     /// Of publishes, which are followed by work for the disk, and of runs that each start a daemon,
-    /// there are fewer turns, and longer ones.
-    var longRounds: Int { min(rounds, max(5, rounds / 6)) }
-    var longSeconds: Double { seconds * Double(rounds) / Double(longRounds) }
+    /// there are fewer samples, and longer ones.
+    var longSampleCount: Int { min(sampleCount, max(5, sampleCount / 6)) }
+    var longSeconds: Double { seconds * Double(sampleCount) / Double(longSampleCount) }
 
-    /// The rounds of one start.
-    func rounds(ofStart start: Int) -> Range<Int> {
-        rounds * start / starts..<rounds * (start + 1) / starts
+    /// The numbers of the samples of one start.
+    func numbers(ofStart start: Int) -> Range<Int> {
+        sampleCount * start / starts..<sampleCount * (start + 1) / starts
     }
 
     /// Publishes: sizes and publishers.
@@ -35,9 +35,9 @@ struct Plan {
     ]
     /// The size that is read in process.
     static let readByteCount = 1 << 10
-    /// Seconds in which a server's answers are compared byte by byte, before the rounds.
+    /// Seconds in which a server's answers are compared byte by byte, before the samples.
     static let checkSeconds = 0.5
-    /// How often a turn without answers is tried.
+    /// How often a sample without answers is tried.
     private static let attemptCountMax = 4
     /// The payloads are the same in every run.
     static let seed: UInt64 = 7
@@ -47,33 +47,33 @@ struct Plan {
         try LoadPayloads(.fixed(byteCount), seed: seed)
     }
 
-    /// Who has the `position`-th turn of a round: the order moves on by one from round to round.
-    static func rotated<Element>(_ all: [Element], round: Int) -> [Element] {
+    /// The order of one sample: it moves on by one from sample to sample.
+    static func rotated<Element>(_ all: [Element], by number: Int) -> [Element] {
         guard !all.isEmpty else { return [] }
-        let start = round % all.count
+        let start = number % all.count
         return Array(all[start...] + all[..<start])
     }
 
-    /// One turn of a contender.
-    func turn(
-        _ contender: Contender, _ cell: Cell, _ payloads: LoadPayloads, round: Int,
+    /// One sample of a contender.
+    func sample(
+        _ contender: Contender, _ cell: Cell, _ payloads: LoadPayloads, number: Int,
         seconds: Double? = nil, readPercent: Int = 100, core: Int?
-    ) throws -> Turn {
+    ) throws -> Sample {
         var options = LoadOptions(socketPath: contender.socketPath)
         options.connections = cell.load.connections
         options.depth = cell.load.inFlight
-        // All that is in flight must come, and come again, in a turn: 256 MiB take their time.
+        // All that is in flight must come, and come again, in a sample: 256 MiB take their time.
         let least = Double(cell.byteCount * cell.load.connections * cell.load.inFlight) / 1e9
         options.seconds = max(seconds ?? self.seconds, least)
         options.warmUpSeconds = max(warmUpSeconds, least / 2)
         options.readPercent = readPercent
         options.check = .sample
-        options.seed = UInt64(round + 1)
+        options.seed = UInt64(number + 1)
         options.serverProcesses = contender.processes
         options.core = core
         let figures = try Self.measure(contender, cell, payloads, options)
-        return Turn(
-            server: contender.server, cell: cell, round: round,
+        return Sample(
+            server: contender.server, cell: cell, number: number,
             requestsPerSecond: figures.requestsPerSecond,
             p50Microseconds: figures.latency.p50Microseconds,
             p99Microseconds: figures.latency.p99Microseconds,
@@ -102,7 +102,7 @@ struct Plan {
             do {
                 return try LoadRun(contender.dialect, payloads, options).measure()
             } catch {
-                // On a machine that is busy otherwise a short turn may pass without an answer; the
+                // On a machine that is busy otherwise a short sample may pass without an answer; the
                 // next try is longer. A wrong byte is never given a second try.
                 guard error.reason == .server, attempt < Self.attemptCountMax else {
                     throw CompareFailure("\(contender.server.label), \(cell.label): \(error)")

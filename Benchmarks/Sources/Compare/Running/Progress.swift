@@ -8,7 +8,7 @@ final class Progress {
     private let secondsExpected: Double
     private var secondsDone = 0.0
 
-    /// - Parameter secondsExpected: of all turns together.
+    /// - Parameter secondsExpected: of all samples together.
     init(secondsExpected: Double) { self.secondsExpected = secondsExpected }
 
     /// A part of the comparison begins.
@@ -17,8 +17,8 @@ final class Progress {
         write("\(words)\n")
     }
 
-    /// A turn begins.
-    func turn(_ words: String) {
+    /// A sample begins.
+    func step(_ words: String) {
         guard isTerminal else { return }
         let share = min(secondsDone / max(secondsExpected, 1), 1)
         let left = Int(max(secondsExpected - secondsDone, 0) / 60) + 1
@@ -26,7 +26,7 @@ final class Progress {
         write("\(Int(share * 100)) %, \(left) min left · \(words)")
     }
 
-    /// A turn has ended.
+    /// A sample has ended.
     func advance(_ seconds: Double) { secondsDone += seconds }
 
     /// All is done.

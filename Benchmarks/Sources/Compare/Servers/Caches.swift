@@ -6,7 +6,7 @@ import PeerDialects
 enum Memcached {
     static func start(in place: Place) throws -> Contender {
         let socket = place.path("memcached.sock")
-        // -R: requests a connection may have answered in one turn; the usual 20 would cut pipelines.
+        // -R: requests a connection may have answered in one sample; the usual 20 would cut pipelines.
         let process = try place.start(
             "memcached",
             [

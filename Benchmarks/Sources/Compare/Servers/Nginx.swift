@@ -53,7 +53,7 @@ enum Nginx {
         """
     }
 
-    /// Writes the files, as whoever runs nginx would have to.
+    /// Writes the files, as the operator of nginx would have to.
     static func store(_ payloads: LoadPayloads, in place: Place) throws {
         for index in 0..<payloads.count {
             let path = place.path("nginx/files/\(payloads.item(index).id)")

@@ -6,18 +6,18 @@ public struct Report: Codable, Sendable {
     public var servers: [ServerFacts]
     /// How it was measured.
     public var method: Method
-    /// Every turn of every fetch.
-    public var fetches: [Turn]
-    /// Every turn of every durable publish.
-    public var publishes: [Turn]
-    /// Every turn of reads in process.
-    public var reads: [ReadTurn]
+    /// Every sample of every fetch.
+    public var fetches: [Sample]
+    /// Every sample of every durable publish.
+    public var publishes: [Sample]
+    /// Every sample of reads in process.
+    public var reads: [ReadSample]
     /// Instructions for one read, counted by valgrind; empty where it is not installed.
     public var instructionsPerRead: [Reader: Double]
     /// Bytes in a payload that is read in process.
     public var readByteCount: Int
     /// blobd with one worker and with two.
-    public var workers: [WorkersTurn]
+    public var workers: [WorkersSample]
 
     /// A report without figures yet.
     public init(machine: MachineFacts, servers: [ServerFacts], method: Method) {
@@ -97,16 +97,16 @@ public struct ServerFacts: Codable, Sendable {
 
 /// How it was measured.
 public struct Method: Codable, Sendable {
-    /// Turns of each server in each cell.
-    public var rounds: Int
-    /// Seconds of a turn that count.
+    /// Samples of each server in each cell.
+    public var sampleCount: Int
+    /// Seconds of a sample that count.
     public var seconds: Double
     /// Seconds before they count.
     public var warmUpSeconds: Double
     /// How often the servers were started and filled anew; nil in reports that do not say it.
     public var starts: Int?
-    /// Turns of publishes and of workers; nil in reports that do not say it.
-    public var longRounds: Int?
+    /// Samples of publishes and of workers; nil in reports that do not say it.
+    public var longSampleCount: Int?
     /// Seconds of one of them; nil in reports that do not say it.
     public var longSeconds: Double?
     /// The servers' cores.
@@ -118,15 +118,15 @@ public struct Method: Codable, Sendable {
 
     /// The method.
     public init(
-        rounds: Int, seconds: Double, warmUpSeconds: Double, starts: Int? = nil,
-        longRounds: Int? = nil, longSeconds: Double? = nil,
+        sampleCount: Int, seconds: Double, warmUpSeconds: Double, starts: Int? = nil,
+        longSampleCount: Int? = nil, longSeconds: Double? = nil,
         serverCores: [Int], generatorCore: Int, payloadCounts: [Int: Int]
     ) {
-        self.rounds = rounds
+        self.sampleCount = sampleCount
         self.seconds = seconds
         self.warmUpSeconds = warmUpSeconds
         self.starts = starts
-        self.longRounds = longRounds
+        self.longSampleCount = longSampleCount
         self.longSeconds = longSeconds
         self.serverCores = serverCores
         self.generatorCore = generatorCore
@@ -138,9 +138,9 @@ extension Method {
     /// How often the servers were started, where that was more than once.
     var severalStarts: Int? { starts.flatMap { $0 > 1 ? $0 : nil } }
 
-    /// The turns that were fewer and longer, in words.
-    var longTurns: String? {
-        guard let longRounds, let longSeconds else { return nil }
-        return "publishes and workers: \(longRounds) of \(NumberText.fixed(longSeconds, 1)) s"
+    /// The samples that were fewer and longer, in words.
+    var longSamples: String? {
+        guard let longSampleCount, let longSeconds else { return nil }
+        return "publishes and workers: \(longSampleCount) of \(NumberText.fixed(longSeconds, 1)) s"
     }
 }

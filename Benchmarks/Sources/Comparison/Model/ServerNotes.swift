@@ -23,8 +23,8 @@ extension Server {
         case .nginx:
             """
             Serves files that something else must write, name, sync and delete: no publishing, no \
-            expiry, no checksums. Equal bytes are stored once only if whoever writes the files sees \
-            to it.
+            expiry, no checksums. Equal bytes are stored once only if the program that writes \
+            the files links them.
             """
         case .varnish:
             """

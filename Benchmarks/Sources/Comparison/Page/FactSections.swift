@@ -30,11 +30,11 @@ struct ServerSection {
 struct MethodSection {
     var report: Report
 
-    private var longRounds: String { report.method.longTurns.map { "; \($0)" } ?? "" }
+    private var longSamples: String { report.method.longSamples.map { "; \($0)" } ?? "" }
 
     private var starts: String {
         report.method.severalStarts.map {
-            "; after each \(report.method.rounds / $0) all servers are started and filled anew"
+            "; after each \(report.method.sampleCount / $0) all servers are started and filled anew"
         } ?? ""
     }
 
@@ -64,19 +64,19 @@ struct MethodSection {
                 """
             ),
             (
-                "Rounds",
+                "Samples",
                 """
-                \(method.rounds); in each round every server has one turn of \
+                \(method.sampleCount) of each server in each cell, each of \
                 \(NumberText.fixed(method.seconds, 1)) s after \
                 \(NumberText.fixed(method.warmUpSeconds, 2)) s of warm-up, in an order that changes \
-                from round to round\(starts)\(longRounds)
+                from sample to sample\(starts)\(longSamples)
                 """
             ),
             ("Payloads", "random bytes, drawn at random: \(counts.joined(separator: ", "))"),
             (
                 "Checks",
                 """
-                every byte of every payload once before the rounds; in the rounds the length of \
+                every byte of every payload once before the samples; in them the length of \
                 each answer, its first and last bytes, and every byte of one in sixteen. A wrong byte \
                 ends the comparison
                 """

@@ -46,7 +46,7 @@ struct ThroughputSection {
             id: "throughput", title: "Answers a second", findings: [Findings.fastestSize(cells)],
             note: """
                 Longer is better. Each panel has a scale of its own; the thin line goes from the \
-                slowest to the fastest round.
+                slowest to the fastest sample.
                 """,
             body: panels + table
         ).html

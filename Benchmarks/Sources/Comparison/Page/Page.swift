@@ -74,7 +74,7 @@ public struct Page {
         return """
             \(machine.date.prefix(10)) · blobd \(machine.commit) · \(machine.processor), \
             \(machine.cores) cores · \(machine.kernel) · \(machine.fileSystem) · medians of \
-            \(report.method.rounds) alternating rounds
+            \(report.method.sampleCount) alternating samples
             """
     }
 

@@ -1,4 +1,4 @@
-/// What several rounds of one measurement come to.
+/// What several samples of one measurement come to.
 public struct Spread: Codable, Sendable, Equatable {
     /// The middle one; the mean of the two in the middle when their number is even.
     public var median: Double

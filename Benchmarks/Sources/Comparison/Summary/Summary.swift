@@ -1,4 +1,4 @@
-/// What a server's rounds in one cell come to.
+/// What a server's samples in one cell come to.
 public struct ServerSummary: Sendable {
     /// Who.
     public let server: Server
@@ -13,17 +13,17 @@ public struct ServerSummary: Sendable {
     /// The load generator's share of its core.
     public let generatorShare: Spread
 
-    init?(_ server: Server, _ turns: [Turn]) {
-        guard let rate = Spread(turns.map(\.requestsPerSecond)),
-            let p50 = Spread(turns.map(\.p50Microseconds)),
-            let p99 = Spread(turns.map(\.p99Microseconds)),
-            let share = Spread(turns.map(\.generatorShare))
+    init?(_ server: Server, _ samples: [Sample]) {
+        guard let rate = Spread(samples.map(\.requestsPerSecond)),
+            let p50 = Spread(samples.map(\.p50Microseconds)),
+            let p99 = Spread(samples.map(\.p99Microseconds)),
+            let share = Spread(samples.map(\.generatorShare))
         else { return nil }
         self.server = server
         self.rate = rate
         self.p50 = p50
         self.p99 = p99
-        serverTime = Spread(turns.compactMap(\.serverMicroseconds))
+        serverTime = Spread(samples.compactMap(\.serverMicroseconds))
         generatorShare = share
     }
 }
@@ -74,13 +74,13 @@ public struct CellSummary: Sendable {
         return one.rate.median / other.rate.median
     }
 
-    /// The cells of `turns`, by size and then by load, each in the order it first came in.
-    public static func all(_ turns: [Turn]) -> [CellSummary] {
+    /// The cells of `samples`, by size and then by load, each in the order it first came in.
+    public static func all(_ samples: [Sample]) -> [CellSummary] {
         var cells: [Cell] = []
-        var byCell: [Cell: [Server: [Turn]]] = [:]
-        for turn in turns {
-            if byCell[turn.cell] == nil { cells.append(turn.cell) }
-            byCell[turn.cell, default: [:]][turn.server, default: []].append(turn)
+        var byCell: [Cell: [Server: [Sample]]] = [:]
+        for sample in samples {
+            if byCell[sample.cell] == nil { cells.append(sample.cell) }
+            byCell[sample.cell, default: [:]][sample.server, default: []].append(sample)
         }
         return cells.sorted {
             ($0.byteCount, $0.load.connections, $0.load.inFlight)

@@ -26,14 +26,14 @@ public struct WorkersSummary: Sendable {
 
     /// Those cells in which there is a figure.
     public static func all(_ report: Report) -> [WorkersSummary] {
-        let turns = report.workers
-        return turns.map(\.turn.cell).uniqued().map { cell in
-            let ofCell = turns.filter { $0.turn.cell == cell }
+        let samples = report.workers
+        return samples.map(\.sample.cell).uniqued().map { cell in
+            let ofCell = samples.filter { $0.sample.cell == cell }
             let rows = ofCell.map(\.workers).uniqued().sorted().compactMap { workers -> Row? in
                 let some = ofCell.filter { $0.workers == workers }
-                guard let rate = Spread(some.map(\.turn.requestsPerSecond)),
+                guard let rate = Spread(some.map(\.sample.requestsPerSecond)),
                     let server = Spread(some.map(\.serverCores)),
-                    let generator = Spread(some.map(\.turn.generatorShare))
+                    let generator = Spread(some.map(\.sample.generatorShare))
                 else { return nil }
                 return Row(
                     workers: workers, rate: rate, serverCores: server, generatorCores: generator)

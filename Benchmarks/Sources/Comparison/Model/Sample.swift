@@ -1,11 +1,11 @@
-/// What one server did in one round of one cell.
-public struct Turn: Codable, Sendable {
+/// What one server did in one sample of one cell.
+public struct Sample: Codable, Sendable {
     /// Who.
     public var server: Server
     /// What was asked.
     public var cell: Cell
-    /// Which round, from 0.
-    public var round: Int
+    /// Which of its samples, from 0.
+    public var number: Int
     /// Answers a second that were whole and right.
     public var requestsPerSecond: Double
     /// Half of the answers took at most this long.
@@ -17,15 +17,15 @@ public struct Turn: Codable, Sendable {
     /// The share of its core that the load generator was busy, 0…1: near 1, it was the limit.
     public var generatorShare: Double
 
-    /// One turn's figures.
+    /// One sample's figures.
     public init(
-        server: Server, cell: Cell, round: Int, requestsPerSecond: Double,
+        server: Server, cell: Cell, number: Int, requestsPerSecond: Double,
         p50Microseconds: Double, p99Microseconds: Double, serverMicroseconds: Double?,
         generatorShare: Double
     ) {
         self.server = server
         self.cell = cell
-        self.round = round
+        self.number = number
         self.requestsPerSecond = requestsPerSecond
         self.p50Microseconds = p50Microseconds
         self.p99Microseconds = p99Microseconds
@@ -34,21 +34,21 @@ public struct Turn: Codable, Sendable {
     }
 }
 
-/// A turn of blobd with a number of workers, on all of the machine's cores.
-public struct WorkersTurn: Codable, Sendable {
+/// A sample of blobd with a number of workers, on all of the machine's cores.
+public struct WorkersSample: Codable, Sendable {
     /// Threads that serve connections.
     public var workers: Int
-    /// What it did. ``Turn/generatorShare`` is in cores, and may be more than 1.
-    public var turn: Turn
+    /// What it did. ``Sample/generatorShare`` is in cores, and may be more than 1.
+    public var sample: Sample
 
-    /// A turn with so many workers.
-    public init(workers: Int, turn: Turn) {
+    /// A sample with so many workers.
+    public init(workers: Int, sample: Sample) {
         self.workers = workers
-        self.turn = turn
+        self.sample = sample
     }
 
     /// Cores that the server kept busy.
     public var serverCores: Double {
-        turn.requestsPerSecond * (turn.serverMicroseconds ?? 0) / 1e6
+        sample.requestsPerSecond * (sample.serverMicroseconds ?? 0) / 1e6
     }
 }

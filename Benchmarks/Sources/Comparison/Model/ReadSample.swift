@@ -29,19 +29,19 @@ public enum Reader: String, Codable, Sendable, CaseIterable, CodingKeyRepresenta
     }
 }
 
-/// What one way of reading did in one round.
-public struct ReadTurn: Codable, Sendable {
+/// What one way of reading did in one sample.
+public struct ReadSample: Codable, Sendable {
     /// Which way.
     public var reader: Reader
-    /// Which round, from 0.
-    public var round: Int
+    /// Which of its samples, from 0.
+    public var number: Int
     /// Whole payloads found a second.
     public var readsPerSecond: Double
 
-    /// One turn's figure.
-    public init(reader: Reader, round: Int, readsPerSecond: Double) {
+    /// One sample's figure.
+    public init(reader: Reader, number: Int, readsPerSecond: Double) {
         self.reader = reader
-        self.round = round
+        self.number = number
         self.readsPerSecond = readsPerSecond
     }
 }

@@ -1,7 +1,7 @@
 import Comparison
 
 /// A report made up for tests, in which every ratio is known.
-enum Sample {
+enum Example {
     static let sizes = [1 << 10, 128 << 10]
     static let loads = [
         Load(connections: 1, inFlight: 1), Load(connections: 16, inFlight: 16),
@@ -13,26 +13,26 @@ enum Sample {
         .varnish: 300, .baselineWritev: 1_250, .baselineSendfile: 1_500,
     ]
 
-    static func turn(
-        _ server: Server, _ cell: Cell, round: Int, rate: Double, p99: Double? = nil
-    ) -> Turn {
+    static func sample(
+        _ server: Server, _ cell: Cell, number: Int, rate: Double, p99: Double? = nil
+    ) -> Sample {
         // As long as all that is in flight takes at that rate.
         let inFlight = Double(cell.load.connections * cell.load.inFlight)
         let p99 = p99 ?? 1e6 * inFlight / rate
-        return Turn(
-            server: server, cell: cell, round: round, requestsPerSecond: rate, p50Microseconds: 40,
+        return Sample(
+            server: server, cell: cell, number: number, requestsPerSecond: rate, p50Microseconds: 40,
             p99Microseconds: p99, serverMicroseconds: 1e6 / rate, generatorShare: 0.5)
     }
 
-    /// Three rounds of every cell: half of the rates, the rates, and half as much again.
-    static func fetches(rates: [Server: Double] = rates) -> [Turn] {
+    /// Three samples of every cell: half of the rates, the rates, and half as much again.
+    static func fetches(rates: [Server: Double] = rates) -> [Sample] {
         sizes.flatMap { size in
             loads.flatMap { load in
-                [0.5, 1, 1.5].enumerated().flatMap { round, factor in
+                [0.5, 1, 1.5].enumerated().flatMap { number, factor in
                     Server.allCases.compactMap { server in
                         rates[server].map {
-                            turn(
-                                server, Cell(byteCount: size, load: load), round: round,
+                            sample(
+                                server, Cell(byteCount: size, load: load), number: number,
                                 rate: $0 * factor)
                         }
                     }
@@ -52,25 +52,25 @@ enum Sample {
                     server: $0, version: "1.2", command: "\($0.rawValue) --fast", request: "GET ID")
             },
             method: Method(
-                rounds: 3, seconds: 1, warmUpSeconds: 0.2, serverCores: [0], generatorCore: 1,
+                sampleCount: 3, seconds: 1, warmUpSeconds: 0.2, serverCores: [0], generatorCore: 1,
                 payloadCounts: [1_024: 1_000]))
         report.fetches = fetches()
         let publishers = Cell(byteCount: 1 << 10, load: Load(connections: 64, inFlight: 1))
         report.publishes = [
-            turn(.blobd, publishers, round: 0, rate: 3_000),
-            turn(.blobdHTTP, publishers, round: 0, rate: 1_500),
-            turn(.redis, publishers, round: 0, rate: 2_000),
+            sample(.blobd, publishers, number: 0, rate: 3_000),
+            sample(.blobdHTTP, publishers, number: 0, rate: 1_500),
+            sample(.redis, publishers, number: 0, rate: 2_000),
         ]
         report.reads = [
-            ReadTurn(reader: .c, round: 0, readsPerSecond: 4e6),
-            ReadTurn(reader: .withPayload, round: 0, readsPerSecond: 3e6),
+            ReadSample(reader: .c, number: 0, readsPerSecond: 4e6),
+            ReadSample(reader: .withPayload, number: 0, readsPerSecond: 3e6),
         ]
         report.instructionsPerRead = [.c: 1_000, .withPayload: 1_234]
         report.readByteCount = 1 << 10
         report.workers = [1, 2].map {
-            WorkersTurn(
+            WorkersSample(
                 workers: $0,
-                turn: turn(.blobd, publishers, round: 0, rate: Double($0) * 500_000))
+                sample: sample(.blobd, publishers, number: 0, rate: Double($0) * 500_000))
         }
         return report
     }

@@ -2,21 +2,21 @@ import Comparison
 import FoundationEssentials
 import LoadGenerator
 
-extension Rounds {
+extension Sampling {
     /// Reads in process: a program in C and one in Swift, over the same store, in turn.
-    func reads(store: String) throws -> [ReadTurn] {
+    func reads(store: String) throws -> [ReadSample] {
         progress.part("reads in process, \(NumberText.bytes(Plan.readByteCount))")
         let programs = try ReadPrograms(place, store: store)
-        var turns: [ReadTurn] = []
-        for round in 0..<plan.rounds {
-            for reader in Plan.rotated(Reader.allCases, round: round) {
-                progress.turn("reads, round \(round + 1), \(reader.label)")
+        var samples: [ReadSample] = []
+        for number in 0..<plan.sampleCount {
+            for reader in Plan.rotated(Reader.allCases, by: number) {
+                progress.step("reads, sample \(number + 1), \(reader.label)")
                 let rate = try programs.rate(reader, seconds: plan.seconds)
-                turns.append(ReadTurn(reader: reader, round: round, readsPerSecond: rate))
-                progress.advance(turnSeconds)
+                samples.append(ReadSample(reader: reader, number: number, readsPerSecond: rate))
+                progress.advance(sampleSeconds)
             }
         }
-        return turns
+        return samples
     }
 
     /// Instructions for one read of each kind; empty without valgrind.
@@ -25,7 +25,7 @@ extension Rounds {
         progress.part("reads in process, counting instructions")
         let programs = try ReadPrograms(place, store: store)
         return Reader.allCases.reduce(into: [:]) { counts, reader in
-            progress.turn("counting instructions, \(reader.label)")
+            progress.step("counting instructions, \(reader.label)")
             counts[reader] = programs.instructions(reader)
         }
     }
