@@ -29,29 +29,37 @@ struct WriterMaintenance {
         nextSweep = now.after(milliseconds: writer.limits.sweepMilliseconds)
         // Costs some milliseconds where bodies had much, and is not done again before they have.
         if writer.bodyMemory.takeShouldTrim() { clinux_trim_memory() }
+        var task = "remove expired notifications"
         do throws(StoreError) {
             // What is left is done right after the changes that wait meanwhile.
-            if try step(asOf: now) { nextSweep = now }
+            if try step(asOf: now, &task) { nextSweep = now }
         } catch {
             if case .outcomeUnknown = error { throw error }
-            errorLog.note(.error, "Cannot remove expired notifications: \(error)")
+            errorLog.note(.error, "Cannot \(task): \(error)")
         }
     }
 
+    /// - Parameter task: what is being done, for the log when it fails.
     /// - Returns: whether there is more to do.
-    private mutating func step(asOf now: Instant) throws(StoreError) -> Bool {
+    private mutating func step(
+        asOf now: Instant, _ task: inout String
+    ) throws(StoreError) -> Bool {
         let store = writer.store
         let hasMoreExpired = mayDelete() ? try sweep(store) : false
+        task = "free blobs without references"
         let freed = try store.freeOrphans(
             byteCountMax: DaemonLimits.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
+        task = "shorten the data file"
         try store.trimFile()
         if now >= nextReclaim {
+            task = "give free pages back to the file system"
             nextReclaim = now.after(milliseconds: DaemonLimits.reclaimPauseMilliseconds)
             let reclaimed = try store.reclaimFreePages(
                 microsecondsMax: DaemonLimits.reclaimMicrosecondsMax)
             if reclaimed.more { nextSweep = min(nextSweep, nextReclaim) }
         }
         if now >= nextReaderCheck {
+            task = "look for dead readers"
             nextReaderCheck = now.after(milliseconds: DaemonLimits.readerCheckMilliseconds)
             let dead = try store.checkReaders()
             if dead > 0 { writer.log.notice("Freed the slots of \(dead) dead readers") }
