@@ -1,7 +1,7 @@
 public import BlobProtocol
 
-// The calls of `BlobConnection+Notifications.swift`. Where a notification or a category is not
-// there they return nil, or false, and throw nothing.
+// The calls of `BlobConnection` for notifications, owners and categories. For a missing
+// notification or category they return nil, or false, and throw nothing.
 extension BlobdClient {
     /// Calls one of HTTP's resources.
     public func call(

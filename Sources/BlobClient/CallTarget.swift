@@ -1,5 +1,6 @@
 import BlobProtocol
 import Bytes
+import Notifications
 
 /// The target of a call: the one place where the client percent-encodes.
 struct CallTarget {
@@ -25,5 +26,43 @@ struct CallTarget {
         var out: [UInt8] = []
         PercentCoding.encode(bytes.span.bytes, into: &out)
         return String(decoding: out, as: UTF8.self)
+    }
+}
+
+extension CallTarget {
+    // What the daemon would not take for a name is refused here: an empty one would make another
+    // resource of the target.
+
+    static func notification(
+        _ id: String, _ suffix: String = ""
+    ) throws(ClientError) -> CallTarget {
+        try check(id, .id)
+        return CallTarget("/v1/notifications/", id, suffix)
+    }
+
+    static func user(
+        _ owner: String, _ suffix: String = ""
+    ) throws(ClientError) -> CallTarget {
+        try check(owner, .owner)
+        return CallTarget("/v1/users/", owner, suffix)
+    }
+
+    static func category(
+        _ name: String, _ app: String?
+    ) throws(ClientError) -> CallTarget {
+        guard !name.isEmpty else {
+            throw .invalid(ProtocolError(.badCategory, "the category must not be empty"))
+        }
+        var target = CallTarget("/v1/categories/", name)
+        target.add("app", app)
+        return target
+    }
+
+    private static func check(_ name: String, _ kind: TextKind) throws(ClientError) {
+        do throws(ProtocolError) {
+            try kind.check(name.utf8.span.bytes)
+        } catch {
+            throw .invalid(error)
+        }
     }
 }

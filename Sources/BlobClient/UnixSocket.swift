@@ -170,8 +170,8 @@ package final class SocketStop: Sendable {
 
     package var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Shuts the socket down, so that whoever waits on it hears that the peer is gone. One that is
-    /// attached later is shut down at once.
+    /// Shuts the socket down: a thread that waits on it learns that the peer is gone. A socket that
+    /// is attached later is shut down at once.
     package func stop() {
         state.withLock { state in
             state.isStopped = true

@@ -69,22 +69,22 @@ struct PageWalk: ~Copyable {
         _ = used.insert(0)
         _ = used.insert(1)
         var free: [(transaction: UInt64, page: UInt64)] = []
-        var list = Walked("the free list", meta.freeList, hasNumberKeys: true)
+        var list = WalkedTree("the free list", meta.freeList, hasNumberKeys: true)
         walk(&list) { (walk, page, entry) in
             if entry.isTable {
                 walk.report.add("page \(page): an entry of the free list is a table")
             }
             free += walk.freePages(walk.value(of: entry, on: page), entry.key, page)
         }
-        var tables: [Walked] = []
-        var main = Walked("the main table", meta.main)
+        var tables: [WalkedTree] = []
+        var main = WalkedTree("the main table", meta.main)
         walk(&main) { (walk, page, entry) in
             let name = entry.key.text()
             guard entry.isTable, entry.value.byteCount == PageFile.Tree.byteCount else {
                 walk.report.add("page \(page): entry \(name) of the main table is not a table")
                 return
             }
-            tables.append(Walked("table \(name)", PageFile.Tree(entry.value)))
+            tables.append(WalkedTree("table \(name)", PageFile.Tree(entry.value)))
         }
         if case .start(let leafCountMax) = extent {
             var leafCount: UInt64 = 0
@@ -153,32 +153,9 @@ struct PageWalk: ~Copyable {
 
     // MARK: Trees
 
-    /// A tree, and what was found of it so far.
-    private struct Walked {
-        let name: String
-        let tree: PageFile.Tree
-        let hasNumberKeys: Bool
-        /// Whether its leaves are read, and the headers of the pages that long values have.
-        var readsLeaves = true
-        var readsLongValues = true
-        var branchCount: UInt64 = 0
-        var leafCount: UInt64 = 0
-        var overflowCount: UInt64 = 0
-        var entryCount: UInt64 = 0
-        /// What comes now must have a key behind this one, or this one.
-        var floor: [UInt8] = []
-        var mayBeFloor = true
-
-        init(_ name: String, _ tree: PageFile.Tree, hasNumberKeys: Bool = false) {
-            self.name = name
-            self.tree = tree
-            self.hasNumberKeys = hasNumberKeys
-        }
-    }
-
     private typealias Body = (inout PageWalk, UInt64, borrowing PageEntry) -> Void
 
-    private mutating func walk(_ walked: inout Walked, _ body: Body) {
+    private mutating func walk(_ walked: inout WalkedTree, _ body: Body) {
         let tree = walked.tree
         guard (tree.root == PageFile.Tree.noRoot) == (tree.depth == 0),
             tree.depth <= Self.depthMax,
@@ -205,7 +182,7 @@ struct PageWalk: ~Copyable {
     }
 
     private mutating func visit(
-        _ page: UInt64, level: Int, _ walked: inout Walked, _ body: Body
+        _ page: UInt64, level: Int, _ walked: inout WalkedTree, _ body: Body
     ) {
         guard page >= 2, page <= meta.lastPage else {
             report.add("\(walked.name) refers to page \(page); the last one is \(meta.lastPage)")
@@ -239,7 +216,7 @@ struct PageWalk: ~Copyable {
             let entry = PageEntry(bytes.span.bytes.extracting(range), isLeaf: isLeaf)
             // Nobody looks at the key of a branch's first child.
             if isLeaf || index > 0 {
-                guard isInOrder(entry.key, walked) else {
+                guard walked.mayHave(entry.key) else {
                     report.add("page \(page): the keys of \(walked.name) are not in order")
                     return
                 }
@@ -254,19 +231,6 @@ struct PageWalk: ~Copyable {
                 visit(entry.child, level: level + 1, &walked, body)
             }
         }
-    }
-
-    private func isInOrder(_ key: RawSpan, _ walked: borrowing Walked) -> Bool {
-        let floor = walked.floor.span.bytes
-        if floor.isEmpty { return true }
-        guard !walked.hasNumberKeys || (key.byteCount == 8 && floor.byteCount == 8) else {
-            return false
-        }
-        let order =
-            walked.hasNumberKeys
-            ? key.integer(0, as: UInt64.self).order(to: floor.integer(0))
-            : key.order(to: floor)
-        return order > 0 || (order == 0 && walked.mayBeFloor)
     }
 
     /// How many pages the long value has that begins there; nil when none does.
@@ -284,7 +248,7 @@ struct PageWalk: ~Copyable {
     ///
     /// - Returns: false when they make no sense.
     private mutating func visitLongValue(
-        of entry: borrowing PageEntry, on page: UInt64, _ walked: inout Walked
+        of entry: borrowing PageEntry, on page: UInt64, _ walked: inout WalkedTree
     ) -> Bool {
         guard let first = entry.firstPage else { return true }
         let wanted =
@@ -315,111 +279,6 @@ struct PageWalk: ~Copyable {
     }
 }
 
-/// An entry of a page, in place (`MDB_node`).
-struct PageEntry: ~Escapable {
-    private let bytes: RawSpan
-    private let isLeaf: Bool
-
-    private static let headerByteCount = 8
-    private static let keyByteCountMax = 511
-    private static let hasOwnPages: UInt16 = 1
-    private static let isTable: UInt16 = 2
-
-    /// - Parameter bytes: one of ``ranges(on:page:_:)``.
-    @_lifetime(copy bytes)
-    init(_ bytes: RawSpan, isLeaf: Bool) {
-        self.bytes = bytes
-        self.isLeaf = isLeaf
-    }
-
-    private var flags: UInt16 { bytes.integer(4) }
-    private var keyByteCount: Int { Int(bytes.integer(6, as: UInt16.self)) }
-
-    /// Whether its value is another table's root.
-    var isTable: Bool { flags & Self.isTable != 0 }
-
-    /// How long its value is.
-    var valueByteCount: Int { Int(bytes.integer(0, as: UInt32.self)) }
-
-    var key: RawSpan {
-        @_lifetime(copy self)
-        get {
-            bytes.extracting(Self.headerByteCount..<Self.headerByteCount + keyByteCount)
-        }
-    }
-
-    /// Its value; empty where that has pages of its own.
-    var value: RawSpan {
-        @_lifetime(copy self)
-        get {
-            guard firstPage == nil else { return bytes.extracting(0..<0) }
-            let start = Self.headerByteCount + keyByteCount
-            return bytes.extracting(start..<start + valueByteCount)
-        }
-    }
-
-    /// The first of the pages that its value has of its own; nil where it is in the leaf.
-    var firstPage: UInt64? {
-        guard isLeaf, flags & Self.hasOwnPages != 0 else { return nil }
-        return bytes.integer(Self.headerByteCount + keyByteCount)
-    }
-
-    /// Of a branch: the child.
-    var child: UInt64 {
-        UInt64(bytes.integer(0, as: UInt32.self)) | UInt64(flags) << 32
-    }
-
-    /// Where the entries of a page are, in the order of their keys.
-    ///
-    /// liblmdb puts each in front of the one that was put before it and closes every gap, so they
-    /// fill the page's end: a length that is wrong makes them too many bytes, or too few.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)``, in words that follow the page's number.
-    static func ranges(
-        on bytes: RawSpan, page: UInt64, _ kind: PageFile.Kind
-    ) throws(StoreError) -> [Range<Int>] {
-        let header = PageFile.pageHeaderByteCount
-        guard bytes.integer(0, as: UInt64.self) == page,
-            bytes.integer(10, as: UInt16.self) == kind.rawValue
-        else { throw .corrupt("it is not a \(kind) page, or has another number") }
-        let lower = Int(bytes.integer(12, as: UInt16.self))
-        let upper = Int(bytes.integer(14, as: UInt16.self))
-        guard lower >= header, lower % 2 == 0, lower <= upper, upper <= bytes.byteCount else {
-            throw .corrupt("its entries do not fit")
-        }
-        var ranges: [Range<Int>] = []
-        var byteCount = 0
-        for offset in stride(from: header, to: lower, by: 2) {
-            let start = Int(bytes.integer(offset, as: UInt16.self))
-            guard start >= upper, start % 2 == 0, start <= bytes.byteCount - headerByteCount,
-                let count = Self.byteCount(bytes.extracting(start..<bytes.byteCount), kind)
-            else { throw .corrupt("its entry \(ranges.count) is invalid") }
-            ranges.append(start..<start + count)
-            byteCount += count + count % 2
-        }
-        guard byteCount == bytes.byteCount - upper else {
-            throw .corrupt(
-                "its entries have \(byteCount) bytes; expected \(bytes.byteCount - upper)")
-        }
-        return ranges
-    }
-
-    /// The bytes of the entry that `bytes` begins with; nil when they are not there.
-    private static func byteCount(_ bytes: RawSpan, _ kind: PageFile.Kind) -> Int? {
-        let entry = PageEntry(bytes, isLeaf: kind == .leaf)
-        var count = headerByteCount + entry.keyByteCount
-        guard entry.keyByteCount <= keyByteCountMax else { return nil }
-        if kind == .leaf {
-            guard entry.keyByteCount > 0,
-                entry.flags == 0 || entry.flags == hasOwnPages
-                    || entry.flags == isTable
-            else { return nil }
-            count += entry.flags == hasOwnPages ? 8 : entry.valueByteCount
-        }
-        return count <= bytes.byteCount ? count : nil
-    }
-}
-
 /// Which pages of a file were seen: a bit for each.
 private struct PageSet {
     private var words: [UInt64]
@@ -432,21 +291,5 @@ private struct PageSet {
         let bit: UInt64 = 1 << (page % 64)
         defer { words[index] |= bit }
         return words[index] & bit == 0
-    }
-}
-
-extension UInt64 {
-    /// Less than, equal to or greater than 0, as it is to `other`.
-    fileprivate func order(to other: UInt64) -> Int { self < other ? -1 : self > other ? 1 : 0 }
-}
-
-extension RawSpan {
-    /// The same for bytes, as `memcmp` has it; of two that begin alike the shorter one is first.
-    fileprivate func order(to other: RawSpan) -> Int {
-        for offset in 0..<Swift.min(byteCount, other.byteCount) {
-            let (left, right) = (byte(offset), other.byte(offset))
-            if left != right { return left < right ? -1 : 1 }
-        }
-        return byteCount < other.byteCount ? -1 : byteCount > other.byteCount ? 1 : 0
     }
 }

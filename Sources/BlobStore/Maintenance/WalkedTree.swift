@@ -1,0 +1,51 @@
+internal import Bytes
+
+/// A tree, and what was found of it so far.
+struct WalkedTree {
+    let name: String
+    let tree: PageFile.Tree
+    let hasNumberKeys: Bool
+    /// Whether its leaves are read, and the headers of the pages that long values have.
+    var readsLeaves = true
+    var readsLongValues = true
+    var branchCount: UInt64 = 0
+    var leafCount: UInt64 = 0
+    var overflowCount: UInt64 = 0
+    var entryCount: UInt64 = 0
+    /// What comes now must have a key behind this one, or this one.
+    var floor: [UInt8] = []
+    var mayBeFloor = true
+
+    init(_ name: String, _ tree: PageFile.Tree, hasNumberKeys: Bool = false) {
+        self.name = name
+        self.tree = tree
+        self.hasNumberKeys = hasNumberKeys
+    }
+
+    /// Whether a key is behind those that were found.
+    func mayHave(_ key: RawSpan) -> Bool {
+        let floor = floor.span.bytes
+        if floor.isEmpty { return true }
+        guard !hasNumberKeys || (key.byteCount == 8 && floor.byteCount == 8) else { return false }
+        let order =
+            hasNumberKeys
+            ? key.integer(0, as: UInt64.self).order(to: floor.integer(0)) : key.order(to: floor)
+        return order > 0 || (order == 0 && mayBeFloor)
+    }
+}
+
+extension UInt64 {
+    /// Less than, equal to or greater than 0, as it is to `other`.
+    fileprivate func order(to other: UInt64) -> Int { self < other ? -1 : self > other ? 1 : 0 }
+}
+
+extension RawSpan {
+    /// The same for bytes, as `memcmp` has it; of two that begin alike the shorter one is first.
+    fileprivate func order(to other: RawSpan) -> Int {
+        for offset in 0..<Swift.min(byteCount, other.byteCount) {
+            let (left, right) = (byte(offset), other.byte(offset))
+            if left != right { return left < right ? -1 : 1 }
+        }
+        return byteCount < other.byteCount ? -1 : byteCount > other.byteCount ? 1 : 0
+    }
+}
