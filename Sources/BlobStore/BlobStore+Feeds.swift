@@ -1,4 +1,4 @@
-// Each in a snapshot of its own. Whoever answers several questions from one snapshot asks that.
+// Each in a snapshot of its own. For several questions to one state, ask one snapshot.
 
 extension BlobStore {
     /// Changes of an owner's notifications behind `start`; see

@@ -26,7 +26,7 @@ extension BlobStore {
     /// bounded transaction with one sync.
     ///
     /// An orphan is left alone while a lease is held on it; while a snapshot of this process is open
-    /// that may still find it, since whoever has that snapshot may yet take a lease; and while peers
+    /// that may still find it, since its holder may yet take a lease; and while peers
     /// of an earlier run may be reading it (``allowZeroCopy(at:graceMilliseconds:)``). Snapshots of
     /// other processes are safe by LMDB's own rule: pages they can see are not used again.
     ///
@@ -120,8 +120,8 @@ extension BlobStore {
         try maintenance.allowZeroCopy(at: now, graceMilliseconds: graceMilliseconds)
     }
 
-    /// Lets no lease end any more, for as long as the store is open: to be called before whoever
-    /// has sent pages closes the sockets that tell when they have been read.
+    /// Lets no lease end any more, for as long as the store is open. To be called before the sockets
+    /// are closed that pages were sent to: afterwards nothing tells when those have been read.
     ///
     /// A server that stops closes its connections while changes are still applied, and those free
     /// and use again what nothing keeps. What is held in the end is freed by the next run, when it

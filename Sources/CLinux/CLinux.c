@@ -212,7 +212,7 @@ void clinux_note_deaths(int folder, const char *name) {
     action.sa_sigaction = note_death;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
-    // Whoever started this process may have had some of them blocked.
+    // The parent process may have had some of them blocked.
     sigset_t signals;
     sigemptyset(&signals);
     for (int i = 0; i < DEADLY_COUNT; i++) {

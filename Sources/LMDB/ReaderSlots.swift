@@ -11,7 +11,7 @@ internal import Synchronization
 /// transactions as views were ever open at once, which leaves LMDB's slots to other processes.
 @safe package struct ReaderSlots: @unchecked Sendable {
     // Sendable: the pointers never change, what they point to is atomic, and a slot's transaction
-    // is touched only by whoever took the slot, on any thread, which MDB_NOTLS allows.
+    // is touched only by the taker of the slot, on any thread, which MDB_NOTLS allows.
     private let slots: UnsafeMutablePointer<ReaderSlot>
     /// By thread, the number of the slot it had last.
     private let hints: UnsafeMutablePointer<Atomic<Int>>
@@ -117,7 +117,7 @@ internal import Synchronization
     }
 
     /// A slot, marked as one in which a view is being opened. It is marked before the view exists:
-    /// whoever asks for the oldest one meanwhile is told to wait.
+    /// a thread that asks for the oldest one meanwhile is told to wait.
     @inline(__always)
     private func takeSlot() throws(LMDBError) -> UnsafeMutablePointer<ReaderSlot> {
         // glibc's thread handles are addresses at even distances; the multiplication (Fibonacci
@@ -135,7 +135,7 @@ internal import Synchronization
         _ hint: UnsafeMutablePointer<Atomic<Int>>
     ) throws(LMDBError) -> UnsafeMutablePointer<ReaderSlot> {
         for number in 0..<capacity {
-            // Before the mark, so that whoever does not see this comes before the view as well.
+            // Before the mark: a thread that does not see this comes before the view as well.
             if unsafe rest.pointee.triedCount.load(ordering: .relaxed) <= number {
                 unsafe rest.pointee.triedCount.max(number + 1, ordering: .sequentiallyConsistent)
             }
@@ -204,7 +204,7 @@ internal import Synchronization
         return true
     }
 
-    /// The view is over. Releasing: what it did is seen by whoever sees this.
+    /// The view is over. Releasing: a thread that sees this sees what the view did.
     @inline(__always)
     borrowing func release() {
         mark.store(Self.idle, ordering: .releasing)

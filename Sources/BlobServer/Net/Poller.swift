@@ -3,7 +3,7 @@ import Glibc
 
 /// A set of descriptors to wait for (epoll(7)). Connections are edge-triggered: each event is told
 /// once, when something has come or gone, or when the interest is changed and there is something
-/// already. So whoever is told that there is input remembers it until a read finds no more.
+/// already. So the receiver of an input event remembers it until a read finds no more.
 ///
 /// Interest in writing is set only while an answer is stuck: an edge for every buffer the peer has
 /// read would wake a worker once per answer for nothing.

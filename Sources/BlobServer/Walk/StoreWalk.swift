@@ -2,8 +2,8 @@ package import BlobStore
 import CLinux
 import Glibc
 
-/// A walk over a store in a process of its own: liblmdb believes what pages say, and a damaged one
-/// may end whoever reads it by a signal. It ends the child, and here it is known how far that was.
+/// A walk over a store in a process of its own. liblmdb believes what pages say, so a damaged page
+/// may end the process that reads it by a signal. That is the child, and its position is known here.
 package struct StoreWalk {
     /// How far a walk goes.
     package enum Depth: String {

@@ -94,8 +94,8 @@ extension ChangeTransaction {
         guard counters.orphanBytes >= enough, !progress.isClosed, progress.waiting != transaction.id
         else { return }
         if progress.nextNumber == 0 { progress.fruitless = transaction.id }
-        // What this very transaction made an orphan can still be found by whoever opens a view
-        // before it is committed.
+        // A view that is opened before the commit can still find what this very transaction made
+        // an orphan.
         var rule = rule
         rule.oldestViewed = min(rule.oldestViewed, transaction.id - 1)
         let found = try readyOrphans(rule, from: progress.nextNumber, byteCountMax: byteCountMax)

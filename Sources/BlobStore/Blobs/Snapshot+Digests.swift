@@ -10,7 +10,7 @@ extension Snapshot {
     /// swept yet are looked at, up to ``StoreLimits/dueEntryCountMax``: each may be one of those
     /// that refer to the blob.
     ///
-    /// A blob that is held is found until its hold ends, whoever refers to it.
+    /// A held blob is found until its hold ends, with or without references.
     ///
     /// - Returns: its bytes without a media type, and as expiry the latest that a part which refers
     ///   to it was ever given, or the end of its hold where that is later; missing when nothing

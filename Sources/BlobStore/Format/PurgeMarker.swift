@@ -1,7 +1,7 @@
 internal import Bytes
 
 /// That everything of an owner up to a revision was removed at once, without a tombstone for each:
-/// whoever read its feed before must read the history anew. The value of a key
+/// devices that read its feed before must read the history anew. The value of a key
 /// ``IndexKeys/mark(_:)``.
 struct PurgeMarker: Equatable {
     /// Places in the feed before this one are refused.

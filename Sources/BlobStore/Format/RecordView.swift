@@ -204,7 +204,7 @@ struct PartView: ~Escapable {
         guard let coding = Coding(rawValue: entry.byte(56)),
             byteCount <= StoreLimits.payloadByteCountMax,
             storedByteCount <= StoreLimits.payloadByteCountMax,
-            // Whoever reads bytes as they were given looks for them by their places as stored.
+            // Bytes as given are looked up by their positions as stored.
             coding != .identity || byteCount == storedByteCount
         else { throw .corrupt("a part's byte counts") }
         return BlobReference(

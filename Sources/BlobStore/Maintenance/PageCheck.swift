@@ -23,8 +23,8 @@ enum PageCheck {
         return PageWalk.report(on: file, asOf: newest, extent) { position?.note(page: $0) }
     }
 
-    /// What is looked at before a store is opened for writing: whoever writes into trees that are
-    /// damaged takes pages that are in use, and spreads the damage.
+    /// Checked before a store is opened for writing: a change of damaged trees takes pages that are
+    /// in use, and spreads the damage.
     ///
     /// - Throws: ``StoreError/cannotOpen(path:reason:)`` with the first page that is damaged.
     static func beforeWriting(_ directory: String) throws(StoreError) {

@@ -1,8 +1,8 @@
 internal import Bytes
 internal import LMDB
 
-// The only code that writes owners' keys. Whoever changes a record comes in by one of five
-// entrances, and the owner's history, feed and groups are in step with it at the commit.
+// The only code that writes owners' keys. Each change of a record calls one of five functions,
+// and the owner's history, feed and groups are in step with it at the commit.
 
 extension ChangeTransaction {
     /// A record has come to its owner, with its revision set: it gets its place in history and

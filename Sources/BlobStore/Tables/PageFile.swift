@@ -91,7 +91,7 @@ struct PageFile {
         pageByteCount = meta.pageByteCount
     }
 
-    /// Both meta pages as they are now; nil for one that is none.
+    /// Both meta pages as they are now; nil for an invalid one.
     func metas() -> [Meta?] {
         (0..<2).map { page in
             var bytes = [UInt8](repeating: 0, count: Self.metaByteCount)
@@ -113,7 +113,7 @@ struct PageFile {
             bytes.append(littleEndian: UInt32(0))
             bytes.append(littleEndian: magic)
             bytes.append(littleEndian: version)
-            // Address and size of the map: as whoever opens it says.
+            // Address and size of the map: each opening chooses its own.
             bytes += [UInt8](repeating: 0, count: 16)
             // The free list has numbers as keys, and its tree says how long pages are.
             for (pad, flags) in [(UInt32(pageByteCount), UInt16(8)), (0, 0)] {

@@ -9,7 +9,7 @@ internal import Synchronization
 /// inside.
 public struct Snapshot: ~Copyable {
     let transaction: ReadTransaction
-    // Unretained: the transaction keeps the store, or whoever made this snapshot does. Counting
+    // Unretained: the transaction keeps the store, or the maker of this snapshot does. Counting
     // references here would cost more than the lookup's own bookkeeping.
     let unretainedStore: Unmanaged<StoreCore>
 

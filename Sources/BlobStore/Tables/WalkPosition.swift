@@ -1,7 +1,7 @@
 /// Where a walk over a store is, in memory that another process may share: so the place is known
 /// also when a signal ends the walk.
 ///
-/// One thread writes; whoever shares the memory reads when that one has ended.
+/// One thread writes. Other processes with the memory read it when that thread has ended.
 package final class WalkPosition: @unchecked Sendable {
     // Sendable: one thread writes, as above.
     private let memory: UnsafeMutableRawPointer

@@ -2,7 +2,7 @@
 ///
 /// The short chunk comes first because short bytes are copied with the head of an answer, in one
 /// call, while whole pages are linked. The bytes of a long chunk begin 64 bytes into a page, a
-/// cache line: whoever copies them out of the page copies whole lines.
+/// cache line: a copy out of the page is one of whole lines.
 enum ChunkLayout {
     /// The checksum in front of the bytes.
     static let checksumByteCount = 4

@@ -31,22 +31,6 @@ extension RawSpan {
         }
     }
 
-    /// The same as ``has(_:at:)`` with ASCII letters of either case counting as equal. `text` must
-    /// be in lower case.
-    @inlinable
-    public func hasIgnoringCase(_ text: StaticString, at offset: Int = 0) -> Bool {
-        guard offset >= 0, offset <= byteCount, byteCount - offset >= text.utf8CodeUnitCount
-        else { return false }
-        return text.withUTF8Buffer { wanted in
-            for index in 0..<wanted.count {
-                let byte = unsafeLoad(fromByteOffset: offset + index, as: UInt8.self)
-                let lower = byte &- 0x41 < 26 ? byte | 0x20 : byte
-                if lower != wanted[index] { return false }
-            }
-            return true
-        }
-    }
-
     /// The decimal number whose first digit is at `offset`, and the position behind its last digit.
     ///
     /// - Returns: nil when there is no digit, or more than 18, which no length has.

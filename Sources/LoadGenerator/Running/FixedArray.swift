@@ -3,8 +3,8 @@
 struct FixedArray<Element: ~Copyable>: ~Copyable {
     /// How many elements there are.
     let count: Int
-    // Allocated and initialised in `init`, freed in `deinit`, and never handed out: whoever holds
-    // an element borrows the array.
+    // Allocated and initialised in `init`, freed in `deinit`, and never handed out: an element
+    // borrows the array.
     private let elements: UnsafeMutablePointer<Element>
 
     /// Makes `count` elements. When `element` throws, those made before are ended.

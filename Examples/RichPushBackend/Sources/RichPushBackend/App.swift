@@ -4,8 +4,8 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// The calls of the classic rich push tutorial, and two more for devices that belong together. Whoever
-/// calls is a user, and reads and changes that user's notifications alone.
+/// The calls of the classic rich push tutorial, and two more for devices that belong together. The
+/// caller is a user, and reads and changes that user's notifications alone.
 struct Backend {
     /// The most bytes of a document that a device sends.
     private static let documentByteCountMax = 64 << 10

@@ -1,7 +1,7 @@
 /// What the batches of one transaction may add to the file, together.
 ///
-/// A page that is there is copied once in a transaction, whoever touches it again: so what many
-/// changes copy is no more than there is to copy. What they add to the tables beside that is
+/// A page is copied once in a transaction, however many changes touch it. So what many changes
+/// copy is no more than there is to copy. What they add to the tables beside that is
 /// reckoned with as if each were alone only until they are done; then the tables' own counts of
 /// their pages tell, which is a tenth of it.
 struct OpenGrowth {
