@@ -1,6 +1,6 @@
 import ArgumentParser
+import BlobClient
 import BlobProtocol
-import Glibc
 import TestSupport
 
 /// Thousands of bodies of which only a part comes, and batches that come slowly: do others still
@@ -47,11 +47,17 @@ struct BodiesScenario: Scenario {
         let watch = try MemoryWatch(daemon.pid)
         var figures: [String] = []
 
-        let crowd = try HalfOpenCrowd(bodies, at: daemon.socket, seed: bench.seed)
+        var crowd = try HalfOpen.crowd(bodies, at: daemon.socket, seed: bench.seed)
         figures.append(
             "beside \(bodies) half-open bodies: "
                 + judge(try publish(count, at: daemon.socket, "bodies")))
-        crowd.close()
+        // Long ones and documents as well.
+        var connection = try daemon.connect()
+        let long = [UInt8](repeating: 7, count: 300_000)
+        try connection.put(PutRequest(id: "long"), long.span.bytes)
+        try connection.publish(NotificationUpload(id: "text", message: "m"))
+        try require(crowd.count == bodies, "the crowd was not kept open")
+        crowd = []
 
         let feeder = try SlowBatches(batches, at: daemon.socket)
         figures.append(
@@ -142,21 +148,18 @@ struct BodiesScenario: Scenario {
 }
 
 /// Connections that have each sent a part of a body.
-private struct HalfOpenCrowd: ~Copyable {
-    private var descriptors: [Int32] = []
-
-    init(_ count: Int, at path: String, seed: UInt64) throws {
+private enum HalfOpen {
+    static func crowd(_ count: Int, at path: String, seed: UInt64) throws -> [RawSocket] {
         var generator = SeededGenerator(seed: seed)
-        descriptors.reserveCapacity(count)
-        for number in 0..<count {
+        return try (0..<count).map { number in
             let socket = try RawSocket.connect(to: path)
-            let bytes = try Self.half(number, &generator)
+            let bytes = try half(number, &generator)
             // What is not taken at once is not sent: the daemon does not read a body that waits.
             var sent = 0
             while sent < bytes.count, case .moved(let moved) = socket.send(bytes, from: sent) {
                 sent += moved
             }
-            descriptors.append(dup(socket.descriptor))
+            return socket
         }
     }
 
@@ -189,11 +192,7 @@ private struct HalfOpenCrowd: ~Copyable {
                 "POST /v1/notifications:batch",
                 "Content-Type: application/x-ndjson\r\nContent-Length: 8000000") + body
         default:
-            var frames: [UInt8] = []
-            try RequestFrame.compose(.hello, requestID: 1, into: &frames) {
-                (out) throws(ProtocolError) in
-                Hello.Request().compose(into: &out)
-            }
+            var frames = helloFrame
             let draft = Put.Draft(id: "h")
             try RequestFrame.compose(
                 .put, flags: draft.flags, requestID: 2, bodyByteCount: UInt64(sent + 1),
@@ -201,13 +200,6 @@ private struct HalfOpenCrowd: ~Copyable {
             ) { (out) throws(ProtocolError) in try draft.compose(into: &out) }
             return frames + body
         }
-    }
-
-    /// Closes all.
-    consuming func close() {}
-
-    deinit {
-        for descriptor in descriptors { Glibc.close(descriptor) }
     }
 }
 
@@ -223,22 +215,14 @@ private struct SlowBatches {
             let head =
                 "POST /v1/notifications:batch HTTP/1.1\r\nHost: b\r\n"
                 + "Content-Type: application/x-ndjson\r\nContent-Length: 8388608\r\n\r\n"
-            var descriptors: [Int32] = []
-            defer { for descriptor in descriptors { Glibc.close(descriptor) } }
-            for _ in 0..<count {
+            let sockets = try (0..<count).map { _ in
                 let socket = try RawSocket.connect(to: path)
                 _ = socket.send(Array(head.utf8), from: 0)
-                descriptors.append(dup(socket.descriptor))
+                return socket
             }
             let piece = [UInt8](repeating: 0x20, count: 4_096)
             while !stop.isUp {
-                for descriptor in descriptors {
-                    _ = piece.withUnsafeBytes {
-                        Glibc.send(
-                            descriptor, $0.baseAddress, $0.count,
-                            Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-                    }
-                }
+                for socket in sockets { _ = socket.send(piece, from: 0) }
                 begun.set(0, 1)
                 for _ in 0..<80 where !stop.isUp { Clock.pause(microseconds: 10_000) }
             }

@@ -29,8 +29,8 @@ struct DescriptorsScenario: Scenario {
         try raiseDescriptorLimit(to: connectors + 100)
         var daemon = try DaemonUnderTest.serving(
             bench, prefix: ["prlimit", "--nofile=\(descriptors):\(descriptors)"])
-        let crowd = Connectors(connectors, at: daemon.socket)
-        let waiting = try crowd.connectMore()
+        var crowd: [RawSocket] = []
+        let waiting = try connectMore(&crowd, at: daemon.socket)
         Clock.pause(microseconds: 500_000)
         let open = try ProcessFigures.descriptorCount(of: daemon.pid)
         try require(
@@ -40,7 +40,7 @@ struct DescriptorsScenario: Scenario {
         let begin = Clock.milliseconds()
         while Clock.milliseconds() < begin + (seconds ?? (options.short ? 2 : 5)) * 1_000 {
             // Those that found the queue full try again, as clients do.
-            _ = try crowd.connectMore()
+            _ = try connectMore(&crowd, at: daemon.socket)
             Clock.pause(microseconds: 100_000)
         }
         let elapsed = Clock.milliseconds() - begin
@@ -49,7 +49,7 @@ struct DescriptorsScenario: Scenario {
         let permille = used * 1_000 / elapsed
         try require(
             permille < 50, "a full daemon used \(used) ms of processor time in \(elapsed) ms")
-        crowd.closeAll()
+        crowd = []
         let recovery = Clock.milliseconds()
         try require(daemon.isAnswering(), "the daemon does not answer after the crowd has gone")
         let recovered = Clock.milliseconds() - recovery
@@ -62,36 +62,18 @@ struct DescriptorsScenario: Scenario {
             "answered \(recovered) ms after they went",
         ]
     }
-}
-
-/// Those who connect, and hold on without a word.
-private final class Connectors {
-    private let path: String
-    private let count: Int
-    private var descriptors: [Int32] = []
-
-    init(_ count: Int, at path: String) {
-        self.count = count
-        self.path = path
-    }
 
     /// Connects those that are not connected, until the daemon's queue is full. Returns how many
     /// are.
-    func connectMore() throws -> Int {
-        while descriptors.count < count {
+    private func connectMore(_ crowd: inout [RawSocket], at path: String) throws -> Int {
+        while crowd.count < connectors {
             guard let socket = RawSocket(connectingTo: path) else {
                 let code = errno
                 try require(code == EAGAIN, "connecting failed: \(words(code))")
                 break
             }
-            // Held by number: thousands of them need no owner each.
-            descriptors.append(dup(socket.descriptor))
+            crowd.append(socket)
         }
-        return descriptors.count
-    }
-
-    func closeAll() {
-        for descriptor in descriptors { close(descriptor) }
-        descriptors = []
+        return crowd.count
     }
 }

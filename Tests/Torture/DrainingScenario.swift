@@ -1,6 +1,5 @@
 import ArgumentParser
 import BlobClient
-import Glibc
 import TestSupport
 
 /// Thousands of clients ask for a long payload and do not read it: they are given up, what they were
@@ -45,16 +44,16 @@ struct DrainingScenario: Scenario {
         try require(stored.status == 201, "the payload was answered \(stored.status)")
         let before = try ProcessFigures(of: daemon.pid).ownByteCount
         let descriptors = try ProcessFigures.descriptorCount(of: daemon.pid)
-        var clients = try DeafClients(count, at: daemon.socket)
+        var clients = try deafClients(count, at: daemon.socket)
         // It has no place before others have been given up.
         let begin = Clock.milliseconds()
         var connection = try daemon.connect()
         let waited = Clock.milliseconds() - begin
         let given = try Clock.wait(milliseconds: 60_000) {
-            try Self.number("connections", &connection) == 1
+            try statistic("connections", &connection) == 1
         }
         try require(given, "clients that do not read keep their places")
-        let draining = try Self.number("draining", &connection)
+        let draining = try statistic("draining", &connection)
         try require(
             draining > 0 && draining <= drainingMax,
             "\(draining) drain; the limit is \(drainingMax)")
@@ -68,11 +67,11 @@ struct DrainingScenario: Scenario {
                 other, id: "other-\(round % 4)", framing: .contentLength, to: daemon.socket)
             try require(answer.status < 300, "a publish was answered \(answer.status)")
         }
-        let read = try clients.readAll(payload)
-        clients.close()
+        let read = try readAll(of: clients, payload)
+        clients = []
         let isOver = try Clock.wait(milliseconds: 30_000) {
-            try Self.number("draining", &connection) == 0
-                && Self.number("leases", &connection) == 0
+            try statistic("draining", &connection) == 0
+                && statistic("leases", &connection) == 0
                 && ProcessFigures.descriptorCount(of: daemon.pid) <= descriptors + 4
         }
         try require(isOver, "sockets drain although everything has been read")
@@ -89,77 +88,32 @@ struct DrainingScenario: Scenario {
         ]
     }
 
-    private static func number(
-        _ name: String, _ connection: inout BlobConnection
-    ) throws -> Int {
-        let text = String(decoding: try connection.statsDocument(), as: UTF8.self)
-        guard let start = text.firstRange(of: "\"\(name)\":"),
-            let number = Int(text[start.upperBound...].prefix { $0.isNumber })
-        else { throw TestFailure("no \(name) in \(text)") }
-        return number
-    }
-}
-
-/// Clients that have asked for a payload and read nothing.
-private struct DeafClients: ~Copyable {
-    private var descriptors: [Int32] = []
-
-    init(_ count: Int, at path: String) throws {
+    /// Clients that have asked for a payload and read nothing.
+    private func deafClients(_ count: Int, at path: String) throws -> [RawSocket] {
         let request = Array("GET /v1/notifications/big/payload HTTP/1.1\r\nHost: b\r\n\r\n".utf8)
-        descriptors.reserveCapacity(count)
-        for _ in 0..<count {
+        return try (0..<count).map { _ in
             let socket = try RawSocket.connect(to: path)
             _ = socket.send(request, from: 0)
-            descriptors.append(dup(socket.descriptor))
+            return socket
         }
     }
 
     /// Reads what each was sent, up to its end, and compares it with the start of the payload.
     ///
     /// - Returns: how many bytes that was.
-    mutating func readAll(_ payload: Payload) throws -> Int {
-        var expected: [UInt8] = []
-        payload.append(0..<payload.byteCount, to: &expected)
+    private func readAll(of clients: [RawSocket], _ payload: Payload) throws -> Int {
+        let expected = payload.bytes()
         var total = 0
-        var buffer = [UInt8](repeating: 0, count: 1 << 18)
-        for (number, descriptor) in descriptors.enumerated() {
-            let flags = fcntl(descriptor, F_GETFL)
-            _ = fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK)
-            var head: [UInt8] = []
-            var isInBody = false
-            var position = 0
-            while true {
-                var count = recv(descriptor, &buffer, buffer.count, 0)
-                if count <= 0 { break }
-                var start = 0
-                if !isInBody {
-                    head += buffer.prefix(min(count, 2_048))
-                    guard let end = head.firstRange(of: Array("\r\n\r\n".utf8)) else { continue }
-                    // All of a head comes at once.
-                    start = end.upperBound
-                    count -= start
-                    isInBody = true
-                }
-                let isRight =
-                    position + count <= expected.count
-                    && buffer.withUnsafeBytes { got in
-                        expected.withUnsafeBytes { wanted in
-                            memcmp(got.baseAddress! + start, wanted.baseAddress! + position, count)
-                                == 0
-                        }
-                    }
-                try require(isRight, "client \(number) got wrong bytes behind \(position)")
-                position += count
-            }
-            total += position
+        for (number, socket) in clients.enumerated() {
+            var answer: [UInt8] = []
+            _ = try socket.receive(into: &answer) { _ in false }
+            guard let head = answer.firstRange(of: Array("\r\n\r\n".utf8)) else { continue }
+            let body = answer[head.upperBound...]
+            try require(
+                body.count <= expected.count && body.elementsEqual(expected.prefix(body.count)),
+                "client \(number) got wrong bytes")
+            total += body.count
         }
         return total
-    }
-
-    /// Closes all.
-    consuming func close() {}
-
-    deinit {
-        for descriptor in descriptors { Glibc.close(descriptor) }
     }
 }

@@ -1,6 +1,4 @@
 import ArgumentParser
-import BlobClient
-import BlobProtocol
 import Glibc
 import TestSupport
 
@@ -33,7 +31,7 @@ struct IdleScenario: Scenario {
             bench, prefix: ["prlimit", "--nofile=\(count + 3_000)"],
             arguments: [DaemonFlag.connections, "\(count + 100)"])
         let before = try ProcessFigures(of: daemon.pid)
-        let crowd = try IdleCrowd(count, at: daemon.socket)
+        var crowd = try Self.silent(count, at: daemon.socket)
         let open = try ProcessFigures.descriptorCount(of: daemon.pid)
         try require(open >= count, "of \(count) connections only \(open) descriptors are open")
         let after = try ProcessFigures(of: daemon.pid)
@@ -44,8 +42,8 @@ struct IdleScenario: Scenario {
         try require(
             grown <= limit,
             "\(count) idle connections cost \(mebibytes(grown)); the limit is \(mebibytes(limit))")
-        try require(crowd.count == count, "connections were lost")
-        crowd.close()
+        try require(crowd.allSatisfy { !$0.hasInput() }, "connections were lost")
+        crowd = []
         let closed = try Clock.wait(milliseconds: 20_000) {
             try ProcessFigures.descriptorCount(of: daemon.pid) < count / 10 + 50
         }
@@ -55,46 +53,20 @@ struct IdleScenario: Scenario {
             "the limit is \(mebibytes(limit))",
         ]
     }
-}
 
-/// Connections that are open and silent.
-struct IdleCrowd: ~Copyable {
-    private var descriptors: [Int32] = []
-
-    /// Opens them; every other one has said hello and read the answer.
-    init(_ count: Int, at path: String) throws {
-        var hello: [UInt8] = []
-        try RequestFrame.compose(.hello, requestID: 1, into: &hello) {
-            (out) throws(ProtocolError) in
-            Hello.Request().compose(into: &out)
-        }
-        descriptors.reserveCapacity(count)
-        for index in 0..<count {
+    /// Connections that are open and silent; every other one has said hello and read the answer.
+    private static func silent(_ count: Int, at path: String) throws -> [RawSocket] {
+        try (0..<count).map { index in
             let socket = try RawSocket.connect(to: path)
             if index.isMultiple(of: 2) {
                 var answer: [UInt8] = []
                 let isWhole =
-                    try socket.sendAll(hello, answers: &answer)
+                    try socket.sendAll(helloFrame, answers: &answer)
                     && socket.receive(into: &answer) { $0.count >= 24 + 64 }
                 try require(isWhole, "connection \(index) was closed instead of welcomed")
             }
-            descriptors.append(dup(socket.descriptor))
+            return socket
         }
-    }
-
-    /// How many of them the daemon has left open.
-    var count: Int {
-        var byte: UInt8 = 0
-        return descriptors.count { descriptor in
-            recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) != 0
-        }
-    }
-
-    /// Closes all.
-    consuming func close() {}
-
-    deinit {
-        for descriptor in descriptors { Glibc.close(descriptor) }
     }
 }
 

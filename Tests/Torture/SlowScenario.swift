@@ -192,7 +192,7 @@ struct SlowScenario: Scenario {
         return slowly
     }
 
-    private func receiveOne(_ socket: borrowing RawSocket, _ answer: inout [UInt8]) throws -> Bool {
+    private func receiveOne(_ socket: RawSocket, _ answer: inout [UInt8]) throws -> Bool {
         while true {
             switch socket.receive(into: &answer, limit: 1) {
             case .moved: return true

@@ -59,14 +59,14 @@ struct UnreadScenario: Scenario {
 
         let watch = try MemoryWatch(daemon.pid)
         let refusals = RefusalCount()
-        let crowd = try UnreadCrowd(clients, at: daemon.socket)
+        var crowd: UnreadCrowd? = try UnreadCrowd(clients, at: daemon.socket)
         let deadline = Clock.milliseconds() + duration * 1_000
         var times: [Int] = []
         var readers = 0
         var held = 0
         repeat {
             // Those who were ended come again.
-            try crowd.press()
+            try crowd?.press()
             held = max(held, try statistic("answer_memory_bytes", &connection))
             for round in 0..<20 {
                 let begin = Clock.nanoseconds()
@@ -87,7 +87,7 @@ struct UnreadScenario: Scenario {
         try require(held > memory / 8, "the crowd left only \(mebibytes(held)) unread")
         let grown = try watch.finish() - before
         let ended = try statistic("unread_ends", &connection)
-        crowd.close()
+        crowd = nil
         let limit = memory + Self.workers * (2 << 20) + Self.allowance
         try require(
             grown <= limit,
@@ -149,14 +149,6 @@ struct UnreadScenario: Scenario {
             if after == nil { return seen }
         } while true
     }
-
-    private func statistic(_ name: String, _ connection: inout BlobConnection) throws -> Int {
-        let document = try connection.statsDocument()
-        guard case .number(let number)? = try? JSONValue.parse(document.span.bytes)[name],
-            let value = number.integer
-        else { throw TestFailure("the daemon's counters have no \(name)") }
-        return Int(value)
-    }
 }
 
 /// Clients that send requests for long answers and never read.
@@ -164,49 +156,32 @@ private final class UnreadCrowd {
     static let owner = "anna"
 
     private let path: String
-    private var descriptors: [Int32] = []
-    private var sent: [Int] = []
+    private var sockets: [RawSocket]
+    private var sent: [Int]
     private let requests: [[UInt8]]
 
     init(_ count: Int, at path: String) throws {
-        let requests = try Self.requests()
         self.path = path
-        self.requests = requests
-        for _ in 0..<count {
-            descriptors.append(try Self.connect(path))
-            sent.append(0)
-        }
+        requests = try Self.requests()
+        sockets = try (0..<count).map { _ in try RawSocket.connect(to: path) }
+        sent = [Int](repeating: 0, count: count)
     }
 
     /// Sends of each client's requests as much as goes. Those that the daemon has ended begin again.
     func press() throws {
-        for index in descriptors.indices {
+        for index in sockets.indices {
             let bytes = requests[index % requests.count]
-            if isEnded(descriptors[index]) {
-                Glibc.close(descriptors[index])
-                descriptors[index] = try Self.connect(path)
+            if isEnded(sockets[index].descriptor) {
+                sockets[index] = try RawSocket.connect(to: path)
                 sent[index] = 0
             }
-            while sent[index] < bytes.count {
-                let count = bytes[sent[index]...].withUnsafeBytes {
-                    send(
-                        descriptors[index], $0.baseAddress, $0.count,
-                        Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-                }
-                // Full, or ended meanwhile.
-                guard count > 0 else { break }
+            // Until it is full, or ended meanwhile.
+            while sent[index] < bytes.count,
+                case .moved(let count) = sockets[index].send(bytes, from: sent[index])
+            {
                 sent[index] += count
             }
         }
-    }
-
-    private static func connect(_ path: String) throws -> Int32 {
-        let socket = try RawSocket.connect(to: path)
-        let descriptor = dup(socket.descriptor)
-        // The original is closed behind this.
-        try require(
-            descriptor >= 0, "a socket cannot be kept: \(words(errno)), \(socket.descriptor)")
-        return descriptor
     }
 
     /// Whether the daemon has ended a connection, whatever of it is unread.
@@ -233,11 +208,6 @@ private final class UnreadCrowd {
                     .get, target: "/v1/users/\(owner)/notifications?limit=\(limit)", into: &out)
             }
         }
-        var hello: [UInt8] = []
-        try RequestFrame.compose(.hello, requestID: 1, into: &hello) {
-            (out) throws(ProtocolError) in
-            Hello.Request().compose(into: &out)
-        }
         var watch: [UInt8] = []
         try RequestFrame.compose(.watch, requestID: 2, into: &watch) {
             (out) throws(ProtocolError) in
@@ -251,7 +221,7 @@ private final class UnreadCrowd {
             "POST", "/v1/notifications:batch",
             "Content-Type: application/x-ndjson\r\nContent-Length: \(lines.utf8.count)\r\n")
         return [
-            hello + list, hello + history, hello + watch,
+            helloFrame + list, helloFrame + history, helloFrame + watch,
             [[UInt8]](repeating: changes, count: WireLimits.requestsInFlightMax).flatMap { $0 },
             stream,
             [[UInt8]](repeating: batch + Array(lines.utf8), count: 8).flatMap { $0 },
@@ -261,12 +231,4 @@ private final class UnreadCrowd {
     private static func text(_ method: String, _ target: String, _ fields: String = "") -> [UInt8] {
         Array("\(method) \(target) HTTP/1.1\r\nHost: b\r\n\(fields)\r\n".utf8)
     }
-
-    /// Closes all.
-    func close() {
-        for descriptor in descriptors { Glibc.close(descriptor) }
-        descriptors = []
-    }
-
-    deinit { close() }
 }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import BlobClient
 import BlobProtocol
-import Glibc
 import TestSupport
 
 /// Lets a thousand clients wait for changes, and looks what that costs and who is woken.
@@ -35,9 +34,9 @@ struct WaitersScenario: Scenario {
                 DaemonFlag.grace, "0ms",
             ])
         var connection = try daemon.connect()
-        var crowd = try WaitingCrowd(clients, at: daemon.socket)
+        var crowd = try Waiting.crowd(clients, at: daemon.socket)
         try require(
-            try statistic("watchers", connection: &connection) == clients,
+            try statistic("watchers", &connection) == clients,
             "not all of \(clients) clients are known to wait")
 
         let quiet = seconds ?? (options.short ? 1 : 10)
@@ -50,17 +49,17 @@ struct WaitersScenario: Scenario {
         )
 
         let grown = try replace(&connection)
-        let wakes = try statistic("feed_wakes", connection: &connection)
+        let wakes = try statistic("feed_wakes", &connection)
         try require(wakes == 0, "\(wakes) were woken by what concerns none of them")
 
-        let delays = try crowd.hear(every: options.short ? 10 : 1, &connection)
-        let woken = try statistic("feed_wakes", connection: &connection)
+        let delays = try Waiting.hear(crowd, every: options.short ? 10 : 1, &connection)
+        let woken = try statistic("feed_wakes", &connection)
         try require(
             woken == delays.count,
             "\(woken) wake-ups for \(delays.count) notifications of as many owners")
-        crowd.close()
+        crowd = []
         let left = try Clock.wait(milliseconds: 20_000) {
-            try statistic("watchers", connection: &connection) == 0
+            try statistic("watchers", &connection) == 0
         }
         try require(left, "the daemon still counts waiters that have gone")
         return [
@@ -76,13 +75,13 @@ struct WaitersScenario: Scenario {
 
     /// Replaces a payload over and over. Returns by how much the file has grown, in bytes.
     private func replace(_ connection: inout BlobConnection) throws -> Int {
-        let before = try statistic("file_bytes", connection: &connection)
+        let before = try statistic("file_bytes", &connection)
         for round in 0..<(Self.replacedByteCount / Self.payloadByteCount) {
             let bytes = [UInt8](repeating: UInt8(round & 255), count: Self.payloadByteCount)
             let request = PutRequest(id: "replaced", mediaType: "image/jpeg")
             _ = try connection.put(request, bytes.span.bytes)
         }
-        let grown = try statistic("file_bytes", connection: &connection) - before
+        let grown = try statistic("file_bytes", &connection) - before
         try require(
             grown <= Self.grownByteCountMax,
             "the file grew by \(mebibytes(grown)) while one payload was replaced: something holds old pages"
@@ -91,42 +90,26 @@ struct WaitersScenario: Scenario {
     }
 }
 
-/// A number of the daemon's statistics.
-private func statistic(_ name: String, connection: inout BlobConnection) throws -> Int {
-    let text = String(decoding: try connection.statsDocument(), as: UTF8.self)
-    guard let start = text.firstRange(of: "\"\(name)\":"),
-        let number = Int(text[start.upperBound...].prefix { $0.isNumber })
-    else { throw TestFailure("no \(name) in \(text)") }
-    return number
-}
-
 /// Connections that watch, each for an owner of its own.
-private struct WaitingCrowd: ~Copyable {
-    private var descriptors: [Int32] = []
-
+private enum Waiting {
     /// Opens them and reads the first answer of each, which has no change.
-    init(_ count: Int, at path: String) throws {
-        descriptors.reserveCapacity(count)
-        for number in 0..<count {
-            var request: [UInt8] = []
-            try RequestFrame.compose(.hello, requestID: 1, into: &request) {
-                (out) throws(ProtocolError) in
-                Hello.Request().compose(into: &out)
-            }
+    static func crowd(_ count: Int, at path: String) throws -> [RawSocket] {
+        try (0..<count).map { number in
+            var request = helloFrame
             try RequestFrame.compose(.watch, requestID: 2, into: &request) {
                 (out) throws(ProtocolError) in
                 try Watch.Request.compose(
-                    owner: Self.owner(number), cursor: "latest", into: &out)
+                    owner: owner(number), cursor: "latest", into: &out)
             }
             let socket = try RawSocket.connect(to: path)
             var answers: [UInt8] = []
             let isWhole =
                 try socket.sendAll(request, answers: &answers)
-                && socket.receive(into: &answers) { Self.frames(in: $0).count == 2 }
-            let frames = Self.frames(in: answers)
+                && socket.receive(into: &answers) { frames(in: $0).count == 2 }
+            let answered = frames(in: answers)
             try require(
-                isWhole && frames[1].status == 200, "client \(number) is not let wait")
-            descriptors.append(dup(socket.descriptor))
+                isWhole && answered[1].status == 200, "client \(number) is not let wait")
+            return socket
         }
     }
 
@@ -152,47 +135,29 @@ private struct WaitingCrowd: ~Copyable {
     /// nothing.
     ///
     /// - Returns: how long after it was asked for each was heard of, in nanoseconds.
-    mutating func hear(
-        every step: Int, _ connection: inout BlobConnection
+    static func hear(
+        _ crowd: [RawSocket], every step: Int, _ connection: inout BlobConnection
     ) throws -> [Int] {
         var delays: [Int] = []
-        for number in stride(from: 0, to: descriptors.count, by: step) {
-            let descriptor = descriptors[number]
+        for number in stride(from: 0, to: crowd.count, by: step) {
             let start = Clock.nanoseconds()
             let request = PutRequest(
-                id: "of \(number)", mediaType: "image/jpeg", owner: Self.owner(number))
+                id: "of \(number)", mediaType: "image/jpeg", owner: owner(number))
             _ = try connection.put(request, [UInt8(number & 255)].span.bytes)
             var bytes: [UInt8] = []
-            while Self.frames(in: bytes).isEmpty {
-                var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-                try require(
-                    poll(&entry, 1, 30_000) > 0, "client \(number) did not hear of its own")
-                var buffer = [UInt8](repeating: 0, count: 4_096)
-                let count = recv(descriptor, &buffer, buffer.count, 0)
-                try require(count > 0, "client \(number) was closed")
-                bytes += buffer.prefix(count)
-            }
+            let isOpen = try crowd[number].receive(into: &bytes) { !frames(in: $0).isEmpty }
+            try require(isOpen, "client \(number) was closed")
             delays.append(Clock.nanoseconds() - start)
-            let frames = Self.frames(in: bytes)
-            let text = String(decoding: frames[0].content.dropFirst(40), as: UTF8.self)
+            let heard = frames(in: bytes)
+            let text = String(decoding: heard[0].content.dropFirst(40), as: UTF8.self)
             try require(
-                frames.count == 1 && frames[0].content.starts(with: [1, 0, 0, 0, 0])
+                heard.count == 1 && heard[0].content.starts(with: [1, 0, 0, 0, 0])
                     && text.contains("\"id\":\"of \(number)\""),
                 "client \(number) heard of something else: \(text)")
         }
-        var byte: UInt8 = 0
-        for (number, descriptor) in descriptors.enumerated() {
-            try require(
-                recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) < 0,
-                "client \(number) heard more than its own")
+        for (number, socket) in crowd.enumerated() {
+            try require(!socket.hasInput(), "client \(number) heard more than its own")
         }
         return delays
-    }
-
-    /// Closes all.
-    consuming func close() {}
-
-    deinit {
-        for descriptor in descriptors { Glibc.close(descriptor) }
     }
 }

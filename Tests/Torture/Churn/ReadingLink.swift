@@ -58,11 +58,7 @@ struct ReadingLink: ~Copyable {
     /// Sends requests. Returns false when the connection has ended.
     mutating func ask(_ wanted: [ReadingPlan.Wanted], isFirst: Bool, isLast: Bool) throws -> Bool {
         var out: [UInt8] = []
-        if !isHTTP, isFirst {
-            try RequestFrame.compose(.hello, requestID: 0, into: &out) {
-                Hello.Request().compose(into: &$0)
-            }
-        }
+        if !isHTTP, isFirst { out += helloFrame }
         for (index, one) in wanted.enumerated() {
             let saysLast = isLast && index == wanted.count - 1
             if isHTTP {

@@ -168,13 +168,11 @@ extension HTTPClient {
             _ = try socket.receive(into: &answer) { _ in false }
         }
         guard let status = statusLine(of: answer) else { throw TestFailure("no answer") }
-        let end = Array("\r\n\r\n".utf8)
-        var start = 0
-        while start + 4 <= answer.count, !answer[start..<start + 4].elementsEqual(end) {
-            start += 1
+        guard let end = answer.firstRange(of: Array("\r\n\r\n".utf8)) else {
+            throw TestFailure("half a head")
         }
-        let headText = String(decoding: answer[..<start], as: UTF8.self).lowercased()
-        let content = Array(answer[(start + 4)...])
+        let headText = String(decoding: answer[..<end.lowerBound], as: UTF8.self).lowercased()
+        let content = Array(answer[end.upperBound...])
         // An answer that is cut short, since the daemon has ended or found damage in it, is none.
         if let line = headText.split(separator: "\r\n").first(where: {
             $0.hasPrefix("content-length:")

@@ -1,5 +1,5 @@
 import BlobClient
-import FoundationEssentials
+import BlobJSON
 import Glibc
 import TestSupport
 
@@ -107,6 +107,15 @@ struct DaemonUnderTest: ~Copyable {
             reap(pid)
         }
     }
+}
+
+/// A number of a daemon's statistics.
+func statistic(_ name: String, _ connection: inout BlobConnection) throws -> Int {
+    let document = try connection.statsDocument()
+    guard case .number(let number)? = try? JSONValue.parse(document.span.bytes)[name],
+        let value = number.integer
+    else { throw TestFailure("the daemon's counters have no \(name)") }
+    return Int(value)
 }
 
 /// Runs a command to its end, its words appended to `log`, and says how it ended.

@@ -10,7 +10,6 @@ struct GarbageMaker {
         var messageCount = 1
     }
 
-    private let hello: [UInt8]
     private let frames: [[UInt8]]
     private let requests: [[UInt8]]
     private var generator: SeededGenerator
@@ -20,7 +19,7 @@ struct GarbageMaker {
     init(generator: SeededGenerator, cuts: Cuts) throws {
         self.generator = generator
         self.cuts = cuts
-        (hello, frames) = try Self.makeFrames()
+        frames = try Self.makeFrames()
         requests = Self.makeRequests()
         cutCount = (frames + requests).reduce(0) { $0 + $1.count }
     }
@@ -53,7 +52,7 @@ struct GarbageMaker {
 
     /// Frames whose lengths are right and whose contents are not.
     private mutating func orderlyFrames() -> Conversation {
-        var talk = Conversation(bytes: hello, messageCount: 0)
+        var talk = Conversation(bytes: helloFrame, messageCount: 0)
         for _ in 0..<Int.random(in: 1...60, using: &generator) {
             var frame = frames[Int.random(in: 0..<frames.count, using: &generator)]
             for _ in 0..<Int.random(in: 0...3, using: &generator) {
@@ -100,7 +99,7 @@ struct GarbageMaker {
         for (index, whole) in (frames + requests).enumerated() {
             if offset < whole.count {
                 let isFrame = index < frames.count
-                return Conversation(bytes: (isFrame ? hello : []) + whole.prefix(offset))
+                return Conversation(bytes: (isFrame ? helloFrame : []) + whole.prefix(offset))
             }
             offset -= whole.count
         }
@@ -127,7 +126,7 @@ struct GarbageMaker {
                 bytes.replaceSubrange(place..., with: other.suffix(other.count / 2))
             }
         }
-        return Conversation(bytes: (isFrame && generator.chance(80) ? hello : []) + bytes)
+        return Conversation(bytes: (isFrame && generator.chance(80) ? helloFrame : []) + bytes)
     }
 
     /// Bytes that mean nothing, though the first may look like the start of either dialect.
@@ -137,7 +136,7 @@ struct GarbageMaker {
         switch Int.random(in: 0..<4, using: &generator) {
         case 0: bytes[0] = Wire.requestMagic
         case 1: bytes[0] = UInt8.random(in: 0x41...0x5A, using: &generator)
-        case 2: bytes = hello + bytes
+        case 2: bytes = helloFrame + bytes
         default: break
         }
         return Conversation(bytes: bytes)
@@ -145,12 +144,7 @@ struct GarbageMaker {
 
     // MARK: Fixtures
 
-    private static func makeFrames() throws -> (hello: [UInt8], frames: [[UInt8]]) {
-        var hello: [UInt8] = []
-        try RequestFrame.compose(.hello, requestID: 1, into: &hello) {
-            (out) throws(ProtocolError) in
-            Hello.Request().compose(into: &out)
-        }
+    private static func makeFrames() throws -> [[UInt8]] {
         var frames: [[UInt8]] = []
         func add(
             _ operation: Opcode, _ flags: RequestFlags = [], body: [UInt8] = [],
@@ -203,7 +197,7 @@ struct GarbageMaker {
         try add(.list) { (out) throws(ProtocolError) in
             try List.Request.compose(limit: 3, after: "a", into: &out)
         }
-        return (hello, frames)
+        return frames
     }
 
     private static func makeRequests() -> [[UInt8]] {

@@ -1,9 +1,20 @@
+import BlobProtocol
 import Glibc
 import TestSupport
 
+/// The hello that begins every binary connection.
+let helloFrame: [UInt8] = {
+    var frame: [UInt8] = []
+    let byteCount = UInt32(Hello.Request.byteCount)
+    RequestFrame(.hello, requestID: 1, headByteCount: byteCount, bodyByteCount: 0)
+        .compose(into: &frame)
+    Hello.Request().compose(into: &frame)
+    return frame
+}()
+
 /// A connection that sends any bytes at all. It does not block; every wait has a deadline.
-struct RawSocket: ~Copyable, Sendable {
-    /// The socket's descriptor, open as long as this value lives.
+final class RawSocket: Sendable {
+    /// The socket's descriptor, open as long as this object lives.
     let descriptor: Int32
 
     /// Connects. Nil when the daemon's queue of waiting connections is full, or nobody listens.
@@ -47,6 +58,12 @@ struct RawSocket: ~Copyable, Sendable {
 
     /// Says that nothing more will be sent.
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Whether there is something to receive, or the daemon has closed its side.
+    func hasInput() -> Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
+    }
 
     /// What became of a wait or a transfer.
     enum Progress: Sendable { case moved(Int), wouldBlock, gone }
