@@ -247,7 +247,7 @@ import Testing
     }
 
     @Test(
-        "A boundary that is none is refused",
+        "An invalid boundary is refused",
         arguments: [
             "multipart/form-data", "multipart/mixed; boundary=a", "multipart/form-data; boundary=",
             "multipart/form-data; boundary=\"\"", "multipart/form-data; boundary=\"a \"",

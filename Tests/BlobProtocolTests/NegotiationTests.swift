@@ -38,7 +38,7 @@ import BlobProtocol
     }
 
     @Test(
-        "One range of bytes is heeded (RFC 9110, section 14.1.2)",
+        "One range of bytes is read (RFC 9110, section 14.1.2)",
         arguments: [
             ("bytes=0-0", RangeSpec.from(0, last: 0)), ("BYTES=5-", .from(5, last: nil)),
             ("bytes=-7", .suffix(7)), ("bytes=-0", .suffix(0)),

@@ -185,7 +185,7 @@ import BlobProtocol
     }
 
     @Test(
-        "Times that are none are refused",
+        "Invalid times are refused",
         arguments: [
             "", "2026-12-01", "2026-12-01T00:00:00", "2026-12-01 00:00:00Z", "2026-12-01T00:00:60Z",
             "2026-12-01T24:00:00Z", "2026-12-01T00:60:00Z", "2026-13-01T00:00:00Z",

@@ -210,8 +210,8 @@ import Testing
         #expect(damagedCount > 4_000)
     }
 
-    /// A key of no bytes, a kind that is none: the rest cannot be read.
-    @Test("A kind that is none, and a key of no bytes, end the reading")
+    /// A key of no bytes, an invalid kind: the rest cannot be read.
+    @Test("An invalid kind, and a key of no bytes, end the reading")
     func heads() {
         let whole: [UInt8] = [1, 0, 1, 0, 1, 0, 0, 0, 65, 66]
         #expect(Self.read(whole).operations == [Operation(true, 0, [65], [66])])

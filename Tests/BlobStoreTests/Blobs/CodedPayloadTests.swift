@@ -145,8 +145,7 @@ import Testing
             #expect(
                 Self.field { _ = try Self.prepare(store, head + rubbish) } == .contentCoding)
         }
-        let notifications = try store.statistics().notifications
-        #expect(notifications == 0)
+        #expect(try store.statistics().notifications == 0)
     }
 
     @Test("The limit is of what is inside, to the byte, and inflating ends there")

@@ -25,8 +25,7 @@ import Testing
         #expect(part.coding == (shrinks ? .gzip : .identity))
         #expect(part.byteCount == 10_000)
         #expect((part.storedByteCount < 9_000) == shrinks)
-        let read = try store.ownedPayload(for: "a", asOf: noon)
-        #expect(read == bytes)
+        #expect(try store.ownedPayload(for: "a", asOf: noon) == bytes)
     }
 
     @Test("What is kept compressed has at most 90 % of the bytes as given, to the byte")
@@ -42,8 +41,7 @@ import Testing
             case .gzip: #expect(part.storedByteCount <= 9_000)
             case .identity: #expect(part.storedByteCount == 10_000)
             }
-            let read = try store.ownedPayload(for: "\(zeros)", asOf: noon)
-            #expect(read == bytes)
+            #expect(try store.ownedPayload(for: "\(zeros)", asOf: noon) == bytes)
         }
         #expect(codings == [.gzip, .identity])
     }
@@ -81,8 +79,7 @@ import Testing
         let part = try store.put("a", bytes, mediaType: "application/json").parts[0]
         #expect(part.coding == .gzip)
         #expect(part.blob.chunkCount > 8)
-        let read = try store.ownedPayload(for: "a", asOf: noon)
-        #expect(read == bytes)
+        #expect(try store.ownedPayload(for: "a", asOf: noon) == bytes)
         #expect(try store.verify().problems == [])
     }
 }

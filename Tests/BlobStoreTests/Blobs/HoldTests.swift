@@ -27,8 +27,7 @@ import Testing
         #expect(isNew)
         #expect(held.until == noon.adding(seconds: 10))
         #expect(held.blob.byteCount == 3)
-        let read = try store.ownedPayload(digest: held.blob.digest, asOf: noon)
-        #expect(read == [1, 2, 3])
+        #expect(try store.ownedPayload(digest: held.blob.digest, asOf: noon) == [1, 2, 3])
         let counters = try store.counters()
         #expect(counters.heldBlobs == 1)
         #expect(counters.blobs == 1)
@@ -37,10 +36,8 @@ import Testing
         #expect(try store.verify().problems == [])
 
         let end = noon.adding(seconds: 10)
-        let found = try store.lookUp(held.blob.digest, asOf: end)
-        #expect(found == .expired)
-        let swept = try store.sweepExpired(asOf: end, limit: 10)
-        #expect(swept == SweepResult(holdsEnded: 1))
+        #expect(try store.lookUp(held.blob.digest, asOf: end) == .expired)
+        #expect(try store.sweepExpired(asOf: end, limit: 10) == SweepResult(holdsEnded: 1))
         let after = try store.counters()
         #expect(after.heldBlobs == 0)
         #expect(after.blobs == 0)
@@ -50,8 +47,7 @@ import Testing
         #expect(missing == .missing)
         #expect(try store.verify().problems == [])
         try store.freeAll()
-        let empty = try store.indexCount()
-        #expect(empty == 0)
+        #expect(try store.indexCount() == 0)
     }
 
     @Test("The later end counts, whichever came first; an earlier one writes nothing")
@@ -65,10 +61,8 @@ import Testing
             let times = try store.timeEntries()
             #expect(times == [.hold(noon.adding(seconds: until), held.blob.digest)])
         }
-        let counters = try store.counters()
-        #expect(counters.heldBlobs == 1)
-        let early = try store.sweepExpired(asOf: noon.adding(seconds: 19), limit: 10)
-        #expect(early == SweepResult())
+        #expect(try store.counters().heldBlobs == 1)
+        #expect(try store.sweepExpired(asOf: noon.adding(seconds: 19), limit: 10) == SweepResult())
     }
 
     @Test("It outlives its last reference, and a reference outlives it")
@@ -78,15 +72,12 @@ import Testing
             name: "payload", mediaType: "image/png", content: .stored(held.blob.digest))
         try store.publish("a", owner: nil) { $0.parts = [part] }
         _ = try store.apply(.delete(id: "a"))
-        let kept = try store.lookUp(held.blob.digest)
-        #expect(kept == .found)
+        #expect(try store.lookUp(held.blob.digest) == .found)
         #expect(try store.verify().problems == [])
         try store.publish("a", owner: nil) { $0.parts = [part] }
         let later = noon.adding(seconds: 100)
-        let swept = try store.sweepExpired(asOf: later, limit: 10)
-        #expect(swept.holdsEnded == 1)
-        let found = try store.ownedPayload(for: "a", asOf: later)
-        #expect(found == [1])
+        #expect(try store.sweepExpired(asOf: later, limit: 10).holdsEnded == 1)
+        #expect(try store.ownedPayload(for: "a", asOf: later) == [1])
         #expect(try store.verify().problems == [])
         _ = try store.apply(.delete(id: "a"))
         let counters = try store.counters()
@@ -117,11 +108,9 @@ import Testing
             return
         }
         for end in [noon, Timestamp(milliseconds: .max)] {
-            let outcome = try store.apply(.hold(BlobHold(payload, until: end)))
-            #expect(outcome.field == .expiry)
+            #expect(try store.apply(.hold(BlobHold(payload, until: end))).field == .expiry)
         }
-        let after = try store.counters()
-        #expect(after == before)
+        #expect(try store.counters() == before)
     }
 
     @Test("A large one is written ahead")
@@ -132,7 +121,6 @@ import Testing
         let counters = try store.counters()
         #expect(counters.orphanBlobs == 0)
         #expect(counters.bytesStored == 20_000_000)
-        let read = try store.ownedPayload(digest: held.blob.digest, asOf: noon)
-        #expect(read == bytes)
+        #expect(try store.ownedPayload(digest: held.blob.digest, asOf: noon) == bytes)
     }
 }

@@ -15,10 +15,8 @@ import Testing
         let bytes = generator.bytes(byteCount)
         let record = try store.put("42", bytes, mediaType: "image/jpeg")
         #expect(record.parts[0].byteCount == byteCount)
-        let read = try store.ownedPayload(for: "42", asOf: noon)
-        #expect(read == bytes)
-        let byDigest = try store.ownedPayload(digest: record.parts[0].digest, asOf: noon)
-        #expect(byDigest == bytes)
+        #expect(try store.ownedPayload(for: "42", asOf: noon) == bytes)
+        #expect(try store.ownedPayload(digest: record.parts[0].digest, asOf: noon) == bytes)
     }
 
     @Test("Text is stored compressed and read as given")
@@ -29,8 +27,7 @@ import Testing
         let record = try store.put("t", text, mediaType: "text/plain; charset=utf-8")
         #expect(record.parts[0].coding == .gzip)
         #expect(record.parts[0].storedByteCount < text.count / 10)
-        let read = try store.ownedPayload(for: "t", asOf: noon)
-        #expect(read == text)
+        #expect(try store.ownedPayload(for: "t", asOf: noon) == text)
         let range = try store.ownedPayload(for: "t", asOf: noon, range: 100_000..<100_018)
         #expect(range == Array(text[100_000..<100_018]))
     }
@@ -41,9 +38,7 @@ import Testing
         let store = try folder.open()
         var generator = SeededGenerator(seed: 7)
         let noise = generator.bytes(200_000)
-        let record = try store.put("n", noise, mediaType: "text/plain")
-        #expect(record.parts[0].coding == .identity)
-        let read = try store.ownedPayload(for: "n", asOf: noon)
-        #expect(read == noise)
+        #expect(try store.put("n", noise, mediaType: "text/plain").parts[0].coding == .identity)
+        #expect(try store.ownedPayload(for: "n", asOf: noon) == noise)
     }
 }

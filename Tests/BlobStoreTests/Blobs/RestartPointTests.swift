@@ -86,8 +86,7 @@ import Testing
             let read = try store.ownedPayload(for: "text", asOf: noon, range: position..<end)
             #expect(read == Array(text[position..<end]), "seed \(seed), \(position)..<\(end)")
         }
-        let whole = try store.ownedPayload(for: "text", asOf: noon)
-        #expect(whole == text)
+        #expect(try store.ownedPayload(for: "text", asOf: noon) == text)
         #expect(try store.verify().problems == [])
     }
 
@@ -123,15 +122,13 @@ import Testing
         try deflater.deflate(RawSpan(), .finish, into: &coded)
         try put("old", text, coded: coded)
         let blob = try blob(of: "old")
-        let start = try start(blob, before: text.count - 1)
-        #expect(start == 0)
+        #expect(try start(blob, before: text.count - 1) == 0)
         let range = Self.interval + 7..<Self.interval + 100_000
-        let read = try store.ownedPayload(for: "old", asOf: noon, range: range)
-        #expect(read == Array(text[range]))
+        #expect(try store.ownedPayload(for: "old", asOf: noon, range: range) == Array(text[range]))
         #expect(try store.verify().problems == [])
     }
 
-    @Test("A point that is none is refused, and one at another place is found by verify")
+    @Test("An invalid point is refused, and one at another place is found by verify")
     func damaged() throws {
         let text = Self.text(2 * Self.interval + 5, seed: 3)
         try store.put("right", text, mediaType: "text/plain")
@@ -158,8 +155,7 @@ import Testing
                 }
             }
             // From its beginning it is right all the same.
-            let whole = try store.ownedPayload(for: "wrong", asOf: noon)
-            #expect(whole == text)
+            #expect(try store.ownedPayload(for: "wrong", asOf: noon) == text)
             let report = try store.verify()
             #expect(report.problemCount == 1, "\(offset): \(report.problems)")
             try store.delete("wrong", asOf: noon)

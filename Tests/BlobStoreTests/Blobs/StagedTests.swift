@@ -17,8 +17,7 @@ import Testing
         #expect(counters.bytesStored == 40_000_000)
         let blob = record.parts[0].blob
         #expect(counters.nextBlobNumber == blob.number + UInt64(blob.chunkCount))
-        let read = try store.ownedPayload(for: "a", asOf: noon)
-        #expect(read == bytes)
+        #expect(try store.ownedPayload(for: "a", asOf: noon) == bytes)
         // The second time nothing is written ahead.
         try store.put("b", bytes)
         let twice = try store.counters()
@@ -74,8 +73,7 @@ import Testing
             Issue.record("\(outcome)")
             return
         }
-        let same = try store.counters()
-        #expect(same == before)
+        #expect(try store.counters() == before)
 
         let record = try #require(try store.apply(change).record)
         #expect(record.parts[3].digest == stored)
@@ -117,8 +115,7 @@ import Testing
         }
         #expect(try store.verify().problems == [])
         try store.freeAll()
-        let after = try store.counters()
-        #expect(after.orphanBlobs == 0)
+        #expect(try store.counters().orphanBlobs == 0)
         #expect(try store.verify().problems == [])
     }
 

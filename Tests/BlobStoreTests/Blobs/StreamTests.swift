@@ -55,8 +55,7 @@ import Testing
         }
         #expect(Self.spools(in: folder.path) == 0)
         #expect(Files.names(in: folder.path) == names)
-        let counters = try store.counters()
-        #expect(counters == Counters())
+        #expect(try store.counters() == Counters())
         // One that is prepared keeps its file as long as it is there.
         do {
             let prepared = try store.prepare([UInt8](repeating: 2, count: limit + 1))
@@ -96,8 +95,7 @@ import Testing
         try store.delete("b", asOf: noon)
         try store.freeAll()
         try store.publish(Publication(id: "c", payload: payload, expiry: .at(.max9999)), asOf: noon)
-        let read = try store.ownedPayload(for: "c", asOf: noon)
-        #expect(read == bytes)
+        #expect(try store.ownedPayload(for: "c", asOf: noon) == bytes)
     }
 
     /// Descriptors of this process of files in `path` that have no name.

@@ -79,14 +79,12 @@ import Testing
             expired += result.expired
             try #require(result.expired > 0)
         }
-        let counters = try store.counters()
-        #expect(counters.notifications == 0)
+        #expect(try store.counters().notifications == 0)
         #expect(try store.verify().problems == [])
         // What is remembered goes in its time.
         let end = later.adding(seconds: 31 * 86_400)
         while try store.sweepExpired(asOf: end, limit: 4_096).more {}
-        let again = try store.apply(change(count), asOf: noon)
-        #expect(again.isDone)
+        #expect(try store.apply(change(count), asOf: noon).isDone)
     }
 
     @Test("A group goes from a full store as a whole, and its owner hears of each or begins anew")
@@ -112,10 +110,8 @@ import Testing
             }
             try #require(count < 100_000)
         }
-        let change = try store.deleteGroup("g", of: "anna", asOf: noon)
-        #expect(change.changed == count)
-        let counters = try store.counters()
-        #expect(counters.notifications == 0)
+        #expect(try store.deleteGroup("g", of: "anna", asOf: noon).changed == count)
+        #expect(try store.counters().notifications == 0)
         #expect(try store.verify().problems == [])
         do throws(StoreError) {
             var told = 0
@@ -163,8 +159,7 @@ import Testing
         }
         #expect(count > (4 << 20) / (byteCount + 4_096))
         for index in stride(from: 0, to: count, by: max(1, count / 50)) {
-            let read = try store.ownedPayload(for: "\(index)", asOf: noon)
-            #expect(read == bytes(index))
+            #expect(try store.ownedPayload(for: "\(index)", asOf: noon) == bytes(index))
         }
         let counters = try store.counters()
         #expect(counters.notifications == UInt64(count))
@@ -172,8 +167,7 @@ import Testing
         // Deletes work while it is full, one by one and many together, and their space comes back.
         let third = count / 3
         for index in 0..<min(third, 40) {
-            let deleted = try store.delete("\(index)", asOf: noon)
-            #expect(deleted)
+            #expect(try store.delete("\(index)", asOf: noon))
         }
         let outcomes = try store.apply(
             (min(third, 40)..<third).map { .delete(id: "\($0)") }, asOf: noon)
@@ -188,8 +182,7 @@ import Testing
             if outcome.isDone { again += 1 }
         }
         #expect(again >= 1)
-        let last = try store.ownedPayload(for: "again-0", asOf: noon)
-        #expect(last == bytes(100_000))
+        #expect(try store.ownedPayload(for: "again-0", asOf: noon) == bytes(100_000))
         #expect(try store.verify().problems == [])
 
         // And all of it goes: expiry needs no room either.

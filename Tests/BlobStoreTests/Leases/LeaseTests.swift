@@ -18,22 +18,18 @@ import Testing
             let first = try lease(blob, store)
             let second = try lease(blob, store)
             try store.delete("a", asOf: noon)
-            let held = try store.freeOrphans(byteCountMax: 1 << 20)
-            #expect(held == FreeResult())
-            let leases = try store.statistics().leases
-            #expect(leases == 2)
+            #expect(try store.freeOrphans(byteCountMax: 1 << 20) == FreeResult())
+            #expect(try store.statistics().leases == 2)
             let count = try storedByteCount(blob, store)
             #expect(count == Self.bytes.count)
             end(first)
-            let stillHeld = try store.freeOrphans(byteCountMax: 1 << 20)
-            #expect(stillHeld == FreeResult())
+            #expect(try store.freeOrphans(byteCountMax: 1 << 20) == FreeResult())
             end(second)
         }
         let freed = try store.freeOrphans(byteCountMax: 1 << 20)
         #expect(freed.blobs == 1)
         #expect(freed.bytes == Self.bytes.count)
-        let leases = try store.statistics().leases
-        #expect(leases == 0)
+        #expect(try store.statistics().leases == 0)
     }
 
     /// The second one was once not counted: its pages were used again while it was still in the queue.
@@ -67,11 +63,9 @@ import Testing
             store.keepLeases()
             end(lease)
             try store.delete("a", asOf: noon)
-            let held = try store.freeOrphans(byteCountMax: 1 << 20)
-            #expect(held == FreeResult())
+            #expect(try store.freeOrphans(byteCountMax: 1 << 20) == FreeResult())
         }
-        let freed = try folder.open().freeOrphans(byteCountMax: 1 << 20)
-        #expect(freed.blobs == 1)
+        #expect(try folder.open().freeOrphans(byteCountMax: 1 << 20).blobs == 1)
     }
 
     @Test("A blob is not freed while a snapshot is open that can still find it")
@@ -80,19 +74,16 @@ import Testing
         do {
             let old = try store.makeSnapshot()
             try store.delete("a", asOf: noon)
-            let held = try store.freeOrphans(byteCountMax: 1 << 20)
-            #expect(held == FreeResult())
+            #expect(try store.freeOrphans(byteCountMax: 1 << 20) == FreeResult())
             // A holder of that snapshot may take a lease now, and end it.
             let lease = old.lease(blob)
             end(old)
-            let leased = try store.freeOrphans(byteCountMax: 1 << 20)
-            #expect(leased == FreeResult())
+            #expect(try store.freeOrphans(byteCountMax: 1 << 20) == FreeResult())
             let count = try storedByteCount(blob, store)
             #expect(count == Self.bytes.count)
             end(lease)
         }
-        let freed = try store.freeOrphans(byteCountMax: 1 << 20)
-        #expect(freed.blobs == 1)
+        #expect(try store.freeOrphans(byteCountMax: 1 << 20).blobs == 1)
     }
 
     @Test("A snapshot that is younger than the orphan does not keep it")
@@ -100,10 +91,8 @@ import Testing
         try store.put("a", Self.bytes)
         try store.delete("a", asOf: noon)
         let young = try store.makeSnapshot()
-        let freed = try store.freeOrphans(byteCountMax: 1 << 20)
-        #expect(freed.blobs == 1)
-        let found = try young.records(after: RawSpan(), limit: 1, asOf: noon).records
-        #expect(found == [])
+        #expect(try store.freeOrphans(byteCountMax: 1 << 20).blobs == 1)
+        #expect(try young.records(after: RawSpan(), limit: 1, asOf: noon).records == [])
     }
 
     @Test("An orphan that is held does not keep others from being freed")

@@ -26,8 +26,7 @@ import Testing
         let store = try folder.open()
         try store.allowZeroCopy(at: start, graceMilliseconds: Self.grace)
         try body(store)
-        let report = try store.verify()
-        #expect(report.problems == problems)
+        #expect(try store.verify().problems == problems)
     }
 
     /// Frees what may be freed so many seconds after the boot, and expects it to be so many blobs.
@@ -69,8 +68,7 @@ import Testing
             try expectFreed(0, store, at: 2_059)
             // A clock that stands before the start, or at its very end, frees nothing.
             try expectFreed(0, store, at: 1)
-            let early = try store.freeOrphans(byteCountMax: 1, bootMilliseconds: .min)
-            #expect(early.blobs == 0)
+            #expect(try store.freeOrphans(byteCountMax: 1, bootMilliseconds: .min).blobs == 0)
             try expectFreed(1, store, at: 2_060)
         }
     }

@@ -183,8 +183,7 @@ import Testing
             let id = id()
             let before = kept
             let isThere = notifications[id].map { $0.expiresAt > now } ?? false
-            let deleted = try opened.delete(id, asOf: now)
-            #expect(deleted == isThere)
+            #expect(try opened.delete(id, asOf: now) == isThere)
             guard isThere else { return }
             revision += 1
             noteOwner(of: id, from: notifications[id]?.owner, to: nil)
@@ -323,8 +322,7 @@ import Testing
             }
             try opened.freeAll()
             let counters = try opened.counters()
-            let keyCount = try opened.indexCount()
-            #expect(keyCount == 0, "\(name)")
+            #expect(try opened.indexCount() == 0, "\(name)")
             var expected = Counters()
             expected.horizon = counters.horizon
             expected.nextBlobNumber = counters.nextBlobNumber

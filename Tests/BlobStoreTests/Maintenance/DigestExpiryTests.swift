@@ -16,10 +16,8 @@ import Testing
         try store.put("long", bytes, seconds: 3_600)
         try store.delete("long", asOf: noon)
         let digest = record.parts[0].digest
-        let before = try store.ownedPayload(digest: digest, asOf: noon.adding(seconds: 9))
-        #expect(before == bytes)
-        let after = try store.ownedPayload(digest: digest, asOf: noon.adding(seconds: 10))
-        #expect(after == nil)
+        #expect(try store.ownedPayload(digest: digest, asOf: noon.adding(seconds: 9)) == bytes)
+        #expect(try store.ownedPayload(digest: digest, asOf: noon.adding(seconds: 10)) == nil)
     }
 
     @Test("What another notification still has is read while expired ones wait to be swept")
@@ -33,10 +31,8 @@ import Testing
         try store.put("s0", bytes, part: "again", seconds: 10)
         try store.put("long", bytes, seconds: 3_600)
         let wanted = try #require(digest)
-        let one = try store.ownedPayload(digest: wanted, asOf: noon.adding(seconds: 60))
-        #expect(one == bytes)
+        #expect(try store.ownedPayload(digest: wanted, asOf: noon.adding(seconds: 60)) == bytes)
         try store.delete("long", asOf: noon)
-        let none = try store.ownedPayload(digest: wanted, asOf: noon.adding(seconds: 60))
-        #expect(none == nil)
+        #expect(try store.ownedPayload(digest: wanted, asOf: noon.adding(seconds: 60)) == nil)
     }
 }

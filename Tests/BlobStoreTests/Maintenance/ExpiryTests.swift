@@ -41,8 +41,7 @@ import Testing
     func sweeping() throws {
         for index in 0..<10 { try store.put("\(index)", [UInt8(index)], seconds: Int64(index + 1)) }
         let now = noon.adding(seconds: 5)
-        let early = try store.sweepExpired(asOf: noon, limit: 100)
-        #expect(early == SweepResult())
+        #expect(try store.sweepExpired(asOf: noon, limit: 100) == SweepResult())
         let first = try store.sweepExpired(asOf: now, limit: 3)
         #expect(first.expired == 3)
         #expect(first.more)
@@ -54,8 +53,7 @@ import Testing
         let second = try store.sweepExpired(asOf: now, limit: 2)
         #expect(second.expired == 2)
         #expect(!second.more)
-        let third = try store.sweepExpired(asOf: now, limit: 2)
-        #expect(third == SweepResult())
+        #expect(try store.sweepExpired(asOf: now, limit: 2) == SweepResult())
         let counters = try store.counters()
         #expect(counters.notifications == 5)
         #expect(counters.orphanBlobs == 5)
@@ -76,11 +74,9 @@ import Testing
         #expect(first.expired > 500)
         #expect(first.expired < 3_000)
         #expect(first.more)
-        let nothing = try store.sweepExpired(asOf: now, limit: -1)
-        #expect(nothing.expired == 1)
+        #expect(try store.sweepExpired(asOf: now, limit: -1).expired == 1)
         while try store.sweepExpired(asOf: now, limit: 10_000).more {}
-        let counters = try store.counters()
-        #expect(counters.notifications == 0)
+        #expect(try store.counters().notifications == 0)
     }
 
     @Test("An id that has expired can be published again, as a new notification")
@@ -97,18 +93,15 @@ import Testing
         #expect(counters.parts == 1)
         #expect(counters.orphanBlobs == 2)
         // Its old entry in the expiry table is gone: nothing is due.
-        let swept = try store.sweepExpired(asOf: later, limit: 10)
-        #expect(swept.expired == 0)
+        #expect(try store.sweepExpired(asOf: later, limit: 10).expired == 0)
         #expect(try store.verify().problems == [])
     }
 
     @Test("Deleting what has expired finds nothing, and leaves it to the sweep")
     func deleteExpired() throws {
         try store.put("a", [1], seconds: 60)
-        let deleted = try store.delete("a", asOf: Self.end)
-        #expect(!deleted)
-        let swept = try store.sweepExpired(asOf: Self.end, limit: 10)
-        #expect(swept.expired == 1)
+        #expect(try !store.delete("a", asOf: Self.end))
+        #expect(try store.sweepExpired(asOf: Self.end, limit: 10).expired == 1)
     }
 
     @Test("A shared blob is found by its digest until the last expiry that a part was given")
@@ -118,13 +111,11 @@ import Testing
         let between = noon.adding(seconds: 50)
         let found = try store.lookUp(digest, asOf: between)
         #expect(found == .found)
-        let after = try store.lookUp(digest, asOf: noon.adding(seconds: 100))
-        #expect(after == .expired)
+        #expect(try store.lookUp(digest, asOf: noon.adding(seconds: 100)) == .expired)
         // A part published later moves the end of all parts, and so of their blobs.
         let other = try store.put("moved", [2], seconds: 10).parts[0].digest
         try store.put("moved", [3], part: "icon", seconds: 100)
-        let moved = try store.lookUp(other, asOf: between)
-        #expect(moved == .found)
+        #expect(try store.lookUp(other, asOf: between) == .found)
     }
 
     @Test(
@@ -140,8 +131,7 @@ import Testing
             }
             #expect(error.field == .expiry)
         }
-        let counters = try store.counters()
-        #expect(counters == Counters())
+        #expect(try store.counters() == Counters())
     }
 
     /// Keys of the expiry table are unsigned: one before 1970 would sort behind all others and

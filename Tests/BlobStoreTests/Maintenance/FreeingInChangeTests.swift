@@ -21,8 +21,7 @@ import Testing
                 "a", [UInt8](repeating: UInt8(round), count: Self.byteCount))
             _ = try store.apply([.publish(payload)], asOf: noon, freeing: 1 << 20)
             // A view from before the commit finds the replaced one.
-            let counters = try store.counters()
-            #expect(counters.orphanBlobs == (round == 0 ? 0 : 1))
+            #expect(try store.counters().orphanBlobs == (round == 0 ? 0 : 1))
         }
         #expect(try store.verify().problems == [])
     }
@@ -154,7 +153,6 @@ import Testing
     private func expectOrphans(
         _ count: UInt64, _ store: BlobStore, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
-        let counters = try store.counters()
-        #expect(counters.orphanBlobs == count, sourceLocation: sourceLocation)
+        #expect(try store.counters().orphanBlobs == count, sourceLocation: sourceLocation)
     }
 }

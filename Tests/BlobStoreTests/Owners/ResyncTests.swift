@@ -37,8 +37,7 @@ import Testing
         let kept = try store.changes(of: "anna", from: .after(places[3]))
         #expect(kept.changes.map(\.kind) == [.deleted])
 
-        let swept = try store.sweepExpired(asOf: Self.later, limit: 10)
-        #expect(swept.forgotten == 1)
+        #expect(try store.sweepExpired(asOf: Self.later, limit: 10).forgotten == 1)
         for place in places {
             #expect(try Self.isRefused(store, "anna", place) == (place.position < 4))
         }
@@ -48,8 +47,7 @@ import Testing
         // A first walk that began behind it goes on, however far back it is.
         #expect(try !Self.isRefused(store, "anna", FeedCursor(position: 1, base: 4)))
         #expect(try Self.isRefused(store, "anna", FeedCursor(position: 1, base: 3)))
-        let anew = try store.changes(of: "anna", from: .beginning)
-        #expect(anew.changes.map(\.id) == ["a", "c"])
+        #expect(try store.changes(of: "anna", from: .beginning).changes.map(\.id) == ["a", "c"])
         let history = try store.history(of: "anna", asOf: Self.later)
         #expect(try !Self.isRefused(store, "anna", history.cursor))
         #expect(try store.verify().problems == [])
@@ -72,8 +70,7 @@ import Testing
         for place in places {
             #expect(try Self.isRefused(store, "anna", place) == (place.position < 4), "\(place)")
         }
-        let anew = try store.changes(of: "anna", from: .beginning)
-        #expect(anew.changes.map(\.id) == ["a", "c"])
+        #expect(try store.changes(of: "anna", from: .beginning).changes.map(\.id) == ["a", "c"])
         #expect(try store.verify().problems == [])
     }
 
@@ -84,8 +81,7 @@ import Testing
         try store.publish("a", owner: "anna")
         try store.delete("a", asOf: noon)
         try store.publish("a", owner: "anna", seconds: 10_000)
-        let swept = try store.sweepExpired(asOf: Self.later, limit: 10)
-        #expect(swept.forgotten == 0)
+        #expect(try store.sweepExpired(asOf: Self.later, limit: 10).forgotten == 0)
         #expect(try !Self.isRefused(store, "anna", FeedCursor(position: 1, base: 0)))
     }
 

@@ -69,8 +69,7 @@ import Testing
                 == ["published a1", "published a2", "published a3"])
         let again = try store.counters()
         try set(store, "ask", [Self.yes], asOf: noon.adding(seconds: 11))
-        let after = try store.counters()
-        #expect(after == again)
+        #expect(try store.counters() == again)
         #expect(try store.verify().problems == [])
     }
 
@@ -96,8 +95,7 @@ import Testing
         try set(store, "ask", [Self.yes])
         #expect(
             try words(store, "anna") == ["published b", "updated a", "deleted ask", "category ask"])
-        let index = try store.ownerIndex("anna")
-        #expect(index.finderCount == 2)
+        #expect(try store.ownerIndex("anna").finderCount == 2)
         #expect(try store.verify().problems == [])
         // One by one, as a page.
         var place = FeedCursor(position: 0, base: 0)
@@ -175,8 +173,7 @@ import Testing
             #expect(outcomes[0].isDone)
             #expect(store.hasCategoryEdits)
             let place = try store.counters().revision
-            let hasMore = try store.announceCategoryEdits(asOf: noon)
-            #expect(hasMore)
+            #expect(try store.announceCategoryEdits(asOf: noon))
             let told = try store.counters().revision - place
             #expect(told == UInt64(StoreLimits.categoryEditOwnerCountMax))
             #expect(try store.verify().problems == [])
@@ -190,10 +187,8 @@ import Testing
                 of: "owner \(number)", from: .after(FeedCursor(position: 0, base: 0)))
             #expect(page.changes.filter { $0.kind == .category }.count == 1, "\(number)")
         }
-        let counters = try store.counters()
-        #expect(counters.revision == UInt64(1 + 3 * ownerCount + 1 + ownerCount))
-        let swept = try store.sweepExpired(asOf: noon, limit: 100)
-        #expect(!swept.more)
+        #expect(try store.counters().revision == UInt64(1 + 3 * ownerCount + 1 + ownerCount))
+        #expect(try !store.sweepExpired(asOf: noon, limit: 100).more)
         #expect(try store.verify().problems == [])
     }
 
@@ -224,16 +219,13 @@ import Testing
         let before = try store.changes(of: "anna", from: .latest).next
         try set(store, "ask", [Self.yes])
         let after = try store.changes(of: "anna", from: .after(before)).next
-        let swept = try store.sweepExpired(asOf: noon.adding(seconds: 1_000), limit: 10)
-        #expect(swept.forgotten == 1)
+        #expect(try store.sweepExpired(asOf: noon.adding(seconds: 1_000), limit: 10).forgotten == 1)
         #expect(throws: StoreError.self) {
             _ = try store.changes(of: "anna", from: .after(before))
         }
         #expect(try words(store, "anna", from: .after(after)) == [])
-        let counters = try store.counters()
-        #expect(counters.tombstones == 0)
-        let index = try store.ownerIndex("anna")
-        #expect(index.finderCount == 0)
+        #expect(try store.counters().tombstones == 0)
+        #expect(try store.ownerIndex("anna").finderCount == 0)
         #expect(try store.verify().problems == [])
     }
 
@@ -292,8 +284,7 @@ import Testing
         }
         try set(store, "ask", [Self.yes])
         #expect(try words(store, "b") == ["published b", "category ask"])
-        let swept = try store.sweepExpired(asOf: noon, limit: 10)
-        #expect(!swept.more)
+        #expect(try !store.sweepExpired(asOf: noon, limit: 10).more)
     }
 
     private static func record(

@@ -27,23 +27,18 @@ import Testing
             #expect(isNew == (revision == 1))
             #expect(set.revision == revision)
             #expect(set.saysSame(as: category))
-            let found = try store.category("ask")
-            #expect(found == set)
+            #expect(try store.category("ask") == set)
         }
         let counters = try store.counters()
         #expect(counters.categories == 1)
         #expect(counters.revision == 4)
         #expect(try store.verify().problems == [])
-        let removed = try store.apply(.removeCategory(name: "ask"))
-        #expect(removed.isDone)
-        let again = try store.apply(.removeCategory(name: "ask"))
-        #expect(again.isNotFound)
+        #expect(try store.apply(.removeCategory(name: "ask")).isDone)
+        #expect(try store.apply(.removeCategory(name: "ask")).isNotFound)
         let tooLong = try store.apply(.removeCategory(name: String(repeating: "x", count: 600)))
         #expect(tooLong.isNotFound)
-        let found = try store.category("ask")
-        #expect(found == nil)
-        let after = try store.counters()
-        #expect(after.categories == 0)
+        #expect(try store.category("ask") == nil)
+        #expect(try store.counters().categories == 0)
     }
 
     /// Two apps of one user called a category `ask`, and the second one's buttons took the place of
@@ -62,8 +57,7 @@ import Testing
         let found = try [nil, "mail", "chat"].map { try store.category("ask", app: $0) }
         #expect(found.map { $0?.app } == [String?.none, "mail", nil])
         #expect(found.map { $0?.actions } == [[Self.yes], [no], nil])
-        let all = try store.categories()
-        #expect(all.map(\.app) == [nil, "mail"])
+        #expect(try store.categories().map(\.app) == [nil, "mail"])
         for (app, action) in [("mail", "no"), ("chat", "yes"), (nil, "yes")] {
             try store.publish("n", owner: "anna") { draft in
                 draft.details.app = app
@@ -82,18 +76,14 @@ import Testing
             draft.message = "Dinner?"
             draft.details.app = app
             draft.details.category = "ask"
-            let outcome = try store.apply(.publishNotification(draft))
-            #expect(outcome.isDone == isKnown, "\(app ?? "-")")
+            #expect(try store.apply(.publishNotification(draft)).isDone == isKnown, "\(app ?? "-")")
         }
         let patched = try store.patch("n") { $0.category = .set("ask") }
         #expect(patched.isDone)
         #expect(try store.verify().problems == [])
-        let removed = try store.apply(.removeCategory(name: "ask", app: "mail"))
-        #expect(removed.isDone)
-        let again = try store.apply(.removeCategory(name: "ask", app: "mail"))
-        #expect(again.isNotFound)
-        let counters = try store.counters()
-        #expect(counters.categories == 0)
+        #expect(try store.apply(.removeCategory(name: "ask", app: "mail")).isDone)
+        #expect(try store.apply(.removeCategory(name: "ask", app: "mail")).isNotFound)
+        #expect(try store.counters().categories == 0)
         for app in ["", "a/b", "a\u{0}b", String(repeating: "x", count: 65)] {
             let outcome = try store.apply(
                 .setCategory(Category(name: "ask", actions: [], app: app)))
@@ -140,8 +130,7 @@ import Testing
         _ = try store.apply(.setCategory(category))
         let transaction = try store.lastTransaction()
         _ = try store.apply(.setCategory(category))
-        let last = try store.lastTransaction()
-        #expect(last == transaction)
+        #expect(try store.lastTransaction() == transaction)
     }
 
     @Test("Conditions are judged by the revision that is there")
@@ -176,8 +165,7 @@ import Testing
         #expect(try remove(.revisions([2])).isDone)
         #expect(isRefused(try remove(.exists), at: nil))
         #expect(try remove(.absent).isNotFound)
-        let found = try store.category("ask")
-        #expect(found == nil)
+        #expect(try store.category("ask") == nil)
     }
 
     @Test("One that breaks a rule is refused; so is one too many, and not a change of one")
@@ -199,9 +187,7 @@ import Testing
         let tooMany = try store.apply(.setCategory(Category(name: "more", actions: [])))
         #expect(tooMany.field == .category)
         #expect(tooMany.error?.description.contains("1000") == true)
-        let change = try store.apply(.setCategory(Category(name: "c7", actions: [Self.yes])))
-        #expect(change.isDone)
-        let after = try store.counters()
-        #expect(after.categories == before.categories)
+        #expect(try store.apply(.setCategory(Category(name: "c7", actions: [Self.yes]))).isDone)
+        #expect(try store.counters().categories == before.categories)
     }
 }

@@ -24,8 +24,7 @@ import Testing
             ]
             return Change.publishNotification(draft)
         }
-        let outcomes = try store.apply(changes, asOf: noon)
-        #expect(outcomes.allSatisfy { $0.isDone })
+        #expect(try store.apply(changes, asOf: noon).allSatisfy { $0.isDone })
     }
 
     private static var read: NotificationPatch {
@@ -54,22 +53,18 @@ import Testing
         }
         #expect(steps == 3)
         #expect(change.changed == 599)
-        let after = try store.counters().revision
-        #expect(after == before + 599 + 3)
+        #expect(try store.counters().revision == before + 599 + 3)
         for (id, isRead) in [
             ("anna-0", true), ("anna-599", true), ("other", false), ("ben-0", false),
             ("new-1", false),
         ] {
-            let record = try store.record(for: id, asOf: noon)
-            #expect(record?.details.isRead == isRead, "\(id)")
+            #expect(try store.record(for: id, asOf: noon)?.details.isRead == isRead, "\(id)")
         }
         #expect(try store.verify().problems == [])
 
         let transaction = try store.lastTransaction()
-        let again = try store.patchGroup("g2", of: "ben", Self.read, asOf: noon)
-        #expect(again.matched == 0)
-        let last = try store.lastTransaction()
-        #expect(last == transaction)
+        #expect(try store.patchGroup("g2", of: "ben", Self.read, asOf: noon).matched == 0)
+        #expect(try store.lastTransaction() == transaction)
     }
 
     @Test("A group is removed in steps, each told, and nothing else of the owner's")
@@ -99,21 +94,16 @@ import Testing
         let gone = page.changes.filter { $0.kind == .deleted }
         #expect(gone.count == 600)
         #expect(gone.allSatisfy { $0.device == "phone" })
-        let ben = try store.ownerIndex("ben")
-        #expect(ben.history.count == 3)
+        #expect(try store.ownerIndex("ben").history.count == 3)
         #expect(try store.verify().problems == [])
 
         // Of one app alone; of a group that nobody has.
         try store.publish("mail", owner: "anna", group: "g") { $0.details.app = "mail" }
-        let ofApp = try store.deleteGroup("g", of: "anna", app: "mail", asOf: noon)
-        #expect(ofApp.changed == 1)
+        #expect(try store.deleteGroup("g", of: "anna", app: "mail", asOf: noon).changed == 1)
         let transaction = try store.lastTransaction()
-        let none = try store.deleteGroup("g", of: "anna", app: "mail", asOf: noon)
-        #expect(none.changed == 0)
-        let nobody = try store.deleteGroup("x", of: "carl", asOf: noon)
-        #expect(nobody.changed == 0)
-        let last = try store.lastTransaction()
-        #expect(last == transaction)
+        #expect(try store.deleteGroup("g", of: "anna", app: "mail", asOf: noon).changed == 0)
+        #expect(try store.deleteGroup("x", of: "carl", asOf: noon).changed == 0)
+        #expect(try store.lastTransaction() == transaction)
         for (owner, group, app, field) in [
             ("", "g", nil, InvalidInput.Field.owner), ("anna", "", nil, .group),
             ("anna", "g", "a/b", .app),
@@ -133,14 +123,12 @@ import Testing
         let change = try store.patchGroup("g", of: "anna", app: "mail", Self.read, asOf: noon)
         #expect(change.matched == 1)
         #expect(change.changed == 1)
-        let read = try store.record(for: "a", asOf: noon)
-        #expect(read?.details.isRead == true)
+        #expect(try store.record(for: "a", asOf: noon)?.details.isRead == true)
         // A category of the app's is known to its patch, and to no other.
         _ = try store.apply(.setCategory(Category(name: "x", actions: [], app: "mail")))
         var patch = NotificationPatch(id: "")
         patch.category = .set("x")
-        let named = try store.patchGroup("g", of: "anna", app: "mail", patch, asOf: noon)
-        #expect(named.changed == 1)
+        #expect(try store.patchGroup("g", of: "anna", app: "mail", patch, asOf: noon).changed == 1)
         let unknown = try failure { try store.patchGroup("g", of: "anna", patch, asOf: noon) }
         guard case .unknownCategory("x") = unknown else { throw NothingThrown() }
     }
@@ -150,10 +138,8 @@ import Testing
         try fill(store, "anna", count: 300, group: "g")
         var patch = NotificationPatch(id: "")
         patch.group = .set("h")
-        let change = try store.patchGroup("g", of: "anna", patch, asOf: noon)
-        #expect(change.changed == 300)
-        let index = try store.ownerIndex("anna")
-        #expect(index.groups == ["h": (1...300).map { UInt64($0) }])
+        #expect(try store.patchGroup("g", of: "anna", patch, asOf: noon).changed == 300)
+        #expect(try store.ownerIndex("anna").groups == ["h": (1...300).map { UInt64($0) }])
         #expect(try store.verify().problems == [])
     }
 
@@ -175,8 +161,7 @@ import Testing
         #expect(group.field == .group)
         let owner = try failure { try store.deleteOwner("a\u{0}b", asOf: noon) }
         #expect(owner.field == .owner)
-        let same = try store.counters()
-        #expect(same == before)
+        #expect(try store.counters() == before)
         let change = try store.patchGroup(
             "g", of: "anna", Self.read, asOf: noon.adding(seconds: 15))
         #expect(change.matched == 1)
@@ -213,28 +198,22 @@ import Testing
         #expect(index.mark?.end == noon.adding(seconds: 50))
         let marks = try store.timeEntries().filter { if case .mark = $0 { true } else { false } }
         #expect(marks == [.mark(noon.adding(seconds: 50), owner: "anna")])
-        let other = try store.ownerIndex("ann")
-        #expect(other.feed == ["ann-0", "ann-1"])
+        #expect(try store.ownerIndex("ann").feed == ["ann-0", "ann-1"])
         #expect(try store.verify().problems == [])
 
         // Again: one more, and the mark moves; then there is nothing to do.
         let later = noon.adding(seconds: 10)
-        let second = try store.deleteOwner("anna", asOf: later)
-        #expect(second.changed == 1)
+        #expect(try store.deleteOwner("anna", asOf: later).changed == 1)
         let moved = try store.ownerIndex("anna").mark
         #expect(moved?.end == later.adding(seconds: 50))
         let before = try store.counters()
-        let third = try store.deleteOwner("anna", asOf: later)
-        #expect(third.matched == 0)
-        let after = try store.counters()
-        #expect(after == before)
+        #expect(try store.deleteOwner("anna", asOf: later).matched == 0)
+        #expect(try store.counters() == before)
 
         let swept = try store.sweepExpired(asOf: later.adding(seconds: 50), limit: 10)
         #expect(swept == SweepResult(forgotten: 1))
-        let last = try store.counters()
-        #expect(last.horizon == moved?.revision)
-        let empty = try store.ownerIndex("anna")
-        #expect(empty == OwnerIndex())
+        #expect(try store.counters().horizon == moved?.revision)
+        #expect(try store.ownerIndex("anna") == OwnerIndex())
         #expect(try store.verify().problems == [])
     }
 
@@ -246,13 +225,9 @@ import Testing
         try transaction.put(
             [7, 7, 7].span.bytes, forKey: key.span.bytes, in: store.core.tables.notifications)
         try transaction.commit()
-        let patched = try store.patchGroup("g", of: "anna", Self.read, asOf: noon)
-        #expect(patched.changed == 4)
-        let deleted = try store.deleteOwner("anna", asOf: noon)
-        #expect(deleted.changed == 4)
-        let counters = try store.counters()
-        #expect(counters.notifications == 1)
-        let again = try store.deleteOwner("anna", asOf: noon)
-        #expect(again.changed == 0)
+        #expect(try store.patchGroup("g", of: "anna", Self.read, asOf: noon).changed == 4)
+        #expect(try store.deleteOwner("anna", asOf: noon).changed == 4)
+        #expect(try store.counters().notifications == 1)
+        #expect(try store.deleteOwner("anna", asOf: noon).changed == 0)
     }
 }

@@ -53,15 +53,11 @@ import Testing
     func nobody() throws {
         try store.publish("a", owner: nil, group: "g")
         _ = try store.patch("a") { $0.isRead = .set(true) }
-        let times = try store.timeEntries()
-        #expect(times.count == 1)
-        let count = try store.indexCount()
-        #expect(count == 1)
-        let record = try store.record(for: "a", asOf: noon)
-        #expect(record?.details.sequence == 0)
+        #expect(try store.timeEntries().count == 1)
+        #expect(try store.indexCount() == 1)
+        #expect(try store.record(for: "a", asOf: noon)?.details.sequence == 0)
         _ = try store.apply(.delete(id: "a"))
-        let after = try store.indexCount()
-        #expect(after == 0)
+        #expect(try store.indexCount() == 0)
     }
 
     @Test("Parts are given bytes or those that are stored; the same bytes are one blob")
@@ -212,11 +208,9 @@ import Testing
                 continue
             }
         }
-        let after = try store.counters()
-        #expect(after == before)
+        #expect(try store.counters() == before)
         draft.condition = .absent
-        let taken = try store.apply(.publishNotification(draft)).record
-        #expect(taken?.id == "0")
+        #expect(try store.apply(.publishNotification(draft)).record?.id == "0")
     }
 
     @Test("Actions: at most ten, each with an identifier of its own that is not reserved")
@@ -253,14 +247,11 @@ import Testing
             Removal(id: "a", condition: .revisions([77])), Removal(id: "b", condition: .exists),
             Removal(id: "a", device: ""),
         ] {
-            let outcome = try store.apply(.remove(removal))
-            #expect(outcome.error != nil)
+            #expect(try store.apply(.remove(removal)).error != nil)
         }
-        let nothing = try store.apply(.remove(Removal(id: "b", condition: .absent)))
-        #expect(nothing.isNotFound)
+        #expect(try store.apply(.remove(Removal(id: "b", condition: .absent))).isNotFound)
         let removal = Removal(id: "a", device: "phone", condition: .revisions([first.revision]))
-        let outcome = try store.apply(.remove(removal))
-        #expect(outcome.isDone)
+        #expect(try store.apply(.remove(removal)).isDone)
         let index = try store.ownerIndex("anna")
         #expect(index.feed == ["-a"])
         #expect(index.history == [])
@@ -270,8 +261,7 @@ import Testing
         #expect(
             index.entries[2]
                 == SequenceEntry(.deleted, id: "a", device: "phone", end: end))
-        let times = try store.timeEntries()
-        #expect(times == [.tombstone(end, owner: "anna", revision: 2)])
+        #expect(try store.timeEntries() == [.tombstone(end, owner: "anna", revision: 2)])
         let counters = try store.counters()
         #expect(counters.tombstones == 1)
 
@@ -279,10 +269,8 @@ import Testing
         let again = try store.ownerIndex("anna")
         #expect(again.feed == ["a"])
         #expect(again.finderCount == 0)
-        let left = try store.timeEntries()
-        #expect(left.count == 1)
-        let after = try store.counters()
-        #expect(after.tombstones == 0)
+        #expect(try store.timeEntries().count == 1)
+        #expect(try store.counters().tombstones == 0)
         #expect(try store.verify().problems == [])
     }
 
@@ -300,8 +288,7 @@ import Testing
         let index = try store.ownerIndex("anna")
         #expect(index.feed == ["c", "-a", "-b"])
         #expect(index.entries[4]?.kind == .expired)
-        let early = try store.sweepExpired(asOf: noon.adding(seconds: 59), limit: 10)
-        #expect(early == SweepResult())
+        #expect(try store.sweepExpired(asOf: noon.adding(seconds: 59), limit: 10) == SweepResult())
         let forgotten = try store.sweepExpired(asOf: noon.adding(seconds: 60), limit: 10)
         #expect(forgotten == SweepResult(forgotten: 1))
         let counters = try store.counters()

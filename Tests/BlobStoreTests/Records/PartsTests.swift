@@ -29,8 +29,7 @@ import Testing
         #expect(replaced.richType == "gif")
         #expect(replaced.parts.map { $0.name } == ["payload", "icon"])
         #expect(replaced.createdAt == noon)
-        let read = try store.record(for: "a", asOf: noon)
-        #expect(read == replaced)
+        #expect(try store.record(for: "a", asOf: noon) == replaced)
     }
 
     @Test("A part that was not there is created, one that was is replaced")
@@ -60,8 +59,7 @@ import Testing
         let moved = try store.publish(
             store.publication("a", [3], part: "sound", expiry: .at(other)), asOf: noon)
         #expect(moved.expiresAt == other)
-        let swept = try store.sweepExpired(asOf: end, limit: 10)
-        #expect(swept.expired == 0)
+        #expect(try store.sweepExpired(asOf: end, limit: 10).expired == 0)
         for part in ["", "payload", "icon", "sound"] {
             let found = try store.lookUp("a", part: part, asOf: end)
             #expect(found == .found, "\(part)")
@@ -79,16 +77,14 @@ import Testing
         let error = try failure { try store.put("a", [99], part: "one-more") }
         #expect(error.field == .partCount)
         #expect(error.description.contains("32"))
-        let after = try store.counters()
-        #expect(after == before)
+        #expect(try store.counters() == before)
         try store.put("a", [100], part: "part-31")
         for index in 0..<StoreLimits.partCountMax {
             let name = index == 7 ? "payload" : "part-\(index)"
             let read = try store.ownedPayload(for: "a", part: name, asOf: noon)
             #expect(read == [index == 31 ? 100 : UInt8(index)], "\(name)")
         }
-        let record = try store.record(for: "a", asOf: noon)
-        #expect(record?.parts.first?.name == "payload")
+        #expect(try store.record(for: "a", asOf: noon)?.parts.first?.name == "payload")
         try store.delete("a", asOf: noon)
         let empty = try store.counters()
         #expect(empty.parts == 0)
@@ -101,8 +97,7 @@ import Testing
         for (part, expected) in [
             ("icon", Found.found), ("", .missing), ("payload", .missing), ("ico", .missing),
         ] {
-            let found = try store.lookUp("a", part: part)
-            #expect(found == expected, "\(part)")
+            #expect(try store.lookUp("a", part: part) == expected, "\(part)")
         }
     }
 
@@ -137,8 +132,7 @@ import Testing
         // Also after the store was closed, and though one was deleted.
         let store = try folder.open()
         try store.delete("3", asOf: noon)
-        let next = try store.put(nil, [1]).id
-        #expect(next == "4")
+        #expect(try store.put(nil, [1]).id == "4")
     }
 
     @Test("Notifications are listed in the order of their ids' bytes, from any id")
@@ -152,15 +146,11 @@ import Testing
                 }
             }
         }
-        let all = try list(after: "", 10)
-        #expect(all == ["Z", "a", "ab", "b", "\u{E9}"])
-        let some = try list(after: "a", 2)
-        #expect(some == ["ab", "b"])
-        let between = try list(after: "aa", 1)
-        #expect(between == ["ab"])
+        #expect(try list(after: "", 10) == ["Z", "a", "ab", "b", "\u{E9}"])
+        #expect(try list(after: "a", 2) == ["ab", "b"])
+        #expect(try list(after: "aa", 1) == ["ab"])
         let none = try list(after: "\u{E9}", 10)
         #expect(none == [])
-        let tooLong = try list(after: String(repeating: "x", count: 600), 10)
-        #expect(tooLong == [])
+        #expect(try list(after: String(repeating: "x", count: 600), 10) == [])
     }
 }

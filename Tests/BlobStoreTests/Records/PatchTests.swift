@@ -29,8 +29,7 @@ import Testing
             patch.device = "phone"
         }
         let record = try #require(outcome.record)
-        let read = try store.record(for: "a", asOf: noon)
-        #expect(read == record)
+        #expect(try store.record(for: "a", asOf: noon) == record)
         #expect(record.revision == first.revision + 2 + 0)
         #expect(record.sequence == first.revision)
         #expect(record.createdAt == noon)
@@ -111,12 +110,10 @@ import Testing
         let outcome = try store.patch("a") { $0.expiresAt = .set(end) }
         #expect(outcome.record?.expiresAt == end)
         let later = noon.adding(seconds: 50)
-        let swept = try store.sweepExpired(asOf: later, limit: 10)
-        #expect(swept == SweepResult())
+        #expect(try store.sweepExpired(asOf: later, limit: 10) == SweepResult())
         let found = try store.lookUp(digest, asOf: later)
         #expect(found == .found)
-        let times = try store.timeEntries()
-        #expect(times == [.notification(end, id: "a")])
+        #expect(try store.timeEntries() == [.notification(end, id: "a")])
         #expect(try store.verify().problems == [])
     }
 
@@ -184,8 +181,7 @@ import Testing
         #expect(tooLong.isNotFound)
         let expired = try store.patch("a", asOf: noon.adding(seconds: 10)) { _ in }
         #expect(expired.isNotFound)
-        let after = try store.counters()
-        #expect(after == before)
+        #expect(try store.counters() == before)
         let right = try store.patch("a") {
             $0.isRead = .set(true)
             $0.condition = .revisions([9, record.revision])

@@ -52,10 +52,8 @@ import Testing
                     revision: first.revision + 1, staysOnScreen: stays)
             ])
         #expect(record.revision == first.revision + 1)
-        let read = try store.record(for: "a", asOf: noon)
-        #expect(read == record)
-        let index = try store.ownerIndex("anna")
-        #expect(index.entries[record.revision]?.indexes == .feed)
+        #expect(try store.record(for: "a", asOf: noon) == record)
+        #expect(try store.ownerIndex("anna").entries[record.revision]?.indexes == .feed)
     }
 
     @Test("The actions are its own, or where it has none, those of its category")
@@ -83,10 +81,8 @@ import Testing
         }
         // A category that is gone offers nothing any more.
         _ = try store.apply(.removeCategory(name: "ask"))
-        let outcome = try respond(store, "category", "yes")
-        #expect(outcome.error != nil)
-        let record = try store.record(for: "category", asOf: noon)
-        #expect(record?.details.category == "ask")
+        #expect(try respond(store, "category", "yes").error != nil)
+        #expect(try store.record(for: "category", asOf: noon)?.details.category == "ask")
     }
 
     @Test("A key makes a response the same when it comes again, and no other")
@@ -104,12 +100,10 @@ import Testing
             Issue.record("taken")
             return
         }
-        let after = try store.counters()
-        #expect(after == before)
+        #expect(try store.counters() == before)
         // Without a key each is a new one.
         for count in 2...3 {
-            let outcome = try respond(store, "a", "default")
-            #expect(outcome.record?.details.responses.count == count)
+            #expect(try respond(store, "a", "default").record?.details.responses.count == count)
         }
     }
 
@@ -131,8 +125,7 @@ import Testing
             record.details.responses.map(\.contentExtension)
                 == [.dismiss, .dismissAndForward, .doNotDismiss])
         #expect(record.details.responses.map(\.staysOnScreen) == [false, false, true])
-        let page = try store.changes(of: "anna", from: .beginning)
-        #expect(page.changes.last?.record == record)
+        #expect(try store.changes(of: "anna", from: .beginning).changes.last?.record == record)
         // The same key with another answer is another response.
         for (answer, stays) in [(ContentExtensionAnswer?.none, false), (.dismiss, false)] {
             let other = try respond(store, "a", "yes", key: "dismiss_and_forward") {
@@ -170,10 +163,8 @@ import Testing
         let record = try store.record(for: "a", asOf: noon)
         #expect(record?.details.responses.map { $0.key } == (2..<34).map { "k\($0)" })
         // What was forgotten counts as new.
-        let forgotten = try respond(store, "a", "default", key: "k0")
-        #expect(!forgotten.isUnchanged)
-        let kept = try respond(store, "a", "default", key: "k33")
-        #expect(kept.isUnchanged)
+        #expect(try !respond(store, "a", "default", key: "k0").isUnchanged)
+        #expect(try respond(store, "a", "default", key: "k33").isUnchanged)
         #expect(try store.verify().problems == [])
     }
 
@@ -192,12 +183,10 @@ import Testing
         }
         let stays = try respond(store, "a", "dismiss") { $0.staysOnScreen = true }
         #expect(stays.field == .response)
-        let nothing = try respond(store, "b", "default")
-        #expect(nothing.isNotFound)
+        #expect(try respond(store, "b", "default").isNotFound)
         let late = try store.apply(
             .respond(ActionResponse(id: "a", action: "default")), asOf: noon.adding(seconds: 10))
         #expect(late.isNotFound)
-        let after = try store.counters()
-        #expect(after == before)
+        #expect(try store.counters() == before)
     }
 }

@@ -45,8 +45,7 @@ import Testing
         }
         var other = try store.publication("a", [3], part: "icon")
         other.title = "Ben"
-        let second = try store.publish(other, asOf: noon)
-        #expect(second.title == "Ben")
+        #expect(try store.publish(other, asOf: noon).title == "Ben")
         // What has expired gives nothing to what takes its place.
         let later = noon.adding(seconds: 3_600)
         let anew = try store.publish(
@@ -63,25 +62,21 @@ import Testing
         for title in [good + "t", "a\nb", "a\u{7F}", "\u{85}", "\0"] {
             var draft = NotificationDraft(id: "b", expiry: .at(noon.adding(seconds: 60)))
             draft.details.title = title
-            let drafted = try store.apply(.publishNotification(draft))
-            #expect(drafted.field == .title)
+            #expect(try store.apply(.publishNotification(draft)).field == .title)
             let patched = try store.patch("a") { $0.title = .set(title) }
             #expect(patched.field == .title)
             var publication = try store.publication("b", [1])
             publication.title = title
-            let published = try store.apply(.publish(publication))
-            #expect(published.field == .title)
+            #expect(try store.apply(.publish(publication)).field == .title)
         }
         for app in ["", "a/b", "\n", String(repeating: "a", count: 65)] {
             var publication = try store.publication("b", [1])
             publication.app = app
-            let published = try store.apply(.publish(publication))
-            #expect(published.field == .app)
+            #expect(try store.apply(.publish(publication)).field == .app)
             var draft = NotificationDraft(id: "b", expiry: .at(noon.adding(seconds: 60)))
             draft.message = "m"
             draft.details.app = app
-            let drafted = try store.apply(.publishNotification(draft))
-            #expect(drafted.field == .app)
+            #expect(try store.apply(.publishNotification(draft)).field == .app)
         }
         #expect(try store.record(for: "b", asOf: noon) == nil)
     }
@@ -118,8 +113,7 @@ import Testing
             draft.details.data = nil
             draft.parts = []
             filling(&draft)
-            let outcome = try store.apply(.publishNotification(draft))
-            #expect(outcome.isDone, "\(index)")
+            #expect(try store.apply(.publishNotification(draft)).isDone, "\(index)")
         }
         let before = try store.counters()
         let emptied: [(String, (inout NotificationPatch) -> Void)] = [
@@ -131,8 +125,7 @@ import Testing
             let outcome = try store.patch(id, change)
             guard case .emptyNotification = outcome.error else { throw NothingThrown() }
         }
-        let after = try store.counters()
-        #expect(after == before)
+        #expect(try store.counters() == before)
         // One thing for another is no emptying; a part is enough.
         let swapped = try store.patch("n0") {
             $0.title = .clear

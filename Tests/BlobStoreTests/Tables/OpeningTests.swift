@@ -27,8 +27,7 @@ import Testing
             }
             let reason = try #require(error.openReason, "\(name): \(error)")
             #expect(reason.contains(words), "\(name): \(reason)")
-            let left = try Files.read(path)
-            #expect(left == data, "\(name)")
+            #expect(try Files.read(path) == data, "\(name)")
         }
     }
 
@@ -108,8 +107,7 @@ import Testing
                     == "data.mdb has format version \(version), but this program opens only version 1; use the program that created it, or start with an empty directory"
             )
         }
-        let left = try Files.read(folder.path + "/data.mdb")
-        #expect(left == data)
+        #expect(try Files.read(folder.path + "/data.mdb") == data)
     }
 
     @Test("A format record that is damaged or missing is refused")
@@ -136,8 +134,7 @@ import Testing
         try Files.write([1, 2, 3], to: file)
         let second = try failure { _ = try BlobStore.open(at: file) }
         #expect(second.openReason?.contains("it is not a directory") == true, "\(second)")
-        let left = try Files.read(file)
-        #expect(left == [1, 2, 3])
+        #expect(try Files.read(file) == [1, 2, 3])
         let third = try failure { _ = try BlobStore.openReadOnly(at: file) }
         #expect(third.openReason != nil)
         let fourth = try failure { _ = try BlobStore.open(at: folder.path + "/no/such") }

@@ -14,11 +14,9 @@ import Testing
             set.insert(number)
             for times: UInt64 in 1...5 {
                 let other = number + times * capacity
-                let has = set.contains(other)
-                #expect(!has, "\(other) beside \(number)")
+                #expect(!set.contains(other), "\(other) beside \(number)")
             }
-            let has = set.contains(number)
-            #expect(has, "\(number)")
+            #expect(set.contains(number), "\(number)")
         }
         // The later one takes the word.
         set.insert(5 + capacity)

@@ -6,8 +6,7 @@ import Testing
 /// A worker looks for the next request before it sleeps, as long as that is worth while.
 @Suite struct IdleSpinTests {
     private func check(_ spin: inout IdleSpin, _ expected: Bool) {
-        let begins = spin.begins()
-        #expect(begins == expected)
+        #expect(spin.begins() == expected)
     }
 
     @Test("Failures make tries ever rarer, up to one in 1,025 waits; a success makes each count")

@@ -6,62 +6,6 @@ import Testing
 /// Bodies of which only a part ever comes: what they hold is what they have sent, and not what
 /// others need.
 @Suite struct PartialBodiesTests {
-    /// A request whose body does not come whole, in every shape there is.
-    private static func half(_ number: Int) throws -> [UInt8] {
-        let host = "HTTP/1.1\r\nHost: b\r\n"
-        switch number % 5 {
-        case 0:
-            return Array(
-                "PUT /v1/notifications/h\(number)/payload \(host)Content-Length: 10\r\n\r\n1".utf8)
-        case 1:
-            return Array(
-                "PUT /v1/notifications/h\(number) \(host)Transfer-Encoding: chunked\r\n\r\nFF\r\n{"
-                    .utf8)
-        case 2:
-            let type = "multipart/form-data; boundary=x"
-            return Array(
-                "POST /v1/notifications \(host)Content-Type: \(type)\r\nContent-Length: 900000\r\n\r\n--x\r\nContent-Disposition: form-data; name=\"f\"\r\n\r\n0"
-                    .utf8)
-        case 3:
-            let draft = Put.Draft(id: "h\(number)")
-            return helloFrame + (try putFrame(draft, body: [1, 2, 3, 4]).dropLast())
-        default:
-            return Array(
-                "POST /v1/notifications:batch \(host)Content-Type: application/x-ndjson\r\nContent-Length: 8000000\r\n\r\n{"
-                    .utf8)
-        }
-    }
-
-    /// 512 connections that sent one byte of ten each, and nobody could publish any more, nor was
-    /// told so.
-    @Test("600 half-sent bodies of every shape keep nobody from publishing in any dialect")
-    func many() throws {
-        let daemon = try DaemonProcess()
-        var crowd: [RawClient] = []
-        for number in 0..<600 {
-            let client = try daemon.connect()
-            client.send(try Self.half(number))
-            crowd.append(client)
-        }
-        // 14 bytes of two shapes, and the least piece of three.
-        try daemon.waitUntil("body_memory_bytes") { $0 == 120 * (14 + 3 * 1_024) }
-        #expect(try daemon.put("p", [1, 2, 3]).status == 201)
-        #expect(try daemon.put("long", .init(repeating: 7, count: 300_000)).status == 201)
-        let binary = try daemon.connectBinary()
-        #expect(try binary.exchange(putFrame(Put.Draft(id: "b"), body: [9])).status == 201)
-        for dialect in TestDialect.allCases {
-            let client = try ResourceClient(dialect, daemon)
-            let answer = try client.perform(
-                ResourceCall(
-                    .put, "/v1/notifications/\(dialect.rawValue)", "{\"message\":\"m\"}"))
-            #expect(answer.status == 201)
-        }
-        #expect(try daemon.request("GET", "/v1/notifications/p/payload").body == [1, 2, 3])
-        #expect(crowd.count == 600)
-        crowd = []
-        try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
-    }
-
     /// Eight batches of 8 MiB, fed 4 KiB now and then, had all memory for bodies reserved.
     @Test("Batches that come slowly hold what has come, and a long one waits for its end in a file")
     func batches() throws {
@@ -86,8 +30,7 @@ import Testing
         client.send(String(lines.prefix(200_000)))
         try daemon.waitUntil("body_spools") { $0 == 1 }
         client.send(String(lines.dropFirst(200_000)))
-        let answer = try client.answer()
-        #expect(answer.status == 200)
+        #expect(try client.answer().status == 200)
         #expect(try daemon.request("GET", "/v1/notifications/n899").status == 200)
         try daemon.waitUntil("body_spools") { $0 == 0 }
         #expect(slow.count == 12)

@@ -56,14 +56,4 @@ import Testing
         #expect(range.status == 206 && range.body == Array(text[1_000_000..<2_500_000]))
         #expect(try client.answer().status == 404)
     }
-
-    @Test("A client that vanishes in the middle of an answer leaves no lease")
-    func vanished() throws {
-        do {
-            let client = try daemon.connectBinary()
-            client.send(try getFrame("big"))
-            try daemon.waitUntil("leases") { $0 == 1 }
-        }
-        try daemon.waitUntil("leases") { $0 == 0 }
-    }
 }

@@ -36,8 +36,7 @@ import Testing
 
     /// Takes in some more bytes, for which there must be room.
     private func receive(_ upload: Upload, _ count: Int) throws {
-        let need = try upload.makeRoom(for: count)
-        #expect(need == nil)
+        #expect(try upload.makeRoom(for: count) == nil)
         let bytes = [UInt8](repeating: 0x20, count: count)
         let used = try upload.receive(bytes.span.bytes)
         #expect(used == count)

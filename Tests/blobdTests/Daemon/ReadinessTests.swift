@@ -28,8 +28,7 @@ import Testing
         }
         #expect(try daemon.request("GET", "/livez").status == 200)
         #expect(try daemon.request("HEAD", "/livez").status == 200)
-        let pinged = try daemon.connectBinary().exchange(frame(.ping))
-        #expect(pinged.status == 507)
+        #expect(try daemon.connectBinary().exchange(frame(.ping)).status == 507)
         let command = try blobd(["ping"], socket: daemon.socketPath)
         #expect(command.status == 1 && command.errors.contains("no space"), "\(command.errors)")
     }

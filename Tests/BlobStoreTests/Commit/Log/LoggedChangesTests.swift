@@ -52,8 +52,7 @@ import Testing
 
     @Test("What changes nothing writes nothing")
     func nothing() throws {
-        let isDeleted = try store.delete("none", asOf: noon)
-        #expect(!isDeleted)
+        #expect(try !store.delete("none", asOf: noon))
         #expect(!store.pendingChanges.isPending)
         try store.put("a", [1])
         let before = store.pendingChanges.byteCount
@@ -82,8 +81,7 @@ import Testing
         #expect(store.pendingChanges.isAwaited)
         try store.commitPending()
         #expect(!store.pendingChanges.isAwaited)
-        let page = try store.changes(of: "anna", from: .beginning)
-        #expect(page.changes.map(\.id) == ["b"])
+        #expect(try store.changes(of: "anna", from: .beginning).changes.map(\.id) == ["b"])
     }
 
     @Test(
@@ -225,8 +223,7 @@ import Testing
             #expect(outcomes.allSatisfy { $0.isDone }, "\(outcomes)")
         }
         #expect(store.pendingChanges.batchCount == batches.count)
-        let empty = try store.counters()
-        #expect(empty == Counters())
+        #expect(try store.counters() == Counters())
         try folder.withCopy { copy in
             #expect(try copy.verify().problems == [])
             let categories = try copy.categories()
@@ -236,27 +233,22 @@ import Testing
             #expect(record.message == "Hi")
             #expect(record.details.actionState == .activated)
             #expect(record.details.responses.map(\.key) == ["k"])
-            let icon = try copy.ownedPayload(for: "draft", part: "icon", asOf: noon)
-            #expect(icon == [7, 7])
+            #expect(try copy.ownedPayload(for: "draft", part: "icon", asOf: noon) == [7, 7])
             let feed = try copy.changes(of: "ben", from: .beginning)
             let id = try #require(feed.changes.first?.id)
-            let bytes = try copy.ownedPayload(for: id, asOf: noon)
-            #expect(bytes == [1, 2, 3])
-            let found2 = try copy.lookUp("old")
-            #expect(found2 == .missing)
+            #expect(try copy.ownedPayload(for: id, asOf: noon) == [1, 2, 3])
+            #expect(try copy.lookUp("old") == .missing)
             let counters = try copy.counters()
             #expect(counters.heldBlobs == 1 && counters.notifications == 2)
             // It goes on where the other was.
             try copy.beginLogging()
             try copy.put("more", [4])
             try copy.commitPending()
-            let found3 = try copy.counters().revision
-            #expect(found3 == counters.revision + 1)
+            #expect(try copy.counters().revision == counters.revision + 1)
         }
         // Once more: the copy has not touched this one.
         try store.commitPending()
-        let counters = try store.counters()
-        #expect(counters.notifications == 2)
+        #expect(try store.counters().notifications == 2)
     }
 
     @Test("A kill while the log is done again leaves a log that is done again")
@@ -266,8 +258,7 @@ import Testing
         // What the next opening commits, with the log as it was.
         do { _ = try copy.open() }
         let again = try copy.open()
-        let found4 = try again.counters().notifications
-        #expect(found4 == 5)
+        #expect(try again.counters().notifications == 5)
         // Committed once, its records belong to the past.
         try again.delete("1", asOf: noon)
         let last = try copy.withCopy { try $0.counters() }
@@ -282,8 +273,7 @@ import Testing
             try store.put("a", [1])
         }
         let store = try folder.openLogging()
-        let found5 = try store.lookUp("a")
-        #expect(found5 == .found)
+        #expect(try store.lookUp("a") == .found)
         #expect(store.pendingKeys.isEmpty && !store.pendingChanges.isPending)
         // Nothing of it is done again later.
         try store.delete("a", asOf: noon)

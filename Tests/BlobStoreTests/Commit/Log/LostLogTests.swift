@@ -134,8 +134,7 @@ import Testing
             try store.endLogging()
         }
         let store = try folder.open()
-        let names = try Self.names(in: store)
-        #expect(names == ["first run", "committed", "later", "0"])
+        #expect(try Self.names(in: store) == ["first run", "committed", "later", "0"])
     }
 
     /// `changes.pending` says how many there were, where the log itself cannot.
@@ -170,8 +169,7 @@ import Testing
             $0.onLogNotice = { notices.add($0) }
         }
         #expect(notices.all == [.replayed(changes: 8)])
-        let names = try Self.names(in: store)
-        #expect(names.count == 11)
+        #expect(try Self.names(in: store).count == 11)
         let report = try store.verify()
         #expect(report.isClean && report.changesInLog == 0)
     }
@@ -187,14 +185,12 @@ import Testing
         for _ in 0..<2 {
             Files.remove(folder.path + "/changes.log")
             let store = try folder.open()
-            let names = try Self.names(in: store)
-            #expect(names.count == 8)
+            #expect(try Self.names(in: store).count == 8)
             try store.put("committed", [1])
             _ = try store.delete("committed", asOf: noon)
         }
         let reader = try BlobStore.openReadOnly(at: folder.path)
-        let names = try Self.names(in: reader)
-        #expect(names.count == 8)
+        #expect(try Self.names(in: reader).count == 8)
     }
 
     @Test("A program that opens the store and does not log has no log afterwards")
@@ -211,8 +207,7 @@ import Testing
             }
             Files.remove(copy.path + "/changes.log")
             let again = try copy.open()
-            let names = try Self.names(in: again)
-            #expect(names == ["1", "2"])
+            #expect(try Self.names(in: again) == ["1", "2"])
         }
     }
 
@@ -247,8 +242,7 @@ import Testing
             let opened = try copy.open { $0.onLogNotice = { notices.add($0) } }
             #expect(notices.all.contains(.lastRecordDropped))
             #expect(notices.all.contains(.replayed(changes: kept)) == (kept > 0))
-            let names = try Self.names(in: opened)
-            #expect(names == Set(["committed"] + (0..<kept).map { "\($0)" }))
+            #expect(try Self.names(in: opened) == Set(["committed"] + (0..<kept).map { "\($0)" }))
         }
     }
 

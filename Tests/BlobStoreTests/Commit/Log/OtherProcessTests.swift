@@ -60,20 +60,16 @@ import Testing
             var options = BlobStore.Options()
             options.ignoresLog = true
             let store = try BlobStore.openReadOnly(at: folder.path, options: options)
-            let shared = try store.ownedPayload(for: "shared", asOf: noon)
-            #expect(shared == Array("before".utf8))
-            let found1 = try store.counters().notifications
-            #expect(found1 == 2)
+            #expect(try store.ownedPayload(for: "shared", asOf: noon) == Array("before".utf8))
+            #expect(try store.counters().notifications == 2)
         }
         do {
             let store = try folder.open()
             #expect(store.pendingKeys.isEmpty)
-            let shared = try store.ownedPayload(for: "shared", asOf: noon)
-            #expect(shared == Array("1".utf8))
+            #expect(try store.ownedPayload(for: "shared", asOf: noon) == Array("1".utf8))
         }
         let store = try BlobStore.openReadOnly(at: folder.path)
-        let found2 = try store.counters().notifications
-        #expect(found2 == 6)
+        #expect(try store.counters().notifications == 6)
     }
 
     @Test("Marks that an earlier writer left stay until what it acknowledged is committed")
@@ -88,8 +84,7 @@ import Testing
         #expect(!marks.isEmpty)
         let again = try copy.open()
         #expect(marks.isEmpty && marks.commitCount > count)
-        let found4 = try again.lookUp("a")
-        #expect(found4 == .found)
+        #expect(try again.lookUp("a") == .found)
     }
 
     @Test("Marks that say more than the log, as after a power cut, are found out")
@@ -109,10 +104,8 @@ import Testing
         }
         let store = try BlobStore.openReadOnly(at: copy.path)
         #expect(!store.pendingKeys.isEmpty)
-        let found5 = try store.counters().notifications
-        #expect(found5 == 1)
-        let found6 = try store.ownedPayload(for: "a", asOf: noon)
-        #expect(found6 == [1])
+        #expect(try store.counters().notifications == 1)
+        #expect(try store.ownedPayload(for: "a", asOf: noon) == [1])
     }
 
     @Test("Marks that another process has cleared do not keep the log from beginning again")

@@ -72,14 +72,11 @@ import Testing
         #expect(found1 == 7)
         // Opened by another, later on.
         let again = try Self.open(folder, .writing)
-        let same = try again.records(of: 7)
-        #expect(same == records)
+        #expect(try again.records(of: 7) == records)
         #expect(again.recordCount == 0)
         // The transaction is committed: data.mdb has them.
-        let none = try again.records(of: 8)
-        #expect(none.isEmpty)
-        let byteCount = try Files.byteCount(Self.path(folder))
-        #expect(byteCount == StoreLimits.logByteCount)
+        #expect(try again.records(of: 8).isEmpty)
+        #expect(try Files.byteCount(Self.path(folder)) == StoreLimits.logByteCount)
     }
 
     @Test("A log without records, with zeros or with rubbish, has none")
@@ -237,10 +234,8 @@ import Testing
             let records = try log.records(of: 9)
             #expect(records.count == count, "\(byteCount)")
             let again = try Self.open(folder)
-            let size = try Files.byteCount(path)
-            #expect(size == StoreLimits.logByteCount)
-            let afterwards = try again.records(of: 9)
-            #expect(afterwards.count == countAfterwards, "\(byteCount)")
+            #expect(try Files.byteCount(path) == StoreLimits.logByteCount)
+            #expect(try again.records(of: 9).count == countAfterwards, "\(byteCount)")
         }
     }
 
@@ -261,8 +256,7 @@ import Testing
         #expect(records.count == Int(count))
         log.restart()
         #expect(log.hasRoom(StoreLimits.logByteCount) && !log.hasRoom(StoreLimits.logByteCount + 1))
-        let size = try Files.byteCount(Self.path(folder))
-        #expect(size == StoreLimits.logByteCount)
+        #expect(try Files.byteCount(Self.path(folder)) == StoreLimits.logByteCount)
     }
 
     @Test("Cleared, it has nothing of any transaction, not even of those before the last")

@@ -112,7 +112,7 @@ import Testing
         #expect(words == ["updated 2"])
     }
 
-    @Test("A watch's filter that is none is refused, and the connection goes on")
+    @Test("An invalid filter of a watch is refused, and the connection goes on")
     func badWatches() throws {
         let client = try daemon.connectBinary()
         for (bytes, code) in [

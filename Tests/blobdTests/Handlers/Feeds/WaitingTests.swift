@@ -38,30 +38,6 @@ import Testing
         #expect(try daemon.statistic("watchers") == 0)
     }
 
-    @Test("A commit wakes its own owner's waiters and nobody else")
-    func own() throws {
-        let daemon = try DaemonProcess()
-        let waiters = try (0..<60).map { number in
-            let client = try daemon.connect()
-            client.sendChanges(of: "owner\(number)", since: "latest", query: "&wait=60")
-            return client
-        }
-        try daemon.waitUntil("watchers") { $0 == waiters.count }
-        try daemon.put("of-nobody", [1])
-        try daemon.put("one", [1], query: "?owner=owner7")
-        #expect(try waiters[7].page().words == ["published one"])
-        #expect(try daemon.statistic("feed_wakes") == 1)
-        #expect(try daemon.statistic("watchers") == waiters.count - 1)
-        for number in waiters.indices where number != 7 {
-            try daemon.put("of-\(number)", [1], query: "?owner=owner\(number)")
-        }
-        for (number, waiter) in waiters.enumerated() where number != 7 {
-            #expect(try waiter.page().words == ["published of-\(number)"])
-        }
-        #expect(try daemon.statistic("feed_wakes") == waiters.count)
-        #expect(try daemon.statistic("watchers") == 0)
-    }
-
     @Test("What is there is answered at once; a wait that is over is answered with nothing")
     func over() throws {
         let daemon = try DaemonProcess()

@@ -98,51 +98,6 @@ import Testing
         #expect(try Self.notification(#"{"actions":[],"parts":[]}"#).details.actions == [])
     }
 
-    @Test(
-        "What is wrong with a notification is said by its code",
-        arguments: [
-            ("[]", .badDocument), ("\"x\"", .badDocument), ("1", .badDocument),
-            ("null", .badDocument), ("", .badJSON), ("{\"ttl\":1,}", .badJSON),
-            ("{\"ttl\":01}", .badJSON), ("{\"ttl\":1,\"ttl\":1}", .duplicateKey),
-            ("{\"data\":{\"a\":1,\"\\u0061\":1}}", .duplicateKey),
-            ("{\"Owner\":\"u\"}", .unknownMember),
-            ("{\"revision\":1}", .immutableMember), ("{\"created_at\":\"\"}", .immutableMember),
-            ("{\"responses\":[]}", .immutableMember), ("{\"id\":\"other\"}", .immutableMember),
-            ("{\"id\":\"a/b\"}", .badID), ("{\"owner\":\"\"}", .badOwner),
-            ("{\"owner\":\"\\u0000\"}", .badOwner), ("{\"owner\":1}", .badDocument),
-            ("{\"message\":\"\\u0000\"}", .badMessage), ("{\"message\":[]}", .badDocument),
-            ("{\"rich_type\":\"\\n\"}", .badRichType), ("{\"read\":\"true\"}", .badDocument),
-            ("{\"read\":1}", .badDocument), ("{\"priority\":\"urgent\"}", .badPriority),
-            ("{\"priority\":1}", .badDocument), ("{\"action_state\":\"gone\"}", .badActionState),
-            ("{\"display_ttl\":-1}", .badDisplayTTL), ("{\"display_ttl\":1.0}", .badDisplayTTL),
-            ("{\"display_ttl\":2592001}", .badDisplayTTL),
-            ("{\"display_ttl\":99999999999999999999}", .badDisplayTTL),
-            ("{\"display_ttl\":\"1\"}", .badDocument), ("{\"ttl\":0}", .badTTL),
-            ("{\"ttl\":1e3}", .badTTL), ("{\"ttl\":9223372036854775807}", .badTTL),
-            ("{\"ttl\":1,\"expires_at\":\"2030-01-01T00:00:00Z\"}", .badExpiry),
-            ("{\"expires_at\":\"tomorrow\"}", .badExpiry), ("{\"expires_at\":1}", .badDocument),
-            ("{\"actions\":{}}", .badDocument), ("{\"actions\":[1]}", .badDocument),
-            ("{\"actions\":[{\"title\":\"A\"}]}", .badDocument),
-            ("{\"actions\":[{\"identifier\":\"a\"}]}", .badDocument),
-            ("{\"actions\":[{\"identifier\":\"a\",\"title\":\"A\",\"icon\":1}]}", .unknownMember),
-            (
-                "{\"actions\":[{\"identifier\":\"a\",\"title\":\"A\",\"foreground\":1}]}",
-                .badDocument
-            ),
-            ("{\"parts\":{}}", .badDocument), ("{\"parts\":[{}]}", .badDocument),
-            ("{\"parts\":[{\"name\":\"\"}]}", .badPart),
-            ("{\"parts\":[{\"name\":\"a/b\"}]}", .badPart),
-            ("{\"parts\":[{\"name\":\"a\"},{\"name\":\"a\"}]}", .badPart),
-            ("{\"parts\":[{\"name\":\"a\",\"media_type\":\"x\"}]}", .badMediaType),
-            ("{\"parts\":[{\"name\":\"a\",\"digest\":\"sha256:12\"}]}", .badDigest),
-            ("{\"parts\":[{\"name\":\"a\",\"size\":1}]}", .unknownMember),
-        ] as [(String, ErrorCode)])
-    func refused(text: String, expected: ErrorCode) {
-        #expect(
-            Self.code { () throws(ProtocolError) in _ = try Self.notification(text, id: "n") }
-                == expected)
-    }
-
     @Test("Counts and sizes have limits")
     func limits() throws {
         func list(_ count: Int, _ element: (Int) -> String) -> String {
@@ -199,20 +154,6 @@ import Testing
         #expect(setting.data == .set(.object([JSONMember("a", .null)])))
         #expect(setting.actionState == .set(.dismissed))
         #expect(setting.expiresAt == .set(Timestamp(milliseconds: 1_000)))
-    }
-
-    @Test(
-        "What a patch cannot change is refused",
-        arguments: [
-            ("{\"id\":\"n\"}", .immutableMember), ("{\"owner\":null}", .immutableMember),
-            ("{\"revision\":1}", .immutableMember), ("{\"parts\":[]}", .immutableMember),
-            ("{\"created_at\":\"\"}", .immutableMember), ("{\"ttl\":1}", .unknownMember),
-            ("{\"expires_at\":null}", .badExpiry), ("{\"read\":0}", .badDocument),
-            ("[]", .badDocument),
-        ] as [(String, ErrorCode)])
-    func refusedPatch(text: String, expected: ErrorCode) {
-        #expect(
-            Self.code { () throws(ProtocolError) in _ = try Self.patch(text) } == expected)
     }
 
     @Test("A response names its action, and stays on screen when it says so")

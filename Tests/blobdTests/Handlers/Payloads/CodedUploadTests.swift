@@ -73,27 +73,6 @@ import Testing
         #expect(try connection.get("a").bytes == bytes)
     }
 
-    @Test("What does not qualify is inflated and stored like any other payload")
-    func inflated() throws {
-        let daemon = try DaemonProcess()
-        var random = SeededGenerator(seed: 71)
-        let noise = random.bytes(200_000)
-        let cases: [(String, [UInt8], [UInt8])] = [
-            ("noise", gzipped(noise), noise), ("empty", gzipped([]), []),
-            (
-                "members", gzipped(shrinkingText(10)) + gzipped(shrinkingText(20)),
-                shrinkingText(10) + shrinkingText(20)
-            ),
-        ]
-        for (id, coded, bytes) in cases {
-            let answer = try daemon.request(
-                "PUT", "/v1/notifications/\(id)/payload", Self.gzip, body: coded)
-            #expect(answer.status == 201 && answer.member("coding") == "identity", "\(answer.text)")
-            #expect(answer.member("digest") == "sha256:\(PayloadDigestText.of(bytes))")
-            #expect(try daemon.request("GET", "/v1/notifications/\(id)/payload").body == bytes)
-        }
-    }
-
     @Test("In chunks, byte by byte, and called x-gzip, it is the same")
     func pieces() throws {
         let daemon = try DaemonProcess()

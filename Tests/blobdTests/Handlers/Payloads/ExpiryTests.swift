@@ -8,21 +8,6 @@ import Testing
 
 /// Payloads end by themselves.
 @Suite struct ExpiryTests {
-    @Test("A payload ends at its second: 410 while it is remembered, 404 after the sweep")
-    func remembered() throws {
-        let daemon = try DaemonProcess(["--sweep-interval", "1h"])
-        let client = try daemon.connect()
-        #expect(try client.put("e", [1], query: "?ttl=1").status == 201)
-        let patience = Patience()
-        var status = 200
-        while status == 200 {
-            status = try client.request("GET", "/v1/notifications/e/payload").status
-            try patience.check("it does not expire")
-        }
-        #expect(status == 410)
-        #expect(try client.request("GET", "/v1/notifications/e").code == "expired")
-        #expect(try daemon.statistic("notifications") == 1)
-    }
 
     @Test("410 says when, in both dialects, and so does the client")
     func moment() throws {

@@ -145,7 +145,9 @@ import Testing
         for text in [
             #"{"actions":{}}"#, #"{"read":"true"}"#, #"{"message":1}"#, #"{"actions":[1]}"#,
             #"{"actions":[{"identifier":"a"}]}"#, #"{"display_ttl":"1"}"#, #"{"priority":1}"#,
-            #"{"group":[]}"#, #"{"category":{}}"#,
+            #"{"group":[]}"#, #"{"category":{}}"#, #"{"read":1}"#, #"{"expires_at":1}"#,
+            #"{"actions":[{"title":"A"}]}"#,
+            #"{"actions":[{"identifier":"a","title":"A","foreground":1}]}"#,
         ] {
             refused.append(Self.put(text, "bad_document"))
             refused.append(Self.patch(text, "bad_document"))
@@ -153,7 +155,8 @@ import Testing
         refused.append(Self.put(#"{"parts":{}}"#, "bad_document"))
         refused.append(Self.put(#"{"parts":[{}]}"#, "bad_document"))
         for text in [
-            #"{"mesage":"a"}"#, #"{"":1}"#, #"{"actions":[{"identifier":"a","title":"b","x":1}]}"#,
+            #"{"mesage":"a"}"#, #"{"Message":"a"}"#, #"{"":1}"#,
+            #"{"actions":[{"identifier":"a","title":"b","x":1}]}"#,
         ] {
             refused.append(Self.put(text, "unknown_member"))
             refused.append(Self.patch(text, "unknown_member"))
@@ -165,6 +168,10 @@ import Testing
         refused.append(Self.put(#"{"revision":1}"#, "immutable_member"))
         refused.append(Self.put(#"{"created_at":"2020-01-01T00:00:00Z"}"#, "immutable_member"))
         refused.append(Self.put(#"{"id":"y"}"#, "immutable_member"))
+        refused.append(Self.put(#"{"responses":[]}"#, "immutable_member"))
+        refused.append(Self.put(#"{"id":"a/b"}"#, "bad_id"))
+        refused.append(Self.put(#"{"owner":1}"#, "bad_document"))
+        refused.append(Self.patch(#"{"ttl":1}"#, "unknown_member"))
         try check(refused)
     }
 
@@ -204,8 +211,12 @@ import Testing
         both(#"{"expires_at":"9999-01-01T00:00:00Z"}"#, "bad_expiry")
         both(#"{"expires_at":"tomorrow"}"#, "bad_expiry")
         refused.append(Self.patch(#"{"expires_at":null}"#, "bad_expiry"))
-        refused.append(Self.put(#"{"ttl":0}"#, "bad_ttl"))
-        refused.append(Self.put(#"{"ttl":2592001}"#, "bad_ttl"))
+        for value in ["0", "2592001", "1e3", "9223372036854775807"] {
+            refused.append(Self.put(#"{"ttl":\#(value)}"#, "bad_ttl"))
+        }
+        refused.append(
+            Self.put(#"{"ttl":1,"expires_at":"2030-01-01T00:00:00Z"}"#, "bad_expiry"))
+        refused.append(Self.put(#"{"owner":"\u0000"}"#, "bad_owner"))
         refused.append(
             Self.put(#"{"owner":"\#(String(repeating: "o", count: 256))"}"#, "bad_owner"))
         refused.append(Self.put(#"{"owner":""}"#, "bad_owner"))
@@ -232,6 +243,9 @@ import Testing
             Self.put(#"{"parts":[{"name":"a","digest":"sha256:\#(none)"}]}"#, "unknown_digest"),
             Self.put(#"{"parts":[{"name":"a","digest":"sha256:0"}]}"#, "bad_digest"),
             Self.put(#"{"parts":[{"name":"a/b","digest":"sha256:\#(none)"}]}"#, "bad_part"),
+            Self.put(#"{"parts":[{"name":""}]}"#, "bad_part"),
+            Self.put(#"{"parts":[{"name":"a","size":1}]}"#, "unknown_member"),
+            Self.put(#"{"parts":[{"name":"a"},{"name":"a"}]}"#, "bad_part"),
             Self.put(#"{"parts":[\#(names.joined(separator: ","))]}"#, "too_many_parts"),
             Self.put(
                 #"{"parts":[{"name":"a","media_type":"x","digest":"sha256:\#(none)"}]}"#,

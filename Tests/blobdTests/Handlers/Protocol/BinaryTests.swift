@@ -42,28 +42,6 @@ import Testing
         #expect(try client.exchange(try putFrame(draft, body: [1])).status == 200)
     }
 
-    @Test("A list comes in pages, in the order of the ids")
-    func list() throws {
-        let client = try daemon.connectBinary()
-        for id in ["b", "a", "c", "a/b".replacing("/", with: "-"), "é"] {
-            _ = try client.exchange(try putFrame(Put.Draft(id: id), body: [1]))
-        }
-        var seen: [String] = []
-        var after: String?
-        repeat {
-            var head: [UInt8] = []
-            try List.Request.compose(limit: 2, after: after, into: &head)
-            let page = try client.exchange(frame(.list, head: head))
-            #expect(page.status == 200)
-            for piece in page.text.split(separator: "{\"id\":\"").dropFirst() {
-                seen.append(String(piece.prefix { $0 != "\"" }))
-            }
-            let next = jsonMember(page.text, "next")
-            after = next == "null" ? nil : next
-        } while after != nil
-        #expect(seen == ["a", "a-b", "b", "c", "é"])
-    }
-
     @Test("A compressed payload goes out as it is stored to who accepts that")
     func coded() throws {
         let text = Array((1...5_000).map { "line \($0)\n" }.joined().utf8)
