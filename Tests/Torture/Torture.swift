@@ -14,10 +14,9 @@ struct Torture: ParsableCommand {
         subcommands: [
             KillScenario.self, GarbageScenario.self, IdleScenario.self, DescriptorsScenario.self,
             UploadScenario.self, SlowScenario.self, UnreadScenario.self, ChurnScenario.self,
-            FullScenario.self, SyncsScenario.self, WaitersScenario.self, RacesScenario.self,
+            FullScenario.self, WaitersScenario.self, RacesScenario.self,
             FeedScenario.self, FeedLife.self,
-            BodiesScenario.self, DrainingScenario.self, CutsScenario.self,
-            FlipsScenario.self,
+            BodiesScenario.self, DrainingScenario.self, CutsScenario.self, FlipsScenario.self,
             CutCheck.self,
         ])
 }
