@@ -5,8 +5,6 @@ import TestSupport
 // The other process of the store's tests: what it does can be killed, fail or lack permission
 // without harm to the test.
 //
-//     store-torture run DIR SEED THREADS     publishes and deletes until killed; a line for each
-//     change that is on disk
 //     store-torture publish DIR COUNT BYTES  publishes COUNT payloads one after the other, then one
 //     more, then deletes
 //     store-torture hold DIR                 opens for writing and waits for the end of its input
@@ -29,7 +27,6 @@ struct StoreTorture {
         guard let command = arguments.first, arguments.count >= 2 else { usage() }
         let rest = Array(arguments.dropFirst())
         switch (command, rest.count) {
-        case ("run", 3): Torture.run(rest[0], seed: number(rest[1]), threads: Int(number(rest[2])))
         case ("publish", 3):
             OneShot.publish(rest[0], count: Int(number(rest[1])), byteCount: Int(number(rest[2])))
         case ("hold", 1): OneShot.hold(rest[0])
@@ -46,7 +43,7 @@ struct StoreTorture {
 
     static func usage() -> Never {
         let words = Array(
-            "usage: store-torture run|publish|hold|open|read|log|abandon|beside DIR …\n"
+            "usage: store-torture publish|hold|open|read|log|abandon|beside DIR …\n"
                 .utf8)
         _ = write(2, words, words.count)
         exit(2)
