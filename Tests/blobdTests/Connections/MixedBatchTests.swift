@@ -1,4 +1,3 @@
-import BlobProtocol
 import TestSupport
 import Testing
 
@@ -7,8 +6,7 @@ import Testing
 @Suite struct MixedBatchTests {
     /// A connection, what it has yet to send, and what it is to be answered.
     private struct Peer {
-        let client: RawClient
-        let isBinary: Bool
+        let speaker: Speaker
         let id: String
         var stored: [UInt8]?
         var unsent: [UInt8] = []
@@ -25,10 +23,7 @@ import Testing
         let common = random.bytes(20_000)
         try daemon.put("common", common)
         var peers = try (0..<12).map { number in
-            let isBinary = number % 2 == 0
-            return Peer(
-                client: isBinary ? try daemon.connectBinary() : try daemon.connect(),
-                isBinary: isBinary, id: "own-\(number)")
+            Peer(speaker: try Speaker(daemon, isBinary: number % 2 == 0), id: "own-\(number)")
         }
         for round in 0..<60 {
             for index in peers.indices {
@@ -41,13 +36,13 @@ import Testing
                 for index in peers.indices.shuffled(using: &random) {
                     let rest = peers[index].unsent
                     let count = Int.random(in: 0...max(1, rest.count), using: &random)
-                    peers[index].client.send(Array(rest.prefix(count)))
+                    peers[index].speaker.client.send(Array(rest.prefix(count)))
                     peers[index].unsent = Array(rest.dropFirst(count))
                 }
             }
             for index in peers.indices {
                 for (status, body) in peers[index].expected {
-                    let got = try Self.answer(peers[index])
+                    let got = try peers[index].speaker.answer()
                     #expect(got.status == status, "seed \(seed), round \(round), peer \(index)")
                     if let body {
                         #expect(got.body == body, "seed \(seed), round \(round), peer \(index)")
@@ -58,63 +53,31 @@ import Testing
         }
     }
 
-    private static func answer(_ peer: Peer) throws -> (status: Int, body: [UInt8]) {
-        if peer.isBinary {
-            let answer = try peer.client.frameAnswer()
-            return (Int(answer.status), answer.body)
-        }
-        let answer = try peer.client.answer()
-        return (answer.status, answer.body)
-    }
-
     /// Adds a request to what a peer sends, with the answer that it must get.
     private static func ask(
         _ peer: inout Peer, _ common: [UInt8], _ random: inout SeededGenerator
     ) throws {
         switch Int.random(in: 0..<6, using: &random) {
         case 0:
-            peer.unsent += try get(peer, "common")
+            peer.unsent += try peer.speaker.getRequest("common")
             peer.expected.append((200, common))
         case 1:
-            peer.unsent += try get(peer, peer.id)
+            peer.unsent += try peer.speaker.getRequest(peer.id)
             peer.expected.append(peer.stored.map { (200, $0) } ?? (404, nil))
         case 2:
-            peer.unsent += try delete(peer)
+            peer.unsent += try peer.speaker.deleteRequest(peer.id)
             peer.expected.append((peer.stored == nil ? 404 : 204, nil))
             peer.stored = nil
         case 3:
             // A life longer than any may have. The body is read all the same.
-            peer.unsent += try put(peer, random.bytes(50), ttlSeconds: 1 << 40)
+            peer.unsent += try peer.speaker.putRequest(
+                peer.id, random.bytes(50), ttlSeconds: 1 << 40)
             peer.expected.append((400, nil))
         default:
             let body = random.bytes(Int.random(in: 0...40_000, using: &random))
-            peer.unsent += try put(peer, body)
+            peer.unsent += try peer.speaker.putRequest(peer.id, body)
             peer.expected.append((peer.stored == nil ? 201 : 200, nil))
             peer.stored = body
         }
-    }
-
-    private static func get(_ peer: Peer, _ id: String) throws -> [UInt8] {
-        peer.isBinary ? try getFrame(id) : request("GET", "\(id)/payload")
-    }
-
-    private static func delete(_ peer: Peer) throws -> [UInt8] {
-        peer.isBinary ? try deleteFrame(peer.id) : request("DELETE", peer.id)
-    }
-
-    private static func put(
-        _ peer: Peer, _ body: [UInt8], ttlSeconds: Int64? = nil
-    ) throws -> [UInt8] {
-        if peer.isBinary {
-            return try putFrame(Put.Draft(id: peer.id, ttlSeconds: ttlSeconds), body: body)
-        }
-        let query = ttlSeconds.map { "?ttl=\($0)" } ?? ""
-        return request("PUT", "\(peer.id)/payload\(query)", body)
-    }
-
-    private static func request(
-        _ method: String, _ path: String, _ body: [UInt8]? = nil
-    ) -> [UInt8] {
-        httpRequest(method, "/v1/notifications/\(path)", body: body)
     }
 }

@@ -20,64 +20,55 @@ import Testing
         for (number, body) in long.enumerated() { try daemon.put("l\(number)", body) }
         let errands = (0..<60).map { Errand.allCases[$0 % Errand.allCases.count] }
         for binaries in [true, false] {
-            let clients = try errands.map { _ in
-                let client = binaries ? try daemon.connectBinary() : try daemon.connect()
+            let speakers = try errands.map { _ in
+                let speaker = try Speaker(daemon, isBinary: binaries)
                 // Its worker knows it by now.
-                if !binaries { #expect(try client.request("GET", "/healthz").status == 200) }
-                return client
+                if !binaries {
+                    #expect(try speaker.client.request("GET", "/healthz").status == 200)
+                }
+                return speaker
             }
             daemon.signal(SIGSTOP)
-            for (number, client) in clients.enumerated() {
-                if binaries {
-                    client.send(try Self.frames(for: errands[number], number))
-                } else {
-                    client.send(Self.text(for: errands[number], number))
-                }
-                if errands[number] == .leaving { client.endSending() }
+            for (number, speaker) in speakers.enumerated() {
+                speaker.client.send(try Self.bytes(for: errands[number], number, speaker))
+                if errands[number] == .leaving { speaker.client.endSending() }
             }
             daemon.signal(SIGCONT)
-            for (number, client) in clients.enumerated() {
-                func next() throws -> (status: Int, body: [UInt8]) {
-                    if binaries {
-                        let answer = try client.frameAnswer()
-                        return (Int(answer.status), answer.body)
-                    }
-                    let answer = try client.answer()
-                    return (answer.status, answer.body)
-                }
+            for (number, speaker) in speakers.enumerated() {
+                let client = speaker.client
                 switch errands[number] {
                 case .short:
-                    #expect(try next().body == short[number % 40])
+                    #expect(try speaker.answer().body == short[number % 40])
                 case .long:
-                    #expect(try next().body == long[number % 4])
+                    #expect(try speaker.answer().body == long[number % 4])
                 case .several:
                     for offset in 0..<20 {
-                        #expect(try next().body == short[(number + offset) % 40])
+                        #expect(try speaker.answer().body == short[(number + offset) % 40])
                     }
                 case .missing:
-                    #expect(try next().status == 404)
-                    #expect(try next().body == short[number % 40])
+                    #expect(try speaker.answer().status == 404)
+                    #expect(try speaker.answer().body == short[number % 40])
                 case .document:
-                    #expect(try next().status == 200)
+                    #expect(try speaker.answer().status == 200)
                 case .publish:
-                    #expect(try next().status == 201)
-                    #expect(try next().body == [1, 2, 3])
+                    #expect(try speaker.answer().status == 201)
+                    #expect(try speaker.answer().body == [1, 2, 3])
                 case .half:
-                    #expect(try next().body == short[number % 40])
+                    #expect(try speaker.answer().body == short[number % 40])
                     let rest =
                         binaries
                         ? Array(try getFrame("s1").dropFirst(10)) : Array(" HTTP/1.1\r\n\r\n".utf8)
                     client.send(rest)
-                    #expect(try next().status == (binaries ? 200 : 400), "no Host")
+                    #expect(try speaker.answer().status == (binaries ? 200 : 400), "no Host")
                 case .broken:
-                    #expect(try next().status == 400)
+                    #expect(try speaker.answer().status == 400)
                     #expect(try client.isClosed())
                 case .leaving:
-                    #expect(try next().body == long[number % 4])
+                    #expect(try speaker.answer().body == long[number % 4])
                     #expect(try client.isClosed())
                 case .rubbish:
-                    #expect(try next().body == short[number % 40])
-                    #expect(try next().status == 400)
+                    #expect(try speaker.answer().body == short[number % 40])
+                    #expect(try speaker.answer().status == 400)
                     #expect(try client.isClosed())
                 }
             }
@@ -85,45 +76,35 @@ import Testing
         #expect(daemon.stop() == 0)
     }
 
-    private static func frames(for errand: Errand, _ number: Int) throws -> [UInt8] {
-        let short = try getFrame("s\(number % 40)")
+    private static func bytes(
+        for errand: Errand, _ number: Int, _ speaker: Speaker
+    ) throws -> [UInt8] {
+        let short = try speaker.getRequest("s\(number % 40)")
         switch errand {
         case .short: return short
-        case .long, .leaving: return try getFrame("l\(number % 4)")
-        case .several: return try (0..<20).flatMap { try getFrame("s\((number + $0) % 40)") }
-        case .missing: return try getFrame("none") + short
+        case .long, .leaving: return try speaker.getRequest("l\(number % 4)")
+        case .several:
+            return try (0..<20).flatMap { try speaker.getRequest("s\((number + $0) % 40)") }
+        case .missing: return try speaker.getRequest("none") + short
         case .document:
+            guard speaker.isBinary else { return httpRequest("GET", "/v1/notifications/s1") }
             var head: [UInt8] = []
             try Stat.Request.compose(id: "s1", into: &head)
             return frame(.stat, head: head)
         case .publish:
-            return try putFrame(Put.Draft(id: "p\(number)"), body: [1, 2, 3])
-                + getFrame("p\(number)")
-        case .half: return try short + getFrame("s1").prefix(10)
-        case .broken: return helloFrame
-        case .rubbish: return short + [UInt8](repeating: 7, count: 300)
+            let id = "\(speaker.isBinary ? "p" : "h")\(number)"
+            return try speaker.putRequest(id, [1, 2, 3]) + speaker.getRequest(id)
+        case .half:
+            let half =
+                speaker.isBinary
+                ? Array(try getFrame("s1").prefix(10))
+                : Array("GET /v1/notifications/s1/payload".utf8)
+            return short + half
+        case .broken:
+            return speaker.isBinary ? helloFrame : Array("GET  /x HTTP/1.1\r\n\r\n".utf8)
+        case .rubbish:
+            let rubbish = [UInt8](repeating: 7, count: speaker.isBinary ? 300 : 3)
+            return short + rubbish + Array("\r\n\r\n".utf8)
         }
-    }
-
-    private static func text(for errand: Errand, _ number: Int) -> [UInt8] {
-        func get(_ id: String) -> String {
-            "GET /v1/notifications/\(id)/payload HTTP/1.1\r\nHost: b\r\n\r\n"
-        }
-        let short = get("s\(number % 40)")
-        let text =
-            switch errand {
-            case .short: short
-            case .long, .leaving: get("l\(number % 4)")
-            case .several: (0..<20).map { get("s\((number + $0) % 40)") }.joined()
-            case .missing: get("none") + short
-            case .document: "GET /v1/notifications/s1 HTTP/1.1\r\nHost: b\r\n\r\n"
-            case .publish:
-                "PUT /v1/notifications/h\(number)/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 3\r\n\r\n\u{1}\u{2}\u{3}"
-                    + get("h\(number)")
-            case .half: short + "GET /v1/notifications/s1/payload"
-            case .broken: "GET  /x HTTP/1.1\r\n\r\n"
-            case .rubbish: short + "\u{7}\u{7}\u{7}\r\n\r\n"
-            }
-        return Array(text.utf8)
     }
 }

@@ -13,127 +13,6 @@ import Testing
         Array("number \(number) ".utf8) + [UInt8](repeating: 120, count: number * 7 % 2_000)
     }
 
-    /// A connection that asks and answers in one of the dialects.
-    private struct Speaker {
-        let client: RawClient
-        let isBinary: Bool
-
-        init(_ daemon: DaemonProcess, isBinary: Bool) throws {
-            try self.init(daemon.socketPath, isBinary: isBinary)
-        }
-
-        init(_ socketPath: String, isBinary: Bool) throws {
-            client = try RawClient(socketPath)
-            self.isBinary = isBinary
-            if isBinary { _ = try client.exchange(helloFrame) }
-        }
-
-        func sendPut(_ id: String, _ body: [UInt8], owner: String = "anna") throws {
-            if isBinary {
-                var draft = Put.Draft(id: id)
-                draft.owner = Array(owner.utf8)
-                client.send(try putFrame(draft, body: body))
-            } else {
-                client.sendRequest(
-                    "PUT", "/v1/notifications/\(id)/payload?owner=\(owner)", body: body)
-            }
-        }
-
-        func sendGet(_ id: String) throws {
-            if isBinary {
-                client.send(try getFrame(id))
-            } else {
-                client.sendRequest("GET", "/v1/notifications/\(id)/payload")
-            }
-        }
-
-        func sendDelete(_ id: String) throws {
-            if isBinary {
-                client.send(try deleteFrame(id))
-            } else {
-                client.sendRequest("DELETE", "/v1/notifications/\(id)")
-            }
-        }
-
-        func answer(isHead: Bool = false) throws -> (status: Int, body: [UInt8]) {
-            if isBinary {
-                let answer = try client.frameAnswer()
-                return (Int(answer.status), answer.body)
-            }
-            let answer = try client.answer(isHead: isHead)
-            return (answer.status, answer.body)
-        }
-
-        func put(_ id: String, _ body: [UInt8], owner: String = "anna") throws -> Int {
-            try sendPut(id, body, owner: owner)
-            return try answer().status
-        }
-
-        func get(_ id: String) throws -> [UInt8]? {
-            try sendGet(id)
-            let answer = try answer()
-            return answer.status == 200 ? answer.body : nil
-        }
-
-        func delete(_ id: String) throws -> Int {
-            try sendDelete(id)
-            return try answer().status
-        }
-
-        /// How many bytes are said to be there, without them; nil: there are none.
-        func size(_ id: String) throws -> Int? {
-            if isBinary {
-                var head: [UInt8] = []
-                try Get.Request.compose(id: id, range: nil, into: &head)
-                let answer = try client.exchange(frame(.get, flags: [.headOnly], head: head))
-                guard answer.status == 200 else { return nil }
-                return Int(try Get.Response.parse(answer.head.span.bytes).byteCount)
-            }
-            let answer = try client.request("HEAD", "/v1/notifications/\(id)/payload")
-            return answer.status == 200 ? answer["Content-Length"].flatMap { Int($0) } : nil
-        }
-
-        /// The record as JSON; nil when there is none.
-        func record(_ id: String) throws -> String? {
-            if isBinary {
-                var head: [UInt8] = []
-                try Stat.Request.compose(id: id, into: &head)
-                let answer = try client.exchange(frame(.stat, head: head))
-                return answer.status == 200 ? answer.text : nil
-            }
-            let answer = try client.request("GET", "/v1/notifications/\(id)")
-            return answer.status == 200 ? answer.text : nil
-        }
-
-        func list() throws -> String {
-            if isBinary {
-                var head: [UInt8] = []
-                try List.Request.compose(limit: 100, after: nil, into: &head)
-                return try client.exchange(frame(.list, head: head)).text
-            }
-            // There is no list over HTTP; what owners have is the same.
-            return try ["anna", "ben"].map {
-                try client.request("GET", "/v1/users/\($0)/notifications?limit=100").text
-            }.joined()
-        }
-
-        func statistics() throws -> String {
-            if isBinary { return try client.exchange(frame(.stats)).text }
-            return try client.request("GET", "/v1/stats").text
-        }
-
-        func blob(_ digest: String) throws -> [UInt8]? {
-            if isBinary {
-                var head: [UInt8] = []
-                try GetBlob.Request.compose(digest: hex(digest).span.bytes, into: &head)
-                let answer = try client.exchange(frame(.getBlob, head: head))
-                return answer.status == 200 ? answer.body : nil
-            }
-            let answer = try client.request("GET", "/v1/blobs/sha256:\(digest)")
-            return answer.status == 200 ? answer.body : nil
-        }
-    }
-
     /// How daemons are started: with one worker and with two.
     private static let workers = ["1", "2"]
 
@@ -347,56 +226,6 @@ import Testing
         #expect(daemon.stop() == 0)
     }
 
-    @Test("A stop while questions wait: answers are right as far as they come, and all is kept")
-    func stopping() throws {
-        for round in 0..<6 {
-            let folder = TemporaryFolder()
-            var acknowledged: [String: Int] = [:]
-            do {
-                let daemon = try DaemonProcess(["--workers", "2"], in: folder)
-                let speakers = try (0..<6).map {
-                    try Speaker(daemon, isBinary: $0 % 2 == 0)
-                }
-                for step in 0..<30 {
-                    for (number, speaker) in speakers.enumerated() {
-                        try speaker.sendPut("\(number)", Self.body(number * 1_000 + step))
-                        try speaker.sendGet("\(number)")
-                    }
-                }
-                for speaker in speakers.prefix(round) { _ = try speaker.answer() }
-                for (number, _) in speakers.prefix(round).enumerated() {
-                    acknowledged["\(number)"] = 0
-                }
-                daemon.signal(SIGTERM)
-                for (number, speaker) in speakers.enumerated() {
-                    var index = number < round ? 1 : 0
-                    // Until the daemon ends the connection.
-                    while index < 60, let answer = try? speaker.answer() {
-                        guard answer.status < 300 else { break }
-                        if index % 2 == 0 {
-                            acknowledged["\(number)"] = index / 2
-                        } else {
-                            #expect(
-                                answer.body == Self.body(number * 1_000 + index / 2),
-                                "round \(round), \(number), \(index)")
-                        }
-                        index += 1
-                    }
-                }
-                #expect(daemon.wait() == 0)
-            }
-            let daemon = try DaemonProcess(in: folder)
-            for (id, step) in acknowledged {
-                let number = try #require(Int(id))
-                let found = try daemon.request("GET", "/v1/notifications/\(id)/payload")
-                // What was not acknowledged any more may have been done.
-                let later = (step..<30).contains { found.body == Self.body(number * 1_000 + $0) }
-                #expect(later, "round \(round), \(id)")
-            }
-            #expect(daemon.stop() == 0)
-        }
-    }
-
     /// The number that is published; the status, negative, where there is none.
     private static func number(_ answer: (status: Int, body: [UInt8])) -> Int {
         Int(String(decoding: answer.body, as: UTF8.self)) ?? -answer.status
@@ -473,5 +302,76 @@ import Testing
             #expect(try daemon.statistic("log_batches") == 0)
             #expect(daemon.stop() == 0)
         }
+    }
+}
+
+extension Speaker {
+    fileprivate func put(_ id: String, _ body: [UInt8], owner: String = "anna") throws -> Int {
+        try sendPut(id, body, owner: owner)
+        return try answer().status
+    }
+
+    fileprivate func get(_ id: String) throws -> [UInt8]? {
+        try sendGet(id)
+        let answer = try answer()
+        return answer.status == 200 ? answer.body : nil
+    }
+
+    fileprivate func delete(_ id: String) throws -> Int {
+        try sendDelete(id)
+        return try answer().status
+    }
+
+    /// How many bytes are said to be there, without them; nil: there are none.
+    fileprivate func size(_ id: String) throws -> Int? {
+        if isBinary {
+            var head: [UInt8] = []
+            try Get.Request.compose(id: id, range: nil, into: &head)
+            let answer = try client.exchange(frame(.get, flags: [.headOnly], head: head))
+            guard answer.status == 200 else { return nil }
+            return Int(try Get.Response.parse(answer.head.span.bytes).byteCount)
+        }
+        let answer = try client.request("HEAD", "/v1/notifications/\(id)/payload")
+        return answer.status == 200 ? answer["Content-Length"].flatMap { Int($0) } : nil
+    }
+
+    /// The record as JSON; nil when there is none.
+    fileprivate func record(_ id: String) throws -> String? {
+        if isBinary {
+            var head: [UInt8] = []
+            try Stat.Request.compose(id: id, into: &head)
+            let answer = try client.exchange(frame(.stat, head: head))
+            return answer.status == 200 ? answer.text : nil
+        }
+        let answer = try client.request("GET", "/v1/notifications/\(id)")
+        return answer.status == 200 ? answer.text : nil
+    }
+
+    fileprivate func list() throws -> String {
+        if isBinary {
+            var head: [UInt8] = []
+            try List.Request.compose(limit: 100, after: nil, into: &head)
+            return try client.exchange(frame(.list, head: head)).text
+        }
+        // There is no list over HTTP; what owners have is the same.
+        return try ["anna", "ben"].map {
+            try client.request("GET", "/v1/users/\($0)/notifications?limit=100").text
+        }.joined()
+    }
+
+    fileprivate func statistics() throws -> String {
+        if isBinary { return try client.exchange(frame(.stats)).text }
+        return try client.request("GET", "/v1/stats").text
+    }
+
+    fileprivate func blob(_ digest: String) throws -> [UInt8]? {
+        if isBinary {
+            var head: [UInt8] = []
+            try GetBlob.Request.compose(digest: hex(digest).span.bytes, into: &head)
+            let answer = try client.exchange(frame(.getBlob, head: head))
+            return answer.status == 200 ? answer.body : nil
+        }
+        let answer = try client.request("GET", "/v1/blobs/sha256:\(digest)")
+        return answer.status == 200 ? answer.body : nil
     }
 }
