@@ -99,6 +99,15 @@ import Testing
                     byteCount: 1_000, storedByteCount: 300, coding: .gzip)),
         ])
 
+    /// Each flipped bit of the first bytes is found.
+    private func expectFlipsRefused(
+        _ bytes: [UInt8], byteCount: Int, _ read: ([UInt8]) throws -> Void
+    ) {
+        for bit in 0..<byteCount * 8 {
+            #expect(throws: StoreError.self, "bit \(bit)") { try read(bytes.flipping(bit: bit)) }
+        }
+    }
+
     @Test("The format record")
     func formatRecord() {
         let value = FormatRecord(
@@ -137,10 +146,8 @@ import Testing
         #expect(value.words.span.bytes.array() == Self.counters)
         let read = try Counters(Self.counters.span.bytes)
         #expect(read == value)
-        for bit in 0..<124 * 8 {
-            #expect(throws: StoreError.self, "bit \(bit)") {
-                _ = try Counters(Self.counters.flipping(bit: bit).span.bytes)
-            }
+        expectFlipsRefused(Self.counters, byteCount: 124) {
+            _ = try Counters($0.span.bytes)
         }
         for count in 0..<Self.counters.count {
             #expect(throws: StoreError.self, "\(count) bytes") {
@@ -158,11 +165,8 @@ import Testing
         let read = try BlobEntry(Self.blobEntry.span.bytes, digest: Self.digest)
         #expect(read == value)
         #expect(read.reference(Self.digest) == reference)
-        for bit in 0..<52 * 8 {
-            #expect(throws: StoreError.self, "bit \(bit)") {
-                _ = try BlobEntry(
-                    Self.blobEntry.flipping(bit: bit).span.bytes, digest: Self.digest)
-            }
+        expectFlipsRefused(Self.blobEntry, byteCount: 52) {
+            _ = try BlobEntry($0.span.bytes, digest: Self.digest)
         }
         let other = Digest(bytes: [UInt8](0..<32).span.bytes)!
         #expect(throws: StoreError.self) {
@@ -180,11 +184,8 @@ import Testing
         #expect(value.words(digest: Self.digest).span.bytes.array() == Self.heldBlobEntry)
         let read = try BlobEntry(Self.heldBlobEntry.span.bytes, digest: Self.digest)
         #expect(read == value)
-        for bit in 0..<52 * 8 {
-            #expect(throws: StoreError.self, "bit \(bit)") {
-                _ = try BlobEntry(
-                    Self.heldBlobEntry.flipping(bit: bit).span.bytes, digest: Self.digest)
-            }
+        expectFlipsRefused(Self.heldBlobEntry, byteCount: 52) {
+            _ = try BlobEntry($0.span.bytes, digest: Self.digest)
         }
     }
 
@@ -197,10 +198,8 @@ import Testing
         #expect(value.words(number: 7).span.bytes.array() == Self.orphanEntry)
         let read = try OrphanEntry(Self.orphanEntry.span.bytes, number: 7)
         #expect(read == value)
-        for bit in 0..<56 * 8 {
-            #expect(throws: StoreError.self, "bit \(bit)") {
-                _ = try OrphanEntry(Self.orphanEntry.flipping(bit: bit).span.bytes, number: 7)
-            }
+        expectFlipsRefused(Self.orphanEntry, byteCount: 56) {
+            _ = try OrphanEntry($0.span.bytes, number: 7)
         }
         #expect(throws: StoreError.self) {
             _ = try OrphanEntry(Self.orphanEntry.span.bytes, number: 6)
@@ -215,10 +214,8 @@ import Testing
         #expect(mark.bytes == Self.zeroCopyMark)
         let read = try ZeroCopyMark(Self.zeroCopyMark.span.bytes)
         #expect(read == mark)
-        for bit in 0..<44 * 8 {
-            #expect(throws: StoreError.self, "bit \(bit)") {
-                _ = try ZeroCopyMark(Self.zeroCopyMark.flipping(bit: bit).span.bytes)
-            }
+        expectFlipsRefused(Self.zeroCopyMark, byteCount: 44) {
+            _ = try ZeroCopyMark($0.span.bytes)
         }
         for count in 0..<Self.zeroCopyMark.count {
             #expect(throws: StoreError.self, "\(count) bytes") {

@@ -154,11 +154,8 @@ import Testing
     func liveEntryRecord() throws {
         let entry = SequenceEntry([.history, .feed], id: "42")
         #expect(entry.bytes(key: Self.sequenceKey) == Self.liveEntry)
-        let read = try SequenceEntry(
-            Self.liveEntry.span.bytes, key: Self.sequenceKey.span.bytes)
-        #expect(read == entry)
-        Self.expectCovered(Self.sequenceKey, Self.liveEntry) { key, value in
-            _ = try SequenceEntry(value.span.bytes, key: key.span.bytes)
+        try Self.expectCovered(Self.sequenceKey, Self.liveEntry, says: entry) { key, value in
+            try SequenceEntry(value.span.bytes, key: key.span.bytes)
         }
     }
 
@@ -166,11 +163,8 @@ import Testing
     func tombstoneRecord() throws {
         let entry = SequenceEntry(.deleted, id: "41", device: "phone", end: Self.end)
         #expect(entry.bytes(key: Self.tombstoneKey) == Self.tombstone)
-        let read = try SequenceEntry(
-            Self.tombstone.span.bytes, key: Self.tombstoneKey.span.bytes)
-        #expect(read == entry)
-        Self.expectCovered(Self.tombstoneKey, Self.tombstone) { key, value in
-            _ = try SequenceEntry(value.span.bytes, key: key.span.bytes)
+        try Self.expectCovered(Self.tombstoneKey, Self.tombstone, says: entry) { key, value in
+            try SequenceEntry(value.span.bytes, key: key.span.bytes)
         }
     }
 
@@ -179,11 +173,8 @@ import Testing
         let entry = SequenceEntry(
             .deleted, id: "41", device: "phone", end: Self.end, app: "mail")
         #expect(entry.bytes(key: Self.tombstoneKey) == Self.tombstoneOfApp)
-        let read = try SequenceEntry(
-            Self.tombstoneOfApp.span.bytes, key: Self.tombstoneKey.span.bytes)
-        #expect(read == entry)
-        Self.expectCovered(Self.tombstoneKey, Self.tombstoneOfApp) { key, value in
-            _ = try SequenceEntry(value.span.bytes, key: key.span.bytes)
+        try Self.expectCovered(Self.tombstoneKey, Self.tombstoneOfApp, says: entry) { key, value in
+            try SequenceEntry(value.span.bytes, key: key.span.bytes)
         }
     }
 
@@ -220,10 +211,8 @@ import Testing
     func finderRecord() throws {
         let entry = TombstoneIndexEntry(revision: 13)
         #expect(entry.bytes(key: Self.finderKey) == Self.finder)
-        let read = try TombstoneIndexEntry(Self.finder.span.bytes, key: Self.finderKey.span.bytes)
-        #expect(read == entry)
-        Self.expectCovered(Self.finderKey, Self.finder, unread: 4) { key, value in
-            _ = try TombstoneIndexEntry(value.span.bytes, key: key.span.bytes)
+        try Self.expectCovered(Self.finderKey, Self.finder, unread: 4, says: entry) { key, value in
+            try TombstoneIndexEntry(value.span.bytes, key: key.span.bytes)
         }
     }
 
@@ -231,10 +220,8 @@ import Testing
     func markRecord() throws {
         let entry = PurgeMarker(revision: 11, end: Self.end)
         #expect(entry.bytes(key: Self.markKey) == Self.mark)
-        let read = try PurgeMarker(Self.mark.span.bytes, key: Self.markKey.span.bytes)
-        #expect(read == entry)
-        Self.expectCovered(Self.markKey, Self.mark, unread: 4) { key, value in
-            _ = try PurgeMarker(value.span.bytes, key: key.span.bytes)
+        try Self.expectCovered(Self.markKey, Self.mark, unread: 4, says: entry) { key, value in
+            try PurgeMarker(value.span.bytes, key: key.span.bytes)
         }
     }
 
@@ -263,10 +250,8 @@ import Testing
         edit.lastID = Array("42".utf8)
         #expect(IndexKeys.categoryEdit("reply") == key)
         #expect(edit.bytes(key: key) == bytes)
-        let read = try CategoryEditEntry(bytes.span.bytes, key: key.span.bytes)
-        #expect(read == edit)
-        Self.expectCovered(key, bytes) { key, value in
-            _ = try CategoryEditEntry(value.span.bytes, key: key.span.bytes)
+        try Self.expectCovered(key, bytes, says: edit) { key, value in
+            try CategoryEditEntry(value.span.bytes, key: key.span.bytes)
         }
         edit.lastID = [UInt8](repeating: 65, count: 256)
         let long = edit.bytes(key: key)
@@ -288,11 +273,8 @@ import Testing
         value.revision = 14
         #expect(IndexKeys.category("reply") == Self.categoryKey)
         #expect(CategoryEntry.bytes(value, key: Self.categoryKey) == Self.category)
-        let read = try CategoryEntry.category(
-            Self.category.span.bytes, key: Self.categoryKey.span.bytes)
-        #expect(read == value)
-        Self.expectCovered(Self.categoryKey, Self.category) { key, value in
-            _ = try CategoryEntry.category(value.span.bytes, key: key.span.bytes)
+        try Self.expectCovered(Self.categoryKey, Self.category, says: value) { key, value in
+            try CategoryEntry.category(value.span.bytes, key: key.span.bytes)
         }
         var unknown = value
         unknown.options = CategoryOptions(rawValue: 32)
@@ -321,10 +303,8 @@ import Testing
         value.app = "mail"
         #expect(IndexKeys.category("reply", app: "mail") == key)
         #expect(CategoryEntry.bytes(value, key: key) == bytes)
-        let read = try CategoryEntry.category(bytes.span.bytes, key: key.span.bytes)
-        #expect(read == value)
-        Self.expectCovered(key, bytes) { key, value in
-            _ = try CategoryEntry.category(value.span.bytes, key: key.span.bytes)
+        try Self.expectCovered(key, bytes, says: value) { key, value in
+            try CategoryEntry.category(value.span.bytes, key: key.span.bytes)
         }
         // Half a key, with a right checksum.
         for key in [hex("02 72 00"), hex("02 00 6d")] {
@@ -335,27 +315,28 @@ import Testing
         }
     }
 
-    /// Every bit of `key`, and of `value` but for its `unread` last bytes, is refused when it is the
-    /// other way round; so is any other length.
-    private static func expectCovered(
-        _ key: [UInt8], _ value: [UInt8], unread: Int = 0,
-        _ read: ([UInt8], [UInt8]) throws -> Void
-    ) {
+    /// The value is read as what it says. Every bit of `key`, and of `value` but for its `unread`
+    /// last bytes, is refused when it is the other way round; so is any other length.
+    private static func expectCovered<Entry: Equatable>(
+        _ key: [UInt8], _ value: [UInt8], unread: Int = 0, says entry: Entry,
+        _ read: ([UInt8], [UInt8]) throws -> Entry
+    ) throws {
+        #expect(try read(key, value) == entry)
         for bit in 0..<key.count * 8 {
             #expect(throws: StoreError.self, "bit \(bit) of the key") {
-                try read(key.flipping(bit: bit), value)
+                _ = try read(key.flipping(bit: bit), value)
             }
         }
         for bit in 0..<(value.count - unread) * 8 {
             #expect(throws: StoreError.self, "bit \(bit)") {
-                try read(key, value.flipping(bit: bit))
+                _ = try read(key, value.flipping(bit: bit))
             }
         }
         for count in 0..<value.count {
             #expect(throws: StoreError.self, "\(count) bytes") {
-                try read(key, Array(value.prefix(count)))
+                _ = try read(key, Array(value.prefix(count)))
             }
         }
-        #expect(throws: StoreError.self) { try read(key, value + [0]) }
+        #expect(throws: StoreError.self) { _ = try read(key, value + [0]) }
     }
 }

@@ -22,7 +22,7 @@ struct CutCheck: ParsableCommand {
     @Flag(help: "Leave the last image behind.") var keepImage = false
 
     func run() throws {
-        let plan = try CutPlan(reading: plan)
+        let plan = try CutPlan.read(plan)
         let trace = try Trace(plan.trace)
         let history = try DiskHistory(trace, on: plan.base, ignoring: plan.ignored)
         let base = "\(plan.folder)/base"

@@ -20,7 +20,7 @@ struct BaseFile: Codable, Sendable {
 struct CutPlan: Codable, Sendable {
     let trace: String
     /// What was there before.
-    let base: [BaseFile]
+    var base: [BaseFile] = []
     /// Where it may make folders.
     let folder: String
     let ignored: IgnoredSyncs
@@ -32,22 +32,8 @@ struct CutPlan: Codable, Sendable {
         try Files.write(Array(try JSONEncoder().encode(self)), to: path)
     }
 
-    init(
-        trace: String, base: [BaseFile] = [], folder: String, ignored: IgnoredSyncs,
-        changes: [String: [CutChange]],
-        cuts: [PowerCut]
-    ) {
-        self.trace = trace
-        self.base = base
-        self.folder = folder
-        self.ignored = ignored
-        self.changes = changes
-        self.cuts = cuts
-    }
-
-    init(reading path: String) throws {
-        let data = try Data(contentsOf: URL(filePath: path))
-        self = try JSONDecoder().decode(CutPlan.self, from: data)
+    static func read(_ path: String) throws -> CutPlan {
+        try JSONDecoder().decode(CutPlan.self, from: Data(contentsOf: URL(filePath: path)))
     }
 
     /// A third of the cuts beside the syncs of one stretch, one after the other; a third during

@@ -8,36 +8,6 @@ import Testing
 @Suite struct DrainingTests {
     private var random = SeededGenerator(seed: 41)
 
-    /// Five clients asked for 2 MiB and did not read, with places for five: nobody else was served as
-    /// long as they lived, although they had been given up.
-    @Test("Who does not read is given up, and gives its place to others")
-    mutating func places() throws {
-        let daemon = try DaemonProcess([
-            "--max-connections", "5", "--rate-window", "300ms", "--min-rate", "1MiB",
-        ])
-        let body = random.bytes(2_000_000)
-        try daemon.put("big", body)
-        let stuck = try (0..<5).map { _ in try daemon.connectBinary() }
-        for client in stuck { client.send(try getFrame("big")) }
-        // It is served when others have been given up.
-        #expect(try daemon.put("other", [1]).status == 201)
-        try daemon.waitUntil("draining") { $0 == 5 }
-        try daemon.waitUntil("connections") { $0 == 1 }
-        #expect(try daemon.statistic("leases") == 5)
-        // What they were sent stays as it is.
-        #expect(try daemon.put("big", random.bytes(2_000_000)).status == 200)
-        for _ in 0..<8 { try daemon.put("again", random.bytes(2_000_000)) }
-        for client in stuck {
-            let header = try client.receive(24)
-            let head = try client.receive(Int(header[8]) | Int(header[9]) << 8)
-            let received = try client.receiveAll()
-            #expect(head.count > 80 && received.count > 100_000)
-            #expect(received == Array(body.prefix(received.count)))
-        }
-        try daemon.waitUntil("draining") { $0 == 0 }
-        try daemon.waitUntil("leases") { $0 == 0 }
-    }
-
     @Test("Beyond what a peer may have to drain, payloads are copied, and every byte is right")
     mutating func copied() throws {
         // 128 descriptors leave 8 for draining, of which a peer has 4.

@@ -16,6 +16,15 @@ import Testing
         daemon = try DaemonProcess(["--workers", "1", "--sweep-interval", "50ms"])
     }
 
+    /// A client to which a payload was sent that it has not read.
+    private mutating func queuedClient(_ body: [UInt8]) throws -> RawClient {
+        try daemon.put("q", body)
+        let client = try daemon.connectBinary()
+        client.send(try getFrame("q"))
+        try daemon.waitUntil("leases") { $0 == 1 }
+        return client
+    }
+
     /// Replaces everything in the store until every page that is free has been written to.
     private mutating func useFreedPages() throws {
         for round in 0..<12 {
@@ -30,10 +39,7 @@ import Testing
     @Test("An answer that waits in the socket is not changed by what replaces its payload")
     mutating func queued() throws {
         let body = random.bytes(Self.queuedByteCount)
-        try daemon.put("q", body)
-        let client = try daemon.connectBinary()
-        client.send(try getFrame("q"))
-        try daemon.waitUntil("leases") { $0 == 1 }
+        let client = try queuedClient(body)
         #expect(try daemon.request("DELETE", "/v1/notifications/q").status == 204)
         try useFreedPages()
         // Nothing may be freed, for the client has not read it.
@@ -82,10 +88,7 @@ import Testing
     @Test("A short first chunk shares its page with others, and is copied")
     mutating func shortFirst() throws {
         let body = random.bytes(65_472 + 1_700)
-        try daemon.put("q", body)
-        let client = try daemon.connectBinary()
-        client.send(try getFrame("q"))
-        try daemon.waitUntil("leases") { $0 == 1 }
+        let client = try queuedClient(body)
         // Their entries stand beside it in the tree: its page is copied, and the old one used again.
         try useFreedPages()
         #expect(try client.frameAnswer().body == body)
@@ -93,12 +96,7 @@ import Testing
 
     @Test("The pages of a client that vanishes are freed")
     mutating func vanished() throws {
-        try daemon.put("q", random.bytes(Self.queuedByteCount))
-        do {
-            let client = try daemon.connectBinary()
-            client.send(try getFrame("q"))
-            try daemon.waitUntil("leases") { $0 == 1 }
-        }
+        do { _ = try queuedClient(random.bytes(Self.queuedByteCount)) }
         try daemon.waitUntil("leases") { $0 == 0 }
         // Only the one that asks; another that has asked may not have been closed yet.
         try daemon.waitUntil("connections") { $0 == 1 }
@@ -107,10 +105,7 @@ import Testing
     @Test("A daemon that is stopped does not wait for those who do not read")
     mutating func stopping() throws {
         let body = random.bytes(Self.queuedByteCount)
-        try daemon.put("q", body)
-        let client = try daemon.connectBinary()
-        client.send(try getFrame("q"))
-        try daemon.waitUntil("leases") { $0 == 1 }
+        let client = try queuedClient(body)
         #expect(daemon.stop() == 0)
         #expect(try client.frameAnswer().body == body)
     }

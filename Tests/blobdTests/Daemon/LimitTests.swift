@@ -17,24 +17,6 @@ import Testing
         #expect(try waiting.answer().status == 200)
     }
 
-    @Test("With few descriptors a crowd of connections is served one after the other")
-    func descriptors() throws {
-        let daemon = try DaemonProcess(shell: "ulimit -n 128;")
-        #expect(daemon.log.contains("ulimit -n 128"))
-        var crowd: [RawClient] = []
-        for _ in 0..<400 { crowd.append(try daemon.connect()) }
-        for client in crowd { client.sendRequest("GET", "/healthz") }
-        let first = crowd[0]
-        #expect(try first.answer().status == 200)
-        // Those who were accepted leave, the others come in.
-        while !crowd.isEmpty {
-            let client = crowd.removeFirst()
-            if client !== first { #expect(try client.answer().status == 200) }
-        }
-        #expect(try daemon.put("1", .init(repeating: 1, count: 300_000)).status == 201)
-        #expect(try daemon.request("GET", "/v1/notifications/1/payload").body.count == 300_000)
-    }
-
     @Test("Bodies wait for memory, and all of them arrive")
     func bodyMemory() throws {
         let daemon = try DaemonProcess(["--body-memory", "256KiB"])
