@@ -110,7 +110,7 @@ private func checkRoute(_ path: RawSpan) {
         var again: [UInt8] = []
         try! PercentCoding.decode(encoded.span.bytes, into: &again)
         precondition(again == decoded)
-    case .blob(let digest): _ = try? DigestText.parse(digest.of(path))
+    case .blob(let digest): _ = try? Digest(onWire: digest.of(path))
     default: break
     }
 }
@@ -184,7 +184,7 @@ private func checkTexts(_ bytes: RawSpan) {
     }
     _ = try? TextKind.message.check(bytes)
     _ = Decimal.parse(bytes)
-    _ = try? DigestText.parse(bytes)
+    _ = try? Digest(onWire: bytes)
     _ = try? PublishQuery.parse(bytes)
     checkRoute(bytes)
     if let time = try? RFC3339.parse(bytes) {

@@ -1,4 +1,5 @@
 import BlobProtocol
+import Hashing
 
 extension BlobConnection {
     /// Receives the body of a get: inflates what came compressed, counts, and compares the digest
@@ -11,7 +12,7 @@ extension BlobConnection {
         let promised = try promisedByteCount(header, info, isHeadOnly: isHeadOnly)
         var received: UInt64 = 0
         var isWanted = true
-        var hash = PayloadHash()
+        var hash = SHA256()
         let isHashed = options.checksDigests && promised == info.byteCount && !isHeadOnly
 
         func take(_ piece: RawSpan) throws(ClientError) {
@@ -39,7 +40,7 @@ extension BlobConnection {
                 "the payload has \(received) of the announced \(promised) bytes")
         }
         if isHashed, isWanted {
-            let digest = hash.finish()
+            let digest = PayloadDigest(hash.digest())
             guard digest == info.digest else {
                 return .failed(.digestMismatch(expected: info.digest, got: digest))
             }

@@ -59,7 +59,7 @@ import BlobProtocol
             let tags = try ConditionTags(head.ifMatch, in: bytes.span.bytes, comparison)
             guard let tags else { return "none" }
             if tags.isAny { return "any" }
-            return "\(tags.revisions) \(tags.digests.map { $0[0] })"
+            return "\(tags.revisions) \(tags.digests.map { $0.rawBytes[0] })"
         } catch {
             return error.code.rawValue
         }

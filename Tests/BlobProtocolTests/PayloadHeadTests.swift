@@ -9,9 +9,8 @@ import BlobProtocol
         _ fields: PayloadHead.Fields, _ mediaType: String, _ digest: [UInt8]
     ) -> [UInt8] {
         var out: [UInt8] = []
-        var tag: [UInt8] = Array("\"".utf8)
-        DigestText.append(digest.span.bytes, to: &tag)
-        tag += Array((fields.isGzip ? "-gzip\"" : "\"").utf8)
+        let name = Digest(bytes: digest.span.bytes)?.description ?? ""
+        let tag = Array("\"\(name)\(fields.isGzip ? "-gzip" : "")\"".utf8)
         HTTPResponseHead.begin(fields.status, into: &out)
         HTTPResponseHead.date(seconds: 784_111_777, into: &out)
         if fields.isLast {

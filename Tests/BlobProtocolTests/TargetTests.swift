@@ -221,7 +221,7 @@ import BlobProtocol
     func digests() throws {
         let hex = String(repeating: "0aF", count: 21) + "0"
         for prefix in ["sha256:", "SHA256:", "sha256%3A"] {
-            let digest = try DigestText.parse(Array((prefix + hex).utf8).span.bytes)
+            let digest = try Digest(onWire: Array((prefix + hex).utf8).span.bytes).rawBytes
             #expect(digest[0] == 0x0A && digest[1] == 0xF0 && digest[31] == 0xF0)
         }
         for text in [
@@ -229,7 +229,7 @@ import BlobProtocol
             "sha256:" + hex.dropLast() + "g", "md5:" + hex,
         ] {
             let problem = code { () throws(ProtocolError) in
-                _ = try DigestText.parse(Array(text.utf8).span.bytes)
+                _ = try Digest(onWire: Array(text.utf8).span.bytes)
             }
             #expect(problem == .badDigest)
         }

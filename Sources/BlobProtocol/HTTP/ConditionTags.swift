@@ -16,8 +16,8 @@ public struct ConditionTags: Sendable, Hashable {
     public private(set) var isAny = false
     /// These revisions.
     public private(set) var revisions: [UInt64] = []
-    /// These digests, 32 raw bytes each.
-    public private(set) var digests: [[UInt8]] = []
+    /// These digests.
+    public private(set) var digests: [Digest] = []
 
     /// Reads the lines of a field, which together are one list. Nil when there are none. Throws
     /// `malformed` for what is no list of entity tags.
@@ -66,7 +66,7 @@ public struct ConditionTags: Sendable, Hashable {
         return revision
     }
 
-    private static func digest(_ value: RawSpan) -> [UInt8]? {
+    private static func digest(_ value: RawSpan) -> Digest? {
         let suffix = "-gzip".utf8.count
         var value = value
         if value.byteCount > suffix,
@@ -74,10 +74,8 @@ public struct ConditionTags: Sendable, Hashable {
         {
             value = value.extracting(0..<value.byteCount - suffix)
         }
-        guard let digest = try? DigestText.parse(value) else { return nil }
-        // Tags are compared as texts, which a digest in a path is not.
-        var text: [UInt8] = []
-        DigestText.append(digest.span.bytes, to: &text)
-        return text.span.bytes.equals(value) ? digest.span.bytes.array() : nil
+        // Tags are compared as texts, so one with a digit in upper case is another.
+        guard value.byteCount > 7, value.extracting(first: 7).equals("sha256:") else { return nil }
+        return Digest(hex: value.extracting(droppingFirst: 7))
     }
 }

@@ -20,7 +20,7 @@ public enum Route: Sendable, Hashable {
     case part(id: Slice, name: Slice)
     /// `/api/notifications/{id}`
     case classicPayload(id: Slice)
-    /// `/v1/blobs/{digest}`: see `DigestText`.
+    /// `/v1/blobs/{digest}`: see `Digest(onWire:)`.
     case blob(digest: Slice)
     /// `/v1/blobs`
     case blobs

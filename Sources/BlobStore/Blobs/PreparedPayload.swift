@@ -38,9 +38,3 @@ public final class PreparedPayload: Sendable {
     /// Up to how many bytes reading them again takes less than putting two checksums together.
     static let readAgainByteCountMax = 2_048
 }
-
-extension Digest {
-    init(_ hash: InlineArray<32, UInt8>) {
-        self.init(hash.span.bytes, at: 0)
-    }
-}

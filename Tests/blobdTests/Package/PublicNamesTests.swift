@@ -31,7 +31,7 @@ import Testing
             FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
         var names: Set<String> = []
         let declaration =
-            #/^(?:@\w+(?:\([^)]*\))? )?public (?:\w+ )*?(?:struct|class|actor|enum|protocol|typealias) (\w+)/#
+            #/^(?:@\w+(?:\([^)]*\))? )?public (?!import )(?:\w+ )*?(?:struct|class|actor|enum|protocol|typealias) (\w+)/#
         for case let file as URL in files where file.pathExtension == "swift" {
             for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
                 if let match = line.firstMatch(of: declaration) { names.insert(String(match.1)) }

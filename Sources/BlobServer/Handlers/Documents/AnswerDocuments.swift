@@ -36,8 +36,8 @@ enum BatchLineDocument {
 enum HeldBlobDocument {
     /// Appends the document.
     static func append(_ held: HeldBlob, to out: inout [UInt8]) {
-        out.append("{\"digest\":\"sha256:")
-        held.blob.digest.appendHex(to: &out)
+        out.append("{\"digest\":\"")
+        held.blob.digest.appendText(to: &out)
         out.append("\",\"byte_count\":")
         Decimal.append(UInt64(held.blob.byteCount), to: &out)
         out.append(",\"stored_byte_count\":")

@@ -109,6 +109,6 @@ struct NotificationDocument: Sendable {
 
     private static func digest(_ object: JSONObject) throws(ProtocolError) -> Digest? {
         guard let text = try object.text("digest") else { return nil }
-        return Digest(bytes: try DigestText.parse(text.utf8.span.bytes).span.bytes)
+        return try Digest(onWire: text.utf8.span.bytes)
     }
 }

@@ -53,9 +53,7 @@ extension EntityTagSet {
         self =
             tags.isAny
             ? .any
-            : .named(
-                revisions: tags.revisions,
-                digests: tags.digests.compactMap { Digest(bytes: $0.span.bytes) })
+            : .named(revisions: tags.revisions, digests: tags.digests)
     }
 }
 
@@ -64,9 +62,8 @@ extension EntityTagSet {
 enum EntityTag {
     /// Appends `"sha256:<hex>"` or `"sha256:<hex>-gzip"`.
     static func append(_ digest: Digest, _ coding: Coding, to out: inout [UInt8]) {
-        out.append("\"sha256:")
-        let bytes = digest.rawBytes
-        Hex.append(bytes.span.bytes, to: &out)
+        out.append("\"")
+        digest.appendText(to: &out)
         if coding == .gzip { out.append("-gzip") }
         out.append("\"")
     }

@@ -29,11 +29,7 @@ extension Resource {
 
     /// The digest that a path names. Throws `bad_digest`.
     static func digest(_ text: RawSpan) throws(ProtocolError) -> Digest {
-        let bytes = try DigestText.parse(text)
-        guard let digest = Digest(bytes: bytes.span.bytes) else {
-            throw ProtocolError(.badDigest, "the digest must be 32 bytes long")
-        }
-        return digest
+        try Digest(onWire: text)
     }
 }
 
