@@ -33,12 +33,20 @@ extension BlobStore {
                 refused.append((index, error))
             }
         }
-        var outcomes = try apply(
+        let applied = try apply(
             checked, asOf: now, freeing: freedByteCountMax, bootMilliseconds: bootMilliseconds,
             isCommitting: false)
-        for (index, error) in refused { outcomes.insert(.refused(error), at: index) }
         if hasCategoryEdits { try pipeline.announceAllCategoryEdits(asOf: now) }
-        return outcomes
+        if refused.isEmpty { return applied }
+        var outcomes: [Outcome] = []
+        var rest = applied[...]
+        for (index, error) in refused {
+            let count = index - outcomes.count
+            outcomes += rest.prefix(count)
+            rest = rest.dropFirst(count)
+            outcomes.append(.refused(error))
+        }
+        return outcomes + rest
     }
 
     /// The same for changes that are checked, but for the owners who are to be told of a category's edit

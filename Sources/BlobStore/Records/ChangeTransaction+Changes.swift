@@ -27,22 +27,18 @@ extension ChangeTransaction {
     private mutating func publish(
         _ publication: Publication, staged: [Digest: UInt64]
     ) throws(StoreError) -> Outcome {
-        do throws(StoreError) {
-            try Rules.check(publication.expiry, asOf: now)
-        } catch {
-            return .refused(error)
-        }
         var old: Record?
         if let id = publication.id { old = try record(id) }
         // One that has expired counts as not there; what it still holds is released. It is told by
         // a mark, since a copy of the record would cost a reference count for each of its texts.
         let isLive = isLive(old)
-        if publication.isConditional {
-            do throws(StoreError) {
+        do throws(StoreError) {
+            try Rules.check(publication.expiry, asOf: now)
+            if publication.isConditional {
                 try publication.condition.check(isLive ? old : nil, part: publication.part)
-            } catch {
-                return try Self.refused(error)
             }
+        } catch {
+            return try Self.refused(error)
         }
         let id: String
         if let given = publication.id { id = given } else { id = try takeNotificationID() }

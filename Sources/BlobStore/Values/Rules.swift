@@ -76,9 +76,10 @@ extension TextKind {
         guard let text,
             let fault = fault(in: text.utf8.span.bytes, mayBeEmpty: mayBeEmpty)
         else { return }
-        throw .invalid(
-            InvalidInput(
-                field: InvalidInput.Field(self), reason: fault.words, limit: fault.limit))
+        guard let field = InvalidInput.Field(rawValue: field) else {
+            preconditionFailure("\(self) is of no field")
+        }
+        throw .invalid(InvalidInput(field: field, reason: fault.words, limit: fault.limit))
     }
 
     private var mayBeEmpty: Bool {
@@ -86,27 +87,5 @@ extension TextKind {
         case .message, .title, .richType, .actionTitle: true
         default: false
         }
-    }
-}
-
-extension InvalidInput.Field {
-    fileprivate init(_ kind: TextKind) {
-        self =
-            switch kind {
-            case .id: .id
-            case .part: .partName
-            case .app: .app
-            case .category: .category
-            case .device: .device
-            case .actionIdentifier, .actionTitle: .actions
-            case .responseAction: .response
-            case .responseKey: .responseKey
-            case .owner: .owner
-            case .group: .group
-            case .richType: .richType
-            case .title: .title
-            case .message: .message
-            case .mediaType: .mediaType
-            }
     }
 }
