@@ -163,6 +163,17 @@ func thrown(_ body: () throws -> Void) -> ClientError? {
     }
 }
 
+extension ClientError {
+    var refusal: DaemonProblem? { if case .refused(let problem) = self { problem } else { nil } }
+    var invalidInput: ProtocolError? { if case .invalid(let error) = self { error } else { nil } }
+    var isClosed: Bool { if case .closed = self { true } else { false } }
+    var isSource: Bool { if case .source = self { true } else { false } }
+    var isResync: Bool { if case .resync = self { true } else { false } }
+    var isProtocolViolation: Bool {
+        if case .protocolViolation = self { true } else { false }
+    }
+}
+
 /// What a script leaves for its test.
 final class Kept<Value: Sendable>: Sendable {
     private let kept = Mutex<Value?>(nil)

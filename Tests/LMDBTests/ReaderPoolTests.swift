@@ -115,8 +115,7 @@ import Testing
             #expect(read == value)
         }
         #expect(!Environment.isOpen(folder.path))
-        let again = try folder.open()
-        #expect(!again.isReadOnly)
+        #expect(try !folder.open().isReadOnly)
     }
 
     private func end(_ view: consuming ReadTransaction) {}

@@ -1,6 +1,6 @@
 /// What can go wrong in the store, and what it means for the caller. A missing or expired payload
 /// is none of these: it is nil.
-public enum StoreError: Error, Sendable, CustomStringConvertible {
+public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The input breaks a rule; nothing was changed. Mend the input.
     case invalid(InvalidInput)
     /// There is no room: the disk, or the size the store may have, is used up. Publishes are

@@ -43,8 +43,7 @@ import Testing
         #expect(after.blobs == 0)
         #expect(after.bytes == 0)
         #expect(after.orphanBlobs == 1)
-        let missing = try store.lookUp(held.blob.digest, asOf: noon)
-        #expect(missing == .missing)
+        #expect(try store.lookUp(held.blob.digest, asOf: noon) == .missing)
         #expect(try store.verify().problems == [])
         try store.freeAll()
         #expect(try store.indexCount() == 0)
@@ -92,21 +91,17 @@ import Testing
         #expect(!isNew)
         #expect(held.blob == record.parts[0].blob)
         _ = try store.apply(.delete(id: "a"))
-        let found = try store.lookUp(held.blob.digest)
-        #expect(found == .found)
+        #expect(try store.lookUp(held.blob.digest) == .found)
     }
 
     @Test("Other bytes than those of the digest are refused, and so is the past")
     func refused() throws {
         let payload = try store.prepare([1])
         let other = try store.prepare([2]).digest
-        let actual = payload.digest
         let before = try store.counters()
         let wrong = BlobHold(payload, until: noon.adding(seconds: 1), expected: other)
-        guard case .digestMismatch(other, actual) = try store.apply(.hold(wrong)).error else {
-            Issue.record("taken")
-            return
-        }
+        let error = try store.apply(.hold(wrong)).error
+        #expect(error == .digestMismatch(expected: other, actual: payload.digest))
         for end in [noon, Timestamp(milliseconds: .max)] {
             #expect(try store.apply(.hold(BlobHold(payload, until: end))).field == .expiry)
         }

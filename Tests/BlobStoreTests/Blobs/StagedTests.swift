@@ -68,11 +68,8 @@ import Testing
         let before = try store.counters()
         var refused = draft
         refused.condition = .exists
-        let outcome = try store.apply(.publishNotification(refused))
-        guard case .preconditionFailed(PresentState(revision: nil)) = outcome.error else {
-            Issue.record("\(outcome)")
-            return
-        }
+        let error = try store.apply(.publishNotification(refused)).error
+        #expect(error == .preconditionFailed(PresentState(revision: nil)))
         #expect(try store.counters() == before)
 
         let record = try #require(try store.apply(change).record)

@@ -161,8 +161,7 @@ import Testing
         for index in stride(from: 0, to: count, by: max(1, count / 50)) {
             #expect(try store.ownedPayload(for: "\(index)", asOf: noon) == bytes(index))
         }
-        let counters = try store.counters()
-        #expect(counters.notifications == UInt64(count))
+        #expect(try store.counters().notifications == UInt64(count))
 
         // Deletes work while it is full, one by one and many together, and their space comes back.
         let third = count / 3
@@ -252,7 +251,6 @@ import Testing
         }
         #expect(error.isFull)
         try store.put("b", [UInt8](repeating: 2, count: 1 << 20))
-        let found = try store.lookUp("b")
-        #expect(found == .found)
+        #expect(try store.lookUp("b") == .found)
     }
 }

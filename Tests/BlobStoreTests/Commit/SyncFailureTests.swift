@@ -42,8 +42,7 @@ import Testing
 
         let store = try folder.open()
         for index in 0..<acknowledged {
-            let found = try store.lookUp("\(index)")
-            #expect(found == .found, "\(index)")
+            #expect(try store.lookUp("\(index)") == .found, "\(index)")
         }
         let report = try store.verify()
         #expect(report.problems == [])

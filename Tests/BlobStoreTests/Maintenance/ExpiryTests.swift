@@ -109,8 +109,7 @@ import Testing
         let digest = try store.put("short", [1], seconds: 10).parts[0].digest
         try store.put("long", [1], seconds: 100)
         let between = noon.adding(seconds: 50)
-        let found = try store.lookUp(digest, asOf: between)
-        #expect(found == .found)
+        #expect(try store.lookUp(digest, asOf: between) == .found)
         #expect(try store.lookUp(digest, asOf: noon.adding(seconds: 100)) == .expired)
         // A part published later moves the end of all parts, and so of their blobs.
         let other = try store.put("moved", [2], seconds: 10).parts[0].digest

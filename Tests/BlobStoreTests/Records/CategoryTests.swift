@@ -143,10 +143,7 @@ import Testing
                 .setCategory(Category(name: "ask", actions: actions), condition: condition))
         }
         func isRefused(_ outcome: Outcome, at revision: UInt64?) -> Bool {
-            guard case .categoryPreconditionFailed(let present)? = outcome.error else {
-                return false
-            }
-            return present == revision
+            outcome.error == .categoryPreconditionFailed(revision: revision)
         }
         #expect(isRefused(try set([], .exists), at: nil))
         #expect(isRefused(try set([], .revisions([1])), at: nil))

@@ -61,8 +61,7 @@ import Testing
         #expect(moved.expiresAt == other)
         #expect(try store.sweepExpired(asOf: end, limit: 10).expired == 0)
         for part in ["", "payload", "icon", "sound"] {
-            let found = try store.lookUp("a", part: part, asOf: end)
-            #expect(found == .found, "\(part)")
+            #expect(try store.lookUp("a", part: part, asOf: end) == .found, "\(part)")
         }
         #expect(try store.verify().problems == [])
     }

@@ -111,8 +111,7 @@ import Testing
         #expect(outcome.record?.expiresAt == end)
         let later = noon.adding(seconds: 50)
         #expect(try store.sweepExpired(asOf: later, limit: 10) == SweepResult())
-        let found = try store.lookUp(digest, asOf: later)
-        #expect(found == .found)
+        #expect(try store.lookUp(digest, asOf: later) == .found)
         #expect(try store.timeEntries() == [.notification(end, id: "a")])
         #expect(try store.verify().problems == [])
     }
@@ -156,12 +155,7 @@ import Testing
         #expect(try field { $0.expiresAt = .set(noon) } == .expiry)
         let reserved = NotificationAction(identifier: "dismiss", title: "")
         #expect(try field { $0.actions = .set([reserved]) } == .actions)
-        guard
-            case .unknownCategory("x") = try store.patch("a", { $0.category = .set("x") }).error
-        else {
-            Issue.record("taken")
-            return
-        }
+        #expect(try store.patch("a", { $0.category = .set("x") }).error == .unknownCategory("x"))
         for (id, condition, revision) in [
             ("a", Condition.absent, record.revision), ("a", .revisions([]), record.revision),
             ("b", .exists, nil),
@@ -170,10 +164,8 @@ import Testing
                 $0.isRead = .set(true)
                 $0.condition = condition
             }.error
-            guard case .preconditionFailed(let state) = error, state.revision == revision else {
-                Issue.record("\(id) \(condition): \(String(describing: error))")
-                continue
-            }
+            let present = try #require(error?.present, "\(id) \(condition)")
+            #expect(present.revision == revision, "\(id) \(condition)")
         }
         let nothing = try store.patch("b") { $0.isRead = .set(true) }
         #expect(nothing.isNotFound)

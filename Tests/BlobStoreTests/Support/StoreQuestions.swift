@@ -77,6 +77,10 @@ extension StoreError {
     var field: InvalidInput.Field? {
         if case .invalid(let input) = self { input.field } else { nil }
     }
+    /// What is there, which a condition did not want.
+    var present: PresentState? {
+        if case .preconditionFailed(let state) = self { state } else { nil }
+    }
     var openReason: String? {
         if case .cannotOpen(_, let reason) = self { reason } else { nil }
     }

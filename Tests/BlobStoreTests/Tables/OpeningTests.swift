@@ -42,8 +42,7 @@ import Testing
         try Files.write(Array(whole[..<used]), to: folder.path + "/data.mdb")
         do {
             let store = try folder.open()
-            let found = try store.lookUp("a")
-            #expect(found == .found)
+            #expect(try store.lookUp("a") == .found)
         }
         for length in [0, 1, 151, 152, 4_095, 4_096, 4_096 + 151] {
             let words = length < 152 ? "is not an LMDB file" : "damaged second meta page"
@@ -155,8 +154,7 @@ import Testing
             let store = try open(first)
             let error = try failure { _ = try open(second) }
             #expect(error.openReason == "this process has already opened it")
-            let found = try store.lookUp("a")
-            #expect(found == .found)
+            #expect(try store.lookUp("a") == .found)
         }
     }
 
@@ -293,8 +291,7 @@ import Testing
         mkdir(staging, 0o755)
         try Files.write([1, 2, 3], to: staging + "/data.mdb")
         let store = try folder.open()
-        let found = try store.lookUp("a")
-        #expect(found == .found)
+        #expect(try store.lookUp("a") == .found)
         #expect(!Files.exists(staging))
     }
 

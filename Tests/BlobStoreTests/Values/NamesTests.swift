@@ -31,8 +31,7 @@ import Testing
             "x/y\t;\tz=1", "A/B", "text/" + String(repeating: "x", count: 250),
         ])
     func goodMediaTypes(type: String) throws {
-        let record = try store.put("a", [1], mediaType: type)
-        #expect(record.parts[0].mediaType == type)
+        #expect(try store.put("a", [1], mediaType: type).parts[0].mediaType == type)
         #expect(try store.record(for: "a", asOf: noon)?.parts[0].mediaType == type)
     }
 

@@ -91,6 +91,23 @@ import Testing
         ["get"], ["rm"], ["ls", "--limit", "0"], ["get", "1", "--check"],
         ["get", "1", "-o", "/tmp"],
         ["verify"], ["verify", "--data", "/nonexistent"], ["stat", "1", "--timeout", "-1"],
+        ["publish", "1", "--priority", "urgent"], ["publish", "1", "--data", "{"],
+        ["publish", "1", "--actions", "{}"], ["publish", "1", "--actions", "[{\"title\":\"x\"}]"],
+        ["publish", "1", "--actions", "[{\"identifier\":\"x\",\"title\":\"x\",\"colour\":1}]"],
+        ["publish", "1", "--part", "photo"], ["publish", "1", "--part", "photo=/nonexistent"],
+        ["publish", "1", "--display-ttl", "x"], ["publish", "1", "--batch", "/dev/null"],
+        ["publish", "1", "--ttl", "5", "--expires-at", "2099-01-01T00:00:00Z"],
+        ["publish", "a/b"], ["mark", "1"], ["mark", "--read"], ["mark", "1", "--read", "--unread"],
+        ["mark", "1", "--owner", "ann", "--read"], ["mark", "1", "--state", "gone"],
+        ["mark", "1", "--action", "yes", "--read"], ["mark", "1", "--read", "--key", "k"],
+        ["history"], ["history", "ann", "--limit", "0"], ["changes"],
+        ["changes", "ann", "--limit", "0"], ["envelope", "1"],
+        ["envelope", "1", "--platform", "sms"], ["category", "--delete"],
+        ["category", "c", "--delete", "--actions", "[]"],
+        ["category", "c", "--delete", "--option", "allow_announcement"],
+        ["category", "c", "--actions", "[]", "--option", "loud"],
+        ["category", "c", "--if-revision", "1"], ["mark", "1", "--read", "--extension", "dismiss"],
+        ["mark", "1", "--action", "a", "--stay", "--extension", "dismiss"],
     ])
     func badUsageIsTwo(arguments: [String]) throws {
         let daemon = try DaemonProcess()

@@ -165,6 +165,13 @@ func watchFrame(
 }
 
 extension DaemonProcess {
+    /// A client that waits for an owner's next change.
+    func waiter(of owner: String) throws -> RawClient {
+        let client = try connect()
+        client.sendChanges(of: owner, since: "latest", query: "&wait=60")
+        return client
+    }
+
     /// Changes a notification.
     @discardableResult
     func patch(_ id: String, _ document: String, device: String? = nil) throws -> HTTPAnswer {

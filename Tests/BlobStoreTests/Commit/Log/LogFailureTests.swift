@@ -36,8 +36,7 @@ import Testing
         _ ids: [String], in store: BlobStore, _ name: Comment? = nil
     ) throws {
         for id in ids {
-            let found = try store.lookUp(id)
-            #expect(found == .found, "\(id)")
+            #expect(try store.lookUp(id) == .found, "\(id)")
         }
         #expect(try store.verify().problems == [], name)
         #expect(try store.counters().notifications == UInt64(ids.count), name)
@@ -168,8 +167,7 @@ import Testing
         ids += ["before", "behind"]
         func expectAll(in store: BlobStore, _ name: String) throws {
             for id in ids {
-                let found = try store.lookUp(id)
-                #expect(found == .found, "\(id), \(name)")
+                #expect(try store.lookUp(id) == .found, "\(id), \(name)")
             }
             let counters = try store.counters()
             #expect(counters.notifications == UInt64(ids.count), "\(name)")
@@ -269,8 +267,7 @@ import Testing
         #expect(error.isFull, "\(error)")
         #expect(!Files.exists(path + "/changes.log"))
         try store.put("a", [1])
-        let found = try store.lookUp("a")
-        #expect(found == .found)
+        #expect(try store.lookUp("a") == .found)
         disk.empty()
         try store.beginLogging()
         try store.put("b", [1])
@@ -363,8 +360,7 @@ import Testing
             #expect(store.pendingChanges.isPending, "\(what)")
             try body()
             #expect(!store.pendingChanges.isPending && store.pendingKeys.isEmpty, "\(what)")
-            let found = try store.lookUp(id)
-            #expect(found == .found, "\(what)")
+            #expect(try store.lookUp(id) == .found, "\(what)")
         }
         let short = try store.publication("short", [5], expiry: .at(noon.adding(seconds: 5)))
         _ = try store.apply([.publish(short)], asOf: noon)

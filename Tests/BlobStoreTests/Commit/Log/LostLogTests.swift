@@ -121,8 +121,7 @@ import Testing
                 return
             }
             #expect(reason.contains("changes.log"), "\(reason)")
-            let names = try Self.names(in: store)
-            #expect(names == ["first run", "committed", "later"])
+            #expect(try Self.names(in: store) == ["first run", "committed", "later"])
             #expect(try store.verify().problems == [])
             // It is a store like any other.
             try store.beginLogging()
@@ -314,8 +313,7 @@ import Testing
             folder = next
             let opened = try next.open()
             for id in acknowledged {
-                let found = try opened.lookUp(id)
-                #expect(found == .found, "seed \(seed), life \(life): \(id)")
+                #expect(try opened.lookUp(id) == .found, "seed \(seed), life \(life): \(id)")
             }
         }
         #expect(refusals > 0, "seed \(seed)")

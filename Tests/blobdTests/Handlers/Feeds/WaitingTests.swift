@@ -82,8 +82,7 @@ import Testing
     @Test("Requests behind a wait are answered after it, in both dialects")
     func pipelined() throws {
         let daemon = try DaemonProcess()
-        let texts = try daemon.connect()
-        texts.sendChanges(of: "anna", since: "latest", query: "&wait=60")
+        let texts = try daemon.waiter(of: "anna")
         texts.sendRequest("GET", "/v1/notifications/1/payload")
         let frames = try daemon.connectBinary()
         let target = "/v1/users/anna/changes?since=latest&wait=60"
@@ -107,24 +106,19 @@ import Testing
     func leaving() throws {
         let daemon = try DaemonProcess()
         do {
-            let waiters = try (0..<20).map { number in
-                let client = try daemon.connect()
-                client.sendChanges(of: "anna", since: "latest", query: "&wait=60")
-                return client
-            }
+            let waiters = try (0..<20).map { number in try daemon.waiter(of: "anna") }
             try daemon.waitUntil("watchers") { $0 == waiters.count }
         }
         try daemon.waitUntil("watchers") { $0 == 0 }
         // Gone before the request is looked at.
         daemon.signal(SIGSTOP)
         for _ in 0..<5 {
-            try daemon.connect().sendChanges(of: "anna", since: "latest", query: "&wait=60")
+            _ = try daemon.waiter(of: "anna")
         }
         daemon.signal(SIGCONT)
         try daemon.waitUntil("watchers") { $0 == 0 }
         try daemon.waitUntil("connections") { $0 == 1 }
-        let half = try daemon.connect()
-        half.sendChanges(of: "anna", since: "latest", query: "&wait=60")
+        let half = try daemon.waiter(of: "anna")
         try daemon.waitUntil("watchers") { $0 == 1 }
         half.endSending()
         try daemon.put("1", [1], query: "?owner=anna")
@@ -135,8 +129,7 @@ import Testing
     @Test("A stop answers those who wait, and does not wait for them")
     func stop() throws {
         let daemon = try DaemonProcess(["--drain-timeout", "1h"])
-        let texts = try daemon.connect()
-        texts.sendChanges(of: "anna", since: "latest", query: "&wait=60")
+        let texts = try daemon.waiter(of: "anna")
         let frames = try daemon.connectBinary()
         frames.send(try callFrame(.get, "/v1/users/anna/changes?since=latest&wait=60"))
         try daemon.waitUntil("watchers") { $0 == 2 }
@@ -151,14 +144,9 @@ import Testing
     @Test("There are so many places for waiters, and one that is given up can be taken")
     func places() throws {
         let daemon = try DaemonProcess(["--max-watchers", "2"])
-        let waiters = try (0..<2).map { _ in
-            let client = try daemon.connect()
-            client.sendChanges(of: "anna", since: "latest", query: "&wait=60")
-            return client
-        }
+        let waiters = try (0..<2).map { _ in try daemon.waiter(of: "anna") }
         try daemon.waitUntil("watchers") { $0 == 2 }
-        let third = try daemon.connect()
-        third.sendChanges(of: "bert", since: "latest", query: "&wait=60")
+        let third = try daemon.waiter(of: "bert")
         let refusal = try third.answer()
         #expect(refusal.status == 429 && refusal.code == "too_many_requests")
         #expect(refusal.member("limit") == "2")
@@ -183,63 +171,45 @@ import Testing
         let daemon = try DaemonProcess([
             "--max-watchers", "8", "--max-watchers-per-owner", "2", "--max-watchers-per-peer", "3",
         ])
+        func words(_ body: String) -> String {
+            "\(jsonMember(body, "code") ?? "") \(jsonMember(body, "limit_name") ?? "")"
+        }
         func refusal(of owner: String) throws -> [String] {
-            var seen: [String] = []
-            let wait = try daemon.connect()
-            wait.sendChanges(of: owner, since: "latest", query: "&wait=60")
+            let wait = try daemon.waiter(of: owner)
             let answer = try wait.answer()
-            seen.append(
-                "\(answer.status) \(answer.code ?? "") \(answer.member("limit_name") ?? "")")
             let stream = try daemon.connect()
             stream.sendRequest(
                 "GET", "/v1/users/\(owner)/changes", ["Accept": "text/event-stream"])
             let refused = try stream.answer()
-            seen.append(
-                "\(refused.status) \(refused.code ?? "") \(refused.member("limit_name") ?? "")")
             let binary = try daemon.connectBinary()
             let watch = try binary.exchange(try watchFrame(owner, since: "latest"))
-            seen.append(
-                "\(watch.status) \(watch.code ?? "") \(jsonMember(watch.text, "limit_name") ?? "")")
-            let call = try binaryCall(owner)
-            seen.append(
-                "\(call.status) \(call.code ?? "") \(jsonMember(call.text, "limit_name") ?? "")")
-            return seen
-        }
-        func binaryCall(_ owner: String) throws -> FrameAnswer {
-            try daemon.connectBinary().exchange(
+            let call = try daemon.connectBinary().exchange(
                 try callFrame(.get, "/v1/users/\(owner)/changes?since=latest&wait=60"))
+            #expect(answer.status == 429 && refused.status == 429)
+            #expect(watch.status == 429 && call.status == 429)
+            return [answer.text, refused.text, watch.text, call.text].map(words)
         }
-        func take(_ owner: String) throws -> RawClient {
-            let client = try daemon.connect()
-            client.sendChanges(of: owner, since: "latest", query: "&wait=60")
-            return client
-        }
-        var waiters = [try take("anna"), try take("anna")]
+        var waiters = [try daemon.waiter(of: "anna"), try daemon.waiter(of: "anna")]
         try daemon.waitUntil("watchers") { $0 == 2 }
-        let ofOwner = "429 too_many_requests max-watchers-per-owner"
+        let ofOwner = "too_many_requests max-watchers-per-owner"
         #expect(try refusal(of: "anna") == [String](repeating: ofOwner, count: 4))
-        waiters.append(try take("bert"))
+        waiters.append(try daemon.waiter(of: "bert"))
         try daemon.waitUntil("watchers") { $0 == 3 }
-        let ofPeer = "429 too_many_requests max-watchers-per-peer"
+        let ofPeer = "too_many_requests max-watchers-per-peer"
         #expect(try refusal(of: "carl") == [String](repeating: ofPeer, count: 4))
         // Who goes leaves room.
         waiters.removeFirst()
         try daemon.waitUntil("watchers") { $0 == 2 }
-        waiters.append(try take("carl"))
+        waiters.append(try daemon.waiter(of: "carl"))
         try daemon.waitUntil("watchers") { $0 == 3 }
     }
 
     @Test("A peer leaves a quarter of the places to others without being told to")
     func defaults() throws {
         let daemon = try DaemonProcess(["--max-watchers", "4"])
-        let waiters = try (0..<3).map { number in
-            let client = try daemon.connect()
-            client.sendChanges(of: "owner\(number)", since: "latest", query: "&wait=60")
-            return client
-        }
+        let waiters = try (0..<3).map { number in try daemon.waiter(of: "owner\(number)") }
         try daemon.waitUntil("watchers") { $0 == waiters.count }
-        let fourth = try daemon.connect()
-        fourth.sendChanges(of: "anna", since: "latest", query: "&wait=60")
+        let fourth = try daemon.waiter(of: "anna")
         let refusal = try fourth.answer()
         #expect(refusal.status == 429 && refusal.member("limit_name") == "max-watchers-per-peer")
         #expect(refusal.member("limit") == "3")
