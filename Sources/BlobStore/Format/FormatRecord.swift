@@ -55,11 +55,6 @@ public struct StoreID: Sendable, Hashable, CustomStringConvertible {
     let high: UInt64
     let low: UInt64
 
-    init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
-
     static func random() -> StoreID {
         StoreID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     }

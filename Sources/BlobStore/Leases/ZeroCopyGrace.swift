@@ -5,19 +5,12 @@
 /// the runs before it sent is not known; so whatever they could have sent stays as it is until
 /// their peers have had a while to read.
 struct ZeroCopyGrace {
-    private let mark: ZeroCopyMark
-    private let graceMilliseconds: Int64
+    let mark: ZeroCopyMark
+    let graceMilliseconds: Int64
     /// When this run began, in milliseconds of the boot clock.
-    private let start: Int64
+    let start: Int64
     /// Blobs from this number on are this run's: no earlier one sent them.
-    private let firstOwnNumber: UInt64
-
-    init(mark: ZeroCopyMark, graceMilliseconds: Int64, start: Int64, firstOwnNumber: UInt64) {
-        self.mark = mark
-        self.graceMilliseconds = graceMilliseconds
-        self.start = start
-        self.firstOwnNumber = firstOwnNumber
-    }
+    let firstOwnNumber: UInt64
 
     /// Whether no peer of an earlier run can be reading it any more.
     ///

@@ -5,11 +5,6 @@ struct LogID: Equatable {
     let high: UInt64
     let low: UInt64
 
-    init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
-
     static func random() -> LogID {
         LogID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     }
