@@ -12,17 +12,8 @@ public enum Wire {
     public static let digestByteCount = 32
     /// The size of a store's id, in bytes.
     public static let storeIDByteCount = 16
-    /// The name of the part that has none.
-    public static let defaultPart: StaticString = "payload"
     /// The media type of a payload that was given none.
     public static let defaultMediaType: StaticString = "application/octet-stream"
-
-    // The same as strings: a literal is one without a copy, the description of a static one is not.
-
-    /// ``defaultPart`` as a string.
-    @inlinable public static var defaultPartText: String { "payload" }
-    /// ``defaultMediaType`` as a string.
-    @inlinable public static var defaultMediaTypeText: String { "application/octet-stream" }
 }
 
 /// Which dialect a connection speaks, told by its first byte.
