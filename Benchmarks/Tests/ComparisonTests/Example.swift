@@ -20,8 +20,9 @@ enum Example {
         let inFlight = Double(cell.load.connections * cell.load.inFlight)
         let p99 = p99 ?? 1e6 * inFlight / rate
         return Sample(
-            server: server, cell: cell, number: number, requestsPerSecond: rate, p50Microseconds: 40,
-            p99Microseconds: p99, serverMicroseconds: 1e6 / rate, generatorShare: 0.5)
+            server: server, cell: cell, number: number, requestsPerSecond: rate,
+            p50Microseconds: 40, p99Microseconds: p99, serverMicroseconds: 1e6 / rate,
+            generatorShare: 0.5)
     }
 
     /// Three samples of every cell: half of the rates, the rates, and half as much again.

@@ -102,8 +102,9 @@ struct RunCommand: ParsableCommand {
         var report = Report(
             machine: try Machine.facts(folder: folder, repository: repository), servers: [],
             method: Method(
-                sampleCount: plan.sampleCount, seconds: plan.seconds, warmUpSeconds: plan.warmUpSeconds,
-                starts: plan.starts, longSampleCount: plan.longSampleCount, longSeconds: plan.longSeconds,
+                sampleCount: plan.sampleCount, seconds: plan.seconds,
+                warmUpSeconds: plan.warmUpSeconds, starts: plan.starts,
+                longSampleCount: plan.longSampleCount, longSeconds: plan.longSeconds,
                 serverCores: place.cores, generatorCore: plan.generatorCore,
                 payloadCounts: try plan.sizes.reduce(into: [:]) {
                     $0[$1] = try Plan.payloads($1).count
