@@ -26,9 +26,10 @@ extension BlobStore {
         var checked: [CheckedChange] = []
         checked.reserveCapacity(changes.count)
         var refused: [(index: Int, error: StoreError)] = []
-        for (index, change) in changes.enumerated() {
+        let span = changes.span
+        for index in span.indices {
             do throws(StoreError) {
-                checked.append(try CheckedChange(change, asOf: now))
+                checked.append(try CheckedChange(span[index], asOf: now))
             } catch {
                 refused.append((index, error))
             }

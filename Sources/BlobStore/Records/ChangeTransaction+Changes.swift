@@ -8,9 +8,16 @@ internal import Notifications
 extension ChangeTransaction {
     /// - Parameter staged: the numbers that blobs were written ahead under.
     mutating func apply(
-        _ change: CheckedChange, staged: [Digest: UInt64] = [:]
+        _ checked: CheckedChange, staged: [Digest: UInt64] = [:]
     ) throws(StoreError) -> Outcome {
-        switch change.change {
+        try apply(checked.change, staged)
+    }
+
+    /// A function of its own: switching over a property would copy the change.
+    private mutating func apply(
+        _ change: Change, _ staged: [Digest: UInt64]
+    ) throws(StoreError) -> Outcome {
+        switch change {
         case .publish(let publication): try publish(publication, staged: staged)
         case .delete(let id): try remove(Removal(id: id))
         case .publishNotification(let draft): try publish(draft, staged: staged)
