@@ -117,7 +117,7 @@ extension BlobStore {
         }
     }
 
-    private static func open(
+    static func open(
         _ directory: String, _ options: Options, isReadOnly: Bool, lock: DirectoryLock?
     ) throws(StoreError) -> BlobStore {
         let environment: Environment
@@ -145,8 +145,28 @@ extension BlobStore {
                 reason: "a table of \(DataFile.name) is missing: \(error.description)")
         }
         return BlobStore(
-            environment, tables: tables, format: format, directory: directory, options: options,
-            lock: lock, pendingKeys: try PendingKeys(directory, isWriter: !isReadOnly))
+            environment, tables: tables, format: format,
+            predecessors: try predecessors(in: environment, tables.meta, directory),
+            directory: directory, options: options, lock: lock,
+            pendingKeys: try PendingKeys(directory, isWriter: !isReadOnly))
+    }
+
+    private static func predecessors(
+        in environment: Environment, _ meta: Table, _ directory: String
+    ) throws(StoreError) -> Predecessors {
+        do throws(LMDBError) {
+            let transaction = try environment.readers.begin()
+            let name = Array(Predecessors.name.utf8)
+            guard let value = try transaction.view.value(forKey: name.span.bytes, in: meta) else {
+                return Predecessors()
+            }
+            if let found = try? Predecessors(value) { return found }
+        } catch {
+            throw .cannotOpen(path: directory, reason: error.description)
+        }
+        throw .cannotOpen(
+            path: directory,
+            reason: "the entry \"\(Predecessors.name)\" of \(DataFile.name) is damaged")
     }
 
     /// The format record, once it is clear that this program can work with what follows it.
@@ -181,7 +201,7 @@ extension BlobStore {
         return format
     }
 
-    private static func makeDirectory(_ path: String) throws(StoreError) {
+    static func makeDirectory(_ path: String) throws(StoreError) {
         if mkdir(path, 0o750) == 0 {
             try Creation.syncDirectory(parent(of: path))
             return

@@ -49,11 +49,12 @@ public final class BlobStore: Sendable {
     let maintenance: Maintenance
 
     init(
-        _ environment: Environment, tables: Tables, format: FormatRecord, directory: String,
-        options: Options, lock: DirectoryLock?, pendingKeys: PendingKeys
+        _ environment: Environment, tables: Tables, format: FormatRecord,
+        predecessors: Predecessors, directory: String, options: Options, lock: DirectoryLock?,
+        pendingKeys: PendingKeys
     ) {
         core = StoreCore(
-            environment, tables: tables, id: format.storeID,
+            environment, tables: tables, id: format.storeID, predecessors: predecessors,
             directory: directory, options: options, lock: lock)
         self.pendingKeys = pendingKeys
         log = LogReader(core: core, pending: pendingKeys)

@@ -41,6 +41,8 @@ struct Blobd: ParsableCommand {
             StatsCommand.self,
             PingCommand.self,
             VerifyCommand.self,
+            BackupCommand.self,
+            RestoreCommand.self,
             BenchCommand.self,
             WalkCommand.self,
         ])

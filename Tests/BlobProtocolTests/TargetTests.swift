@@ -12,6 +12,7 @@ import BlobProtocol
         case .livez: return ["live"]
         case .readyz: return ["ready"]
         case .stats: return ["stats"]
+        case .backup: return ["backup"]
         case .notifications: return ["notifications"]
         case .notification(let id): return ["notification", text(id, in: bytes)!]
         case .payload(let id): return ["payload", text(id, in: bytes)!]
@@ -37,6 +38,8 @@ import BlobProtocol
         #expect(route("/readyz") == ["ready"])
         #expect(route("/healthz") == ["ready"])
         #expect(route("/v1/stats") == ["stats"])
+        #expect(route("/v1/backup") == ["backup"])
+        #expect(route("/v1/backups") == [])
         #expect(route("/v1/notifications") == ["notifications"])
         #expect(route("/v1/notifications/4%2F2") == ["notification", "4%2F2"])
         #expect(route("/v1/notifications/42/payload") == ["payload", "42"])
@@ -80,7 +83,8 @@ import BlobProtocol
     func allow() {
         let slice = Slice.empty
         let routes: [Route] = [
-            .livez, .readyz, .stats, .notifications, .notification(id: slice), .payload(id: slice),
+            .livez, .readyz, .stats, .backup, .notifications, .notification(id: slice),
+            .payload(id: slice),
             .part(id: slice, name: slice), .classicPayload(id: slice), .blob(digest: slice),
             .batch, .responses(id: slice), .envelope(id: slice), .categories,
             .category(name: slice), .owner(owner: slice), .ownerNotifications(owner: slice),

@@ -10,6 +10,8 @@ public enum Route: Sendable, Hashable {
     case readyz
     /// `/v1/stats`
     case stats
+    /// `/v1/backup`
+    case backup
     /// `/v1/notifications`
     case notifications
     /// `/v1/notifications/{id}`
@@ -68,6 +70,7 @@ public enum Route: Sendable, Hashable {
             return .blob(digest: digest)
         }
         if segments.skip("/stats", path) { return segments.end(path, .stats) }
+        if segments.skip("/backup", path) { return segments.end(path, .backup) }
         if segments.skip("/users", path) { return user(path, &segments) }
         if segments.skip("/categories", path) {
             if segments.isAtEnd(path) { return .categories }
@@ -109,7 +112,8 @@ public enum Route: Sendable, Hashable {
     /// 10.2.1); empty when there is no such resource.
     public var allow: StaticString {
         switch self {
-        case .livez, .readyz, .stats, .classicPayload, .envelope, .categories, .ownerChanges:
+        case .livez, .readyz, .stats, .backup, .classicPayload, .envelope, .categories,
+            .ownerChanges:
             "GET, HEAD"
         case .notifications, .batch, .responses, .blobs: "POST"
         case .notification: "GET, HEAD, PUT, PATCH, DELETE"
@@ -124,7 +128,8 @@ public enum Route: Sendable, Hashable {
     /// Whether the resource has the method.
     public func allows(_ method: HTTPMethod) -> Bool {
         switch self {
-        case .livez, .readyz, .stats, .classicPayload, .envelope, .categories, .ownerChanges:
+        case .livez, .readyz, .stats, .backup, .classicPayload, .envelope, .categories,
+            .ownerChanges:
             method == .get || method == .head
         case .notifications, .batch, .responses, .blobs: method == .post
         case .payload, .part, .blob: method == .get || method == .head || method == .put

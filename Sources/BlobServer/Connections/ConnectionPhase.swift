@@ -17,6 +17,8 @@ extension ConnectionState {
         case awaitingFeed(FeedReader)
         /// An owner's changes are sent as they come.
         case streaming(FeedReader)
+        /// A backup is sent as it is taken.
+        case sendingBackup(BackupAnswer)
         /// The next bytes of a body, this many, are thrown away.
         case skipping(UInt64)
         /// The last answer is sent. Input is thrown away until the peer hangs up.
@@ -38,10 +40,18 @@ extension ConnectionState.Phase {
         }
     }
 
+    /// Whether a connection in this phase has nothing to do once its peer has hung up.
+    var endsOnHangUp: Bool {
+        switch self {
+        case .awaitingFeed, .streaming, .sendingBackup: true
+        default: false
+        }
+    }
+
     /// A phase without what belongs to it.
     enum Kind: CaseIterable {
         case head, body, awaitingMemory, awaitingChange, awaitingCommit, awaitingFeed, streaming
-        case skipping, lingering, draining, closed
+        case sendingBackup, skipping, lingering, draining, closed
 
         /// Whether a connection may go on with `next`.
         func mayBecome(_ next: Kind) -> Bool {
@@ -52,7 +62,8 @@ extension ConnectionState.Phase {
             case .head: next != .awaitingMemory
             case .body: [.head, .awaitingMemory, .awaitingChange, .skipping].contains(next)
             case .awaitingMemory: [.head, .body, .skipping].contains(next)
-            case .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming: next == .head
+            case .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming, .sendingBackup:
+                next == .head
             case .skipping: [.head, .skipping, .lingering].contains(next)
             case .lingering, .draining, .closed: false
             }
@@ -68,6 +79,7 @@ extension ConnectionState.Phase {
         case .awaitingCommit: .awaitingCommit
         case .awaitingFeed: .awaitingFeed
         case .streaming: .streaming
+        case .sendingBackup: .sendingBackup
         case .skipping: .skipping
         case .lingering: .lingering
         case .draining: .draining

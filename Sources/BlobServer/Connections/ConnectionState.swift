@@ -210,8 +210,7 @@ struct ConnectionState {
             }
             if input == .ended { fail() }
         }
-        // Nobody is left to be sent changes.
-        if isHungUp, phase.feedReader != nil { fail() }
+        if isHungUp, phase.endsOnHangUp { fail() }
         if isBroken || (isStopping && !isBusy(output: output)) { return .drop }
         let awaited = awaitedInterest(output: output)
         if awaited != interest {
@@ -250,6 +249,7 @@ struct ConnectionState {
         case .head, .body, .skipping: return input.mayRead || hasUnread
         case .lingering: return input.mayRead
         case .awaitingFeed(let reader), .streaming(let reader): return reader.isDue
+        case .sendingBackup(let answer): return answer.isDue
         case .awaitingMemory, .awaitingChange, .awaitingCommit, .draining, .closed: return false
         }
     }
@@ -264,7 +264,7 @@ struct ConnectionState {
         case .head: return hasUnread
         case .lingering, .draining, .closed: return false
         case .body, .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
-            .skipping:
+            .sendingBackup, .skipping:
             return true
         }
     }
@@ -281,7 +281,7 @@ struct ConnectionState {
         switch phase {
         case .head, .body, .skipping, .lingering: input != .ended
         case .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
-            .draining, .closed:
+            .sendingBackup, .draining, .closed:
             false
         }
     }
@@ -293,7 +293,7 @@ struct ConnectionState {
         case .head: return unused == .nothing ? .idle : .head
         case .body, .skipping: return .body
         case .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
-            .draining, .closed:
+            .sendingBackup, .draining, .closed:
             return .ours
         case .lingering: return .linger
         }

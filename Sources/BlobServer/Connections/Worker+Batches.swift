@@ -185,6 +185,8 @@ extension Worker {
             if case .http = form { query.limit = DaemonLimits.eventCountMax }
             // The first answer comes at once, even if it is empty.
             connection.state.enter(.streaming(FeedReader(query, form, end: now)))
+        case .sendBackup(let form):
+            connection.state.enter(.sendingBackup(BackupAnswer(form)))
         }
         return .goesOn
     }

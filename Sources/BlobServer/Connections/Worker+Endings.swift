@@ -81,7 +81,9 @@ extension Worker {
                 connection.state.readOnceMore()
                 if connection.state.enterRunQueue() { runQueue.append(connection.token) }
             } else {
-                // Nothing more will come: a wait is answered with what there is, a stream ends.
+                // Nothing more will come: a wait is answered with what there is, a stream ends, and a
+                // backup is cut off.
+                if case .sendingBackup = connection.state.phase { connection.state.fail() }
                 continueFeed(connection, &batch)
                 finishTimeSlice(connection)
             }
@@ -153,6 +155,7 @@ extension Worker {
             upload.abandon()
         case .body(let upload): upload.abandon()
         case .awaitingFeed(let reader), .streaming(let reader): reader.registration = nil
+        case .sendingBackup(let answer): answer.stream?.cancel()
         default: break
         }
     }

@@ -24,6 +24,12 @@ extension Worker {
             guard let connection = connections.connection(message.token) else { break }
             continueFeed(connection, &batch)
             finishTimeSlice(connection)
+        case .backupReady:
+            guard let connection = connections.connection(message.token),
+                case .sendingBackup(let answer) = connection.state.phase
+            else { break }
+            answer.isDue = true
+            return .passUnretained(connection)
         case .memoryGranted:
             guard let connection = connections.connection(message.token),
                 case .awaitingMemory(let upload) = connection.state.phase

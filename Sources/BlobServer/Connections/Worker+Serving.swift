@@ -195,6 +195,10 @@ extension Worker {
             case .streaming(let reader):
                 if reader.isDue { continueStream(reader, connection, &batch) }
                 return .waits
+            case .sendingBackup(let answer):
+                guard answer.isDue else { return .waits }
+                continueBackup(answer, connection, &batch)
+                return connection.state.phase.kind == .sendingBackup ? .waits : .goesOn
             case .awaitingMemory, .awaitingChange, .awaitingCommit, .draining, .closed:
                 return .waits
             }
@@ -223,7 +227,7 @@ extension Worker {
         case .head, .skipping:
             connection.state.endAfterOutput()
         case .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
-            .lingering, .draining, .closed:
+            .sendingBackup, .lingering, .draining, .closed:
             break
         }
     }

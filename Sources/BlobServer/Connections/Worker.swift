@@ -13,6 +13,7 @@ struct WorkerEnvironment: Sendable {
     let drainSlots: DrainSlots
     let writer: WriterThread
     let publishers: PublisherPool
+    let backups: BackupThread
     let statistics: StatisticsDocument
     /// Where payloads are linked from; nil when all of them are copied.
     let pages: DataPages?

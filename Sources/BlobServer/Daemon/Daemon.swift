@@ -159,6 +159,7 @@ private struct RunningDaemon {
             store: store, limits: options.limits, counters: counters, bodyMemory: bodyMemory,
             drainSlots: DrainSlots(countMax: budget.drainingCountMax),
             writer: writer, publishers: publishers,
+            backups: BackupThread(store, log: log),
             statistics: StatisticsDocument(
                 store: store, counters: counters, bodyMemory: bodyMemory),
             pages: pages, log: log)
@@ -220,6 +221,7 @@ private struct RunningDaemon {
         }
         stopAtOnceOnSecondSignal(&acceptor)
         for thread in threads { thread.join() }
+        environment.backups.close()
         environment.publishers.close()
         environment.writer.close()
         switch reason {

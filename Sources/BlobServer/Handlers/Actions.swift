@@ -19,6 +19,7 @@ extension RequestHandler {
         case .statistics:
             let body = try asked { () throws(StoreError) in try statistics.compose() }
             return .respond(.document(Response.Document(body: body)))
+        case .backup: return .sendBackup
         case .record(let id):
             try requireAnswerMemory()
             return .respond(.record(try record(id.of(text), in: snapshot)))

@@ -24,6 +24,8 @@ enum Action {
     /// A publish can be stored: a ping, whose body comes back, or a health check.
     case check(Reply)
     case statistics
+    /// All of the store, as a backup.
+    case backup
     /// A notification's record.
     case record(id: Slice)
     /// A page of all records.
@@ -72,7 +74,7 @@ extension Action {
         switch self {
         case .record(let id):
             return store.readiness(of: .notification, id.of(text), in: snapshot)
-        case .list: return store.readiness(of: .everything, RawSpan(), in: snapshot)
+        case .list, .backup: return store.readiness(of: .everything, RawSpan(), in: snapshot)
         case .watch(let query, _):
             return store.readiness(of: .owner, query.owner.utf8.span.bytes, in: snapshot)
         case .resource(let request):

@@ -59,6 +59,8 @@ final class RequestHandler {
         indirect case awaitChanges(FeedQuery, PendingReply.Form)
         /// An owner's changes are asked for as they come.
         indirect case subscribe(FeedQuery, PendingReply.Form)
+        /// A backup is to be taken and sent.
+        indirect case sendBackup(HTTPForm)
     }
 
     /// Takes the time for the requests of this iteration.
@@ -157,6 +159,8 @@ final class RequestHandler {
             return .write(operation, PendingReply(reply: reply, form: form))
         case .awaitChanges(let query): return .awaitChanges(query, form)
         case .subscribe(let query): return .subscribe(query, form)
+        case .sendBackup:
+            throw ProtocolError(.notFound, "a backup is answered in HTTP only")
         }
     }
 

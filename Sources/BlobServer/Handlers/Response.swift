@@ -13,6 +13,8 @@ enum ActionStep {
     case awaitChanges(FeedQuery)
     /// To send an owner's changes until the connection ends.
     case subscribe(FeedQuery)
+    /// To send a backup, in HTTP.
+    case sendBackup
 }
 
 /// An answer, but a payload's, in no dialect yet.

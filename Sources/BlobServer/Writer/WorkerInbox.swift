@@ -11,6 +11,8 @@ struct WorkerMessage: Sendable {
         case memoryGranted
         /// The feed that a connection waits for has changed.
         case feedChanged
+        /// The backup that a connection sends has gone on.
+        case backupReady
         /// Finish what is under way, and stop.
         case stop
         /// Stop at once.

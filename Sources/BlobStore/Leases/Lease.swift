@@ -24,6 +24,8 @@ public struct Lease: ~Copyable, Sendable {
 /// What keeps blobs from being freed: how many leases each has, and what earlier runs may have sent zero-copy.
 final class LeaseTable: Sendable {
     private let counts = Mutex(LeaseCounts())
+    /// The first number of each backup's store that has no lease of it.
+    private let backups = Mutex<[UInt64]>([])
     private let neverEnds = Atomic<Bool>(false)
     /// What earlier runs may have sent zero-copy; nil while this one sends nothing so.
     let zeroCopyGrace = Mutex<ZeroCopyGrace?>(nil)
@@ -39,6 +41,18 @@ final class LeaseTable: Sendable {
         counts.withLock { $0.remove(number) }
     }
 
+    /// Keeps every blob before a number, for a backup.
+    func takeAll(before number: UInt64) {
+        backups.withLock { $0.append(number) }
+    }
+
+    /// Ends what ``takeAll(before:)`` began; nothing where it did not.
+    func releaseAll(before number: UInt64) {
+        backups.withLock { numbers in
+            if let index = numbers.firstIndex(of: number) { numbers.remove(at: index) }
+        }
+    }
+
     /// From now on no lease ends.
     func keepAll() { neverEnds.store(true, ordering: .releasing) }
 
@@ -50,6 +64,7 @@ final class LeaseTable: Sendable {
         false
         #else
         counts.withLock { $0.contains(number) }
+            || backups.withLock { $0.contains { number < $0 } }
         #endif
     }
 

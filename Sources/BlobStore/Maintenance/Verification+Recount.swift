@@ -174,6 +174,7 @@ extension Snapshot {
                 guard FormatRecord(value) != nil else { throw .corrupt("the format record") }
             case Counters.name: _ = try Counters(value)
             case ZeroCopyMark.name: _ = try ZeroCopyMark(value)
+            case Predecessors.name: _ = try Predecessors(value)
             case LogState.name:
                 guard LogState(value) != nil else {
                     throw .corrupt("the state of the write-ahead log")

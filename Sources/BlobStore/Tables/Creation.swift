@@ -13,6 +13,23 @@ enum Creation {
     static func createStore(
         in directory: String, options: StoreOptions, asOf now: Timestamp
     ) throws(StoreError) {
+        let staging = try beginStaging(in: directory, options: options)
+        do throws(LMDBError) {
+            try writeFormat(in: staging, options: options, asOf: now)
+        } catch {
+            removeLeftovers(in: directory)
+            if error.systemError == EIO || error.systemError == ENOSPC { throw .full }
+            throw StoreError(error)
+        }
+        try finishStaging(in: directory)
+    }
+
+    /// Makes the folder in which a store is built.
+    ///
+    /// - Returns: its path.
+    static func beginStaging(
+        in directory: String, options: StoreOptions
+    ) throws(StoreError) -> String {
         let staging = "\(directory)/\(stagingName)"
         removeLeftovers(in: directory)
         guard mkdir(staging, 0o770) == 0 else { throw .system("mkdir \(staging)") }
@@ -27,13 +44,12 @@ enum Creation {
             guard PageFile.makeEmpty("\(staging)/\(DataFile.name)", pageByteCount: pageByteCount)
             else { throw .system("write \(staging)/\(DataFile.name)") }
         }
-        do throws(LMDBError) {
-            try writeFormat(in: staging, options: options, asOf: now)
-        } catch {
-            removeLeftovers(in: directory)
-            if error.systemError == EIO || error.systemError == ENOSPC { throw .full }
-            throw StoreError(error)
-        }
+        return staging
+    }
+
+    /// Puts the file of a store that is built in its place. It is synced.
+    static func finishStaging(in directory: String) throws(StoreError) {
+        let staging = "\(directory)/\(stagingName)"
         // The commit has synced data.mdb itself; what is left is the names.
         try syncDirectory(staging)
         guard rename("\(staging)/\(DataFile.name)", "\(directory)/\(DataFile.name)") == 0 else {

@@ -6,6 +6,8 @@ internal import Synchronization
 final class StoreCore: Sendable {
     /// Which store it is; made when it was created.
     let id: StoreID
+    /// The stores whose backups it comes from.
+    let predecessors: Predecessors
     /// The folder it is in.
     let directory: String
     /// How it was opened.
@@ -27,7 +29,7 @@ final class StoreCore: Sendable {
     private let directoryLock: DirectoryLock?
 
     init(
-        _ environment: Environment, tables: Tables, id: StoreID,
+        _ environment: Environment, tables: Tables, id: StoreID, predecessors: Predecessors,
         directory: String, options: StoreOptions, lock: DirectoryLock?
     ) {
         self.environment = environment
@@ -36,6 +38,7 @@ final class StoreCore: Sendable {
         self.directory = directory
         self.options = options
         self.id = id
+        self.predecessors = predecessors
         directoryLock = consume lock
     }
 

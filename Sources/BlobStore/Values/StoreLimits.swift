@@ -47,6 +47,14 @@ public enum StoreLimits {
     public static let responseCountMax = 32
     /// Seconds a notification should be shown at the most.
     public static let displayTTLSecondsMax: UInt32 = 2_592_000
+    /// Bytes of a key in `data.mdb` (LMDB's `MDB_MAXKEYSIZE`).
+    static let keyByteCountMax = 511
+    /// By so much a restored store's revisions are higher than its backup's: none that was given after
+    /// the backup is given again.
+    public static let restoredRevisionGap: UInt64 = 1 << 40
+    /// Stores that a restored store remembers to come from. What a cursor of an older one gets is the
+    /// error of any other store's.
+    public static let predecessorCountMax = 64
     /// Bytes of a record, without its parts' bytes.
     public static let recordByteCountMax = 65_536
     /// Changes or records in one page.

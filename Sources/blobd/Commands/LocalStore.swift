@@ -3,6 +3,11 @@ import Glibc
 
 /// A store opened by a command, without a daemon or beside one.
 enum LocalStore {
+    /// Whether a folder has a store.
+    static func exists(_ directory: String) -> Bool {
+        access("\(directory)/data.mdb", F_OK) == 0
+    }
+
     /// Opens for reading only. A folder that is not there is bad usage; a store that cannot be
     /// opened is a refusal, with the reason.
     ///

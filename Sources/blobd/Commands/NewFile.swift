@@ -20,16 +20,23 @@ struct NewFile: ~Copyable {
     private let kind: Kind
 
     /// Begins. A directory at `path`, or a folder where nothing may be made, is bad usage.
-    init(_ path: String) throws(CommandFailure) {
+    ///
+    /// - Parameters:
+    ///   - isNew: whether anything that exists at `path` is bad usage, too.
+    ///   - mode: who may read it.
+    init(_ path: String, isNew: Bool = false, mode: mode_t = 0o666) throws(CommandFailure) {
         var status = stat()
         let exists = stat(path, &status) == 0
         let type = status.st_mode & S_IFMT
+        guard !exists || !isNew else {
+            throw CommandFailure(.badUsage, "\(path) exists; give a new name")
+        }
         if exists, type == S_IFDIR {
             throw CommandFailure(.badUsage, "\(path) is a directory; give a file")
         }
         let slash = path.lastIndex(of: "/")
         let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
-        let folder = slash.map { String(path[...$0]) } ?? "./"
+        let folder = Self.folder(of: path)
         let temporaryPath = "\(folder).\(name.prefix(40)).\(getpid()).part"
 
         var kind = Kind.nameless
@@ -38,11 +45,11 @@ struct NewFile: ~Copyable {
             kind = .direct
             descriptor = open(path, O_WRONLY | O_CLOEXEC)
         } else {
-            descriptor = open(folder, temporaryFileFlags | O_WRONLY | O_CLOEXEC, 0o666)
+            descriptor = open(folder, temporaryFileFlags | O_WRONLY | O_CLOEXEC, mode)
             if descriptor < 0, errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL {
                 kind = .named
                 descriptor = open(
-                    temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+                    temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
             }
         }
         guard descriptor >= 0 else {
@@ -82,6 +89,31 @@ struct NewFile: ~Copyable {
             unlink(temporaryPath)
             throw CommandFailure(.refused, "\(path): \(errorText(code))")
         }
+    }
+}
+
+extension NewFile {
+    /// Gives the file its name, unless something has it, and syncs both.
+    consuming func keepNew() throws(CommandFailure) {
+        guard fsync(descriptor) == 0 else {
+            throw CommandFailure(.refused, "\(path): \(errorText(errno))")
+        }
+        let source = kind == .named ? temporaryPath : "/proc/self/fd/\(descriptor)"
+        guard linkat(AT_FDCWD, source, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 else {
+            throw CommandFailure(.refused, "\(path): \(errorText(errno))")
+        }
+        let folder = open(Self.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else {
+            throw CommandFailure(.refused, "\(path): \(errorText(errno))")
+        }
+        defer { close(folder) }
+        guard fsync(folder) == 0 else {
+            throw CommandFailure(.refused, "\(path): \(errorText(errno))")
+        }
+    }
+
+    private static func folder(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./"
     }
 }
 

@@ -73,6 +73,7 @@ extension Outcome {
 extension StoreError {
     var isFull: Bool { if case .full = self { true } else { false } }
     var isCorrupt: Bool { if case .corrupt = self { true } else { false } }
+    var isResync: Bool { if case .resync = self { true } else { false } }
     var isOutcomeUnknown: Bool { if case .outcomeUnknown = self { true } else { false } }
     var field: InvalidInput.Field? {
         if case .invalid(let input) = self { input.field } else { nil }

@@ -12,6 +12,9 @@ import Testing
     private static let reply = PendingReply(
         reply: .changed, form: .http(HTTPForm(keepAlive: true, isHTTP10: false, isHead: false)))
 
+    /// The phases in which a connection sends what becomes known by and by.
+    fileprivate static let readers: Set<Kind> = [.awaitingFeed, .streaming, .sendingBackup]
+
     fileprivate static func phase(_ kind: Kind, isDue: Bool = false) -> State.Phase {
         let upload = {
             Upload(
@@ -24,6 +27,11 @@ import Testing
             reader.isDue = isDue
             return reader
         }
+        let backup = {
+            let answer = BackupAnswer(.last)
+            answer.isDue = isDue
+            return answer
+        }
         return switch kind {
         case .head: .head
         case .body: .body(upload())
@@ -32,6 +40,7 @@ import Testing
         case .awaitingCommit: .awaitingCommit
         case .awaitingFeed: .awaitingFeed(reader())
         case .streaming: .streaming(reader())
+        case .sendingBackup: .sendingBackup(backup())
         case .skipping: .skipping(7)
         case .lingering: .lingering
         case .draining: .draining
@@ -70,7 +79,7 @@ import Testing
         let ways: [Kind: Set<Kind>] = [
             .head: [
                 .head, .body, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
-                .skipping, .lingering, .draining, .closed,
+                .sendingBackup, .skipping, .lingering, .draining, .closed,
             ],
             .body: [.head, .awaitingMemory, .awaitingChange, .skipping, .draining, .closed],
             .awaitingMemory: [.head, .body, .skipping, .draining, .closed],
@@ -78,6 +87,7 @@ import Testing
             .awaitingCommit: [.head, .draining, .closed],
             .awaitingFeed: [.head, .draining, .closed],
             .streaming: [.head, .draining, .closed],
+            .sendingBackup: [.head, .draining, .closed],
             .skipping: [.head, .skipping, .lingering, .draining, .closed],
             .lingering: [.draining, .closed],
             .draining: [.closed],
@@ -121,7 +131,7 @@ import Testing
             #expect(!watched.isBroken && watched.input == .readableToEnd)
             let action = watched.endTimeSlice(output: .empty, isStopping: false)
             // Nobody is left to be sent changes; a change is still made, and answered to nobody.
-            #expect((action == .drop) == (kind == .awaitingFeed || kind == .streaming), "\(kind)")
+            #expect((action == .drop) == Self.readers.contains(kind), "\(kind)")
 
             var unwatched = Self.state(kind)
             #expect(
@@ -162,7 +172,7 @@ import Testing
         if output == .blocked { return wait(.output) }
         if output == .queued { return wait([], queued: true) }
         let isUnwatched = state.input == .ended || kind == .awaitingMemory
-        let isReader = [.awaitingFeed, .streaming].contains(kind)
+        let isReader = Self.readers.contains(kind)
         let isRequest = [.head, .body, .skipping].contains(kind)
         let hasUnread = isRequest && (state.unused == .unread || state.input == .ended)
         let isReadable = (isRequest || kind == .lingering) && state.input.mayRead
@@ -230,7 +240,7 @@ import Testing
     func deadlines() {
         let ours: Set<Kind> = [
             .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
-            .draining, .closed,
+            .sendingBackup, .draining, .closed,
         ]
         for kind in Kind.allCases {
             let state = Self.state(kind)
@@ -289,7 +299,7 @@ import Testing
     /// All phases, those of feeds with something to look at and without.
     private let phases = State.Phase.Kind.allCases.flatMap { kind in
         let phase = ConnectionStateTests.phase(kind)
-        guard kind == .awaitingFeed || kind == .streaming else { return [phase] }
+        guard ConnectionStateTests.readers.contains(kind) else { return [phase] }
         return [phase, ConnectionStateTests.phase(kind, isDue: true)]
     }
 
@@ -379,7 +389,7 @@ import Testing
         case .empty:
             let waitsForMessage = [
                 .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed,
-                .streaming,
+                .streaming, .sendingBackup,
             ].contains(kind)
             require(
                 state.isQueued || waitsForMessage || state.interest == .input,

@@ -51,6 +51,13 @@ import Testing
                 "BlobStore/Tables", "BlobStore/Blobs", "BlobStore/Records", "BlobStore/Commit",
             ]
         ),
+        (
+            "BlobStore/Backup",
+            [
+                "LMDB", "Hashing", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
+                "BlobStore/Tables", "BlobStore/Blobs",
+            ]
+        ),
         ("BlobStore", ["LMDB", "Hashing", "BlobStore"]),
 
         ("BlobProtocol/Shared", []),

@@ -155,6 +155,32 @@ final class HTTPCodec {
         batch.endAnswer()
     }
 
+    /// Appends the head of a backup. To a client of HTTP/1.0 its end is that of the connection.
+    func appendBackupHead(_ form: HTTPForm, into batch: inout AnswerBatch) {
+        begin(200, form, into: &batch.heads)
+        if !form.isHTTP10 {
+            HTTPResponseHead.prepared("Transfer-Encoding: chunked\r\n", into: &batch.heads)
+        }
+        HTTPResponseHead.prepared(Self.backupFields, into: &batch.heads)
+        batch.endAnswer()
+    }
+
+    /// Appends a piece of a backup as a chunk (RFC 9112, section 7.1); an empty one is the last.
+    func appendBackup(_ bytes: [UInt8], _ form: HTTPForm, into batch: inout AnswerBatch) {
+        guard !form.isHTTP10 else {
+            batch.heads += bytes
+            return batch.endAnswer()
+        }
+        batch.heads += Array(String(bytes.count, radix: 16).utf8)
+        batch.heads.append("\r\n")
+        batch.heads += bytes
+        batch.heads.append("\r\n")
+        batch.endAnswer()
+    }
+
+    private static let backupFields: StaticString =
+        "Content-Type: application/vnd.blobd.backup\r\nCache-Control: no-store\r\n\r\n"
+
     /// A proxy must not keep events back.
     private static let eventFields: StaticString =
         "Content-Type: text/event-stream\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n\r\n"

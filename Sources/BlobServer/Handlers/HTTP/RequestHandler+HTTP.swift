@@ -77,9 +77,15 @@ extension RequestHandler {
         // What is answered later cannot throw a body away first.
         default: try HTTPCodec.checkNoBody(head)
         }
-        if case .subscribe = step, form.isHead {
+        switch step {
+        case .subscribe where form.isHead:
             http.appendEventsHead(form, into: &batch)
             return form.step(after: head)
+        case .sendBackup where form.isHead:
+            http.appendBackupHead(form, into: &batch)
+            return form.step(after: head)
+        case .sendBackup: return .sendBackup(form)
+        default: break
         }
         let next = try follow(
             step, HTTPCodec.framing(of: head), .http(form), expectsContinue: head.expectsContinue,

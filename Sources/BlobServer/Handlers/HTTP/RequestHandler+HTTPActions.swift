@@ -25,6 +25,9 @@ extension RequestHandler {
             try HTTPCodec.checkNoBody(head)
             return .check(.ready)
         case .stats: return .statistics
+        case .backup:
+            try HTTPCodec.checkNoBody(head)
+            return .backup
         default:
             guard let resource = try Resource(route, in: path) else { throw .notFound("resource") }
             return .resource(try ResourceRequest(resource, head, bytes))

@@ -23,11 +23,18 @@ extension RequestHandler {
     }
 
     /// A place in a feed: `0`, `latest`, or what an answer said. Throws `bad_cursor` for anything
-    /// else, and for one of another owner or store.
+    /// else, and for one of another owner or store; `resync` for one from before the store was
+    /// restored.
     func feedStart(_ text: RawSpan, of owner: String) throws(ProtocolError) -> FeedStart {
         if text.equals("0") { return .beginning }
         if text.equals("latest") { return .latest }
-        guard let cursor = FeedCursor(text, owner: owner.utf8.span.bytes, store: store.id) else {
+        let found: FeedCursor?
+        do throws(StoreError) {
+            found = try store.feedCursor(text, owner: owner.utf8.span.bytes)
+        } catch {
+            throw resynchronising(problem(error), owner)
+        }
+        guard let cursor = found else {
             throw ProtocolError(
                 .badCursor,
                 "invalid cursor \(text.excerpt()) for this owner: use 0, latest, or a cursor of this owner's feed"
@@ -88,8 +95,8 @@ extension RequestHandler {
             default: WireLimits.feedPageLimitDefault)
         if let before = query["before"] {
             guard
-                let token = HistoryToken(
-                    before.span.bytes, owner: owner.utf8.span.bytes, store: store.id)
+                let token = store.historyToken(
+                    before.span.bytes, owner: owner.utf8.span.bytes)
             else {
                 throw ProtocolError(
                     .badCursor,

@@ -23,7 +23,8 @@ extension Resource {
         case .ownerNotifications(let owner):
             self = .ownerNotifications(try OwnerID(inPath: owner.of(path)))
         case .ownerChanges(let owner): self = .ownerChanges(try OwnerID(inPath: owner.of(path)))
-        case .livez, .readyz, .stats, .payload, .classicPayload, .part, .unknown: return nil
+        case .livez, .readyz, .stats, .backup, .payload, .classicPayload, .part, .unknown:
+            return nil
         }
     }
 

@@ -1,0 +1,97 @@
+import BlobProtocol
+import Bytes
+
+/// A backup of the whole store, as the daemon takes it (`GET /v1/backup`), read piece by piece.
+///
+/// It says at its end that it is whole; `BlobStore.restore` and `blobd restore` check that, and all that
+/// comes before.
+public struct BackupDownload: ~Copyable {
+    private let socket: UnixSocket
+    private var input = [UInt8](repeating: 0, count: 256 << 10)
+    private var start = 0
+    private var end = 0
+    private var decoder = ChunkedDecoder()
+
+    /// Asks for a backup, and waits until it begins.
+    ///
+    /// - Parameters:
+    ///   - path: the daemon's socket.
+    ///   - options: the timeout is the longest wait for the next bytes. The first come when the daemon
+    ///     has read all of its tables.
+    /// - Throws: ``ClientError/refused(_:)`` while another backup is taken.
+    public static func begin(
+        socket path: String, options: BlobConnection.Options = BlobConnection.Options()
+    ) throws(ClientError) -> BackupDownload {
+        var download = BackupDownload(
+            try UnixSocket.connect(to: path, timeoutMilliseconds: options.timeoutMilliseconds))
+        try download.request()
+        return download
+    }
+
+    private init(_ socket: consuming UnixSocket) { self.socket = socket }
+
+    /// Appends up to `byteCountMax` bytes of the backup to `buffer`; nothing at its end.
+    ///
+    /// - Throws: ``ClientError/closed(_:)`` when the daemon gave up in the middle.
+    public mutating func read(
+        into buffer: inout [UInt8], byteCountMax: Int
+    ) throws(ClientError) {
+        while !decoder.isComplete {
+            if start == end { try receive("in the middle of a backup") }
+            let range = start..<min(end, start + byteCountMax)
+            var next = decoder
+            let step: ChunkedDecoder.Step
+            do throws(ProtocolError) {
+                step = try next.next(input.span.bytes.extracting(range))
+            } catch {
+                throw .protocolViolation(error.detail)
+            }
+            decoder = next
+            start += step.consumed
+            guard !step.payload.isEmpty else { continue }
+            buffer.append(contentsOf: step.payload.of(input.span.bytes.extracting(range)))
+            return
+        }
+    }
+
+    private mutating func receive(_ moment: String) throws(ClientError) {
+        if start == end { (start, end) = (0, 0) }
+        let count = try socket.receive(into: &input, from: end)
+        guard count > 0 else { throw .closed(moment) }
+        end += count
+    }
+
+    private mutating func request() throws(ClientError) {
+        let head = Array("GET /v1/backup HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+        // So short a request fits into any socket.
+        guard try socket.sendWithoutWaiting(head.span.bytes) == head.count else {
+            throw .closed("before the request")
+        }
+        var headEnd: Int?
+        while headEnd == nil {
+            try receive("before it answered")
+            headEnd = Self.headEnd(input[..<end])
+            guard headEnd != nil || end < WireLimits.headerSectionByteCountMax else {
+                throw .protocolViolation("a head of over \(end) bytes")
+            }
+        }
+        start = headEnd ?? 0
+        let words = String(decoding: input[..<min(12, end)], as: UTF8.self)
+        guard words != "HTTP/1.1 200" else { return }
+        guard words.hasPrefix("HTTP/1.1 "), let status = Int(words.dropFirst(9)) else {
+            throw .protocolViolation("an answer that begins with \(words.debugDescription)")
+        }
+        // A problem, behind which the connection ends or not: it is short.
+        while end - start < DaemonProblem.byteCountMax, input[end - 1] != UInt8(ascii: "}"),
+            (try? receive("in a problem")) != nil
+        {}
+        throw .refused(DaemonProblem(status: status, document: Array(input[start..<end])))
+    }
+
+    /// Behind the empty line.
+    private static func headEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
+        let line = Array("\r\n\r\n".utf8)
+        guard bytes.count >= 4 else { return nil }
+        return (0...bytes.count - 4).first { bytes[$0..<$0 + 4].elementsEqual(line) }.map { $0 + 4 }
+    }
+}

@@ -1,0 +1,106 @@
+internal import Bytes
+internal import LMDB
+
+/// The form of a backup (`docs/FORMAT.md`, "Backup"): a head, the entries of the tables in blocks, and
+/// an end.
+enum BackupFormat {
+    static let magic = Array("blobdbak".utf8)
+    /// The only version this program writes and reads.
+    static let version: UInt32 = 1
+    /// Kind and byte count, in front of a block's body.
+    static let blockHeadByteCount = 8
+    /// A body with so many bytes takes no further entry.
+    static let bodyByteCountMin = 1 << 20
+    /// No body is longer: the longest entry is a chunk.
+    static let bodyByteCountMax = 2 << 20
+    /// The byte counts of key and value, in front of an entry's key.
+    static let entryHeadByteCount = 8
+    /// What the end has: entries of each table, then a SHA-256.
+    static let endByteCount = BackupTable.allCases.count * 8 + 32
+    /// The kind of the end's block.
+    static let endKind: UInt8 = 255
+}
+
+/// The tables of a backup, in its order.
+enum BackupTable: UInt8, CaseIterable {
+    case meta = 1
+    case notifications, blobs, index, chunks
+
+    /// The table of a store.
+    func table(of tables: Tables) -> Table {
+        switch self {
+        case .meta: tables.meta
+        case .notifications: tables.notifications
+        case .blobs: tables.blobs
+        case .index: tables.index
+        case .chunks: tables.chunks
+        }
+    }
+
+    var position: Int { Int(rawValue) - 1 }
+}
+
+/// What a backup begins with.
+public struct BackupHead: Sendable, Hashable {
+    /// The store that it is of.
+    public let storeID: StoreID
+    /// When it was taken.
+    public let takenAt: Timestamp
+    /// The last change that it has.
+    public let revision: UInt64
+    /// Bytes behind the head, about.
+    public let byteCount: UInt64
+
+    /// Bytes of a head.
+    package static let byteCount = 64
+    private static let checkedByteCount = 56
+
+    var bytes: [UInt8] {
+        var bytes = BackupFormat.magic
+        bytes.append(littleEndian: BackupFormat.version)
+        bytes.append(littleEndian: FormatRecord.version)
+        storeID.append(to: &bytes)
+        bytes.append(littleEndian: takenAt.milliseconds)
+        bytes.append(littleEndian: revision)
+        bytes.append(littleEndian: byteCount)
+        bytes.append(littleEndian: Checksum(bytes.span.bytes).value)
+        bytes.append(littleEndian: UInt32(0))
+        return bytes
+    }
+
+    /// Reads a head.
+    init(_ bytes: RawSpan) throws(BackupError) {
+        guard bytes.byteCount == Self.byteCount,
+            bytes.extracting(first: 8).equals(BackupFormat.magic.span.bytes)
+        else { throw BackupError("is not a backup of a store") }
+        guard
+            bytes.integer(Self.checkedByteCount, as: UInt32.self)
+                == Checksum(bytes.extracting(first: Self.checkedByteCount)).value
+        else { throw BackupError("has a damaged head") }
+        let version = bytes.integer(8, as: UInt32.self)
+        let formatVersion = bytes.integer(12, as: UInt32.self)
+        guard version == BackupFormat.version, formatVersion == FormatRecord.version else {
+            throw BackupError(
+                "has backup version \(version) of store format \(formatVersion); this program reads backup version \(BackupFormat.version) of store format \(FormatRecord.version)"
+            )
+        }
+        storeID = StoreID(high: bytes.integer(16), low: bytes.integer(24))
+        takenAt = Timestamp(milliseconds: bytes.integer(32))
+        revision = bytes.integer(40)
+        byteCount = bytes.integer(48)
+    }
+
+    init(storeID: StoreID, takenAt: Timestamp, revision: UInt64, byteCount: UInt64) {
+        self.storeID = storeID
+        self.takenAt = takenAt
+        self.revision = revision
+        self.byteCount = byteCount
+    }
+}
+
+/// Why a backup cannot be read, as the end of a sentence whose subject is the backup.
+public struct BackupError: Error, CustomStringConvertible {
+    /// What is wrong with it.
+    public let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,115 @@
+internal import Bytes
+internal import Glibc
+internal import LMDB
+
+/// Builds a store from a backup, in a folder that has none.
+///
+/// It is another store than the one that was backed up: with an id of its own, and with revisions
+/// behind all that were given after the backup. What devices and caches remember of the time between is
+/// so never taken for something of the new store.
+struct Restoration {
+    private let environment: Environment
+    private let tables: Tables
+    private let now: Timestamp
+    private var oldID: StoreID?
+    private var predecessors = Predecessors()
+
+    /// - Parameter directory: has a lock file, and is where the store is built.
+    init(in directory: String, options: StoreOptions, asOf now: Timestamp) throws(StoreError) {
+        self.now = now
+        do throws(LMDBError) {
+            environment = try Environment(
+                directory: directory,
+                Environment.Configuration(
+                    mapByteCount: options.mapByteCountMax,
+                    readerCountMax: options.readerCountMax, tableCountMax: Tables.countMax))
+            var transaction = try environment.beginWrite()
+            tables = try Tables(creatingIn: &transaction)
+            try transaction.commit()
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    /// Copies the backup. Each transaction puts about ``StoreLimits/transactionByteCountMax`` bytes.
+    mutating func run(
+        _ reader: inout BackupReader, from source: BackupReader.Source,
+        progress: (_ byteCount: Int) -> Void
+    ) throws {
+        var block = try reader.nextBlock(from: source)
+        while block != nil {
+            var transaction = try begin()
+            var byteCount = 0
+            while let some = block, byteCount < StoreLimits.transactionByteCountMax {
+                try some.forEachEntry { key, value in
+                    try put(key, value, of: some.table, in: &transaction)
+                }
+                byteCount += some.bytes.count
+                block = try reader.nextBlock(from: source)
+                progress(reader.byteCount)
+            }
+            if block == nil { try putIdentity(of: reader.head, in: &transaction) }
+            do throws(LMDBError) {
+                try transaction.commit()
+            } catch {
+                throw Self.failure(error)
+            }
+        }
+    }
+
+    private func begin() throws(StoreError) -> WriteTransaction {
+        do throws(LMDBError) { return try environment.beginWrite() } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    /// Puts an entry behind all others of its table.
+    private mutating func put(
+        _ key: RawSpan, _ value: RawSpan, of table: BackupTable,
+        in transaction: inout WriteTransaction
+    ) throws {
+        if case .meta = table { return try putMeta(key, value, in: &transaction) }
+        do throws(LMDBError) {
+            try transaction.put(value, RawSpan(), forKey: key, in: table.table(of: tables))
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    /// What is said of the store itself, as it is of the new one.
+    private mutating func putMeta(
+        _ key: RawSpan, _ value: RawSpan, in transaction: inout WriteTransaction
+    ) throws {
+        switch key.text() {
+        case Counters.name:
+            var counters = try Counters(value)
+            counters.revision += StoreLimits.restoredRevisionGap
+            let words = counters.words
+            try transaction.set(key, to: words.span.bytes, in: tables.meta)
+        case FormatRecord.name:
+            guard let format = FormatRecord(value) else { throw BackupError("has no valid format") }
+            oldID = format.storeID
+        case Predecessors.name: predecessors = try Predecessors(value)
+        case let name: throw BackupError("has an unknown entry \"\(name)\"")
+        }
+    }
+
+    /// A new id, and where the store comes from.
+    private func putIdentity(
+        of head: BackupHead, in transaction: inout WriteTransaction
+    ) throws {
+        guard let oldID, oldID == head.storeID else {
+            throw BackupError("is of another store than its head says")
+        }
+        let format = FormatRecord(storeID: .random(), createdAt: now)
+        try transaction.set(
+            FormatRecord.name.utf8.span.bytes, to: format.bytes.span.bytes, in: tables.meta)
+        try transaction.set(
+            Predecessors.name.utf8.span.bytes,
+            to: predecessors.adding(oldID).bytes.span.bytes, in: tables.meta)
+    }
+
+    private static func failure(_ error: LMDBError) -> StoreError {
+        error.systemError == ENOSPC || error.systemError == EIO ? .full : StoreError(error)
+    }
+}

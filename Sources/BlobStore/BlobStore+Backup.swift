@@ -1,0 +1,118 @@
+internal import LMDB
+
+extension BlobStore {
+    /// Writes a backup: one moment of the store, whole, checked as it is written. Publishing and
+    /// reading go on meanwhile.
+    ///
+    /// All tables but the payloads' bytes are read in one snapshot into an unnamed file in the store's
+    /// folder, about 500 bytes for each notification. From then on no blob of that moment is freed
+    /// until this returns. So the store grows by what expires meanwhile, and by nothing else, however
+    /// slowly the backup is taken. Takes 16 bytes of memory for each blob.
+    ///
+    /// What was acknowledged by another thread and is not committed yet is not in it.
+    ///
+    /// - Parameters:
+    ///   - now: the present, which the backup bears.
+    ///   - progress: called with bytes written and bytes in all, about.
+    ///   - write: takes the next bytes, at most about 1 MiB. No snapshot is open then. What it throws
+    ///     ends the backup.
+    /// - Returns: what the backup begins with.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the store is damaged: the backup is incomplete then, and
+    ///   no reader takes it. ``StoreError/io(operation:errno:)``.
+    @discardableResult
+    public func backUp(
+        asOf now: Timestamp, progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
+        to write: (RawSpan) throws -> Void
+    ) throws -> BackupHead {
+        try BackupWriter(core).run(asOf: now, progress: progress, to: write)
+    }
+
+    /// Makes a store of a backup, in a folder that has none. Everything is checked: the backup as it is
+    /// read, then the store before it gets its name. A power cut leaves the whole store, or none.
+    ///
+    /// The store has a new id, and its next revision is 2^40 higher. A feed's cursor from before is
+    /// answered with ``StoreError/resync``, since what it has seen may not be in the backup.
+    ///
+    /// - Parameters:
+    ///   - read: appends up to so many bytes of the backup; nothing at its end.
+    ///   - directory: is made if it is not there.
+    ///   - now: the present, which the store bears as the moment it was made.
+    ///   - progress: called with bytes read and bytes in all, about.
+    /// - Returns: what the backup begins with.
+    /// - Throws: ``BackupError`` when the backup is damaged; ``StoreError/cannotOpen(path:reason:)`` when
+    ///   the folder has a store; ``StoreError/full``; what `read` throws. The folder has no store then.
+    @discardableResult
+    public static func restore(
+        to directory: String, options: Options = Options(), asOf now: Timestamp,
+        progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
+        from read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void
+    ) throws -> BackupHead {
+        try options.check(directory)
+        var reader = try BackupReader(from: read)
+        try makeDirectory(directory)
+        let lock = try DirectoryLock(directory)
+        defer { withExtendedLifetime(lock) {} }
+        for name in [DataFile.name, WriteAheadLog.fileName] {
+            guard !DataFile.exists("\(directory)/\(name)") else {
+                throw StoreError.cannotOpen(
+                    path: directory,
+                    reason: "it has \(name); restore to a directory without a store")
+            }
+        }
+        let staging = try Creation.beginStaging(in: directory, options: options)
+        do {
+            let total = Int(clamping: reader.head.byteCount)
+            try build(&reader, from: read, in: staging, options, asOf: now) { progress($0, total) }
+            try verifyRestored(staging, options)
+        } catch {
+            Creation.removeLeftovers(in: directory)
+            throw error
+        }
+        try Creation.finishStaging(in: directory)
+        return reader.head
+    }
+
+    /// Closes what it builds, so that it can be opened anew.
+    private static func build(
+        _ reader: inout BackupReader, from read: BackupReader.Source, in directory: String,
+        _ options: Options, asOf now: Timestamp, progress: (_ byteCount: Int) -> Void
+    ) throws {
+        var restoration = try Restoration(in: directory, options: options, asOf: now)
+        try restoration.run(&reader, from: read, progress: progress)
+    }
+
+    /// Checks everything that a restored store has.
+    private static func verifyRestored(
+        _ directory: String, _ options: Options
+    ) throws(StoreError) {
+        let store = try open(directory, options, isReadOnly: true, lock: nil)
+        let report = try store.verify(.bytes, goesOnBehindDamage: true)
+        if let problem = report.problems.first {
+            throw .corrupt(
+                "the backup makes a store with \(report.problemCount) problems: \(problem)")
+        }
+    }
+
+    /// A place in an owner's history; nil when the text is none, or is another owner's. One of a store
+    /// whose backup this one comes from is good here, too: places in histories are the same.
+    public func historyToken(_ text: RawSpan, owner: RawSpan) -> HistoryToken? {
+        for id in [id] + core.predecessors.storeIDs {
+            if let token = HistoryToken(text, owner: owner, store: id) { return token }
+        }
+        return nil
+    }
+
+    /// A cursor of one of the owner's feeds; nil when the text is none, or is another owner's.
+    ///
+    /// - Throws: ``StoreError/resync`` for a cursor of a store whose backup this one comes from.
+    public func feedCursor(
+        _ text: RawSpan, owner: RawSpan
+    ) throws(StoreError) -> FeedCursor? {
+        if let cursor = FeedCursor(text, owner: owner, store: id) { return cursor }
+        for id in core.predecessors.storeIDs
+        where FeedCursor(text, owner: owner, store: id) != nil {
+            throw .resync
+        }
+        return nil
+    }
+}

@@ -1,0 +1,40 @@
+internal import Bytes
+
+/// The value `predecessors` of the table `meta`: the stores whose backups this one comes from, the
+/// latest first. Their cursors mean nothing here, and are answered with `resync`.
+struct Predecessors: Equatable {
+    static let name = "predecessors"
+    private static let idByteCount = 16
+
+    var storeIDs: [StoreID] = []
+
+    init() {}
+
+    /// Reads and checks a value.
+    init(_ value: RawSpan) throws(StoreError) {
+        let idsByteCount = value.byteCount - 4
+        guard idsByteCount >= 0, idsByteCount % Self.idByteCount == 0,
+            idsByteCount / Self.idByteCount <= StoreLimits.predecessorCountMax,
+            value.integer(idsByteCount, as: UInt32.self)
+                == Checksum(value.extracting(first: idsByteCount)).value
+        else { throw .corrupt("the predecessors of the store") }
+        for offset in stride(from: 0, to: idsByteCount, by: Self.idByteCount) {
+            storeIDs.append(
+                StoreID(high: value.integer(offset), low: value.integer(offset + 8)))
+        }
+    }
+
+    /// The same with one more store, which is the latest.
+    func adding(_ id: StoreID) -> Predecessors {
+        var result = self
+        result.storeIDs = Array(([id] + storeIDs).prefix(StoreLimits.predecessorCountMax))
+        return result
+    }
+
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        for id in storeIDs { id.append(to: &bytes) }
+        bytes.append(littleEndian: Checksum(bytes.span.bytes).value)
+        return bytes
+    }
+}

@@ -1,0 +1,139 @@
+import ArgumentParser
+import BlobClient
+import BlobStore
+import Glibc
+
+/// `blobd backup`: writes all of a store to a file.
+struct BackupCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Back up a store while its daemon serves it.",
+        discussion: """
+            Writes one moment of the store: everything that was acknowledged before, and nothing later. \
+            Every byte is verified as it is written. The file appears when it is complete and on disk; a \
+            file that exists is refused. Meanwhile the daemon publishes and serves as usual, and keeps the \
+            payloads of that moment, so the store grows by what expires during the backup.
+
+              blobd backup /backups/monday.blobd
+              blobd backup - | ssh archive 'cat > monday.blobd'
+              blobd restore /backups/monday.blobd --data ./data
+            """)
+
+    @Argument(
+        help: ArgumentHelp("The file to create, or - for standard output.", valueName: "file"))
+    var file: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Back up the store in this directory, without a daemon.", valueName: "dir"))
+    var data: String?
+
+    @Flag(help: "Print what was backed up as JSON (to standard error with -).")
+    var json = false
+
+    @OptionGroup var socket: SocketOptions
+
+    func run() throws {
+        let begin = ContinuousClock.now
+        guard file != "-" else {
+            guard !StandardOutput.isTerminal else {
+                throw CommandFailure(
+                    .badUsage, "a backup is binary and standard output is a terminal; give a file")
+            }
+            let summary = try copy { try StandardOutput.write($0) }
+            return StandardError.write(try text(summary, since: begin))
+        }
+        let target = try NewFile(file, isNew: true, mode: 0o600)
+        let summary = try copy { try target.write($0) }
+        try target.keepNew()
+        try StandardOutput.write(try text(summary, since: begin))
+    }
+
+    /// Writes the backup, and checks what is written.
+    private func copy(_ write: (RawSpan) throws -> Void) throws -> BackupSummary {
+        var progress = ProgressBar("backing up")
+        defer { progress.finish() }
+        do {
+            guard let data else {
+                var download = try BackupDownload.begin(
+                    socket: try socket.path(), options: socket.options())
+                return try BackupSummary.read(copying: write) {
+                    progress.update($0, of: $1)
+                } from: { buffer, count in
+                    try download.read(into: &buffer, byteCountMax: count)
+                }
+            }
+            guard LocalStore.exists(data) else {
+                throw CommandFailure(.badUsage, "\(data) has no store")
+            }
+            let store = try BlobStore.open(at: data)
+            var byteCount = 0
+            let head = try store.backUp(
+                asOf: Timestamp(milliseconds: wallClockMilliseconds()),
+                progress: { progress.update(UInt64($0), of: UInt64($1)) },
+                to: { bytes in
+                    byteCount += bytes.byteCount
+                    try write(bytes)
+                })
+            return BackupSummary(head, byteCount: byteCount)
+        } catch let error as StoreError {
+            throw CommandFailure(.refused, "cannot back up: \(error)")
+        } catch let error as BackupError {
+            throw CommandFailure(.refused, "the daemon's backup \(error)")
+        }
+    }
+
+    private func text(
+        _ summary: BackupSummary, since begin: ContinuousClock.Instant
+    ) throws -> String {
+        let seconds = (ContinuousClock.now - begin) / .seconds(1)
+        if json { return try JSONLine.text(BackupDocument(summary, seconds: seconds)) }
+        return "backed up revision \(HumanText.count(Int64(summary.head.revision))): "
+            + "\(HumanText.bytes(UInt64(summary.byteCount))) in \((seconds * 1_000).rounded() / 1_000) s\n"
+    }
+}
+
+/// What a backup or a restore came to.
+struct BackupSummary {
+    let head: BackupHead
+    let byteCount: Int
+
+    init(_ head: BackupHead, byteCount: Int) {
+        self.head = head
+        self.byteCount = byteCount
+    }
+
+    /// Reads a backup to its end and checks it, and copies what is read.
+    static func read(
+        copying write: (RawSpan) throws -> Void, progress: (UInt64, UInt64) -> Void,
+        from source: BackupReader.Source
+    ) throws -> BackupSummary {
+        func copied(_ buffer: inout [UInt8], _ count: Int) throws {
+            let before = buffer.count
+            try source(&buffer, count)
+            guard buffer.count > before else { return }
+            try write(buffer.span.bytes.extracting(before..<buffer.count))
+        }
+        var reader = try BackupReader(from: copied)
+        let head = reader.head
+        try reader.skipToEnd(from: copied) { progress(UInt64($0), head.byteCount) }
+        return BackupSummary(head, byteCount: reader.byteCount)
+    }
+}
+
+/// What `--json` prints.
+struct BackupDocument: Encodable {
+    var storeID: String
+    var revision: UInt64
+    var takenAt: String
+    var bytes: Int
+    var seconds: Double
+
+    init(_ summary: BackupSummary, seconds: Double) {
+        storeID = "\(summary.head.storeID)"
+        revision = summary.head.revision
+        takenAt = CommandLineText.text(milliseconds: summary.head.takenAt.milliseconds)
+        bytes = summary.byteCount
+        self.seconds = (seconds * 1_000).rounded() / 1_000
+    }
+}

@@ -1,0 +1,218 @@
+import Dispatch
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// `blobd backup` beside a daemon that publishes, and `blobd restore`.
+@Suite struct BackupCommandTests {
+    private static func restored(_ file: String) throws -> DaemonProcess {
+        let folder = TemporaryFolder()
+        let result = try blobd(["restore", file, "--data", "\(folder)/data"])
+        #expect(result.status == 0, "\(result.errors)")
+        return try DaemonProcess(in: folder)
+    }
+
+    /// Each publishes one notification after the other, and counts them.
+    private final class Publishers: Sendable {
+        static let count = 4
+
+        struct Count {
+            var begun = 0
+            var done = 0
+        }
+
+        let counts = Mutex([Count](repeating: Count(), count: Publishers.count))
+        let isStopped = Atomic(false)
+
+        func publish(to daemon: DaemonProcess, as publisher: Int) throws {
+            let client = try daemon.connect()
+            for number in 0..<100_000 {
+                if isStopped.load(ordering: .relaxed) { return }
+                counts.withLock { $0[publisher].begun = number + 1 }
+                let answer = try client.put(
+                    "\(publisher)-\(number)", Self.body(publisher, number))
+                #expect(answer.status == 201)
+                counts.withLock { $0[publisher].done = number + 1 }
+            }
+        }
+
+        static func body(_ publisher: Int, _ number: Int) -> [UInt8] {
+            Array("publisher \(publisher), number \(number), ".utf8)
+                + [UInt8](repeating: UInt8(number & 0xFF), count: 3_000)
+        }
+    }
+
+    @Test(
+        "A backup has all that was acknowledged before, nothing that began behind it, and no holes")
+    func besidePublishers() throws {
+        let daemon = try DaemonProcess()
+        let folder = TemporaryFolder()
+        let publishers = Publishers()
+        var (before, behind): ([Publishers.Count], [Publishers.Count]) = ([], [])
+        let group = DispatchGroup()
+        for index in 0..<Publishers.count {
+            DispatchQueue(label: "publisher \(index)").async(group: group) {
+                do { try publishers.publish(to: daemon, as: index) } catch { Issue.record(error) }
+            }
+        }
+        let patience = Patience()
+        while publishers.counts.withLock({ $0.contains { $0.done < 50 } }) {
+            try patience.check("nobody publishes")
+            sched_yield()
+        }
+        before = publishers.counts.withLock { $0 }
+        let result = try daemon.run("backup", "\(folder)/b")
+        behind = publishers.counts.withLock { $0 }
+        publishers.isStopped.store(true, ordering: .relaxed)
+        group.wait()
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.text.hasPrefix("backed up revision "))
+        let copy = try Self.restored("\(folder)/b")
+        let client = try copy.connect()
+        for publisher in 0..<Publishers.count {
+            var count = 0
+            while true {
+                let id = "\(publisher)-\(count)"
+                let answer = try client.request("GET", "/v1/notifications/\(id)/payload")
+                if answer.status == 404 { break }
+                #expect(answer.body == Publishers.body(publisher, count))
+                count += 1
+            }
+            #expect(count >= before[publisher].done && count <= behind[publisher].begun)
+            // Nothing behind the first that is missing.
+            for number in count..<behind[publisher].begun + 10 {
+                let id = "\(publisher)-\(number)"
+                let status = try client.request("GET", "/v1/notifications/\(id)/payload").status
+                #expect(status == 404, "\(id)")
+            }
+        }
+    }
+
+    @Test("A device that followed a feed before the restore reads its history anew")
+    func resync() throws {
+        let daemon = try DaemonProcess()
+        let folder = TemporaryFolder()
+        try daemon.put("1", [1], query: "?owner=ann")
+        #expect(try daemon.run("backup", "\(folder)/b").status == 0)
+        try daemon.put("2", [2], query: "?owner=ann")
+        let page = try daemon.request("GET", "/v1/users/ann/changes")
+        let cursor = try #require(page.member("next"))
+        let history = try daemon.request("GET", "/v1/users/ann/notifications?limit=1")
+        let copy = try Self.restored("\(folder)/b")
+        let answer = try copy.request("GET", "/v1/users/ann/changes?since=\(cursor)")
+        #expect(answer.status == 410)
+        #expect(answer.code == "resync")
+        #expect(answer.member("history") == "/v1/users/ann/notifications")
+        // What it asks for then.
+        let anew = try copy.request("GET", "/v1/users/ann/notifications")
+        #expect(anew.status == 200)
+        #expect(!anew.text.contains("\"id\":\"2\""))
+        if let before = history.member("next"), before != "null" {
+            let older = try copy.request("GET", "/v1/users/ann/notifications?before=\(before)")
+            #expect(older.status == 200)
+        }
+        // Another's cursor is still a mistake.
+        let mistake = try copy.request("GET", "/v1/users/bob/changes?since=\(cursor)")
+        #expect(mistake.code == "bad_cursor")
+    }
+
+    @Test("A slow client holds the payloads of its moment; a second backup waits; a stop cuts it")
+    func slowClient() throws {
+        let daemon = try DaemonProcess()
+        var random = SeededGenerator(seed: 83)
+        for id in ["a", "b"] { try daemon.put(id, random.bytes(6_000_000)) }
+        let slow = try daemon.connect()
+        slow.sendRequest("GET", "/v1/backup")
+        _ = try slow.receive(upTo: Array("\r\n\r\n".utf8))
+        let second = try daemon.request("GET", "/v1/backup")
+        #expect(second.status == 503)
+        #expect(second.code == "unavailable")
+        for id in ["a", "b"] {
+            #expect(try daemon.request("DELETE", "/v1/notifications/\(id)").status == 204)
+        }
+        try daemon.put("c", [1])
+        #expect(try daemon.statistic("orphan_bytes") == 12_000_000)
+        daemon.signal(SIGTERM)
+        // Cut before the last chunk.
+        let rest = try slow.receiveAll()
+        #expect(!rest.suffix(5).elementsEqual("0\r\n\r\n".utf8))
+        #expect(daemon.wait() == 0)
+    }
+
+    @Test("When a client goes away, what its backup held is freed, and another can be taken")
+    func goneClient() throws {
+        let daemon = try DaemonProcess()
+        let folder = TemporaryFolder()
+        var random = SeededGenerator(seed: 89)
+        try daemon.put("a", random.bytes(6_000_000))
+        do {
+            let slow = try daemon.connect()
+            slow.sendRequest("GET", "/v1/backup")
+            _ = try slow.receive(upTo: Array("\r\n\r\n".utf8))
+            #expect(try daemon.request("DELETE", "/v1/notifications/a").status == 204)
+        }
+        try daemon.waitUntil("orphan_bytes") { $0 == 0 }
+        let patience = Patience()
+        while try daemon.run("backup", "\(folder)/b").status != 0 {
+            try patience.check("the first backup never ends")
+        }
+        #expect(Files.exists("\(folder)/b"))
+    }
+
+    @Test("A backup that is killed leaves nothing, or all of it")
+    func killed() throws {
+        let daemon = try DaemonProcess()
+        var random = SeededGenerator(seed: 97)
+        for id in 0..<8 { try daemon.put("\(id)", random.bytes(2_000_000)) }
+        for round in 0..<6 {
+            let folder = TemporaryFolder()
+            let pid = try spawn(
+                [DaemonProcess.program, "backup", "\(folder)/b", "--socket", daemon.socketPath])
+            usleep(UInt32.random(in: 1_000..<60_000, using: &random))
+            kill(pid, SIGKILL)
+            _ = reap(pid)
+            #expect(Files.names(in: folder.path).allSatisfy { $0 == "b" }, "seed 97, \(round)")
+            guard Files.exists("\(folder)/b") else { continue }
+            let result = try blobd(["restore", "\(folder)/b", "--data", "\(folder)/data"])
+            #expect(result.status == 0, "\(result.errors)")
+        }
+    }
+
+    @Test("Bad targets and sources: a clear error, and nothing is changed")
+    func badInput() throws {
+        let daemon = try DaemonProcess()
+        let folder = TemporaryFolder()
+        try daemon.put("a", [UInt8](repeating: 7, count: 500_000))
+        let file = "\(folder)/b"
+        #expect(try daemon.run("backup", file).status == 0)
+        let whole = try Files.read(file)
+        let again = try daemon.run("backup", file)
+        #expect(again.status == 2)
+        #expect(again.errors.contains("exists; give a new name"))
+        #expect(try Files.read(file) == whole)
+        let gone = try daemon.run("backup", "\(folder)/none/b")
+        #expect(gone.status == 2)
+        #expect(gone.errors.contains("No such file or directory"))
+        // A full disk, in the words of a limit.
+        let script = "ulimit -f 100; trap '' XFSZ; exec \"$0\" backup \"$1\" --socket \"$2\""
+        let (end, _, errors) = try run(
+            ["/bin/sh", "-c", script, DaemonProcess.program, "\(folder)/c", daemon.socketPath])
+        #expect(end.code == 1)
+        #expect(errors.contains("File too large"))
+        #expect(!Files.exists("\(folder)/c"))
+        let busy = try blobd(["backup", "\(folder)/d", "--data", daemon.dataPath])
+        #expect(busy.status == 1)
+        #expect(busy.errors.contains("another process uses it"))
+        let short = try blobd(
+            ["restore", "-", "--data", "\(folder)/r"], input: Array(whole.dropLast(10)))
+        #expect(short.status == 1)
+        #expect(short.errors.contains("standard input ends too early"))
+        let foreign = try blobd(["restore", DaemonProcess.program, "--data", "\(folder)/r"])
+        #expect(foreign.errors.contains("is not a backup of a store"))
+        let over = try blobd(["restore", file, "--data", daemon.dataPath])
+        #expect(over.status == 1)
+        #expect(try daemon.request("GET", "/v1/notifications/a/payload").status == 200)
+        #expect(!Files.names(in: "\(folder)/r").contains("data.mdb"))
+    }
+}
