@@ -41,12 +41,14 @@ struct BackupCommand: ParsableCommand {
                     .badUsage, "a backup is binary and standard output is a terminal; give a file")
             }
             let summary = try copy { try StandardOutput.write($0) }
-            return StandardError.write(try text(summary, since: begin))
+            return StandardError.write(
+                try text(summary, seconds: (ContinuousClock.now - begin) / .seconds(1)))
         }
         let target = try NewFile(file, isNew: true, mode: 0o600)
         let summary = try copy { try target.write($0) }
         try target.keepNew()
-        try StandardOutput.write(try text(summary, since: begin))
+        try StandardOutput.write(
+            try text(summary, seconds: (ContinuousClock.now - begin) / .seconds(1)))
     }
 
     /// Writes the backup, and checks what is written.
@@ -83,10 +85,7 @@ struct BackupCommand: ParsableCommand {
         }
     }
 
-    private func text(
-        _ summary: BackupSummary, since begin: ContinuousClock.Instant
-    ) throws -> String {
-        let seconds = (ContinuousClock.now - begin) / .seconds(1)
+    private func text(_ summary: BackupSummary, seconds: Double) throws -> String {
         if json { return try JSONLine.text(BackupDocument(summary, seconds: seconds)) }
         return "backed up revision \(HumanText.count(Int64(summary.head.revision))): "
             + "\(HumanText.bytes(UInt64(summary.byteCount))) in \((seconds * 1_000).rounded() / 1_000) s\n"
