@@ -66,11 +66,12 @@ install_build_needs() {
         'zlib1g-dev:pkg-config --exists zlib || test -e /usr/include/zlib.h'
 }
 
-# Installs what the suite runs beside the daemon: a C compiler for faults, other users, small disks.
+# Installs what the suite runs beside the daemon: a C compiler for faults, tracing, other users, small disks.
 install_test_needs() {
     install_missing \
         'gcc:command -v cc' \
         'curl:command -v curl' \
+        'strace:command -v strace' \
         'util-linux:command -v setpriv && command -v prlimit' \
         'mount:command -v mount'
 }

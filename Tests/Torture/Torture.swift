@@ -14,9 +14,10 @@ struct Torture: ParsableCommand {
         subcommands: [
             KillScenario.self, GarbageScenario.self, IdleScenario.self, DescriptorsScenario.self,
             UploadScenario.self, SlowScenario.self, UnreadScenario.self, ChurnScenario.self,
-            FullScenario.self, WaitersScenario.self, RacesScenario.self,
+            FullScenario.self, SyncsScenario.self, WaitersScenario.self, RacesScenario.self,
             FeedScenario.self, FeedLife.self,
-            BodiesScenario.self, DrainingScenario.self, CutsScenario.self, FlipsScenario.self,
+            BodiesScenario.self, DrainingScenario.self, CutsScenario.self,
+            FlipsScenario.self,
             CutCheck.self,
         ])
 }

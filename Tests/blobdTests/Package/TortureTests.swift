@@ -81,7 +81,13 @@ import Testing
         try await torture("full")
     }
 
-    /// The sync comes before the answer, with a log: else an acknowledged change is not in an image.
+    @Test(
+        .enabled(if: canDo("strace -o /dev/null true"), "strace is missing or not allowed"),
+        .disabled(if: hasSanitizer, "the sanitizer's run time makes system calls of its own"))
+    func syncBeforeAnswer() async throws {
+        try await torture("syncs")
+    }
+
     @Test(.disabled(if: hasSanitizer, "the recorder is not loaded beside the sanitizer"))
     func powerCuts() async throws {
         try await torture("cuts")
