@@ -36,6 +36,7 @@ extension BlobStore {
     /// - Parameters:
     ///   - read: appends up to so many bytes of the backup; nothing at its end.
     ///   - directory: is made if it is not there.
+    ///   - options: how the store is opened to be built.
     ///   - now: the present, which the store bears as the moment it was made.
     ///   - progress: called with bytes read and bytes in all, about.
     /// - Returns: what the backup begins with.
