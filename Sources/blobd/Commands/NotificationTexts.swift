@@ -78,6 +78,14 @@ enum JSONTexts {
         return text
     }
 
+    /// A document of the daemon's.
+    static func value(_ document: [UInt8]) throws(CommandFailure) -> JSONValue {
+        guard let value = answer(document) else {
+            throw CommandFailure(.refused, "it is not JSON")
+        }
+        return value
+    }
+
     private static func answer(_ document: [UInt8]) -> JSONValue? {
         var limits = JSONLimits()
         limits.byteCountMax = BlobConnection.documentByteCountMax

@@ -1,6 +1,5 @@
 import ArgumentParser
 import BlobStore
-import Glibc
 
 /// `blobd restore`: makes a store of a backup.
 struct RestoreCommand: ParsableCommand {
@@ -41,48 +40,19 @@ struct RestoreCommand: ParsableCommand {
     }
 
     private func restore() throws -> BackupSummary {
-        var descriptor = STDIN_FILENO
-        if file != "-" {
-            descriptor = open(file, O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else {
-                throw CommandFailure(.badUsage, "\(file): \(errorText(errno))")
-            }
-        }
-        defer { if file != "-" { close(descriptor) } }
+        var input = try InputFile(file)
         var progress = ProgressBar("restoring")
         defer { progress.finish() }
-        let name = file == "-" ? "standard input" : file
-        var byteCount = 0
         do {
             let head = try BlobStore.restore(
                 to: data, asOf: Timestamp(milliseconds: wallClockMilliseconds()),
                 progress: { progress.update(UInt64($0), of: UInt64($1)) },
-                from: { buffer, count in
-                    let piece = try Self.read(descriptor, count, name)
-                    byteCount += piece.count
-                    buffer += piece
-                })
-            return BackupSummary(head, byteCount: byteCount)
+                from: { try input.read(into: &$0, byteCountMax: $1) })
+            return BackupSummary(head, byteCount: input.byteCount)
         } catch let error as BackupError {
-            throw CommandFailure(.refused, "\(name) \(error)")
+            throw CommandFailure(.refused, "\(input.title) \(error)")
         } catch let error as StoreError {
-            throw CommandFailure(.refused, "cannot restore \(name): \(error)")
+            throw CommandFailure(.refused, "cannot restore \(input.title): \(error)")
         }
-    }
-
-    private static func read(
-        _ descriptor: CInt, _ count: Int, _ name: String
-    ) throws(CommandFailure) -> [UInt8] {
-        var code: CInt = 0
-        let piece = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            var got: Int
-            repeat {
-                got = Glibc.read(descriptor, buffer.baseAddress, count)
-            } while got < 0 && errno == EINTR
-            if got < 0 { code = errno }
-            filled = max(0, got)
-        }
-        guard code == 0 else { throw CommandFailure(.refused, "\(name): \(errorText(code))") }
-        return piece
     }
 }

@@ -1,0 +1,149 @@
+import ArgumentParser
+import BlobClient
+import BlobJSON
+
+/// `blobd dump`: writes all notifications and payloads in a form that any program reads.
+struct DumpCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dump",
+        abstract: "Write all notifications and payloads as a tar archive of JSON lines and files.",
+        discussion: """
+            For other programs, and for other versions of blobd. To save a store as it is, use blobd backup: \
+            a dump is read in pages and is not one moment. The archive has:
+
+              categories.jsonl                 one category per line
+              blobs/sha256/DIGEST              the bytes of a payload, as they were published
+              notifications/NUMBER.jsonl       one notification per line; parts name their digests
+
+            Payloads come before the notifications that have them.
+
+              blobd dump all.tar
+              blobd dump - | tar t
+              blobd load all.tar --socket /run/other/blobd.sock
+            """)
+
+    @Argument(
+        help: ArgumentHelp("The file to create, or - for standard output.", valueName: "file"))
+    var file: String
+
+    @OptionGroup var socket: SocketOptions
+
+    func run() throws {
+        guard file != "-" else {
+            guard !StandardOutput.isTerminal else {
+                throw CommandFailure(
+                    .badUsage,
+                    "a tar archive is binary and standard output is a terminal; give a file")
+            }
+            let summary = try dump { try StandardOutput.write($0.span.bytes) }
+            return StandardError.write(summary)
+        }
+        let target = try NewFile(file, isNew: true, mode: 0o600)
+        let summary = try dump { try target.write($0.span.bytes) }
+        try target.keepNew()
+        try StandardOutput.write(summary)
+    }
+
+    /// Writes the archive; returns what to say of it.
+    private func dump(_ write: ([UInt8]) throws -> Void) throws -> String {
+        var connection = try socket.connect()
+        let stats = try connection.stats()
+        var progress = ProgressBar("dumping")
+        defer { progress.finish() }
+        var dump = Dump(time: wallClockMilliseconds() / 1_000)
+        try dump.addCategories(of: &connection, write)
+        var next: String?
+        repeat {
+            let document = try connection.listDocument(limit: Self.pageCount, after: next)
+            try dump.add(page: document, &connection, write) { byteCount in
+                progress.update(UInt64(byteCount), of: UInt64(max(0, stats.bytes ?? 0)))
+            }
+            next = try NotificationPage(document: document).next
+        } while next != nil
+        try write(TarArchive.end)
+        return "dumped \(HumanText.count(dump.notificationCount)) notifications and "
+            + "\(HumanText.count(dump.digests.count)) payloads, \(HumanText.bytes(dump.byteCount))\n"
+    }
+
+    /// Notifications in one file of the archive.
+    private static let pageCount = 1_000
+}
+
+/// An archive in the making.
+private struct Dump {
+    let time: Int64
+    /// The payloads that are in it.
+    var digests: Set<PayloadDigest> = []
+    var notificationCount = 0
+    var byteCount = 0
+    private var pageCount = 0
+
+    init(time: Int64) { self.time = time }
+
+    mutating func addCategories(
+        of connection: inout BlobConnection, _ write: ([UInt8]) throws -> Void
+    ) throws {
+        var lines: [UInt8] = []
+        var next: String?
+        repeat {
+            let page = try JSONTexts.value(try connection.categoriesDocument(after: next))
+            for category in page.elements("categories") {
+                category.append(to: &lines)
+                lines.append(UInt8(ascii: "\n"))
+            }
+            next = page.text("next")
+        } while next != nil
+        try add("categories.jsonl", lines, write)
+    }
+
+    /// Adds the payloads of a page that are not in the archive yet, then the page's lines.
+    mutating func add(
+        page document: [UInt8], _ connection: inout BlobConnection,
+        _ write: ([UInt8]) throws -> Void, progress: (Int) -> Void
+    ) throws {
+        var lines: [UInt8] = []
+        for record in try JSONTexts.value(document).elements("notifications") {
+            guard try addBlobs(of: record, &connection, write) else { continue }
+            record.append(to: &lines)
+            lines.append(UInt8(ascii: "\n"))
+            notificationCount += 1
+            progress(byteCount)
+        }
+        guard !lines.isEmpty else { return }
+        pageCount += 1
+        let digits = String(pageCount)
+        let number = String(repeating: "0", count: max(0, 8 - digits.count)) + digits
+        try add("notifications/\(number).jsonl", lines, write)
+    }
+
+    /// - Returns: false when the notification is gone meanwhile, with a payload of it.
+    private mutating func addBlobs(
+        of record: JSONValue, _ connection: inout BlobConnection,
+        _ write: ([UInt8]) throws -> Void
+    ) throws -> Bool {
+        for part in record.elements("parts") {
+            guard let text = part.text("digest"), let digest = PayloadDigest(text) else {
+                throw CommandFailure(.refused, "the daemon's record has a part without a digest")
+            }
+            guard !digests.contains(digest) else { continue }
+            let blob: FetchedPayload
+            do {
+                blob = try connection.getBlob(digest)
+            } catch ClientError.notFound, ClientError.expired {
+                return false
+            }
+            try add("blobs/sha256/\(text.dropFirst("sha256:".count))", blob.bytes, write)
+            digests.insert(digest)
+        }
+        return true
+    }
+
+    private mutating func add(
+        _ name: String, _ bytes: [UInt8], _ write: ([UInt8]) throws -> Void
+    ) throws {
+        try write(TarArchive.head(name, byteCount: bytes.count, time: time))
+        try write(bytes)
+        try write(TarArchive.padding(behind: bytes.count))
+        byteCount += bytes.count
+    }
+}

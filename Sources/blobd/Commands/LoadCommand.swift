@@ -1,0 +1,165 @@
+import ArgumentParser
+import BlobClient
+import BlobJSON
+import BlobProtocol
+import Bytes
+
+/// `blobd load`: publishes what `blobd dump` wrote.
+struct LoadCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "load",
+        abstract: "Publish the notifications and payloads of a dump.",
+        discussion: """
+            Reads a tar archive as blobd dump writes it, and publishes all of it to a daemon. A notification \
+            with the same id is replaced. Expired ones are left out. The time of creation, the revision and \
+            the responses of a notification are the daemon's own and are not loaded.
+
+              blobd load all.tar
+              ssh old 'blobd dump -' | blobd load -
+            """)
+
+    @Argument(help: ArgumentHelp("The archive, or - for standard input.", valueName: "file"))
+    var file: String
+
+    @OptionGroup var socket: SocketOptions
+
+    func run() throws {
+        var input = try InputFile(file)
+        var connection = try socket.connect()
+        var load = Load()
+        var progress = ProgressBar("loading")
+        while let head = try TarArchive.read(try input.read(TarArchive.blockByteCount)) {
+            let bytes = try input.read(head.byteCount)
+            _ = try input.read(TarArchive.padding(behind: head.byteCount).count)
+            try load.add(head.name, bytes, &connection)
+            progress.update(UInt64(input.byteCount), of: input.byteCountInAll)
+        }
+        progress.finish()
+        try StandardOutput.write(load.summary)
+        guard load.refusedCount == 0 else {
+            throw CommandFailure(
+                .refused, "\(HumanText.count(load.refusedCount)) notifications were refused")
+        }
+    }
+}
+
+/// What is loaded so far.
+private struct Load {
+    private var notificationCount = 0
+    private var expiredCount = 0
+    private var blobCount = 0
+    private(set) var refusedCount = 0
+
+    var summary: String {
+        "loaded \(HumanText.count(notificationCount)) notifications and "
+            + "\(HumanText.count(blobCount)) payloads"
+            + (expiredCount > 0 ? ", left out \(HumanText.count(expiredCount)) expired\n" : "\n")
+    }
+
+    /// Publishes a file of the archive. Files of other names are passed over.
+    mutating func add(
+        _ name: String, _ bytes: [UInt8], _ connection: inout BlobConnection
+    ) throws {
+        if name.hasPrefix("blobs/sha256/") {
+            let digest = "sha256:\(name.dropFirst("blobs/sha256/".count))"
+            guard "\(PayloadDigest(of: bytes.span.bytes))" == digest else {
+                throw CommandFailure(.refused, "the bytes of \(name) have another digest")
+            }
+            // Until the notifications that have it come.
+            try connection.putBlob(bytes, ttlSeconds: Self.holdSeconds)
+            blobCount += 1
+        } else if name == "categories.jsonl" {
+            for line in Self.lines(of: bytes) { try addCategory(line, &connection) }
+        } else if name.hasPrefix("notifications/") {
+            try addNotifications(Self.lines(of: bytes), &connection)
+        }
+    }
+
+    private static let holdSeconds: Int64 = 86_400
+
+    private static func lines(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+        bytes.split(separator: UInt8(ascii: "\n"))
+    }
+
+    private func addCategory(
+        _ line: ArraySlice<UInt8>, _ connection: inout BlobConnection
+    ) throws {
+        let category = try JSONTexts.value(Array(line))
+        guard let name = category.text("name") else {
+            throw CommandFailure(.refused, "a category of the archive has no name")
+        }
+        var body: [UInt8] = []
+        category.only("actions", "options").append(to: &body)
+        var target = Array("/v1/categories/".utf8)
+        PercentCoding.encode(name.utf8.span.bytes, into: &target)
+        if let app = category.text("app") {
+            target += Array("?app=".utf8)
+            PercentCoding.encode(app.utf8.span.bytes, into: &target)
+        }
+        _ = try connection.call(
+            .put, String(decoding: target, as: UTF8.self), body: body,
+            mediaType: "application/json")
+    }
+
+    /// Publishes lines, as many at once as a batch may have.
+    private mutating func addNotifications(
+        _ lines: [ArraySlice<UInt8>], _ connection: inout BlobConnection
+    ) throws {
+        let now = wallClockMilliseconds()
+        var batch: [UInt8] = []
+        var count = 0
+        for line in lines {
+            let record = try JSONTexts.value(Array(line))
+            guard let end = record.text("expires_at"), try CommandLineText.time(end) > now else {
+                expiredCount += 1
+                continue
+            }
+            record.publishable.append(to: &batch)
+            batch.append(UInt8(ascii: "\n"))
+            count += 1
+            if count == Self.batchCountMax || batch.count >= Self.batchByteCountMax {
+                try publish(batch, &connection)
+                batch.removeAll()
+                count = 0
+            }
+        }
+        if count > 0 { try publish(batch, &connection) }
+    }
+
+    private mutating func publish(
+        _ lines: [UInt8], _ connection: inout BlobConnection
+    ) throws {
+        for result in try connection.publishBatch(lines: lines) {
+            guard result.status >= 400 else {
+                notificationCount += 1
+                continue
+            }
+            refusedCount += 1
+            StandardError.write(
+                "blobd: \(result.id ?? "?"): \(result.detail ?? result.code ?? "refused")\n")
+        }
+    }
+
+    /// Lines and bytes of a batch, within the daemon's limits.
+    private static let batchCountMax = 1_000
+    private static let batchByteCountMax = 4 << 20
+}
+
+extension JSONValue {
+    /// A record's members that a publish may have.
+    fileprivate var publishable: JSONValue {
+        let parts = elements("parts").map { $0.only("name", "media_type", "digest") }
+        guard
+            case .object(var members) = only(
+                "id", "owner", "app", "title", "message", "rich_type", "category", "actions",
+                "group", "priority", "display_ttl", "data", "read", "action_state", "expires_at")
+        else { return self }
+        if !parts.isEmpty { members.append(JSONMember("parts", .array(parts))) }
+        return .object(members)
+    }
+
+    /// An object of those of its members.
+    fileprivate func only(_ names: String...) -> JSONValue {
+        .object(names.compactMap { name in self[name].map { JSONMember(name, $0) } })
+    }
+}
