@@ -55,7 +55,7 @@ let package = Package(
             ],
             swiftSettings: borrowing),
         .target(
-            name: "BlobProtocol", dependencies: ["Bytes", "Notifications"],
+            name: "BlobProtocol", dependencies: ["Bytes", "Hashing", "Notifications"],
             swiftSettings: borrowing),
         .target(
             name: "BlobClient",
@@ -123,7 +123,7 @@ let package = Package(
             swiftSettings: borrowing),
         .testTarget(
             name: "BlobProtocolTests",
-            dependencies: ["BlobProtocol", "Bytes", "Notifications", "TestSupport"],
+            dependencies: ["BlobProtocol", "Bytes", "Hashing", "Notifications", "TestSupport"],
             swiftSettings: borrowing),
         .testTarget(
             name: "BlobClientTests",

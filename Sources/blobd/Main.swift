@@ -40,9 +40,12 @@ struct Blobd: ParsableCommand {
             ListCommand.self,
             StatsCommand.self,
             PingCommand.self,
+            SignCommand.self,
             VerifyCommand.self,
             BackupCommand.self,
             RestoreCommand.self,
+            DumpCommand.self,
+            LoadCommand.self,
             BenchCommand.self,
             WalkCommand.self,
         ])

@@ -28,6 +28,10 @@ import BlobProtocol
         case .owner(let owner): return ["owner", text(owner, in: bytes)!]
         case .ownerNotifications(let owner): return ["history", text(owner, in: bytes)!]
         case .ownerChanges(let owner): return ["changes", text(owner, in: bytes)!]
+        case .link(let id): return ["link", text(id, in: bytes)!]
+        case .partLink(let id, let name):
+            return ["part link", text(id, in: bytes)!, text(name, in: bytes)!]
+        case .changesLink(let owner): return ["changes link", text(owner, in: bytes)!]
         case .unknown: return []
         }
     }
@@ -40,6 +44,14 @@ import BlobProtocol
         #expect(route("/v1/stats") == ["stats"])
         #expect(route("/v1/backup") == ["backup"])
         #expect(route("/v1/backups") == [])
+        #expect(route("/d/4%2F2") == ["link", "4%2F2"])
+        #expect(route("/d/users") == ["link", "users"])
+        #expect(route("/d/42/parts/a.b") == ["part link", "42", "a.b"])
+        #expect(route("/d/users/parts/changes") == ["part link", "users", "changes"])
+        #expect(route("/d/users/ann/changes") == ["changes link", "ann"])
+        for path in ["/d", "/d/", "/d/42/", "/d/42/payload", "/d/user/ann/changes", "/d//changes"] {
+            #expect(route(path) == [])
+        }
         #expect(route("/v1/notifications") == ["notifications"])
         #expect(route("/v1/notifications/4%2F2") == ["notification", "4%2F2"])
         #expect(route("/v1/notifications/42/payload") == ["payload", "42"])
@@ -88,7 +100,8 @@ import BlobProtocol
             .part(id: slice, name: slice), .classicPayload(id: slice), .blob(digest: slice),
             .batch, .responses(id: slice), .envelope(id: slice), .categories,
             .category(name: slice), .owner(owner: slice), .ownerNotifications(owner: slice),
-            .ownerChanges(owner: slice), .unknown,
+            .ownerChanges(owner: slice), .link(id: slice), .partLink(id: slice, name: slice),
+            .changesLink(owner: slice), .unknown,
         ]
         let names: [(HTTPMethod, String)] = [
             (.get, "GET"), (.head, "HEAD"), (.put, "PUT"), (.post, "POST"), (.delete, "DELETE"),

@@ -42,6 +42,12 @@ public enum Route: Sendable, Hashable {
     case ownerNotifications(owner: Slice)
     /// `/v1/users/{owner}/changes`
     case ownerChanges(owner: Slice)
+    /// `/d/{id}`: a payload by a signed link
+    case link(id: Slice)
+    /// `/d/{id}/parts/{name}`
+    case partLink(id: Slice, name: Slice)
+    /// `/d/users/{owner}/changes`
+    case changesLink(owner: Slice)
     /// Any other: 404.
     case unknown
 
@@ -54,6 +60,7 @@ public enum Route: Sendable, Hashable {
             guard let id = segments.last(path) else { return .unknown }
             return .classicPayload(id: id)
         }
+        if segments.skip("/d", path) { return link(path, &segments) }
         if segments.skip("/livez", path) { return segments.end(path, .livez) }
         if segments.skip("/readyz", path) || segments.skip("/healthz", path) {
             return segments.end(path, .readyz)
@@ -96,6 +103,19 @@ public enum Route: Sendable, Hashable {
         return .unknown
     }
 
+    private static func link(_ path: RawSpan, _ segments: inout PathSegments) -> Route {
+        guard let first = segments.next(path) else { return .unknown }
+        if segments.isAtEnd(path) { return .link(id: first) }
+        if segments.skip("/parts", path) {
+            guard let name = segments.last(path) else { return .unknown }
+            return .partLink(id: first, name: name)
+        }
+        guard first.of(path).equals("users"), let owner = segments.next(path),
+            segments.skip("/changes", path)
+        else { return .unknown }
+        return segments.end(path, .changesLink(owner: owner))
+    }
+
     private static func user(_ path: RawSpan, _ segments: inout PathSegments) -> Route {
         guard let owner = segments.next(path) else { return .unknown }
         if segments.isAtEnd(path) { return .owner(owner: owner) }
@@ -108,12 +128,20 @@ public enum Route: Sendable, Hashable {
         return .unknown
     }
 
+    /// Whether it takes a signed link.
+    public var isLink: Bool {
+        switch self {
+        case .link, .partLink, .changesLink: true
+        default: false
+        }
+    }
+
     /// The methods that the resource has, for the `Allow` field of a 405 (RFC 9110, section
     /// 10.2.1); empty when there is no such resource.
     public var allow: StaticString {
         switch self {
         case .livez, .readyz, .stats, .backup, .classicPayload, .envelope, .categories,
-            .ownerChanges:
+            .ownerChanges, .link, .partLink, .changesLink:
             "GET, HEAD"
         case .notifications, .batch, .responses, .blobs: "POST"
         case .notification: "GET, HEAD, PUT, PATCH, DELETE"
@@ -129,7 +157,7 @@ public enum Route: Sendable, Hashable {
     public func allows(_ method: HTTPMethod) -> Bool {
         switch self {
         case .livez, .readyz, .stats, .backup, .classicPayload, .envelope, .categories,
-            .ownerChanges:
+            .ownerChanges, .link, .partLink, .changesLink:
             method == .get || method == .head
         case .notifications, .batch, .responses, .blobs: method == .post
         case .payload, .part, .blob: method == .get || method == .head || method == .put

@@ -12,7 +12,7 @@ extension Worker {
         _ message: WorkerMessage, _ batch: inout AnswerBatch
     ) -> Unmanaged<Connection>? {
         switch message.content {
-        case .accepted(let number, let peer): accept(number, peer)
+        case .accepted(let number, let peer, let isDevice): accept(number, peer, isDevice: isDevice)
         case .stop: stop(within: environment.limits.drainMilliseconds, &batch)
         case .stopAtOnce: stop(within: 0, &batch)
         case .changed(let result):
@@ -40,13 +40,14 @@ extension Worker {
         return nil
     }
 
-    private func accept(_ number: Int32, _ peer: Peer) {
+    private func accept(_ number: Int32, _ peer: Peer, isDevice: Bool) {
         guard let descriptor = try? OwnedDescriptor(taking: number, from: "accept4"), !isStopping
         else { return counters.countConnection(-1) }
         let token = connections.reserve()
         let connection = Connection(
             Socket(descriptor), address: ConnectionAddress(inbox: inbox, token: token),
             peer: peer, store: environment.store, now: now)
+        connection.session.isDevice = isDevice
         do {
             try poller.addConnection(
                 connection.socket.number, token: token.rawValue, connection.state.interest)

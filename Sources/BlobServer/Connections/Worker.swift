@@ -14,6 +14,7 @@ struct WorkerEnvironment: Sendable {
     let writer: WriterThread
     let publishers: PublisherPool
     let backups: BackupThread
+    let links: LinkKeys
     let statistics: StatisticsDocument
     /// Where payloads are linked from; nil when all of them are copied.
     let pages: DataPages?
@@ -71,7 +72,8 @@ final class Worker {
             workerCount: environment.counters.workers.count, counters: counters)
         handler = RequestHandler(
             environment.store, limits: environment.limits, counters: counters,
-            statistics: environment.statistics, answerMemory: answerMemory, log: environment.log)
+            statistics: environment.statistics, answerMemory: answerMemory,
+            links: environment.links, log: environment.log)
         sender = ResponseSender(
             counters: counters, pages: environment.pages, slots: environment.drainSlots,
             log: environment.log)

@@ -8,7 +8,6 @@ struct Acceptor: ~Copyable {
     private let poller: Poller
     private let signals: OwnedDescriptor
     private let connectionCountMax: Int
-    private let policy: PeerPolicy
     private let counters: DaemonCounters
     private let inboxes: [WorkerInbox]
     private var exhaustion: RateLimitedLog
@@ -19,13 +18,23 @@ struct Acceptor: ~Copyable {
     /// Whether anybody was accepted since the last pause: then others are leaving, and there may
     /// soon be room again.
     private var hasAccepted = false
-    private let log: Logger
-    private var hasToldOfHangup = false
+    private let doors: [Door]
+    private let reload: () -> Void
+
+    /// A socket that listens.
+    struct Door {
+        /// Its descriptor. It is open as long as the acceptor is used.
+        let number: Int32
+        /// Whether it answers devices' links only.
+        let isDevice: Bool
+        let policy: PeerPolicy
+    }
 
     private enum Token {
-        static let listener: UInt64 = 0
         static let signal: UInt64 = 1
         static let failure: UInt64 = 2
+        /// Of the first door.
+        static let door: UInt64 = 3
     }
 
     /// Why accepting ended.
@@ -35,36 +44,40 @@ struct Acceptor: ~Copyable {
         case outcomeUnknown
     }
 
-    /// Waits for connections to `listener`, for the signals that `signals` (a signalfd) reads, and
-    /// for `failure`.
+    /// Waits for connections to `doors`, for the signals that `signals` (a signalfd) reads, and for
+    /// `failure`.
+    ///
+    /// - Parameter reload: called for a SIGHUP.
     init(
-        listener: borrowing ListeningSocket, signals: consuming OwnedDescriptor,
-        failure: borrowing WakeSignal, connectionCountMax: Int, policy: PeerPolicy,
-        counters: DaemonCounters, inboxes: [WorkerInbox], log: Logger
+        doors: [Door], signals: consuming OwnedDescriptor, failure: borrowing WakeSignal,
+        connectionCountMax: Int, counters: DaemonCounters, inboxes: [WorkerInbox], log: Logger,
+        reload: @escaping () -> Void
     ) throws(SystemError) {
         let poller = try Poller()
-        try poller.add(listener.number, token: Token.listener, .input)
+        for (index, door) in doors.enumerated() {
+            try poller.add(door.number, token: Token.door + UInt64(index), .input)
+        }
         try poller.add(signals.number, token: Token.signal, .input)
         try poller.add(failure.number, token: Token.failure, .input)
         self.poller = poller
         self.signals = signals
         self.connectionCountMax = connectionCountMax
-        self.policy = policy
+        self.doors = doors
         self.counters = counters
         self.inboxes = inboxes
-        self.log = log
+        self.reload = reload
         exhaustion = RateLimitedLog(log)
         refusals = RateLimitedLog(log)
     }
 
     /// Accepts until there is a reason to stop.
-    mutating func run(_ listener: borrowing ListeningSocket) -> End {
+    mutating func run() -> End {
         while true {
             let now = Instant.now
             var pause = -1
             if let until = pausedUntil {
                 pause = max(0, until.milliseconds(since: now))
-                if pause == 0 { resume(listener) }
+                if pause == 0 { resume() }
             }
             let count = poller.wait(milliseconds: pausedUntil == nil ? -1 : pause)
             for index in 0..<count {
@@ -72,7 +85,7 @@ struct Acceptor: ~Copyable {
                 case Token.signal:
                     if let number = takeStopSignal() { return .signal(number) }
                 case Token.failure: return .outcomeUnknown
-                default: acceptWaiting(listener)
+                case let token: acceptWaiting(doors[Int(token - Token.door)])
                 }
             }
         }
@@ -89,23 +102,20 @@ struct Acceptor: ~Copyable {
         return false
     }
 
-    /// The signal that came, if it is one to stop. SIGHUP means nothing here, which is said once.
+    /// The signal that came, if it is one to stop. SIGHUP reloads.
     private mutating func takeStopSignal() -> Int32? {
         let number = clinux_take_signal(signals.number)
         guard number == SIGHUP else { return number > 0 ? number : nil }
-        if !hasToldOfHangup {
-            hasToldOfHangup = true
-            log.notice("SIGHUP is ignored: blobd has no configuration file. SIGTERM stops it")
-        }
+        reload()
         return nil
     }
 
     /// Takes no more connections.
-    func close(_ listener: borrowing ListeningSocket) {
-        poller.remove(listener.number)
+    func close() {
+        for door in doors { poller.remove(door.number) }
     }
 
-    private mutating func acceptWaiting(_ listener: borrowing ListeningSocket) {
+    private mutating func acceptWaiting(_ door: Door) {
         while true {
             guard counters.connectionCount < connectionCountMax else {
                 // Those who wait in the backlog are accepted when others have left.
@@ -113,22 +123,21 @@ struct Acceptor: ~Copyable {
                     hasAccepted
                     ? DaemonLimits.acceptPauseShortMilliseconds
                     : DaemonLimits.acceptPauseMilliseconds
-                return pauseAccepting(listener, milliseconds: pause)
+                return pauseAccepting(milliseconds: pause)
             }
-            switch listener.accept() {
-            case .connection(let socket): admit(socket)
+            switch ListeningSocket.accept(from: door.number) {
+            case .connection(let socket): admit(socket, by: door)
             case .none: return
             case .exhausted(let error):
                 exhaustion.note(.warning, "Cannot accept connections for a moment: \(error)")
-                return pauseAccepting(
-                    listener, milliseconds: DaemonLimits.acceptPauseMilliseconds)
+                return pauseAccepting(milliseconds: DaemonLimits.acceptPauseMilliseconds)
             }
         }
     }
 
-    private mutating func admit(_ socket: consuming Socket) {
+    private mutating func admit(_ socket: consuming Socket, by door: Door) {
         let user = socket.peerUserID
-        guard let user, policy.allows(user) else {
+        guard let user, door.policy.allows(user) else {
             counters.refusedPeers.add()
             refusals.note(
                 .warning,
@@ -143,21 +152,28 @@ struct Acceptor: ~Copyable {
         hasAccepted = true
         counters.workers[least].countConnection(1)
         inboxes[least].post(
-            WorkerMessage(token: .worker, content: .accepted(socket.release(), peers.peer(user))))
+            WorkerMessage(
+                token: .worker,
+                content: .accepted(
+                    socket.release(), peers.peer(user), isDevice: door.isDevice)))
     }
 
-    /// Takes the listener out of the poller for a moment, so that connections that cannot be
-    /// accepted cost nothing meanwhile.
-    private mutating func pauseAccepting(
-        _ listener: borrowing ListeningSocket, milliseconds: Int
-    ) {
-        poller.change(listener.number, token: Token.listener, [])
+    /// Takes the doors out of the poller for a moment, so that connections that cannot be accepted cost
+    /// nothing meanwhile.
+    private mutating func pauseAccepting(milliseconds: Int) {
+        watchDoors([])
         pausedUntil = Instant.now.after(milliseconds: milliseconds)
         hasAccepted = false
     }
 
-    private mutating func resume(_ listener: borrowing ListeningSocket) {
-        poller.change(listener.number, token: Token.listener, .input)
+    private mutating func resume() {
+        watchDoors(.input)
         pausedUntil = nil
+    }
+
+    private func watchDoors(_ interest: Poller.Interest) {
+        for (index, door) in doors.enumerated() {
+            poller.change(door.number, token: Token.door + UInt64(index), interest)
+        }
     }
 }

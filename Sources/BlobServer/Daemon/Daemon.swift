@@ -34,20 +34,32 @@ package enum Daemon {
             let store = try open(options, log)
             try allowZeroCopy(store, options, log)
             if options.limits.isLogging { try beginLogging(store, log) }
+            let links = LinkKeys(try options.signingKeyPath.map(SigningKeyFile.read))
             let socket = try SocketFile(
                 path: options.socketPath, mode: options.socketMode, group: options.socketGroup)
+            var deviceSocket: SocketFile?
             let end: End
             do {
+                if let path = options.deviceSocketPath {
+                    deviceSocket = try SocketFile(
+                        path: path, mode: options.deviceSocketMode,
+                        group: options.deviceSocketGroup, flag: "--device-socket")
+                }
                 let failure = try FailureSignal()
                 let daemon = try RunningDaemon(
-                    store, options, descriptorMax: descriptorMax, failure: failure, log: log)
-                var acceptor = try daemon.makeAcceptor(socket.listener, consume signals)
+                    store, options, links, descriptorMax: descriptorMax, failure: failure, log: log)
+                var acceptor = try daemon.makeAcceptor(
+                    socket.listener.number, deviceSocket?.listener.number, consume signals)
                 onReady(
                     "blobd \(blobdVersion) ready: socket=\(options.socketPath) "
                         + "data=\(options.dataPath) workers=\(options.workerCount)")
-                end = daemon.serve(&acceptor, socket)
+                end = daemon.serve(&acceptor) {
+                    socket.remove()
+                    deviceSocket?.remove()
+                }
             } catch {
                 socket.remove()
+                deviceSocket?.remove()
                 throw error
             }
             return end
@@ -126,8 +138,8 @@ private struct RunningDaemon {
     private let log: Logger
 
     init(
-        _ store: BlobStore, _ options: DaemonOptions, descriptorMax: Int, failure: FailureSignal,
-        log: Logger
+        _ store: BlobStore, _ options: DaemonOptions, _ links: LinkKeys, descriptorMax: Int,
+        failure: FailureSignal, log: Logger
     ) throws {
         let budget = DescriptorBudget(
             descriptorMax: descriptorMax, connectionCountMax: options.limits.connectionCountMax,
@@ -159,7 +171,7 @@ private struct RunningDaemon {
             store: store, limits: options.limits, counters: counters, bodyMemory: bodyMemory,
             drainSlots: DrainSlots(countMax: budget.drainingCountMax),
             writer: writer, publishers: publishers,
-            backups: BackupThread(store, log: log),
+            backups: BackupThread(store, log: log), links: links,
             statistics: StatisticsDocument(
                 store: store, counters: counters, bodyMemory: bodyMemory),
             pages: pages, log: log)
@@ -192,26 +204,45 @@ private struct RunningDaemon {
         }
     }
 
+    /// - Parameters:
+    ///   - main: the descriptor of the socket for backends.
+    ///   - device: that of the socket for devices' links.
     func makeAcceptor(
-        _ listener: borrowing ListeningSocket, _ signals: consuming OwnedDescriptor
+        _ main: Int32, _ device: Int32?, _ signals: consuming OwnedDescriptor
     ) throws(SystemError) -> Acceptor {
-        try Acceptor(
-            listener: listener, signals: signals, failure: failure.signal,
-            connectionCountMax: connectionCountMax,
-            policy: PeerPolicy(
-                allowedUserIDs: options.allowedUserIDs, hasSocketGroup: options.socketGroup != nil),
-            counters: environment.counters, inboxes: inboxes, log: log)
+        var doors = [
+            Acceptor.Door(
+                number: main, isDevice: false,
+                policy: PeerPolicy(
+                    allowedUserIDs: options.allowedUserIDs,
+                    hasSocketGroup: options.socketGroup != nil))
+        ]
+        if let device {
+            doors.append(
+                Acceptor.Door(
+                    number: device, isDevice: true,
+                    policy: PeerPolicy(
+                        allowedUserIDs: options.allowedUserIDs,
+                        hasSocketGroup: options.deviceSocketGroup != nil)))
+        }
+        let reloader = Reloader(options, environment.links, log)
+        return try Acceptor(
+            doors: doors, signals: signals, failure: failure.signal,
+            connectionCountMax: connectionCountMax, counters: environment.counters,
+            inboxes: inboxes, log: log, reload: reloader.reload)
     }
 
     /// Accepts until there is a reason to stop, and stops in order: no new connections, then the
     /// answers under way, then the payloads and changes in the queue.
-    func serve(_ acceptor: inout Acceptor, _ socket: borrowing SocketFile) -> Daemon.End {
-        let reason = acceptor.run(socket.listener)
+    ///
+    /// - Parameter removeSockets: called when nobody is accepted any more.
+    func serve(_ acceptor: inout Acceptor, removeSockets: () -> Void) -> Daemon.End {
+        let reason = acceptor.run()
         // From here on workers close sockets whose peers may not have read everything, and the
         // writer still writes.
         environment.store.keepLeases()
-        acceptor.close(socket.listener)
-        socket.remove()
+        acceptor.close()
+        removeSockets()
         switch reason {
         case .signal(let number):
             log.notice("Stopping on signal \(number)")

@@ -17,6 +17,7 @@ final class RequestHandler {
     let http: HTTPCodec
     let statistics: StatisticsDocument
     private let answerMemory: AnswerMemory
+    let links: LinkKeys
     private var errorLog: RateLimitedLog
     /// The time of this iteration, by which payloads expire.
     @exclusivity(unchecked) private(set) var now = Timestamp.now
@@ -25,8 +26,9 @@ final class RequestHandler {
 
     init(
         _ store: BlobStore, limits: DaemonLimits, counters: WorkerCounters,
-        statistics: StatisticsDocument, answerMemory: AnswerMemory, log: Logger
+        statistics: StatisticsDocument, answerMemory: AnswerMemory, links: LinkKeys, log: Logger
     ) {
+        self.links = links
         self.store = store
         self.limits = limits
         self.counters = counters
@@ -82,7 +84,9 @@ final class RequestHandler {
         let hasWaited = connection.hasWaited
         connection.hasWaited = false
         guard bytes.byteCount > 0 else { return .needsInput }
-        let dialect = connection.dialect ?? Dialect(firstByte: bytes.byte(0))
+        var dialect = connection.dialect ?? Dialect(firstByte: bytes.byte(0))
+        // Devices are spoken to in HTTP alone.
+        if connection.isDevice, dialect == .binary { dialect = .unknown }
         connection.dialect = dialect
         switch dialect {
         case .binary:

@@ -2,6 +2,8 @@ import BlobProtocol
 
 /// What a connection's earlier bytes have decided for its later ones.
 struct Session {
+    /// Whether it came by the device socket, which answers links only.
+    var isDevice = false
     /// Told by the first byte; nil before that.
     var dialect: Dialect?
     /// Whether the binary protocol's hello has been answered.

@@ -9,6 +9,12 @@ package struct DaemonOptions: Sendable {
     /// The socket's group; nil: the daemon's own, and users are checked one by one.
     package var socketGroup: UInt32?
     package var allowedUserIDs: [UInt32] = []
+    /// The socket that answers devices' links only; nil: there is none.
+    package var deviceSocketPath: String?
+    package var deviceSocketMode: UInt32 = 0o660
+    package var deviceSocketGroup: UInt32?
+    /// The file with the keys that verify links; nil: no link is valid.
+    package var signingKeyPath: String?
     package var workerCount = 1
     package var mapByteCountMax = StoreLimits.mapByteCountDefault
     /// Whether it starts without a log that is missing or damaged.

@@ -150,13 +150,16 @@ struct ListeningSocket: ~Copyable, Sendable {
     }
 
     /// Takes one waiting connection (`accept4`), as a socket that does not block.
-    borrowing func accept() -> Accepted {
+    borrowing func accept() -> Accepted { Self.accept(from: descriptor.number) }
+
+    /// The same, by the number of a socket that listens.
+    static func accept(from number: Int32) -> Accepted {
         while true {
             do {
                 return .connection(
                     Socket(
                         try OwnedDescriptor(
-                            taking: clinux_accept(descriptor.number), from: "accept4")))
+                            taking: clinux_accept(number), from: "accept4")))
             } catch {
                 switch error.code {
                 case EINTR, ECONNABORTED: continue

@@ -19,19 +19,23 @@ struct SocketFile: ~Copyable {
 
     /// Binds under a temporary name in the same folder, listens, and moves the socket to `path`
     /// (`rename`), so that a client that finds it can connect to it.
-    init(path: String, mode: UInt32, group: UInt32?) throws(Failure) {
+    ///
+    /// - Parameter flag: what the path is given by, for messages.
+    init(
+        path: String, mode: UInt32, group: UInt32?, flag: String = "--socket"
+    ) throws(Failure) {
         let max = ListeningSocket.pathByteCountMax
         guard !path.isEmpty, path.utf8.count <= max else {
             throw Failure(
                 description:
-                    "--socket \(path): the path is \(path.utf8.count) bytes long; the limit is \(max)"
+                    "\(flag) \(path): the path is \(path.utf8.count) bytes long; the limit is \(max)"
             )
         }
-        try Self.checkVacant(path)
+        try Self.checkVacant(path, flag)
         let folder = Self.folder(of: path)
         let descriptor = clinux_open_folder(folder)
         guard descriptor >= 0 else {
-            throw Failure(description: "--socket \(path): \(folder): \(SystemError.text(errno))")
+            throw Failure(description: "\(flag) \(path): \(folder): \(SystemError.text(errno))")
         }
         defer { close(descriptor) }
         // Named through the folder's descriptor: the temporary name fits whatever the path's
@@ -43,16 +47,16 @@ struct SocketFile: ~Copyable {
             listener = try ListeningSocket(path: temporary, mode: mode, group: group)
         } catch {
             unlink(temporary)
-            throw Failure(description: "--socket \(path): \(error)")
+            throw Failure(description: "\(flag) \(path): \(error)")
         }
         guard rename(temporary, path) == 0 else {
             let reason = SystemError("rename")
             unlink(temporary)
-            throw Failure(description: "--socket \(path): \(reason)")
+            throw Failure(description: "\(flag) \(path): \(reason)")
         }
         var status = stat()
         guard lstat(path, &status) == 0 else {
-            throw Failure(description: "--socket \(path): \(SystemError("lstat"))")
+            throw Failure(description: "\(flag) \(path): \(SystemError("lstat"))")
         }
         self.path = path
         self.listener = listener
@@ -70,22 +74,22 @@ struct SocketFile: ~Copyable {
     }
 
     /// Throws unless there is nothing at `path`, or a socket that nobody listens at.
-    private static func checkVacant(_ path: String) throws(Failure) {
+    private static func checkVacant(_ path: String, _ flag: String) throws(Failure) {
         var status = stat()
         guard lstat(path, &status) == 0 else {
             if errno == ENOENT { return }
-            throw Failure(description: "--socket \(path): \(SystemError("lstat"))")
+            throw Failure(description: "\(flag) \(path): \(SystemError("lstat"))")
         }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw Failure(
-                description: "--socket \(path): the path exists and is not a socket")
+                description: "\(flag) \(path): the path exists and is not a socket")
         }
         switch ListeningSocket.probe(path) {
         case .refused, .absent: return
         case .alive:
-            throw Failure(description: "--socket \(path): another process listens on it")
+            throw Failure(description: "\(flag) \(path): another process listens on it")
         case .failed(let error):
-            throw Failure(description: "--socket \(path): \(error)")
+            throw Failure(description: "\(flag) \(path): \(error)")
         }
     }
 

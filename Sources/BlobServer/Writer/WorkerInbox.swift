@@ -3,8 +3,9 @@ import Synchronization
 /// A message of another thread to a worker.
 struct WorkerMessage: Sendable {
     enum Content: Sendable {
-        /// A connection was accepted: its descriptor, which the worker owns from now on, and its peer.
-        case accepted(Int32, Peer)
+        /// A connection was accepted: its descriptor, which the worker owns from now on, its peer, and
+        /// whether it came by the device socket.
+        case accepted(Int32, Peer, isDevice: Bool)
         /// The writer has done what a connection waits for.
         case changed(ChangeResult)
         /// The memory that a connection waits for is reserved.

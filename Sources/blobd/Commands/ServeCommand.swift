@@ -40,6 +40,29 @@ struct ServeCommand: ParsableCommand {
             valueName: "uid"))
     var allowUid: [UInt32] = []
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            The keys that verify signed links (/d/…): a line "ID BASE64" for each, at least 32 bytes. \
+            SIGHUP reads the file again.
+            """,
+            valueName: "file"))
+    var signingKeys: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A second socket, for nginx: it answers signed links and /livez, and nothing else.",
+            valueName: "path"))
+    var deviceSocket: String?
+
+    @Option(help: ArgumentHelp("The device socket's permission bits.", valueName: "octal"))
+    var deviceSocketMode: ModeText = ModeText(bits: 0o660)
+
+    @Option(
+        help: ArgumentHelp(
+            "The device socket's group: nginx's. Its members may connect.", valueName: "group"))
+    var deviceSocketGroup: GroupText?
+
     @Option(help: "Worker threads. Default: one per core.")
     var workers: Int?
 
@@ -215,6 +238,14 @@ struct ServeCommand: ParsableCommand {
         options.socketMode = socketMode.bits
         options.socketGroup = socketGroup?.id
         options.allowedUserIDs = allowUid
+        options.deviceSocketPath = deviceSocket
+        options.deviceSocketMode = deviceSocketMode.bits
+        options.deviceSocketGroup = deviceSocketGroup?.id
+        options.signingKeyPath = signingKeys
+        if deviceSocket != nil, signingKeys == nil {
+            throw CommandFailure(
+                .badUsage, "--device-socket answers signed links: give --signing-keys, too")
+        }
         options.workerCount = try Self.check(
             "--workers", workers ?? Self.coreCount, 1...DaemonOptions.workerCountMax)
         options.mapByteCountMax = try Self.check("--map-size", mapSize.byteCount, 1 << 20...1 << 46)

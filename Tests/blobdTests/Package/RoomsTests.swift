@@ -63,6 +63,7 @@ import Testing
         ("BlobProtocol/Shared", []),
         ("BlobProtocol/Binary", ["BlobProtocol/Shared"]),
         ("BlobProtocol/HTTP", ["BlobProtocol/Shared"]),
+        ("BlobProtocol/Links", ["Hashing", "BlobProtocol/Shared", "BlobProtocol/HTTP"]),
 
         ("BlobClient", ["BlobProtocol", "BlobJSON", "Hashing"]),
 

@@ -22,14 +22,16 @@ extension RequestHandler {
             respond(.problem(error), .http(.last), into: &batch)
             return .answeredThenClose
         }
-        return answer(head, bytes, hasWaited, in: snapshot, into: &batch, consumed: &consumed)
+        return answer(
+            head, bytes, hasWaited, isDevice: connection.isDevice, in: snapshot, into: &batch,
+            consumed: &consumed)
     }
 
     /// Answers the request that has a head. It borrows the head, of which nobody else has to make a
     /// copy then (30 instructions each).
     @inline(never)
     private func answer(
-        _ head: HTTPRequestHead, _ bytes: RawSpan, _ hasWaited: Bool,
+        _ head: HTTPRequestHead, _ bytes: RawSpan, _ hasWaited: Bool, isDevice: Bool,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
         let form = HTTPForm(head, isStopping: isStopping)
@@ -37,7 +39,7 @@ extension RequestHandler {
         var decoded: [UInt8] = []
         let request: Request
         do throws(ProtocolError) {
-            request = try self.request(head, bytes, decoding: &decoded)
+            request = try self.request(head, bytes, isDevice: isDevice, decoding: &decoded)
         } catch {
             counters.requests.add()
             return refuse(error, head, bytes, form, into: &batch)
@@ -168,11 +170,12 @@ extension RequestHandler {
     ///   else of the path.
     @inline(__always)
     private func request(
-        _ head: HTTPRequestHead, _ bytes: RawSpan, decoding names: inout [UInt8]
+        _ head: HTTPRequestHead, _ bytes: RawSpan, isDevice: Bool, decoding names: inout [UInt8]
     ) throws(ProtocolError) -> Request {
         let method = head.method
         let path = head.path.of(bytes)
-        let route = Route.parse(path: path)
+        var route = Route.parse(path: path)
+        if isDevice, !route.isLink, route != .livez { route = .unknown }
         if case .unknown = route, method != .other { throw .notFound("resource") }
         guard route.allows(method) else {
             throw ProtocolError(
@@ -186,11 +189,37 @@ extension RequestHandler {
                     id, part: Slice(offset: 0, count: 0), in: path, decoding: &names))
         case .part(let id, let name) where isFetch:
             return .fetch(try HTTPCodec.key(id, part: name, in: path, decoding: &names))
+        case .link(let id):
+            try checkLink(head, bytes)
+            return .fetch(
+                try HTTPCodec.key(
+                    id, part: Slice(offset: 0, count: 0), in: path, decoding: &names))
+        case .partLink(let id, let name):
+            try checkLink(head, bytes)
+            return .fetch(try HTTPCodec.key(id, part: name, in: path, decoding: &names))
+        case .changesLink:
+            try checkLink(head, bytes)
+            return .perform(try action(route, head, bytes))
         case .blob(let text) where method != .put:
             return .fetch(.digest(try Resource.digest(text.of(path))))
         default:
             return .perform(try action(route, head, bytes))
         }
+    }
+}
+
+extension RequestHandler {
+    /// Refuses a link that is not valid, before anything it names is looked at. Whatever is wrong with it,
+    /// the answer is the same.
+    @inline(never)
+    private func checkLink(
+        _ head: HTTPRequestHead, _ bytes: RawSpan
+    ) throws(ProtocolError) {
+        guard let keys = links.keys,
+            SignedLink.isValid(
+                path: head.path.of(bytes), query: head.query.of(bytes),
+                now: now.milliseconds / 1_000, keys: keys)
+        else { throw ProtocolError(.forbidden, "the link is not valid") }
     }
 }
 

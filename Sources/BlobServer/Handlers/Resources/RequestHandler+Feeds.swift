@@ -10,7 +10,8 @@ extension RequestHandler {
         of owner: String, _ request: ResourceRequest
     ) throws(ProtocolError) -> FeedQuery {
         let query = try ResourceQuery(
-            request.query, "since", "limit", "wait", "app", "read", "action_state", "group")
+            request.query, isLink: request.isLink, "since", "limit", "wait", "app", "read",
+            "action_state", "group")
         let limit = try query.number(
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
             default: WireLimits.feedPageLimitDefault)

@@ -8,12 +8,17 @@ struct ResourceQuery {
     private var parameters: [(name: [UInt8], value: [UInt8])] = []
 
     /// Throws `bad_query` for a name that is not among `names` or given twice, and for bad escapes.
-    init(_ query: [UInt8], _ names: StaticString...) throws(ProtocolError) {
+    ///
+    /// - Parameter isLink: whether the parameters of a signed link, which is checked, are passed over.
+    init(
+        _ query: [UInt8], isLink: Bool = false, _ names: StaticString...
+    ) throws(ProtocolError) {
         guard !query.isEmpty else { return }
         let bytes = query.span.bytes
         var walk = QueryParameters()
         while let (name, value) = try walk.next(bytes) {
             let name = try Self.decoded(name.of(bytes))
+            if isLink, SignedLink.isParameter(name.span.bytes) { continue }
             guard names.contains(where: { name.span.bytes.equals($0) }) else {
                 let known = names.map(\.description).joined(separator: ", ")
                 throw ProtocolError(

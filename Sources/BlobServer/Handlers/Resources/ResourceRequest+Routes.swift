@@ -23,7 +23,9 @@ extension Resource {
         case .ownerNotifications(let owner):
             self = .ownerNotifications(try OwnerID(inPath: owner.of(path)))
         case .ownerChanges(let owner): self = .ownerChanges(try OwnerID(inPath: owner.of(path)))
-        case .livez, .readyz, .stats, .backup, .payload, .classicPayload, .part, .unknown:
+        case .changesLink(let owner): self = .ownerChanges(try OwnerID(inPath: owner.of(path)))
+        case .livez, .readyz, .stats, .backup, .payload, .classicPayload, .part, .link, .partLink,
+            .unknown:
             return nil
         }
     }
@@ -53,6 +55,7 @@ extension ResourceRequest {
             return
         }
         guard case .ownerChanges = resource else { return }
+        isLink = Route.parse(path: head.path.of(bytes)).isLink
         lastEventID = try head.value(of: "last-event-id", in: bytes)?.of(bytes).array()
         if let accept = try head.value(of: "accept", in: bytes)?.of(bytes) {
             acceptsEvents = MediaRanges.names("text/event-stream", in: accept)

@@ -44,6 +44,8 @@ struct ResourceRequest: Sendable {
     var device: DeviceName?
     /// What must hold of the notification or the category that is there.
     var condition = Condition.none
+    /// Whether it came by a signed link, whose parameters are in the query.
+    var isLink = false
     /// Whether a stream of events is asked for.
     var acceptsEvents = false
     /// The place in the feed that a stream was read up to.

@@ -1,0 +1,134 @@
+import Bytes
+import Hashing
+
+/// Links that let a device fetch without a backend: `/d/{id}?e=…&k=…&sig=…`.
+///
+/// The signature is the unpadded base64url of HMAC-SHA-256 over `GET`, the path as it is sent, the time of
+/// expiry (`e`, seconds since 1970) and the key's id (`k`), joined by line feeds.
+public struct SignedLink: Sendable, Hashable {
+    /// What a device may fetch.
+    public enum Target: Sendable, Hashable {
+        /// A payload.
+        case payload(id: String)
+        /// Another part.
+        case part(id: String, name: String)
+        /// A user's changes.
+        case changes(owner: String)
+
+        /// The path, percent-encoded.
+        public var path: String {
+            var path: [UInt8] = []
+            func add(_ text: String) { path += Array(text.utf8) }
+            func addSegment(_ text: String) {
+                PercentCoding.encode(text.utf8.span.bytes, into: &path)
+            }
+            switch self {
+            case .payload(let id):
+                add("/d/")
+                addSegment(id)
+            case .part(let id, let name):
+                add("/d/")
+                addSegment(id)
+                add("/parts/")
+                addSegment(name)
+            case .changes(let owner):
+                add("/d/users/")
+                addSegment(owner)
+                add("/changes")
+            }
+            return String(decoding: path, as: UTF8.self)
+        }
+    }
+
+    /// Path and query.
+    public let text: String
+
+    /// Makes a link with the first of the keys. Two SHA-256.
+    ///
+    /// - Parameter expiresAt: seconds since 1970; at this second the link is not valid any more.
+    public init(to target: Target, expiresAt: Int64, keys: SigningKeys) {
+        let path = target.path
+        let key = keys.keys[0]
+        let expiry = Array(String(expiresAt).utf8)
+        var text = Array(path.utf8)
+        text += Array("?e=".utf8) + expiry + Array("&k=".utf8) + key.id + Array("&sig=".utf8)
+        let code = Self.code(Array(path.utf8), expiry, key)
+        Base64.appendURL(code.span.bytes, to: &text)
+        self.text = String(decoding: text, as: UTF8.self)
+    }
+
+    /// Whether a parameter of a query is a link's own.
+    package static func isParameter(_ name: RawSpan) -> Bool {
+        name.equals("e") || name.equals("k") || name.equals("sig")
+    }
+
+    private static func code(
+        _ path: [UInt8], _ expiry: [UInt8], _ key: SigningKeys.Key
+    ) -> InlineArray<32, UInt8> {
+        let feed: [UInt8] = [0x0A]
+        return key.code.code(of: [Array("GET".utf8), feed, path, feed, expiry, feed, key.id])
+    }
+
+    /// Whether a request's path and query are those of a valid link.
+    ///
+    /// Takes as long for a link that is not: a code is always computed and compared, whatever is wrong.
+    ///
+    /// - Parameters:
+    ///   - path: as it is sent.
+    ///   - query: as it is sent. Parameters of other names are not signed, and are for the resource to read.
+    ///   - now: seconds since 1970.
+    package static func isValid(
+        path: RawSpan, query: RawSpan, now: Int64, keys: SigningKeys
+    ) -> Bool {
+        var said = Parameters()
+        var isValid = said.read(query)
+        var key = keys.keys[0]
+        var isKnown = false
+        for candidate in keys.keys where candidate.id == said.key {
+            key = candidate
+            isKnown = true
+        }
+        let code = code(path.array(), said.expiry, key)
+        var signature: [UInt8] = []
+        Base64.appendURL(code.span.bytes, to: &signature)
+        let isSame = ConstantTime.equals(signature, said.signature)
+        var expiry: Int64 = 0
+        switch Decimal.parse(said.expiry.span.bytes) {
+        case .value(let value): expiry = Int64(clamping: value)
+        case .tooLarge, .malformed: isValid = false
+        }
+        return isValid && isKnown && isSame && now < expiry
+    }
+
+    /// The three parameters, each given once and not encoded.
+    private struct Parameters {
+        var expiry: [UInt8] = []
+        var key: [UInt8] = []
+        var signature: [UInt8] = []
+
+        /// - Returns: false where one of them is missing or given twice, or the query cannot be read.
+        mutating func read(_ query: RawSpan) -> Bool {
+            var parameters = QueryParameters()
+            var isRight = true
+            do throws(ProtocolError) {
+                while let (name, value) = try parameters.next(query) {
+                    let bytes = value.of(query).array()
+                    let name = name.of(query)
+                    if name.equals("e") {
+                        isRight = isRight && expiry.isEmpty
+                        expiry = bytes
+                    } else if name.equals("k") {
+                        isRight = isRight && key.isEmpty
+                        key = bytes
+                    } else if name.equals("sig") {
+                        isRight = isRight && signature.isEmpty
+                        signature = bytes
+                    }
+                }
+            } catch {
+                return false
+            }
+            return isRight && !expiry.isEmpty && !key.isEmpty && !signature.isEmpty
+        }
+    }
+}

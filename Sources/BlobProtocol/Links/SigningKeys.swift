@@ -1,0 +1,84 @@
+import Bytes
+import Hashing
+
+/// The keys that sign and verify links. The first one signs, and all of them verify, so that a key is
+/// replaced without making its links invalid.
+public struct SigningKeys: Sendable {
+    /// Bytes of a key's id.
+    public static let idByteCountMax = 32
+    /// Bytes of a key.
+    public static let keyByteCountRange = 32...256
+    /// Keys in a file.
+    public static let keyCountMax = 16
+    /// Bytes of a file.
+    public static let fileByteCountMax = 64 << 10
+
+    struct Key: Sendable {
+        let id: [UInt8]
+        let code: HMAC
+    }
+
+    let keys: [Key]
+
+    /// Reads a file's text: a line for each key, `ID BASE64`. Empty lines and those that begin with `#` are
+    /// passed over. No error says anything of a key itself.
+    public init(parsing text: [UInt8]) throws(SigningKeyError) {
+        guard text.count <= Self.fileByteCountMax else {
+            throw SigningKeyError(
+                "the file has \(text.count) bytes; the limit is \(Self.fileByteCountMax)")
+        }
+        var keys: [Key] = []
+        let lines = text.split(separator: 0x0A, omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            let words = line.split { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+            guard let id = words.first, id.first != UInt8(ascii: "#") else { continue }
+            func refuse(_ reason: String) -> SigningKeyError {
+                SigningKeyError("line \(index + 1): \(reason)")
+            }
+            guard words.count == 2 else {
+                throw refuse("must be an id and a key in base64, separated by a blank")
+            }
+            guard id.count <= Self.idByteCountMax, id.allSatisfy(Self.isOfID) else {
+                throw refuse(
+                    "the id must have 1 to \(Self.idByteCountMax) of A-Z a-z 0-9 - . _ ~")
+            }
+            guard let bytes = Base64.decode(Array(words[1])) else {
+                throw refuse("the key is not base64")
+            }
+            guard Self.keyByteCountRange.contains(bytes.count) else {
+                throw refuse(
+                    "the key has \(bytes.count) bytes; it must have \(Self.keyByteCountRange.lowerBound) to \(Self.keyByteCountRange.upperBound)"
+                )
+            }
+            guard !keys.contains(where: { $0.id == Array(id) }) else {
+                throw refuse("the id \(String(decoding: id, as: UTF8.self)) is given twice")
+            }
+            keys.append(Key(id: Array(id), code: HMAC(key: bytes)))
+        }
+        guard !keys.isEmpty else { throw SigningKeyError("there is no key") }
+        guard keys.count <= Self.keyCountMax else {
+            throw SigningKeyError("there are \(keys.count) keys; the limit is \(Self.keyCountMax)")
+        }
+        self.keys = keys
+    }
+
+    /// The ids of the keys, the one that signs first.
+    public var ids: [String] { keys.map { String(decoding: $0.id, as: UTF8.self) } }
+
+    private static func isOfID(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+}
+
+/// What is wrong with a file of keys, as a sentence.
+public struct SigningKeyError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The sentence.
+    public let description: String
+    init(_ description: String) { self.description = description }
+}

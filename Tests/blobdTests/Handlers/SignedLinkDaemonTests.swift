@@ -1,0 +1,221 @@
+import BlobProtocol
+import Bytes
+import Glibc
+import TestSupport
+import Testing
+
+/// Links by which devices fetch, and the socket that answers nothing else.
+@Suite struct SignedLinkDaemonTests {
+    private static let keys = "new \(String(repeating: "AB", count: 22))\n"
+    private static let oldKeys = "old \(String(repeating: "CD", count: 22))\n"
+
+    /// A daemon with keys and a device socket.
+    private struct Site {
+        let folder = TemporaryFolder()
+        let daemon: DaemonProcess
+        var keyPath: String { "\(folder)/keys" }
+        var devicePath: String { "\(folder)/device" }
+
+        init(_ text: String = SignedLinkDaemonTests.keys) throws {
+            try Files.write(Array(text.utf8), to: "\(folder)/keys")
+            chmod("\(folder)/keys", 0o600)
+            daemon = try DaemonProcess(
+                ["--signing-keys", "\(folder)/keys", "--device-socket", "\(folder)/device"],
+                in: folder)
+        }
+
+        /// What `blobd sign` prints.
+        func sign(_ arguments: String...) throws -> String {
+            let result = try blobd(["sign", "--signing-keys", keyPath] + arguments)
+            #expect(result.status == 0, "\(result.errors)")
+            return String(result.text.dropLast())
+        }
+
+        func device() throws -> RawClient { try RawClient(devicePath) }
+    }
+
+    @Test("A link fetches as the route for backends does, over both sockets")
+    func fetch() throws {
+        let site = try Site()
+        var random = SeededGenerator(seed: 107)
+        let (bytes, sound) = (random.bytes(200_000), random.bytes(5_000))
+        try site.daemon.put("4%202", bytes)
+        #expect(
+            try site.daemon.request(
+                "PUT", "/v1/notifications/4%202/parts/s%C3%A9", ["Content-Type": "audio/mpeg"],
+                body: sound
+            ).status == 201)
+        let link = try site.sign("4 2", "--ttl", "1h")
+        #expect(link.hasPrefix("/d/4%202?e="))
+        for client in [try site.daemon.connect(), try site.device()] {
+            let whole = try client.request("GET", link)
+            #expect(whole.status == 200 && whole.body == bytes)
+            let tag = try #require(whole["ETag"])
+            let range = try client.request("GET", link, ["Range": "bytes=10-19"])
+            #expect(range.status == 206 && range.body == Array(bytes[10..<20]))
+            let same = try client.request("GET", link, ["If-None-Match": tag])
+            #expect(same.status == 304)
+            let head = try client.request("HEAD", link)
+            #expect(head.status == 200 && head["Content-Length"] == "200000")
+            let part = try client.request("GET", try site.sign("4 2", "--part", "sé"))
+            #expect(part.body == sound && part["Content-Type"] == "audio/mpeg")
+            let missing = try client.request("GET", try site.sign("43"))
+            #expect(missing.status == 404)
+        }
+    }
+
+    @Test("Whatever is wrong with a link, the answer is the same")
+    func invalid() throws {
+        let site = try Site()
+        try site.daemon.put("42", [1, 2, 3])
+        let link = try site.sign("42")
+        let text = try #require(link.split(separator: "?").last)
+        let keys = try SigningKeys(parsing: Array(Self.keys.utf8))
+        let expired = SignedLink(to: .payload(id: "42"), expiresAt: 1_000, keys: keys).text
+        let foreign = SignedLink(
+            to: .payload(id: "42"), expiresAt: 4_000_000_000,
+            keys: try SigningKeys(parsing: Array(Self.oldKeys.utf8))
+        ).text
+        let client = try site.device()
+        var bodies: Set<[UInt8]> = []
+        for wrong in [
+            expired, foreign, "/d/42", "/d/42?", "/d/43?\(text)", "/d/42/parts/payload?\(text)",
+            "/d/%34%32?\(text)", "\(link)&e=1", "\(link)0", String(link.dropLast()),
+            "/d/none?e=1&k=new&sig=x", "/d/users/ann/changes?\(text)",
+            "/d/42?e=99999999999999999999&k=new&sig=x",
+        ] {
+            let answer = try client.request("GET", wrong)
+            #expect(answer.status == 403, "\(wrong)")
+            #expect(answer.code == "forbidden")
+            bodies.insert(answer.body)
+        }
+        #expect(bodies.count == 1)
+        #expect(try client.request("GET", link).status == 200)
+        // Without keys no link is valid.
+        let daemon = try DaemonProcess()
+        #expect(try daemon.request("GET", link).status == 403)
+    }
+
+    @Test("A device follows its feed by a link")
+    func feed() throws {
+        let site = try Site()
+        try site.daemon.put("1", [1], query: "?owner=ann%20b")
+        let link = try site.sign("--changes", "ann b")
+        #expect(link.hasPrefix("/d/users/ann%20b/changes?e="))
+        let client = try site.device()
+        let page = try client.request("GET", "\(link)&since=0&limit=10")
+        #expect(page.status == 200 && page.text.contains("\"id\":\"1\""))
+        let cursor = try #require(page.member("next"))
+        let other = try site.daemon.request("GET", "/v1/users/ann%20b/changes?since=\(cursor)")
+        #expect(other.status == 200)
+        client.sendRequest("GET", "\(link)&since=\(cursor)&wait=30")
+        try site.daemon.waitUntil("watchers") { $0 == 1 }
+        try site.daemon.put("2", [2], query: "?owner=ann%20b")
+        #expect(try client.answer().text.contains("\"id\":\"2\""))
+        #expect(try client.request("GET", "\(link)&since=0&x=1").code == "bad_query")
+        // What a link adds is no parameter of the route for backends.
+        let plain = try site.daemon.request("GET", "/v1/users/ann%20b/changes?e=1")
+        #expect(plain.code == "bad_query")
+    }
+
+    @Test("The device socket answers links and /livez, and nothing else")
+    func deviceSocket() throws {
+        let site = try Site()
+        try site.daemon.put("42", [1, 2, 3], query: "?owner=ann")
+        let link = try site.sign("42")
+        #expect(try site.device().request("GET", "/livez").status == 200)
+        let paths = [
+            "/v1/notifications", "/v1/notifications/42", "/v1/notifications/42/payload",
+            "/v1/notifications/42/parts/payload", "/api/notifications/42", "/v1/stats",
+            "/v1/backup", "/v1/blobs", "/v1/blobs/sha256:\(String(repeating: "0", count: 64))",
+            "/v1/notifications:batch", "/v1/notifications/42/responses",
+            "/v1/notifications/42/envelope", "/v1/categories", "/v1/categories/c",
+            "/v1/users/ann", "/v1/users/ann/notifications", "/v1/users/ann/changes", "/readyz",
+            "/healthz", "/", "/d", "/d/../v1/stats",
+        ]
+        for path in paths {
+            for method in ["GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "BREW"] {
+                let body: [UInt8]? =
+                    ["PUT", "POST", "PATCH"].contains(method) ? [0x7B, 0x7D] : nil
+                let client = try site.device()
+                client.sendRequest(method, path, body: body)
+                let answer = try client.answer(isHead: method == "HEAD")
+                #expect([404, 405, 501].contains(answer.status), "\(method) \(path)")
+                #expect(!answer.text.contains("42"))
+            }
+        }
+        for method in ["PUT", "POST", "PATCH", "DELETE"] {
+            #expect(try site.device().request(method, link, body: []).status == 405)
+        }
+        // The binary protocol's first byte is no request here.
+        let binary = try site.device()
+        binary.send(helloFrame)
+        #expect(try binary.answer().status == 400)
+        #expect(try site.daemon.request("GET", "/v1/notifications/42/payload").body == [1, 2, 3])
+        #expect(try site.daemon.statistic("notifications") == 1)
+    }
+
+    @Test("SIGHUP reads the keys again; a file with a mistake changes nothing")
+    func rotation() throws {
+        let site = try Site(Self.oldKeys)
+        try site.daemon.put("42", [1])
+        let link = try site.sign("42")
+        func reload(_ text: String, _ words: String) throws {
+            let before = site.daemon.log.split(separator: words).count
+            try Files.write(Array(text.utf8), to: site.keyPath)
+            site.daemon.signal(SIGHUP)
+            let patience = Patience()
+            while site.daemon.log.split(separator: words, omittingEmptySubsequences: false).count
+                <= before
+            {
+                try patience.check("the keys are not read: \(site.daemon.log)")
+            }
+        }
+        try reload(Self.keys + Self.oldKeys, "the keys new, old")
+        #expect(try site.daemon.request("GET", link).status == 200)
+        let second = try site.sign("42")
+        #expect(second.contains("&k=new&"))
+        #expect(try site.daemon.request("GET", second).status == 200)
+        try reload("x", "the keys are as they were")
+        #expect(try site.daemon.request("GET", link).status == 200)
+        try reload(Self.keys, "the keys new\n")
+        #expect(try site.daemon.request("GET", link).status == 403)
+        #expect(try site.daemon.request("GET", second).status == 200)
+        #expect(!site.daemon.log.contains("ABAB"))
+    }
+
+    @Test("Files of keys that others may read are refused, by the daemon and by sign")
+    func badFiles() throws {
+        let folder = TemporaryFolder()
+        let path = "\(folder)/keys"
+        try Files.write(Array(Self.keys.utf8), to: path)
+        for (mode, words) in [
+            (mode_t(0o644), "has the mode 644; others must not read it"),
+            (0o620, "has the mode 620"),
+        ] {
+            chmod(path, mode)
+            let sign = try blobd(["sign", "1", "--signing-keys", path])
+            #expect(sign.status == 2 && sign.errors.contains(words), "\(sign.errors)")
+            let serve = try blobd([
+                "serve", "--data", "\(folder)/data", "--socket", "\(folder)/s",
+                "--signing-keys", path,
+            ])
+            #expect(serve.status == 1 && serve.errors.contains(words), "\(serve.errors)")
+        }
+        chmod(path, 0o640)
+        #expect(try blobd(["sign", "1", "--signing-keys", path]).status == 0)
+        for (arguments, words) in [
+            (["1", "--changes", "ann"], "Give an id, or --changes"),
+            (["--changes", "ann", "--part", "p"], "--part goes with an id"),
+            (["a/b"], "must not contain /"), (["1", "--part", ""], "part name must not be empty"),
+        ] {
+            let result = try blobd(["sign", "--signing-keys", path] + arguments)
+            #expect(result.status == 2 && result.errors.contains(words), "\(result.errors)")
+        }
+        let none = try blobd([
+            "serve", "--data", "\(folder)/data", "--socket", "\(folder)/s", "--device-socket",
+            "\(folder)/d",
+        ])
+        #expect(none.status == 2 && none.errors.contains("--signing-keys"))
+    }
+}
