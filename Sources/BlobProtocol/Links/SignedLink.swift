@@ -45,7 +45,10 @@ public struct SignedLink: Sendable, Hashable {
 
     /// Makes a link with the first of the keys. Two SHA-256.
     ///
-    /// - Parameter expiresAt: seconds since 1970; at this second the link is not valid any more.
+    /// - Parameters:
+    ///   - target: what it is to. Names that the daemon would refuse make a link that finds nothing.
+    ///   - expiresAt: seconds since 1970; at this second the link is not valid any more.
+    ///   - keys: whose first key signs.
     public init(to target: Target, expiresAt: Int64, keys: SigningKeys) {
         let path = target.path
         let key = keys.keys[0]
