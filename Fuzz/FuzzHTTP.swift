@@ -174,7 +174,27 @@ private func decode(_ bytes: RawSpan, step: Int) -> Decoded {
 }
 
 /// The small parsers, each with the whole input.
+/// Keys that no input knows: no link is valid, and none changes what another one is.
+nonisolated(unsafe) private let keys = try? SigningKeys(
+    parsing: Array("fuzz \(String(repeating: "AB", count: 22))".utf8))
+
+private func checkLink(_ bytes: RawSpan) {
+    guard let keys else { preconditionFailure("the keys are right") }
+    let end = bytes.index(of: UInt8(ascii: "?"))
+    let query = bytes.extracting(droppingFirst: min(end + 1, bytes.byteCount))
+    precondition(
+        !SignedLink.isValid(
+            path: bytes.extracting(first: end), query: query, now: 0, keys: keys))
+    _ = try? SigningKeys(parsing: bytes.array())
+    if let decoded = Base64.decode(bytes.array()) {
+        var text: [UInt8] = []
+        Base64.appendURL(decoded.span.bytes, to: &text)
+        precondition(Base64.decode(text) == decoded)
+    }
+}
+
 private func checkTexts(_ bytes: RawSpan) {
+    checkLink(bytes)
     _ = try? TextKind.mediaType.check(bytes)
     _ = MediaRanges.names("text/event-stream", in: bytes)
     if Authority.isValid(bytes) {
