@@ -17,7 +17,7 @@ struct Torture: ParsableCommand {
             FullScenario.self, SyncsScenario.self, WaitersScenario.self, RacesScenario.self,
             FeedScenario.self, FeedLife.self,
             BodiesScenario.self, DrainingScenario.self, CutsScenario.self,
-            FlipsScenario.self,
+            FlipsScenario.self, BackupScenario.self,
             CutCheck.self,
         ])
 }

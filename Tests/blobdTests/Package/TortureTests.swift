@@ -64,6 +64,10 @@ import Testing
         try await torture("draining")
     }
 
+    @Test func backupsBesidePublishers() async throws {
+        try await torture("backup")
+    }
+
     @Test func bytesUnderChurn() async throws {
         try await torture("churn")
     }
