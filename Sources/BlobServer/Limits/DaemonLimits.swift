@@ -47,6 +47,11 @@ package struct DaemonLimits: Sendable {
     /// How long a stream of changes is quiet before it gives a heartbeat.
     package var heartbeatMilliseconds = 25_000
 
+    /// What is put in front of the signed links in pushes; nil: pushes have none.
+    package var linkBase: String?
+    /// How long such a link is good at the most; nil: as long as its notification.
+    package var linkTTLSeconds: Int64?
+
     /// Whose limits hold for the parts of all notifications; nil: nobody's.
     package var profile: DeviceProfile?
     /// Whether a notification is only patched under a condition (RFC 6585, section 3).

@@ -38,6 +38,16 @@ struct SocketFile: ~Copyable {
             throw Failure(description: "\(flag) \(path): \(folder): \(SystemError.text(errno))")
         }
         defer { close(descriptor) }
+        var folderStatus = stat()
+        // Who may write to the folder could put a socket of their own there while no daemon runs.
+        if fstat(descriptor, &folderStatus) == 0, folderStatus.st_mode & S_IWOTH != 0,
+            folderStatus.st_mode & S_ISVTX == 0
+        {
+            throw Failure(
+                description:
+                    "\(flag) \(path): others may write to \(folder); chmod o-w it, or use another directory"
+            )
+        }
         // Named through the folder's descriptor: the temporary name fits whatever the path's
         // length.
         let temporary = "/proc/self/fd/\(descriptor)/.blobd.\(getpid())"

@@ -18,7 +18,7 @@ struct PushJSON {
     /// APNs: an `aps` dictionary and the app's own members beside it. In the background
     /// `content-available` wakes the app; with an alert `mutable-content` lets it change what is
     /// shown, and `category` chooses the buttons.
-    static func apns(_ record: Record, _ alert: PushAlert?) -> PushJSON {
+    static func apns(_ record: Record, _ alert: PushAlert?, _ link: String?) -> PushJSON {
         var aps = Members()
         if let alert {
             var shown = Members()
@@ -33,18 +33,20 @@ struct PushJSON {
         }
         var push = Members()
         push.add("aps", aps.object)
-        push.addReferences(record, withTexts: alert == nil)
+        push.addReferences(record, withTexts: alert == nil, link)
         return PushJSON(value: push.object)
     }
 
     /// FCM: a `message` whose `data` has texts alone. Low priority is `normal` there. What FCM hands
     /// on to APNs, for a device of Apple's, has APNs' fields.
-    static func fcm(_ record: Record, _ alert: PushAlert?, _ time: PushTime) -> PushJSON {
+    static func fcm(
+        _ record: Record, _ alert: PushAlert?, _ time: PushTime, _ link: String?
+    ) -> PushJSON {
         var android = Members()
         android.add("priority", record.details.priority == .high ? "high" : "normal")
         if time.seconds < fcmSecondsMax { android.add("ttl", "\(time.seconds)s") }
         var data = Members()
-        data.addReferences(record, withTexts: true)
+        data.addReferences(record, withTexts: true, link)
         if alert != nil { data.add("category", record.details.category) }
         var message = Members()
         message.add("android", android.object)
@@ -80,9 +82,9 @@ struct PushJSON {
     }
 
     /// WNS takes any bytes as a raw notification: what the app fetches by, and nothing else.
-    static func references(_ record: Record) -> PushJSON {
+    static func references(_ record: Record, _ link: String?) -> PushJSON {
         var push = Members()
-        push.addReferences(record, withTexts: true)
+        push.addReferences(record, withTexts: true, link)
         return PushJSON(value: push.object)
     }
 }
@@ -102,12 +104,13 @@ private struct Members {
     }
 
     /// What the app fetches by.
-    mutating func addReferences(_ record: Record, withTexts: Bool) {
+    mutating func addReferences(_ record: Record, withTexts: Bool, _ link: String?) {
         add("richId", record.id)
         if withTexts {
             add("richTitle", record.title)
             add("richMessage", record.message)
         }
         add("richType", record.richType)
+        add("richUrl", link)
     }
 }

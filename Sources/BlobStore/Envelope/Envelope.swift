@@ -60,24 +60,26 @@ public struct Envelope: Sendable, Hashable {
     ///   - record: the notification.
     ///   - platform: for which service.
     ///   - style: whether the push shows an alert by itself.
+    ///   - link: where the device fetches the payload without the backend (`richUrl`); nil: it asks the
+    ///     backend by the id. A toast has no member for it.
     ///   - now: the service keeps the push for a device that is away until the display time from now
     ///     is over, and never longer than the notification lives.
     /// - Throws: ``EnvelopeError/noMessage`` for an alert without a text, and
     ///   ``EnvelopeError/tooLarge(byteCount:limit:)`` when the whole is over the provider's limit.
     public static func render(
         _ record: Record, for platform: PushPlatform, style: PushStyle = .silent,
-        asOf now: Timestamp
+        link: String? = nil, asOf now: Timestamp
     ) throws(EnvelopeError) -> Envelope {
         let alert = style == .alert ? PushAlert(record) : nil
         if style == .alert, alert == nil { throw .noMessage }
         let time = PushTime(of: record, asOf: now)
         var envelope =
             switch platform {
-            case .apns: Envelope(json: .apns(record, alert))
-            case .fcm: Envelope(json: .fcm(record, alert, time))
+            case .apns: Envelope(json: .apns(record, alert, link))
+            case .fcm: Envelope(json: .fcm(record, alert, time, link))
             case .wns:
                 alert.map { Envelope(toast: $0, id: record.id) }
-                    ?? Envelope(json: .references(record))
+                    ?? Envelope(json: .references(record, link))
             }
         envelope.headers = PushHeader.all(platform, record, style, time)
         let limit = platform.byteCountMax

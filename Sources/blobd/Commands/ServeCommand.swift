@@ -51,6 +51,18 @@ struct ServeCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Put signed links into pushes (richUrl): the address of your site, such as https://push.example.com.",
+            valueName: "url"))
+    var linkBase: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Maximum TTL of the links in pushes. Default: that of the notification.",
+            valueName: "time"))
+    var linkTtl: DurationText?
+
+    @Option(
+        help: ArgumentHelp(
             "A second socket, for nginx: it answers signed links and /livez, and nothing else.",
             valueName: "path"))
     var deviceSocket: String?
@@ -242,6 +254,10 @@ struct ServeCommand: ParsableCommand {
         options.deviceSocketMode = deviceSocketMode.bits
         options.deviceSocketGroup = deviceSocketGroup?.id
         options.signingKeyPath = signingKeys
+        if linkBase != nil, signingKeys == nil {
+            throw CommandFailure(
+                .badUsage, "--link-base signs links: give --signing-keys, too")
+        }
         if deviceSocket != nil, signingKeys == nil {
             throw CommandFailure(
                 .badUsage, "--device-socket answers signed links: give --signing-keys, too")
@@ -307,9 +323,27 @@ struct ServeCommand: ParsableCommand {
             "--sendfile-min", sendfileMin.byteCount, 0...1 << 40)
         limits.isLogging = writeAheadLog
         limits.requiresIfMatch = requireIfMatch
+        limits.linkBase = try linkBase.map(Self.checkedBase)
+        limits.linkTTLSeconds = try linkTtl.map { (text) throws(CommandFailure) in
+            Int64(try Self.check("--link-ttl", text.milliseconds / 1_000, 1...36_500 * 86_400))
+        }
         limits.profile = profile?.profile
         limits.spinMicroseconds = try Self.check("--spin", spin, 0...1_000)
         return limits
+    }
+
+    /// An address that a path can follow.
+    private static func checkedBase(_ text: String) throws(CommandFailure) -> String {
+        let isRight =
+            (text.hasPrefix("https://") || text.hasPrefix("http://")) && !text.hasSuffix("/")
+            && text.utf8.count <= 512 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+        guard isRight else {
+            throw CommandFailure(
+                .badUsage,
+                "--link-base is \(text); it must begin with https:// or http://, not end with /, and have at most 512 bytes of ASCII"
+            )
+        }
+        return text
     }
 
     /// Refuses a value out of its bounds, naming flag, value and limits. Times are in milliseconds,

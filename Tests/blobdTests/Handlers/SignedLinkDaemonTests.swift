@@ -218,4 +218,52 @@ import Testing
         ])
         #expect(none.status == 2 && none.errors.contains("--signing-keys"))
     }
+
+    @Test("A push has a link that fetches, as long as its notification lives and no longer")
+    func pushes() throws {
+        let folder = TemporaryFolder()
+        try Files.write(Array(Self.keys.utf8), to: "\(folder)/keys")
+        chmod("\(folder)/keys", 0o600)
+        let base = "https://push.example.com"
+        let daemon = try DaemonProcess(
+            ["--signing-keys", "\(folder)/keys", "--link-base", base, "--link-ttl", "2h"],
+            in: folder)
+        let seconds = Int64(time(nil))
+        try daemon.put("a%20b", [1, 2, 3], query: "?ttl=60&message=hi")
+        for platform in ["apns", "fcm", "wns"] {
+            let push = try daemon.request(
+                "GET", "/v1/notifications/a%20b/envelope?platform=\(platform)")
+            let url = try #require(push.member("richUrl"), "\(push.text)")
+            #expect(url.hasPrefix("\(base)/d/a%20b?e="))
+            #expect(try daemon.request("GET", String(url.dropFirst(base.count))).body == [1, 2, 3])
+            let end = try #require(Int64(url.split(separator: "e=")[1].prefix { $0 != "&" }))
+            #expect((seconds + 58...seconds + 120).contains(end))
+        }
+        try daemon.put("long", [1], query: "?ttl=86400")
+        let long = try daemon.request("GET", "/v1/notifications/long/envelope?platform=apns")
+        let end = try #require(
+            long.member("richUrl").flatMap {
+                Int64($0.split(separator: "e=")[1].prefix { $0 != "&" })
+            })
+        #expect((seconds + 7_190...seconds + 7_300).contains(end))
+        for wrong in ["push.example.com", "https://push.example.com/", "https://a b"] {
+            let result = try blobd([
+                "serve", "--data", "\(folder)/x", "--socket", "\(folder)/y", "--signing-keys",
+                "\(folder)/keys", "--link-base", wrong,
+            ])
+            #expect(result.status == 2 && result.errors.contains("--link-base"), "\(result.errors)")
+        }
+    }
+
+    @Test("A folder that others may write to has no socket of a daemon")
+    func openFolder() throws {
+        let folder = TemporaryFolder()
+        #expect(mkdir("\(folder)/open", 0o777) == 0)
+        chmod("\(folder)/open", 0o777)
+        let result = try blobd([
+            "serve", "--data", "\(folder)/data", "--socket", "\(folder)/open/s",
+        ])
+        #expect(result.status == 1)
+        #expect(result.errors.contains("others may write to \(folder)/open"), "\(result.errors)")
+    }
 }

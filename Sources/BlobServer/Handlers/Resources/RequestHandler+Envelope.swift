@@ -30,7 +30,8 @@ extension RequestHandler {
         let record = try record(id.utf8.span.bytes, in: snapshot)
         let envelope: Envelope
         do throws(EnvelopeError) {
-            envelope = try Envelope.render(record, for: platform, style: style, asOf: now)
+            envelope = try Envelope.render(
+                record, for: platform, style: style, link: link(to: record), asOf: now)
         } catch {
             throw ProtocolError(error)
         }
@@ -39,6 +40,19 @@ extension RequestHandler {
             Response.Document(
                 mediaType: envelope.mediaType == "text/xml" ? "text/xml" : "application/json",
                 body: envelope.bytes))
+    }
+
+    /// A signed link to a notification's payload; nil where links are not wanted, or there is none. It is
+    /// good as long as the notification, or as long as the daemon was told if that is less.
+    private func link(to record: Record) -> String? {
+        guard let base = limits.linkBase, let keys = links.keys,
+            record.part(named: "payload") != nil
+        else { return nil }
+        var end = record.expiresAt.milliseconds / 1_000
+        if let seconds = limits.linkTTLSeconds {
+            end = min(end, now.milliseconds / 1_000 + seconds)
+        }
+        return base + SignedLink(to: .payload(id: record.id), expiresAt: end, keys: keys).text
     }
 
     /// Whether the request's fields are asked for as well: `format=json`, and not `format=body`.
