@@ -16,7 +16,7 @@ struct ServeCommand: ParsableCommand {
 
               blobd serve --data /var/lib/blobd --socket /run/blobd/blobd.sock --socket-group www-data
 
-            Times: 500ms, 10s, 15m, 24h, 30d. Sizes: 65536, 512KiB, 64MiB, 2GiB.
+            Times: 500ms, 10s, 15m, 24h, 30d. Sizes: 65536, 512KiB, 64MiB, 2GiB, 10MB.
             """)
 
     @Option(help: ArgumentHelp("The store's directory. Created when missing.", valueName: "dir"))

@@ -5,7 +5,7 @@ import Glibc
 // What options take besides plain numbers and texts. Each says in `--help` what its default is, as it
 // would be typed.
 
-/// A number of bytes on the command line: `1048576`, `512KiB`, `64MiB`, `2GiB`.
+/// A number of bytes on the command line: `1048576`, `512KiB`, `64MiB`, `2GiB`, and in powers of ten `10MB`.
 struct ByteCountText: ExpressibleByArgument {
     let byteCount: Int
 
@@ -14,14 +14,18 @@ struct ByteCountText: ExpressibleByArgument {
     }
 
     init?(argument: String) {
-        let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)]
-        let unit = units.first { argument.hasSuffix($0.0) }
-        let digits = argument.dropLast(unit?.0.count ?? 0)
+        let unit = Self.units.first { argument.hasSuffix($0.name) }
+        let digits = argument.dropLast(unit?.name.count ?? 0)
         guard let number = Self.number(digits) else { return nil }
-        let shift = unit?.1 ?? 0
-        guard number <= Int.max >> shift else { return nil }
-        byteCount = number << shift
+        let (product, overflow) = number.multipliedReportingOverflow(by: unit?.byteCount ?? 1)
+        guard !overflow else { return nil }
+        byteCount = product
     }
+
+    private static let units: [(name: String, byteCount: Int)] = [
+        ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40),
+        ("KB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000),
+    ]
 
     /// As it may be written, in the largest unit that leaves a whole number.
     var defaultValueDescription: String {

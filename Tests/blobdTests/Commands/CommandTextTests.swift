@@ -23,6 +23,23 @@ import Testing
         #expect(CommandLineText.seconds(text) == nil)
     }
 
+    @Test(arguments: [
+        ("0", 0), ("65536", 65_536), ("512KiB", 512 << 10), ("64MiB", 64 << 20), ("2GiB", 2 << 30),
+        ("1TiB", 1 << 40), ("1KB", 1_000), ("10MB", 10_000_000), ("3GB", 3_000_000_000),
+        ("2TB", 2_000_000_000_000),
+    ])
+    func sizesAreBytes(text: String, byteCount: Int) {
+        #expect(ByteCountText(argument: text)?.byteCount == byteCount)
+    }
+
+    @Test(arguments: [
+        "", "MB", "-1", "1.5MB", "1 MB", "1mb", "1M", "1MiBs", "9223372036854775808", "9223373TB",
+        "8388608TiB",
+    ])
+    func everythingElseIsNoSize(text: String) {
+        #expect(ByteCountText(argument: text) == nil)
+    }
+
     @Test func timesGoBothWays() throws {
         #expect(try CommandLineText.time("2026-12-01T00:00:00Z") == 1_796_083_200_000)
         #expect(try CommandLineText.time("2026-12-01T01:00:00+01:00") == 1_796_083_200_000)
