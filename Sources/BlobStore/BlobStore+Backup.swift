@@ -1,3 +1,4 @@
+internal import Glibc
 internal import LMDB
 
 extension BlobStore {
@@ -73,12 +74,59 @@ extension BlobStore {
         return reader.head
     }
 
+    /// Writes a store's file anew, without free pages: it is then as long as what it has. Nobody may use the
+    /// store meanwhile. It stays the same store, with its id, revisions and cursors. What it had of orphans
+    /// is gone.
+    ///
+    /// Needs room for the new file beside the old one. It is verified before it takes the old one's place;
+    /// a power cut leaves one of them.
+    ///
+    /// - Parameters:
+    ///   - directory: has a store.
+    ///   - options: how the store is opened.
+    ///   - now: the present.
+    ///   - progress: called with bytes read and bytes in all, about.
+    /// - Returns: bytes that the file takes on the disk, before and after.
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` where a daemon uses it; ``StoreError/full``;
+    ///   ``StoreError/corrupt(_:)``. The store is then as it was.
+    public static func compact(
+        at directory: String, options: Options = Options(), asOf now: Timestamp,
+        progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws -> (before: Int, after: Int) {
+        guard DataFile.exists("\(directory)/\(DataFile.name)") else {
+            throw StoreError.cannotOpen(path: directory, reason: "it has no \(DataFile.name)")
+        }
+        let store = try open(at: directory, options: options)
+        let before = store.allocatedByteCount
+        let staging = try Creation.beginStaging(in: directory, options: options)
+        do {
+            try BackupPipe.run { write in
+                try store.backUp(asOf: now, to: write)
+            } reading: { read in
+                var reader = try BackupReader(from: read)
+                let total = Int(clamping: reader.head.byteCount)
+                try build(&reader, from: read, in: staging, options, asOf: now, .same) {
+                    progress($0, total)
+                }
+            }
+            try verifyRestored(staging, options)
+        } catch {
+            Creation.removeLeftovers(in: directory)
+            throw error
+        }
+        try Creation.finishStaging(in: directory, replacing: true)
+        var status = stat()
+        stat("\(directory)/\(DataFile.name)", &status)
+        return (before, Int(status.st_blocks) * 512)
+    }
+
     /// Closes what it builds, so that it can be opened anew.
     private static func build(
         _ reader: inout BackupReader, from read: BackupReader.Source, in directory: String,
-        _ options: Options, asOf now: Timestamp, progress: (_ byteCount: Int) -> Void
+        _ options: Options, asOf now: Timestamp, _ identity: Restoration.Identity = .new,
+        progress: (_ byteCount: Int) -> Void
     ) throws {
-        var restoration = try Restoration(in: directory, options: options, asOf: now)
+        var restoration = try Restoration(in: directory, options: options, asOf: now, identity)
         try restoration.run(&reader, from: read, progress: progress)
     }
 

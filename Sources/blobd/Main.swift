@@ -44,6 +44,7 @@ struct Blobd: ParsableCommand {
             VerifyCommand.self,
             BackupCommand.self,
             RestoreCommand.self,
+            CompactCommand.self,
             DumpCommand.self,
             LoadCommand.self,
             BenchCommand.self,

@@ -11,12 +11,27 @@ struct Restoration {
     private let environment: Environment
     private let tables: Tables
     private let now: Timestamp
+    private let identity: Identity
     private var oldID: StoreID?
     private var predecessors = Predecessors()
 
-    /// - Parameter directory: has a lock file, and is where the store is built.
-    init(in directory: String, options: StoreOptions, asOf now: Timestamp) throws(StoreError) {
+    /// Which store it becomes.
+    enum Identity {
+        /// Another one, whose feeds begin anew.
+        case new
+        /// The same, whose file is only written anew.
+        case same
+    }
+
+    /// - Parameters:
+    ///   - directory: has a lock file, and is where the store is built.
+    ///   - identity: which store it becomes.
+    init(
+        in directory: String, options: StoreOptions, asOf now: Timestamp,
+        _ identity: Identity = .new
+    ) throws(StoreError) {
         self.now = now
+        self.identity = identity
         do throws(LMDBError) {
             environment = try Environment(
                 directory: directory,
@@ -48,7 +63,9 @@ struct Restoration {
                 block = try reader.nextBlock(from: source)
                 progress(reader.byteCount)
             }
-            if block == nil { try putIdentity(of: reader.head, in: &transaction) }
+            if block == nil, case .new = identity {
+                try putIdentity(of: reader.head, in: &transaction)
+            }
             do throws(LMDBError) {
                 try transaction.commit()
             } catch {
@@ -68,7 +85,9 @@ struct Restoration {
         _ key: RawSpan, _ value: RawSpan, of table: BackupTable,
         in transaction: inout WriteTransaction
     ) throws {
-        if case .meta = table { return try putMeta(key, value, in: &transaction) }
+        if case .meta = table, case .new = identity {
+            return try putMeta(key, value, in: &transaction)
+        }
         do throws(LMDBError) {
             try transaction.put(value, RawSpan(), forKey: key, in: table.table(of: tables))
         } catch {

@@ -48,10 +48,21 @@ enum Creation {
     }
 
     /// Puts the file of a store that is built in its place. It is synced.
-    static func finishStaging(in directory: String) throws(StoreError) {
+    ///
+    /// - Parameter replacing: whether there is a file already. Its `lock.mdb` goes with it: LMDB keeps the
+    ///   number of the last transaction there while a process has it open, and the new file's is another.
+    static func finishStaging(
+        in directory: String, replacing: Bool = false
+    ) throws(StoreError) {
         let staging = "\(directory)/\(stagingName)"
         // The commit has synced data.mdb itself; what is left is the names.
         try syncDirectory(staging)
+        if replacing {
+            let (old, new) = (
+                "\(directory)/\(DataFile.lockName)", "\(staging)/\(DataFile.lockName)"
+            )
+            guard rename(new, old) == 0 else { throw .system("rename \(new)") }
+        }
         guard rename("\(staging)/\(DataFile.name)", "\(directory)/\(DataFile.name)") == 0 else {
             throw .system("rename \(staging)/\(DataFile.name)")
         }
@@ -84,6 +95,7 @@ enum Creation {
         let staging = "\(directory)/\(stagingName)"
         unlink("\(staging)/\(DataFile.name)")
         unlink("\(staging)/\(DataFile.lockName)")
+        unlink("\(staging)/\(DataFile.pendingName)")
         rmdir(staging)
     }
 

@@ -12,6 +12,8 @@ struct DataFile {
 
     static let name = "data.mdb"
     static let lockName = "lock.mdb"
+    /// How many changes are in the log alone.
+    static let pendingName = "changes.pending"
 
     private static let magic: UInt32 = 0xBEEF_C0DE
     private static let version: UInt32 = 1

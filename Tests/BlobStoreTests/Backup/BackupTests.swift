@@ -99,6 +99,7 @@ import Testing
         let head = try Self.restore(try Self.backUp(store), to: other)
         #expect(head.storeID == store.id)
         #expect(head.takenAt == noon)
+        #expect(!Files.exists(other.path + "/store.new"))
         let restored = try other.open()
         try Self.expectSame(store, restored)
         #expect(try restored.verify().problems == [])
@@ -246,5 +247,48 @@ import Testing
         try Files.overwrite([bytes[50_000] ^ 1], at: start.lowerBound, in: path)
         let error = try failure { _ = try Self.backUp(try folder.open()) }
         #expect(error.description.contains("failed its checksum"))
+    }
+
+    @Test("A compacted store is the same one in a shorter file")
+    func compact() throws {
+        let folder = TemporaryFolder()
+        var generator = SeededGenerator(seed: 109)
+        var options = BlobStore.Options()
+        options.mapByteCountMax = 1 << 30
+        let owner = Array("owner 1".utf8)
+        var text: [UInt8] = []
+        let (before, id, contents): (Counters, StoreID, [String: (Record, [[UInt8]])])
+        do {
+            let store = try folder.open()
+            try Self.fill(store)
+            for index in 0..<40 { try store.put("gone \(index)", generator.bytes(200_000)) }
+            for index in 0..<40 { _ = try store.apply([.delete(id: "gone \(index)")], asOf: noon) }
+            let page = try store.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.changes(of: owner.span.bytes, from: .beginning, limit: 1_000)
+            }
+            page.next.append(owner: owner.span.bytes, store: store.id, to: &text)
+            (before, id, contents) = (try store.counters(), store.id, try Self.contents(store))
+        }
+        let sizes = try BlobStore.compact(at: folder.path, options: options, asOf: noon)
+        #expect(sizes.before > 8_000_000 && sizes.after < sizes.before - 7_000_000)
+        #expect(!Files.exists(folder.path + "/store.new"))
+        let store = try folder.open()
+        #expect(store.id == id)
+        let counters = try store.counters()
+        #expect(counters.revision == before.revision && counters.orphanBlobs == 0)
+        #expect(counters.blobs == before.blobs)
+        let now = try Self.contents(store)
+        #expect(now.keys.sorted() == contents.keys.sorted())
+        for (id, content) in contents {
+            #expect(now[id]?.0 == content.0 && now[id]?.1 == content.1, "\(id)")
+        }
+        #expect(try store.feedCursor(text.span.bytes, owner: owner.span.bytes) != nil)
+        #expect(try store.verify().problems == [])
+        // It goes on, and is compacted once more.
+        try store.put("later", generator.bytes(10_000))
+        let error = try failure {
+            _ = try BlobStore.compact(at: folder.path, options: options, asOf: noon)
+        }
+        #expect(error.openReason != nil)
     }
 }

@@ -215,4 +215,47 @@ import Testing
         #expect(try daemon.request("GET", "/v1/notifications/a/payload").status == 200)
         #expect(!Files.names(in: "\(folder)/r").contains("data.mdb"))
     }
+
+    @Test("Compacting needs a stopped daemon; killed, it leaves the old file or the new")
+    func compacting() throws {
+        let folder = TemporaryFolder()
+        var random = SeededGenerator(seed: 113)
+        var bodies: [[UInt8]] = []
+        do {
+            let daemon = try DaemonProcess(in: folder)
+            for id in 0..<6 {
+                bodies.append(random.bytes(1_000_000))
+                try daemon.put("\(id)", bodies[id])
+                try daemon.put("gone-\(id)", random.bytes(1_000_000))
+            }
+            for id in 0..<6 {
+                #expect(try daemon.request("DELETE", "/v1/notifications/gone-\(id)").status == 204)
+            }
+            let busy = try blobd(["compact", "--data", daemon.dataPath])
+            #expect(busy.status == 1 && busy.errors.contains("another process uses it"))
+            #expect(daemon.stop() == 0)
+        }
+        let data = "\(folder)/data"
+        for round in 0..<5 {
+            let pid = try spawn([DaemonProcess.program, "compact", "--data", data])
+            usleep(UInt32.random(in: 1_000..<150_000, using: &random))
+            kill(pid, SIGKILL)
+            _ = reap(pid)
+            let verified = try blobd(["verify", "--data", data])
+            #expect(verified.status == 0, "seed 113, round \(round): \(verified.errors)")
+        }
+        let result = try blobd(["compact", "--data", data, "--json"])
+        #expect(result.status == 0, "\(result.errors)")
+        let after = try #require(jsonMember(result.text, "bytes_after").flatMap { Int($0) })
+        #expect(after < 7_000_000 && after >= 6_000_000, "\(result.text)")
+        let daemon = try DaemonProcess(in: folder)
+        for (id, body) in bodies.enumerated() {
+            #expect(try daemon.request("GET", "/v1/notifications/\(id)/payload").body == body)
+        }
+        try daemon.put("new", [1])
+        #expect(daemon.stop() == 0)
+        #expect(try blobd(["verify", "--data", data]).status == 0)
+        let none = try blobd(["compact", "--data", "\(folder)/none"])
+        #expect(none.status == 1 && none.errors.contains("it has no data.mdb"))
+    }
 }

@@ -26,7 +26,7 @@ internal import Synchronization
     /// Whether the file may be written to.
     private let canAsk: Bool
 
-    static let fileName = "changes.pending"
+    static var fileName: String { DataFile.pendingName }
 
     private static let filterByteCount = 8 << 10
     private static let byteCount = 4 << 10
