@@ -3,6 +3,7 @@ internal import Bytes
 /// What a text of a notification is for, and so the rule that it keeps to. The wire and the store ask
 /// here: the wire refuses what the store would refuse, before a payload is sent, and in the same
 /// words. All texts are UTF-8.
+@usableFromInline
 @frozen package enum TextKind: Sendable {
     /// Names: neither control characters (U+0000–001F, U+007F–009F) nor `/`.
     case id, part, app, category, device, actionIdentifier, responseAction, responseKey
