@@ -194,13 +194,15 @@ import Testing
         let gone = try daemon.run("backup", "\(folder)/none/b")
         #expect(gone.status == 2)
         #expect(gone.errors.contains("No such file or directory"))
-        // A full disk, in the words of a limit.
-        let script = "ulimit -f 100; trap '' XFSZ; exec \"$0\" backup \"$1\" --socket \"$2\""
-        let (end, _, errors) = try run(
-            ["/bin/sh", "-c", script, DaemonProcess.program, "\(folder)/c", daemon.socketPath])
-        #expect(end.code == 1)
-        #expect(errors.contains("File too large"))
-        #expect(!Files.exists("\(folder)/c"))
+        // A full disk, in the words of a limit, whose signal a sanitizer takes for its own.
+        if !hasSanitizer {
+            let script = "ulimit -f 100; trap '' XFSZ; exec \"$0\" backup \"$1\" --socket \"$2\""
+            let (end, _, errors) = try run(
+                ["/bin/sh", "-c", script, DaemonProcess.program, "\(folder)/c", daemon.socketPath])
+            #expect(end.code == 1)
+            #expect(errors.contains("File too large"))
+            #expect(!Files.exists("\(folder)/c"))
+        }
         let busy = try blobd(["backup", "\(folder)/d", "--data", daemon.dataPath])
         #expect(busy.status == 1)
         #expect(busy.errors.contains("another process uses it"))
