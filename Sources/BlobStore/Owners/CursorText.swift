@@ -9,9 +9,6 @@ enum CursorText {
     static let characterCount = 32
     private static let byteCount = 24
 
-    private static let alphabet = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-
     /// Appends the text. One SHA-256.
     ///
     /// - Parameter label: what kind of cursor it is.
@@ -24,11 +21,7 @@ enum CursorText {
         bytes.append(bigEndian: first)
         bytes.append(bigEndian: second)
         bytes.append(bigEndian: tag(first, second, label, owner, store))
-        for offset in stride(from: 0, to: byteCount, by: 3) {
-            let group =
-                Int(bytes[offset]) << 16 | Int(bytes[offset + 1]) << 8 | Int(bytes[offset + 2])
-            for shift in [18, 12, 6, 0] { out.append(alphabet[group >> shift & 63]) }
-        }
+        Base64.appendURL(bytes.span.bytes, to: &out)
     }
 
     /// The two numbers; nil when `text` is none, or belongs to another owner, another store or
