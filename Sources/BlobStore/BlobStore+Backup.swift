@@ -1,4 +1,3 @@
-internal import Glibc
 internal import LMDB
 
 extension BlobStore {
@@ -99,6 +98,7 @@ extension BlobStore {
         let store = try open(at: directory, options: options)
         let before = store.allocatedByteCount
         let staging = try Creation.beginStaging(in: directory, options: options)
+        let after: Int
         do {
             try BackupPipe.run { write in
                 try store.backUp(asOf: now, to: write)
@@ -109,15 +109,13 @@ extension BlobStore {
                     progress($0, total)
                 }
             }
-            try verifyRestored(staging, options)
+            after = try verifyRestored(staging, options)
         } catch {
             Creation.removeLeftovers(in: directory)
             throw error
         }
         try Creation.finishStaging(in: directory, replacing: true)
-        var status = stat()
-        stat("\(directory)/\(DataFile.name)", &status)
-        return (before, Int(status.st_blocks) * 512)
+        return (before, after)
     }
 
     /// Closes what it builds, so that it can be opened anew.
@@ -131,15 +129,19 @@ extension BlobStore {
     }
 
     /// Checks everything that a restored store has.
+    ///
+    /// - Returns: bytes that its file takes on the disk.
+    @discardableResult
     private static func verifyRestored(
         _ directory: String, _ options: Options
-    ) throws(StoreError) {
+    ) throws(StoreError) -> Int {
         let store = try open(directory, options, isReadOnly: true, lock: nil)
         let report = try store.verify(.bytes, goesOnBehindDamage: true)
         if let problem = report.problems.first {
             throw .corrupt(
                 "the backup makes a store with \(report.problemCount) problems: \(problem)")
         }
+        return store.allocatedByteCount
     }
 
     /// A place in an owner's history; nil when the text is none, or is another owner's. One of a store

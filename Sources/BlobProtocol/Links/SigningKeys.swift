@@ -38,7 +38,7 @@ public struct SigningKeys: Sendable {
             guard words.count == 2 else {
                 throw refuse("must be an id and a key in base64, separated by a blank")
             }
-            guard id.count <= Self.idByteCountMax, id.allSatisfy(Self.isOfID) else {
+            guard id.count <= Self.idByteCountMax, id.allSatisfy(PercentCoding.isUnreserved) else {
                 throw refuse(
                     "the id must have 1 to \(Self.idByteCountMax) of A-Z a-z 0-9 - . _ ~")
             }
@@ -64,16 +64,6 @@ public struct SigningKeys: Sendable {
 
     /// The ids of the keys, the one that signs first.
     public var ids: [String] { keys.map { String(decoding: $0.id, as: UTF8.self) } }
-
-    private static func isOfID(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
 }
 
 /// What is wrong with a file of keys, as a sentence.

@@ -14,11 +14,11 @@ package enum SigningKeyFile {
             Failure(description: "--signing-keys \(path): \(reason)")
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw refuse(String(cString: strerror(errno))) }
+        guard descriptor >= 0 else { throw refuse(SystemError.text(errno)) }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
-            throw refuse(String(cString: strerror(errno)))
+            throw refuse(SystemError.text(errno))
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw refuse("is not a regular file") }
         guard status.st_mode & 0o027 == 0 else {
@@ -30,7 +30,7 @@ package enum SigningKeyFile {
         while bytes.count <= SigningKeys.fileByteCountMax {
             let count = Glibc.read(descriptor, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw refuse(String(cString: strerror(errno))) }
+            guard count >= 0 else { throw refuse(SystemError.text(errno)) }
             if count == 0 { break }
             bytes += buffer[..<count]
         }

@@ -1,5 +1,4 @@
 internal import Bytes
-internal import Glibc
 internal import LMDB
 
 /// Builds a store from a backup, in a folder that has none.
@@ -42,7 +41,7 @@ struct Restoration {
             tables = try Tables(creatingIn: &transaction)
             try transaction.commit()
         } catch {
-            throw Self.failure(error)
+            throw Creation.failure(error)
         }
     }
 
@@ -69,14 +68,14 @@ struct Restoration {
             do throws(LMDBError) {
                 try transaction.commit()
             } catch {
-                throw Self.failure(error)
+                throw Creation.failure(error)
             }
         }
     }
 
     private func begin() throws(StoreError) -> WriteTransaction {
         do throws(LMDBError) { return try environment.beginWrite() } catch {
-            throw Self.failure(error)
+            throw Creation.failure(error)
         }
     }
 
@@ -91,7 +90,7 @@ struct Restoration {
         do throws(LMDBError) {
             try transaction.put(value, RawSpan(), forKey: key, in: table.table(of: tables))
         } catch {
-            throw Self.failure(error)
+            throw Creation.failure(error)
         }
     }
 
@@ -126,9 +125,5 @@ struct Restoration {
         try transaction.set(
             Predecessors.name.utf8.span.bytes,
             to: predecessors.adding(oldID).bytes.span.bytes, in: tables.meta)
-    }
-
-    private static func failure(_ error: LMDBError) -> StoreError {
-        error.systemError == ENOSPC || error.systemError == EIO ? .full : StoreError(error)
     }
 }

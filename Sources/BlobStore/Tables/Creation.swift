@@ -18,10 +18,14 @@ enum Creation {
             try writeFormat(in: staging, options: options, asOf: now)
         } catch {
             removeLeftovers(in: directory)
-            if error.systemError == EIO || error.systemError == ENOSPC { throw .full }
-            throw StoreError(error)
+            throw failure(error)
         }
         try finishStaging(in: directory)
+    }
+
+    /// What LMDB answered while a store is built: a disk without room shows as either of two errors.
+    static func failure(_ error: LMDBError) -> StoreError {
+        error.systemError == EIO || error.systemError == ENOSPC ? .full : StoreError(error)
     }
 
     /// Makes the folder in which a store is built.

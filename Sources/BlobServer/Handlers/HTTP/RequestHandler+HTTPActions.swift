@@ -30,7 +30,9 @@ extension RequestHandler {
             return .backup
         default:
             guard let resource = try Resource(route, in: path) else { throw .notFound("resource") }
-            return .resource(try ResourceRequest(resource, head, bytes))
+            var request = try ResourceRequest(resource, head, bytes)
+            request.isLink = route.isLink
+            return .resource(request)
         }
     }
 

@@ -55,7 +55,6 @@ extension ResourceRequest {
             return
         }
         guard case .ownerChanges = resource else { return }
-        isLink = Route.parse(path: head.path.of(bytes)).isLink
         lastEventID = try head.value(of: "last-event-id", in: bytes)?.of(bytes).array()
         if let accept = try head.value(of: "accept", in: bytes)?.of(bytes) {
             acceptsEvents = MediaRanges.names("text/event-stream", in: accept)
