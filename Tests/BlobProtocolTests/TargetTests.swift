@@ -13,6 +13,7 @@ import BlobProtocol
         case .readyz: return ["ready"]
         case .stats: return ["stats"]
         case .backup: return ["backup"]
+        case .openAPI: return ["openapi"]
         case .notifications: return ["notifications"]
         case .notification(let id): return ["notification", text(id, in: bytes)!]
         case .payload(let id): return ["payload", text(id, in: bytes)!]
@@ -44,6 +45,8 @@ import BlobProtocol
         #expect(route("/v1/stats") == ["stats"])
         #expect(route("/v1/backup") == ["backup"])
         #expect(route("/v1/backups") == [])
+        #expect(route("/v1/openapi.json") == ["openapi"])
+        #expect(route("/v1/openapi") == [])
         #expect(route("/d/4%2F2") == ["link", "4%2F2"])
         #expect(route("/d/users") == ["link", "users"])
         #expect(route("/d/42/parts/a.b") == ["part link", "42", "a.b"])
@@ -95,7 +98,7 @@ import BlobProtocol
     func allow() {
         let slice = Slice.empty
         let routes: [Route] = [
-            .livez, .readyz, .stats, .backup, .notifications, .notification(id: slice),
+            .livez, .readyz, .stats, .backup, .openAPI, .notifications, .notification(id: slice),
             .payload(id: slice),
             .part(id: slice, name: slice), .classicPayload(id: slice), .blob(digest: slice),
             .batch, .responses(id: slice), .envelope(id: slice), .categories,

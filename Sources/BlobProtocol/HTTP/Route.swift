@@ -12,6 +12,8 @@ public enum Route: Sendable, Hashable {
     case stats
     /// `/v1/backup`
     case backup
+    /// `/v1/openapi.json`
+    case openAPI
     /// `/v1/notifications`
     case notifications
     /// `/v1/notifications/{id}`
@@ -78,6 +80,7 @@ public enum Route: Sendable, Hashable {
         }
         if segments.skip("/stats", path) { return segments.end(path, .stats) }
         if segments.skip("/backup", path) { return segments.end(path, .backup) }
+        if segments.skip("/openapi.json", path) { return segments.end(path, .openAPI) }
         if segments.skip("/users", path) { return user(path, &segments) }
         if segments.skip("/categories", path) {
             if segments.isAtEnd(path) { return .categories }
@@ -140,7 +143,7 @@ public enum Route: Sendable, Hashable {
     /// 10.2.1); empty when there is no such resource.
     public var allow: StaticString {
         switch self {
-        case .livez, .readyz, .stats, .backup, .classicPayload, .envelope, .categories,
+        case .livez, .readyz, .stats, .backup, .openAPI, .classicPayload, .envelope, .categories,
             .ownerChanges, .link, .partLink, .changesLink:
             "GET, HEAD"
         case .notifications, .batch, .responses, .blobs: "POST"
@@ -156,7 +159,7 @@ public enum Route: Sendable, Hashable {
     /// Whether the resource has the method.
     public func allows(_ method: HTTPMethod) -> Bool {
         switch self {
-        case .livez, .readyz, .stats, .backup, .classicPayload, .envelope, .categories,
+        case .livez, .readyz, .stats, .backup, .openAPI, .classicPayload, .envelope, .categories,
             .ownerChanges, .link, .partLink, .changesLink:
             method == .get || method == .head
         case .notifications, .batch, .responses, .blobs: method == .post

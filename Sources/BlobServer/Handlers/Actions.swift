@@ -19,6 +19,9 @@ extension RequestHandler {
         case .statistics:
             let body = try asked { () throws(StoreError) in try statistics.compose() }
             return .respond(.document(Response.Document(body: body)))
+        case .openAPI:
+            try requireAnswerMemory()
+            return .respond(.document { OpenAPIDocument.append(limits, to: &$0) })
         case .backup: return .sendBackup
         case .record(let id):
             try requireAnswerMemory()

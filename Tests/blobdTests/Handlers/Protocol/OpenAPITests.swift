@@ -1,0 +1,256 @@
+import BlobProtocol
+import BlobServer
+import BlobStore
+import Foundation
+import Notifications
+import TestSupport
+import Testing
+
+/// The OpenAPI document beside the code: the same routes, methods, codes and limits.
+@Suite struct OpenAPITests {
+    private static let text = Files.text("\(Files.package)/docs/openapi.json")
+    let document = OpenAPI(text)
+
+    @Test("A daemon answers docs/openapi.json")
+    func served() throws {
+        let daemon = try DaemonProcess()
+        let answer = try daemon.request("GET", "/v1/openapi.json")
+        #expect(answer.status == 200 && answer["Content-Type"] == "application/json")
+        // Scripts/openapi writes the source that has the text.
+        #expect(answer.text == Self.text, "run Scripts/openapi")
+        let head = try daemon.connect().request("HEAD", "/v1/openapi.json")
+        #expect(head["Content-Length"] == "\(answer.body.count)")
+        #expect(try daemon.request("POST", "/v1/openapi.json", body: []).status == 405)
+    }
+
+    @Test("It has the limits that the daemon was started with")
+    func settings() throws {
+        let daemon = try DaemonProcess(["--max-ttl", "7d", "--max-payload", "1MiB"])
+        let served = OpenAPI(try daemon.request("GET", "/v1/openapi.json").text)
+        #expect(served.schema("TTL", "maximum") == 7 * 86_400)
+        let put = served.operation("/v1/notifications/{id}/payload", "put")
+        let body = OpenAPI.walk(put, "requestBody", "content", "*/*", "schema", "x-max-bytes")
+        #expect(body as? Int == 1 << 20)
+        #expect(OpenAPI.walk(served.root, "info", "version") as? String == blobdVersion)
+    }
+
+    @Test("It has every method of every route, and nothing else")
+    func routes() throws {
+        var found: Set<String> = []
+        for path in document.paths {
+            let route = Route.parse(path: Array(OpenAPI.filled(path).utf8).span.bytes)
+            #expect(route != .unknown, "\(path)")
+            found.insert(Self.name(route))
+            for method in HTTPMethod.allCases where method != .other {
+                let isDocumented = document.operation(path, "\(method)") != nil
+                #expect(isDocumented == route.allows(method), "\(method) \(path)")
+            }
+        }
+        var route: Route? = Self.next(nil)
+        while let known = route, known != .unknown {
+            #expect(found.contains(Self.name(known)), "\(known)")
+            route = Self.next(known)
+        }
+        #expect(document.paths.contains("/healthz"))
+    }
+
+    /// The route without its slices.
+    private static func name(_ route: Route) -> String {
+        String("\(route)".prefix { $0 != "(" })
+    }
+
+    /// The routes in their order: a new one has to be put in here.
+    private static func next(_ route: Route?) -> Route? {
+        let slice = Slice.empty
+        return switch route {
+        case nil: .livez
+        case .livez: .readyz
+        case .readyz: .stats
+        case .stats: .backup
+        case .backup: .openAPI
+        case .openAPI: .notifications
+        case .notifications: .notification(id: slice)
+        case .notification: .payload(id: slice)
+        case .payload: .part(id: slice, name: slice)
+        case .part: .classicPayload(id: slice)
+        case .classicPayload: .blob(digest: slice)
+        case .blob: .blobs
+        case .blobs: .batch
+        case .batch: .responses(id: slice)
+        case .responses: .envelope(id: slice)
+        case .envelope: .categories
+        case .categories: .category(name: slice)
+        case .category: .owner(owner: slice)
+        case .owner: .ownerNotifications(owner: slice)
+        case .ownerNotifications: .ownerChanges(owner: slice)
+        case .ownerChanges: .link(id: slice)
+        case .link: .partLink(id: slice, name: slice)
+        case .partLink: .changesLink(owner: slice)
+        case .changesLink: .unknown
+        case .unknown: nil
+        }
+    }
+
+    @Test("It has every code of HTTP under its status")
+    func codes() throws {
+        let binaryOnly: Set<ErrorCode> = [.reserved, .version]
+        let known = ErrorCode.allCases.filter { !binaryOnly.contains($0) }
+        #expect(Set(document.texts("components", "schemas", "ErrorCode", "enum")) == names(known))
+        var statuses: Set<Int> = []
+        for (name, response) in document.responses {
+            let content = OpenAPI.walk(response, "content", "application/problem+json", "schema")
+            guard let parts = (content as? [String: Any])?["allOf"] as? [Any] else { continue }
+            let status = OpenAPI.walk(parts.last, "properties", "status", "const") as? Int
+            let codes = OpenAPI.walk(parts.last, "properties", "code", "enum") as? [String]
+            let expected = known.filter { Int($0.status) == status }
+            #expect(Set(codes ?? []) == names(expected), "\(name)")
+            statuses.insert(status ?? 0)
+        }
+        #expect(statuses == Set(known.map { Int($0.status) }))
+    }
+
+    private func names(_ codes: [ErrorCode]) -> Set<String> { Set(codes.map(\.rawValue)) }
+
+    @Test("Each operation refers to the errors of its status, and says what succeeds")
+    func operations() throws {
+        var ids: Set<String> = []
+        for path in document.paths {
+            for method in ["get", "head", "put", "post", "patch", "delete"] {
+                guard let operation = document.operation(path, method) else { continue }
+                let id = try #require(operation["operationId"] as? String)
+                #expect(ids.insert(id).inserted, "\(id)")
+                let responses = try #require(operation["responses"] as? [String: Any])
+                #expect(responses.keys.contains { $0.hasPrefix("2") }, "\(id)")
+                for (status, response) in responses {
+                    guard let status = Int(status), status >= 400 else { continue }
+                    let reference = OpenAPI.walk(response, "$ref") as? String ?? ""
+                    let name = String(reference.split(separator: "/").last ?? "")
+                    let parts = OpenAPI.walk(
+                        document.responses[name], "content", "application/problem+json", "schema",
+                        "allOf")
+                    let own = OpenAPI.walk(
+                        (parts as? [Any])?.last, "properties", "status", "const")
+                    #expect(own as? Int == status, "\(id) \(status)")
+                }
+            }
+        }
+    }
+
+    @Test("Its limits are the code's")
+    func limits() {
+        for (name, limit) in [
+            ("NotificationID", WireLimits.idByteCountMax),
+            ("PartName", WireLimits.partByteCountMax),
+            ("Owner", WireLimits.ownerByteCountMax), ("App", WireLimits.appByteCountMax),
+            ("CategoryName", WireLimits.categoryByteCountMax),
+            ("Device", WireLimits.deviceByteCountMax), ("Group", WireLimits.groupByteCountMax),
+            ("Title", WireLimits.titleByteCountMax), ("RichType", WireLimits.richTypeByteCountMax),
+            ("Message", WireLimits.messageByteCountMax),
+        ] {
+            #expect(document.schema(name, "maxLength") == limit, "\(name)")
+            #expect(document.schema(name, "x-max-bytes") == limit, "\(name)")
+        }
+        #expect(document.schema("MediaType", "maxLength") == WireLimits.mediaTypeByteCountMax)
+        #expect(document.schema("TTL", "maximum") == Int(DaemonLimits().ttlSecondsMax))
+        #expect(document.schema("DisplayTTL", "maximum") == Int(StoreLimits.displayTTLSecondsMax))
+        #expect(document.schema("Data", "x-max-bytes") == StoreLimits.dataByteCountMax)
+        #expect(document.schema("Actions", "maxItems") == StoreLimits.actionCountMax)
+        for name in ["Notification", "Patch", "Response", "CategoryDocument"] {
+            #expect(document.schema(name, "x-max-bytes") == WireLimits.documentByteCountMax)
+        }
+        let action = ["Action", "properties"]
+        #expect(
+            document.schema(action + ["identifier", "maxLength"])
+                == StoreLimits.actionIdentifierByteCountMax)
+        #expect(
+            document.schema(action + ["title", "maxLength"]) == StoreLimits.actionTitleByteCountMax)
+        #expect(
+            document.schema(["Response", "properties", "action", "maxLength"])
+                == TextKind.responseAction.byteCountMax)
+        for name in ["Notification", "Record"] {
+            #expect(
+                document.schema([name, "properties", "parts", "maxItems"])
+                    == StoreLimits.partCountMax)
+        }
+        #expect(
+            document.schema(["Record", "properties", "responses", "maxItems"])
+                == StoreLimits.responseCountMax)
+        #expect(document.parameter("limit", "maximum") == WireLimits.feedPageLimitMax)
+        #expect(document.parameter("limit", "default") == WireLimits.feedPageLimitDefault)
+        #expect(document.parameter("wait", "maximum") == WireLimits.waitSecondsMax)
+        #expect(document.parameter("k", "maxLength") == SigningKeys.idByteCountMax)
+        let batch = OpenAPI.walk(
+            document.operation("/v1/notifications:batch", "post"), "requestBody", "content",
+            "application/x-ndjson", "schema", "x-max-bytes")
+        #expect(batch as? Int == WireLimits.batchByteCountMax)
+    }
+
+    /// Whether schemathesis is there, or can be installed: a few seconds, once for each build folder.
+    private static let hasTools: Bool = {
+        let script = "\(Files.package)/Scripts/openapi-check"
+        return (try? run(["timeout", "60", script, "--install"]))?.end == .exited(0)
+    }()
+
+    @Test(
+        "A validator and schemathesis find no difference between a daemon and its document",
+        .enabled(if: hasTools && !hasSanitizer))
+    func requests() throws {
+        let (end, output, errors) = try run([
+            "\(Files.package)/Scripts/openapi-check", "--built", DaemonProcess.program,
+            "--examples", "6",
+        ])
+        #expect(end == .exited(0), "\(String(decoding: output, as: UTF8.self))\(errors)")
+    }
+}
+
+/// An OpenAPI document, as Foundation reads it.
+struct OpenAPI {
+    let root: [String: Any]
+
+    init(_ text: String) {
+        let value = try? JSONSerialization.jsonObject(with: Data(text.utf8))
+        root = value as? [String: Any] ?? [:]
+    }
+
+    var paths: [String] { ((root["paths"] as? [String: Any]) ?? [:]).keys.sorted() }
+
+    /// A path with something for each of its parameters.
+    static func filled(_ path: String) -> String {
+        path.replacing(#/\{[a-z]+\}/#) { match in
+            switch match.output {
+            case "{id}": "42"
+            case "{owner}": "ann"
+            case "{digest}": "sha256:\(String(repeating: "0", count: 64))"
+            default: "payload"
+            }
+        }
+    }
+
+    func operation(_ path: String, _ method: String) -> [String: Any]? {
+        Self.walk(root, "paths", path, method) as? [String: Any]
+    }
+
+    var responses: [String: Any] {
+        Self.walk(root, "components", "responses") as? [String: Any] ?? [:]
+    }
+
+    func texts(_ names: String...) -> [String] {
+        Self.walk(root, names) as? [String] ?? []
+    }
+
+    func schema(_ names: String...) -> Int? { schema(names) }
+
+    func schema(_ names: [String]) -> Int? {
+        Self.walk(root, ["components", "schemas"] + names) as? Int
+    }
+
+    func parameter(_ name: String, _ member: String) -> Int? {
+        Self.walk(root, "components", "parameters", name, "schema", member) as? Int
+    }
+
+    static func walk(_ value: Any?, _ names: String...) -> Any? { walk(value, names) }
+
+    static func walk(_ value: Any?, _ names: [String]) -> Any? {
+        names.reduce(value) { ($0 as? [String: Any])?[$1] }
+    }
+}
