@@ -108,6 +108,11 @@ let package = Package(
             path: "Tests/Torture",
             swiftSettings: common),
 
+        // The client of docs/CLIENTS.md in Swift; a test runs it beside those in other languages.
+        .executableTarget(
+            name: "blobd-client-example", dependencies: ["BlobClient", "BlobProtocol"],
+            path: "Examples/clients/swift", swiftSettings: common),
+
         .testTarget(
             name: "BlobJSONTests", dependencies: ["BlobJSON", "TestSupport"],
             swiftSettings: borrowing),
@@ -137,6 +142,7 @@ let package = Package(
             dependencies: [
                 "blobd", "BlobJSON", "BlobStore", "BlobClient", "BlobProtocol", "BlobServer",
                 "Bytes", "LoadGenerator", "CLinux", "Notifications", "TestSupport",
+                "blobd-client-example",
             ],
             swiftSettings: borrowing),
     ]

@@ -1,0 +1,64 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// The clients of `docs/CLIENTS.md`, each with a daemon of its own. All say the same.
+@Suite struct ClientExampleTests {
+    private static let folder = "\(Files.package)/Examples/clients"
+    private static let document = Files.text("\(Files.package)/docs/CLIENTS.md")
+
+    /// What each says: it stands in the document.
+    private static let expected: String = {
+        let block = document.split(separator: "```text\n").dropFirst().first
+        return block.map { String($0.prefix { $0 != "`" }) } ?? ""
+    }()
+
+    @Test(.enabled(if: has("python3 --version"), "python3 is not here")) func python() throws {
+        try check(["python3", "\(Self.folder)/client.py"])
+    }
+
+    @Test(.enabled(if: has("node --version"), "node is not here")) func node() throws {
+        try check(["node", "\(Self.folder)/client.mjs"])
+    }
+
+    @Test(.enabled(if: has("java --version"), "java is not here")) func java() throws {
+        try check(["java", "\(Self.folder)/Client.java"])
+    }
+
+    @Test(.enabled(if: has("go version"), "go is not here")) func go() throws {
+        let cache = TemporaryFolder()
+        try check(
+            ["go", "run", "\(Self.folder)/client.go"],
+            ["GOCACHE": cache.path, "GO111MODULE": "off", "GOFLAGS": ""])
+    }
+
+    @Test func swift() throws {
+        try check(["\(Files.products)/blobd-client-example"])
+    }
+
+    @Test func eachClientIsLinkedFromTheDocument() {
+        for name in ["client.py", "client.mjs", "Client.java", "client.go", "swift/main.swift"] {
+            #expect(Self.document.contains("](../Examples/clients/\(name))"), "\(name)")
+            #expect(Files.exists("\(Self.folder)/\(name)"))
+        }
+    }
+
+    /// Whether a program is here.
+    private static func has(_ command: String) -> Bool {
+        (try? run(["/bin/sh", "-c", command]))?.end == .exited(0)
+    }
+
+    private func check(_ command: [String], _ environment: [String: String] = [:]) throws {
+        #expect(Self.expected.hasPrefix("published: 201\n"))
+        let folder = TemporaryFolder()
+        let keys = try folder.write("keys", Array("a \(String(repeating: "AB", count: 22))\n".utf8))
+        chmod(keys, 0o600)
+        let daemon = try DaemonProcess(["--signing-keys", keys], in: folder)
+        let photo = "\(Files.package)/Examples/payloads/photo.jpg"
+        let (end, output, errors) = try run(
+            ["timeout", "120"] + command + [daemon.socketPath, photo, keys],
+            environment: environment)
+        #expect(end == .exited(0), "\(errors)")
+        #expect(String(decoding: output, as: UTF8.self) == Self.expected)
+    }
+}
