@@ -58,13 +58,18 @@ public final class BlobStore: Sendable {
             directory: directory, options: options, lock: lock)
         self.pendingKeys = pendingKeys
         log = LogReader(core: core, pending: pendingKeys)
-        feedWatch = FeedWatch(
-            watcherCountMax: options.watcherCountMax,
-            perOwnerMax: options.watcherCountPerOwnerMax,
-            perPeerMax: options.watcherCountPerPeerMax)
+        feedWatch = FeedWatch(FeedWatch.Limits(options))
         pipeline = CommitPipeline(core, log, feedWatch)
         maintenance = Maintenance(core: core, pipeline: pipeline)
     }
 
     deinit { pendingKeys.unmap() }
+
+    /// Takes over from `options` what may change while a store is open: how long payloads may be, how long
+    /// deletions are remembered, how much stays allocated, how many may wait. What is under way keeps the
+    /// limits that it began with. From any thread.
+    package func adjust(to options: Options) {
+        core.adjustable.adjust(to: options)
+        feedWatch.limits = FeedWatch.Limits(options)
+    }
 }

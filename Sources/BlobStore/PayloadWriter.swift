@@ -55,7 +55,7 @@ public struct PayloadWriter: ~Copyable, Sendable {
     /// - Throws: ``StoreError/invalid(_:)`` when the payload gets larger than the store allows,
     ///   ``StoreError/full`` when the disk has no room. The writer is of no further use then.
     public mutating func append(_ bytes: RawSpan) throws(StoreError) {
-        var limit = store.options.payloadByteCountMax
+        var limit = store.core.adjustable.payloadByteCountMax
         if coding == .gzip { limit = StoreLimits.codedByteCountMax(for: limit) }
         guard bytes.byteCount <= limit - byteCount else {
             throw .invalid(
@@ -134,7 +134,7 @@ extension PreparedPayload {
     static func prepare(
         coded content: StoredContent, mediaType: String, in store: BlobStore
     ) throws(StoreError) -> PreparedPayload {
-        let byteCountMax = store.options.payloadByteCountMax
+        let byteCountMax = store.core.adjustable.payloadByteCountMax
         let inside = try CodedContent(of: content, byteCountMax: byteCountMax)
         guard inside.isStorable(codedByteCount: content.byteCount) else {
             let inflated = try inside.inflated(content, directory: store.directory)

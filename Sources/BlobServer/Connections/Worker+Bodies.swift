@@ -101,7 +101,7 @@ extension Worker {
             default:
                 guard let body = try BodyJob.Body(upload) else { return nil }
                 return BodyJob(
-                    body, upload.plan, BodyReader(environment.limits),
+                    body, upload.plan, BodyReader(limits),
                     connection: connection.address, reservation: upload.reservation.take())
             }
         } catch {

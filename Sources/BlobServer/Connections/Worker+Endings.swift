@@ -48,7 +48,7 @@ extension Worker {
         default: break
         }
         let progress = connection.deadline.isTransfer ? connection.progress : 0
-        guard connection.deadline.isOver(now, environment.limits, progress: progress) else {
+        guard connection.deadline.isOver(now, limits, progress: progress) else {
             return false
         }
         giveUp(connection, &batch)

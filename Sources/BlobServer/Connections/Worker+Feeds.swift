@@ -82,7 +82,7 @@ extension Worker {
             }
             let page = try handler.look(reader)
             if !page.changes.isEmpty || now >= reader.end {
-                reader.end = now.after(milliseconds: environment.limits.heartbeatMilliseconds)
+                reader.end = now.after(milliseconds: limits.heartbeatMilliseconds)
                 answer(connection, &batch) { handler.appendStream(reader, page, into: &$0) }
                 reader.isBegun = true
             }

@@ -13,7 +13,7 @@ extension Worker {
     ) -> Unmanaged<Connection>? {
         switch message.content {
         case .accepted(let number, let peer, let isDevice): accept(number, peer, isDevice: isDevice)
-        case .stop: stop(within: environment.limits.drainMilliseconds, &batch)
+        case .stop: stop(within: limits.drainMilliseconds, &batch)
         case .stopAtOnce: stop(within: 0, &batch)
         case .changed(let result):
             guard let connection = connections.connection(message.token) else { break }

@@ -7,7 +7,7 @@ import Logging
 /// What all workers share.
 struct WorkerEnvironment: Sendable {
     let store: BlobStore
-    let limits: DaemonLimits
+    let limits: LiveLimits
     let counters: DaemonCounters
     let bodyMemory: BodyMemory
     let drainSlots: DrainSlots
@@ -18,10 +18,9 @@ struct WorkerEnvironment: Sendable {
     let statistics: StatisticsDocument
     /// Where payloads are linked from; nil when all of them are copied.
     let pages: DataPages?
-    let log: Logger
-
     /// From how many bytes on payloads are linked.
-    var linkedByteCountMin: Int { pages == nil ? .max : limits.linkedByteCountMin }
+    let linkedByteCountMin: Int
+    let log: Logger
 }
 
 /// A thread that serves connections. It blocks in `epoll_wait` and nowhere else.
@@ -43,6 +42,9 @@ final class Worker {
     let poller: Poller
     /// The time of this iteration, for deadlines.
     private(set) var now = Instant.now
+    /// The limits of this iteration, and their generation.
+    private(set) var limits: DaemonLimits
+    private var generation = 0
 
     @exclusivity(unchecked) var connections = ConnectionTable()
     /// Connections that have more to do than one time slice allows.
@@ -67,17 +69,18 @@ final class Worker {
         self.environment = environment
         self.inbox = inbox
         counters = environment.counters.workers[index]
+        limits = environment.limits.takeNew(&generation) ?? environment.limits.now
         answerMemory = AnswerMemory(
-            byteCountMax: environment.limits.answerMemoryByteCountMax,
+            byteCountMax: limits.answerMemoryByteCountMax,
             workerCount: environment.counters.workers.count, counters: counters)
         handler = RequestHandler(
-            environment.store, limits: environment.limits, counters: counters,
+            environment.store, limits: limits, counters: counters,
             statistics: environment.statistics, answerMemory: answerMemory,
             links: environment.links, log: environment.log)
         sender = ResponseSender(
             counters: counters, pages: environment.pages, slots: environment.drainSlots,
             log: environment.log)
-        spin = IdleSpin(microseconds: environment.limits.spinMicroseconds)
+        spin = IdleSpin(microseconds: limits.spinMicroseconds)
         poller = try Poller()
         try poller.add(inbox.signalNumber, token: ConnectionToken.worker.rawValue, .input)
     }
@@ -91,6 +94,7 @@ final class Worker {
         while true {
             let count = wait()
             now = .now
+            if let limits = environment.limits.takeNew(&generation) { takeOver(limits) }
             handler.beginIteration()
             hasAnswered = count > 0
             input.readByteCountMax =
@@ -107,6 +111,16 @@ final class Worker {
             batch.releaseMemory()
             if isStopping, shouldEnd() { return }
         }
+    }
+
+    /// What is under way keeps the limits that it began with; deadlines are the new ones.
+    private func takeOver(_ limits: DaemonLimits) {
+        self.limits = limits
+        handler.limits = limits
+        answerMemory.change(
+            byteCountMax: limits.answerMemoryByteCountMax,
+            workerCount: environment.counters.workers.count)
+        spin = IdleSpin(microseconds: limits.spinMicroseconds)
     }
 
     /// Waits for events. It polls for a moment first, if that has found events lately, and blocks then.

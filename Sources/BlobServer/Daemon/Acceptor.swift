@@ -7,7 +7,7 @@ import Logging
 struct Acceptor: ~Copyable {
     private let poller: Poller
     private let signals: OwnedDescriptor
-    private let connectionCountMax: Int
+    private var connectionCountMax: Int
     private let counters: DaemonCounters
     private let inboxes: [WorkerInbox]
     private var exhaustion: RateLimitedLog
@@ -18,8 +18,14 @@ struct Acceptor: ~Copyable {
     /// Whether anybody was accepted since the last pause: then others are leaving, and there may
     /// soon be room again.
     private var hasAccepted = false
-    private let doors: [Door]
-    private let reload: () -> Void
+    private var doors: [Door]
+    private let reload: () -> Admission?
+
+    /// Who is accepted.
+    struct Admission {
+        let connectionCountMax: Int
+        let allowedUserIDs: [UInt32]
+    }
 
     /// A socket that listens.
     struct Door {
@@ -27,7 +33,7 @@ struct Acceptor: ~Copyable {
         let number: Int32
         /// Whether it answers devices' links only.
         let isDevice: Bool
-        let policy: PeerPolicy
+        var policy: PeerPolicy
     }
 
     private enum Token {
@@ -47,11 +53,11 @@ struct Acceptor: ~Copyable {
     /// Waits for connections to `doors`, for the signals that `signals` (a signalfd) reads, and for
     /// `failure`.
     ///
-    /// - Parameter reload: called for a SIGHUP.
+    /// - Parameter reload: called for a SIGHUP; returns who is accepted from now on, nil: as before.
     init(
         doors: [Door], signals: consuming OwnedDescriptor, failure: borrowing WakeSignal,
         connectionCountMax: Int, counters: DaemonCounters, inboxes: [WorkerInbox], log: Logger,
-        reload: @escaping () -> Void
+        reload: @escaping () -> Admission?
     ) throws(SystemError) {
         let poller = try Poller()
         for (index, door) in doors.enumerated() {
@@ -106,7 +112,12 @@ struct Acceptor: ~Copyable {
     private mutating func takeStopSignal() -> Int32? {
         let number = clinux_take_signal(signals.number)
         guard number == SIGHUP else { return number > 0 ? number : nil }
-        reload()
+        if let admission = reload() {
+            connectionCountMax = admission.connectionCountMax
+            for index in doors.indices {
+                doors[index].policy.allow(admission.allowedUserIDs)
+            }
+        }
         return nil
     }
 

@@ -20,10 +20,16 @@ package enum Daemon {
         case outcomeUnknown
     }
 
-    /// Runs a daemon. Returns when it has stopped; `onReady` is called once, when clients can
-    /// connect.
+    /// Runs a daemon. Returns when it has stopped.
+    ///
+    /// - Parameters:
+    ///   - options: checked ones.
+    ///   - log: where it says what an operator should know.
+    ///   - reload: called for a SIGHUP, on the calling thread.
+    ///   - onReady: called once, when clients can connect.
     package static func run(
-        _ options: DaemonOptions, log: Logger, onReady: (String) -> Void
+        _ options: DaemonOptions, log: Logger, reload: @escaping Reload.Read,
+        onReady: (String) -> Void
     ) throws(Failure) -> End {
         clinux_ignore_signals()
         let descriptorMax = Int(clamping: clinux_raise_descriptor_limit())
@@ -49,7 +55,8 @@ package enum Daemon {
                 let daemon = try RunningDaemon(
                     store, options, links, descriptorMax: descriptorMax, failure: failure, log: log)
                 var acceptor = try daemon.makeAcceptor(
-                    socket.listener.number, deviceSocket?.listener.number, consume signals)
+                    socket.listener.number, deviceSocket?.listener.number, consume signals,
+                    reload: reload)
                 onReady(
                     "blobd \(blobdVersion) ready: socket=\(options.socketPath) "
                         + "data=\(options.dataPath) workers=\(options.workerCount)")
@@ -94,15 +101,8 @@ package enum Daemon {
     }
 
     private static func open(_ options: DaemonOptions, _ log: Logger) throws -> BlobStore {
-        var storeOptions = BlobStore.Options()
+        var storeOptions = options.limits.storeOptions
         storeOptions.mapByteCountMax = options.mapByteCountMax
-        storeOptions.payloadByteCountMax = options.limits.payloadByteCountMax
-        storeOptions.watcherCountMax = options.limits.watcherCountMax
-        storeOptions.watcherCountPerOwnerMax = options.limits.watcherCountPerOwnerMax
-        storeOptions.watcherCountPerPeerMax = options.limits.watcherCountPerPeerMax
-        storeOptions.freeAllocatedByteCountMin = options.limits.freeAllocatedByteCountMin
-        storeOptions.tombstoneRetentionMilliseconds =
-            options.limits.tombstoneRetentionMilliseconds
         storeOptions.discardsLog = options.discardsLog
         storeOptions.onLogNotice = { notice in
             switch notice {
@@ -131,7 +131,8 @@ final class FailureSignal: Sendable {
 private struct RunningDaemon {
     private let environment: WorkerEnvironment
     private let options: DaemonOptions
-    private let connectionCountMax: Int
+    private let descriptorMax: Int
+    private let budget: DescriptorBudget
     private let inboxes: [WorkerInbox]
     private let threads: [WorkerThread]
     private let failure: FailureSignal
@@ -144,13 +145,11 @@ private struct RunningDaemon {
         let budget = DescriptorBudget(
             descriptorMax: descriptorMax, connectionCountMax: options.limits.connectionCountMax,
             workerCount: options.workerCount)
-        if budget.connectionCountMax < options.limits.connectionCountMax {
-            log.notice(
-                "Descriptors (ulimit -n \(descriptorMax)) allow \(budget.connectionCountMax) connections, not \(options.limits.connectionCountMax)"
-            )
-        }
-        connectionCountMax = budget.connectionCountMax
+        budget.note(options.limits, descriptorMax: descriptorMax, log)
+        self.budget = budget
+        self.descriptorMax = descriptorMax
         self.options = options
+        let limits = LiveLimits(options.limits)
         self.failure = failure
         self.log = log
         let counters = DaemonCounters(workerCount: options.workerCount)
@@ -159,7 +158,7 @@ private struct RunningDaemon {
                 byteCountMax: options.limits.bodyMemoryByteCountMax,
                 spoolCountMax: budget.spoolCountMax))
         let writer = try WriterThread(
-            store, limits: options.limits, bodyMemory: bodyMemory, counters: counters, log: log,
+            store, limits: limits, bodyMemory: bodyMemory, counters: counters, log: log,
             onOutcomeUnknown: { failure.signal.notify() })
         let publishers = try PublisherPool()
         let sendsZeroCopy = options.limits.linkedByteCountMin > 0 && store.allowsZeroCopy
@@ -168,13 +167,14 @@ private struct RunningDaemon {
             log.warning("data.mdb is not in /proc/self/maps: zero-copy send is off")
         }
         environment = WorkerEnvironment(
-            store: store, limits: options.limits, counters: counters, bodyMemory: bodyMemory,
+            store: store, limits: limits, counters: counters, bodyMemory: bodyMemory,
             drainSlots: DrainSlots(countMax: budget.drainingCountMax),
             writer: writer, publishers: publishers,
             backups: BackupThread(store, log: log), links: links,
             statistics: StatisticsDocument(
                 store: store, counters: counters, bodyMemory: bodyMemory),
-            pages: pages, log: log)
+            pages: pages,
+            linkedByteCountMin: pages == nil ? .max : options.limits.linkedByteCountMin, log: log)
         try writer.start()
         try publishers.start(writer)
         var inboxes: [WorkerInbox] = []
@@ -207,8 +207,11 @@ private struct RunningDaemon {
     /// - Parameters:
     ///   - main: the descriptor of the socket for backends.
     ///   - device: that of the socket for devices' links.
+    ///   - signals: what reads the signals.
+    ///   - reload: called for a SIGHUP.
     func makeAcceptor(
-        _ main: Int32, _ device: Int32?, _ signals: consuming OwnedDescriptor
+        _ main: Int32, _ device: Int32?, _ signals: consuming OwnedDescriptor,
+        reload: @escaping Reload.Read
     ) throws(SystemError) -> Acceptor {
         var doors = [
             Acceptor.Door(
@@ -225,10 +228,11 @@ private struct RunningDaemon {
                         allowedUserIDs: options.allowedUserIDs,
                         hasSocketGroup: options.deviceSocketGroup != nil)))
         }
-        let reloader = Reloader(options, environment.links, log)
+        let reloader = Reloader(
+            options, environment, descriptorMax: descriptorMax, log, read: reload)
         return try Acceptor(
             doors: doors, signals: signals, failure: failure.signal,
-            connectionCountMax: connectionCountMax, counters: environment.counters,
+            connectionCountMax: budget.connectionCountMax, counters: environment.counters,
             inboxes: inboxes, log: log, reload: reloader.reload)
     }
 

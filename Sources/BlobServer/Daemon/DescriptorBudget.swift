@@ -1,3 +1,5 @@
+import Logging
+
 /// How many descriptors there are for what.
 struct DescriptorBudget: Equatable {
     let connectionCountMax: Int
@@ -23,5 +25,13 @@ struct DescriptorBudget: Equatable {
         // What is left over is for draining, too.
         drainingCountMax = min(
             DaemonLimits.drainingCountMax, free - spools - connectionCountMax)
+    }
+
+    /// Tells the operator where there are fewer connections than `limits` allow.
+    func note(_ limits: DaemonLimits, descriptorMax: Int, _ log: Logger) {
+        guard connectionCountMax < limits.connectionCountMax else { return }
+        log.notice(
+            "Descriptors (ulimit -n \(descriptorMax)) allow \(connectionCountMax) connections, not \(limits.connectionCountMax)"
+        )
     }
 }

@@ -1,33 +1,76 @@
 import BlobProtocol
+import BlobStore
 import Logging
 
-/// Reads the files again that may change while the daemon runs: what a SIGHUP is for. A file with a
-/// mistake changes nothing. The main thread alone uses it.
+/// What a SIGHUP does: reads the configuration and the keys of links again, and puts what can change into
+/// use. A mistake in either changes nothing. The main thread alone uses it.
 final class Reloader {
-    private let signingKeyPath: String?
-    private let links: LinkKeys
-    private let log: Logger
-    /// Whether it was said that there is nothing to reload.
-    private var hasSaidNothing = false
+    private var options: DaemonOptions
+    private let environment: WorkerEnvironment
+    private let descriptorMax: Int
+    private var log: Logger
+    private let read: Reload.Read
+    /// For reloads that change nothing, which may come in a storm.
+    private var quiet: RateLimitedLog
 
-    init(_ options: DaemonOptions, _ links: LinkKeys, _ log: Logger) {
-        signingKeyPath = options.signingKeyPath
-        self.links = links
+    init(
+        _ options: DaemonOptions, _ environment: WorkerEnvironment, descriptorMax: Int,
+        _ log: Logger, read: @escaping Reload.Read
+    ) {
+        self.options = options
+        self.environment = environment
+        self.descriptorMax = descriptorMax
         self.log = log
+        self.read = read
+        quiet = RateLimitedLog(log)
     }
 
-    func reload() {
-        guard let path = signingKeyPath else {
-            if !hasSaidNothing { log.notice("SIGHUP: there is no file to read again") }
-            hasSaidNothing = true
-            return
-        }
+    /// - Returns: who is accepted from now on; nil: as before.
+    func reload() -> Acceptor.Admission? {
+        let (new, keys): (Reload, SigningKeys?)
         do {
-            let keys = try SigningKeyFile.read(path)
-            links.keys = keys
-            log.notice("SIGHUP: read \(path): the keys \(keys.ids.joined(separator: ", "))")
+            new = try read(options)
+            keys = try new.options.signingKeyPath.map(SigningKeyFile.read)
         } catch {
-            log.error("SIGHUP: \(error); the keys are as they were")
+            log.error("SIGHUP: \(error); nothing has changed")
+            return nil
+        }
+        // What has changed is said at the more talkative of the two levels.
+        log.logLevel = min(options.logLevel, new.options.logLevel)
+        report(new, keys)
+        log.logLevel = new.options.logLevel
+        environment.links.keys = keys
+        options = new.options
+        return new.changes.isEmpty ? nil : apply()
+    }
+
+    /// Puts the options into use.
+    private func apply() -> Acceptor.Admission {
+        let limits = options.limits
+        environment.store.adjust(to: limits.storeOptions)
+        environment.bodyMemory.change(byteCountMax: limits.bodyMemoryByteCountMax)
+        environment.limits.replace(by: limits)
+        // It sleeps for the old interval.
+        environment.writer.signal.notify()
+        let budget = DescriptorBudget(
+            descriptorMax: descriptorMax, connectionCountMax: limits.connectionCountMax,
+            workerCount: options.workerCount)
+        budget.note(limits, descriptorMax: descriptorMax, log)
+        return Acceptor.Admission(
+            connectionCountMax: budget.connectionCountMax, allowedUserIDs: options.allowedUserIDs)
+    }
+
+    private func report(_ new: Reload, _ keys: SigningKeys?) {
+        for change in new.changes { log.notice("SIGHUP: \(change)") }
+        for change in new.pendingRestart {
+            log.warning("SIGHUP: needs a restart: \(change)")
+        }
+        if let keys, keys.ids != environment.links.keys?.ids {
+            log.notice(
+                "SIGHUP: read \(new.options.signingKeyPath ?? ""): the keys \(keys.ids.joined(separator: ", "))"
+            )
+        } else if new.changes.isEmpty, new.pendingRestart.isEmpty {
+            quiet.note(.notice, "SIGHUP: read again; no setting has changed")
         }
     }
 }

@@ -15,7 +15,7 @@ import BlobStore
 /// Only its worker's thread touches it.
 final class AnswerMemory {
     /// This worker's share, in bytes.
-    let byteCountMax: Int
+    @exclusivity(unchecked) private(set) var byteCountMax: Int
     private let counters: WorkerCounters
     @exclusivity(unchecked) private(set) var byteCountHeld = 0
     /// The most that was held since memory was last returned to the system, how much came in all
@@ -25,8 +25,17 @@ final class AnswerMemory {
     private var trimmedAt: Instant?
 
     init(byteCountMax: Int, workerCount: Int, counters: WorkerCounters) {
-        self.byteCountMax = max(1, byteCountMax / max(1, workerCount))
+        self.byteCountMax = Self.share(byteCountMax, workerCount)
         self.counters = counters
+    }
+
+    /// Changes what all workers together may hold. What is held stays.
+    func change(byteCountMax: Int, workerCount: Int) {
+        self.byteCountMax = Self.share(byteCountMax, workerCount)
+    }
+
+    private static func share(_ byteCountMax: Int, _ workerCount: Int) -> Int {
+        max(1, byteCountMax / max(1, workerCount))
     }
 
     /// Whether half of it is held.

@@ -12,7 +12,8 @@ import Logging
 /// answered once for both (``perform(_:_:in:)``).
 final class RequestHandler {
     let store: BlobStore
-    let limits: DaemonLimits
+    /// The limits of this iteration.
+    @exclusivity(unchecked) var limits: DaemonLimits
     let counters: WorkerCounters
     let http: HTTPCodec
     let statistics: StatisticsDocument

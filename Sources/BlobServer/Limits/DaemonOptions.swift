@@ -1,4 +1,5 @@
 import BlobStore
+package import Logging
 
 /// How a daemon is to run, checked.
 package struct DaemonOptions: Sendable {
@@ -20,6 +21,7 @@ package struct DaemonOptions: Sendable {
     /// Whether it starts without a log that is missing or damaged.
     package var discardsLog = false
     package var limits = DaemonLimits()
+    package var logLevel = Logger.Level.info
 
     package init(dataPath: String, socketPath: String) {
         self.dataPath = dataPath

@@ -7,13 +7,18 @@ import Glibc
 /// listed. Otherwise the mode alone could be too wide by accident, so only the daemon's own user,
 /// root and users named with `--allow-uid` are served.
 struct PeerPolicy: Sendable {
-    private let allowed: Set<UInt32>
+    private var allowed: Set<UInt32> = []
     private let trustsMode: Bool
 
     /// The policy for these options.
     init(allowedUserIDs: [UInt32], hasSocketGroup: Bool) {
-        allowed = Set(allowedUserIDs + [0, geteuid()])
         trustsMode = hasSocketGroup
+        allow(allowedUserIDs)
+    }
+
+    /// Changes who may connect, besides root and the daemon's own user.
+    mutating func allow(_ userIDs: [UInt32]) {
+        allowed = Set(userIDs + [0, geteuid()])
     }
 
     /// Whether a user may be served; nil, a user the kernel does not name, may not.

@@ -58,11 +58,14 @@ final class BodyMemory: Sendable {
     private let queue: Mutex<BodyMemoryQueue>
     /// How many bodies wait, to be read without the lock.
     private let waiting = Atomic<Int>(0)
-    let limits: Limits
 
-    init(_ limits: Limits) {
-        self.limits = limits
-        queue = Mutex(BodyMemoryQueue(limits))
+    init(_ limits: Limits) { queue = Mutex(BodyMemoryQueue(limits)) }
+
+    var limits: Limits { queue.withLock { $0.limits } }
+
+    /// Changes how much there is. What is reserved stays; bodies that wait get what is free now.
+    func change(byteCountMax: Int) {
+        changeThenServe { $0.limits.byteCountMax = byteCountMax }
     }
 
     /// Memory that is reserved, in bytes.

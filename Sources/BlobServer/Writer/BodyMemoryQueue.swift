@@ -15,7 +15,7 @@ struct BodyMemoryQueue {
         case overPart
     }
 
-    let limits: BodyMemory.Limits
+    var limits: BodyMemory.Limits
     /// Memory that is reserved, in bytes.
     private(set) var byteCount = 0
     /// The most that was reserved since memory was returned to the system.

@@ -26,7 +26,7 @@ struct WriterMaintenance {
     ///
     /// - Throws: ``StoreError/outcomeUnknown(_:)`` alone.
     mutating func run(asOf now: Instant) throws(StoreError) {
-        nextSweep = now.after(milliseconds: writer.limits.sweepMilliseconds)
+        nextSweep = now.after(milliseconds: writer.limits.now.sweepMilliseconds)
         // Costs some milliseconds where bodies had much, and is not done again before they have.
         if writer.bodyMemory.takeShouldTrim() { clinux_trim_memory() }
         var task = "remove expired notifications"

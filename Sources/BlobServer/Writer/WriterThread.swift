@@ -20,7 +20,7 @@ final class WriterThread: Sendable {
     }
 
     let store: BlobStore
-    let limits: DaemonLimits
+    let limits: LiveLimits
     let bodyMemory: BodyMemory
     let counters: DaemonCounters
     let log: Logger
@@ -31,7 +31,7 @@ final class WriterThread: Sendable {
     let onOutcomeUnknown: @Sendable () -> Void
 
     init(
-        _ store: BlobStore, limits: DaemonLimits, bodyMemory: BodyMemory,
+        _ store: BlobStore, limits: LiveLimits, bodyMemory: BodyMemory,
         counters: DaemonCounters, log: Logger,
         onOutcomeUnknown: @escaping @Sendable () -> Void
     ) throws(SystemError) {

@@ -43,7 +43,7 @@ final class CommitPipeline: Sendable {
         self.feedWatch = feedWatch
         pending = logReader.pending
         space = SpaceReserve(core.environment, core.tables, core.options)
-        reclaimer = FreePageReclaimer(core.environment, core.tables, core.options)
+        reclaimer = FreePageReclaimer(core.environment, core.tables, core.adjustable)
     }
 
     /// What is freed beside changes.

@@ -7,16 +7,30 @@ internal import Synchronization
 /// No wake-up is lost. A commit notifies after it can be read and a waiter says in which revision
 /// it has looked; whichever of the two takes the lock first, the other sees it.
 public final class FeedWatch: Sendable {
-    /// How many may have a slot at once.
-    public let watcherCountMax: Int
-    /// How many of one owner may.
-    public let perOwnerMax: Int
-    /// How many of one peer may.
-    public let perPeerMax: Int
-
     typealias Wake = @Sendable () -> Void
 
+    /// How many may have a slot at once.
+    struct Limits {
+        var total: Int
+        var perOwner = Int.max
+        var perPeer: Int
+
+        /// - Parameter perPeer: nil: three quarters of `total`.
+        init(total: Int, perOwner: Int = .max, perPeer: Int? = nil) {
+            self.total = total
+            self.perOwner = perOwner
+            self.perPeer = perPeer ?? StoreLimits.watcherCountPerPeerMaxDefault(of: total)
+        }
+
+        init(_ options: StoreOptions) {
+            self.init(
+                total: options.watcherCountMax, perOwner: options.watcherCountPerOwnerMax,
+                perPeer: options.watcherCountPerPeerMax)
+        }
+    }
+
     private struct State {
+        var limits: Limits
         /// Waiters by the bytes of their owner's name, and by number.
         var waiting: [[UInt8]: [UInt64: Wake]] = [:]
         /// For each bucket of owners' names the latest commit that concerned one of them.
@@ -31,17 +45,17 @@ public final class FeedWatch: Sendable {
 
     /// Taken inside `CommitPipeline.writing`, and never around a call of a waiter, whose own locks come
     /// after.
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Names that share a bucket by chance cost a waiter a look for nothing, never a wake-up.
     private static let bucketCount = 4_096
 
-    /// - Parameter perPeerMax: nil: three quarters of `watcherCountMax`.
-    init(watcherCountMax: Int, perOwnerMax: Int = .max, perPeerMax: Int? = nil) {
-        self.watcherCountMax = watcherCountMax
-        self.perOwnerMax = perOwnerMax
-        self.perPeerMax =
-            perPeerMax ?? StoreLimits.watcherCountPerPeerMaxDefault(of: watcherCountMax)
+    init(_ limits: Limits) { state = Mutex(State(limits: limits)) }
+
+    /// How many may have a slot now. Who has one keeps it, also where it is less than there are.
+    var limits: Limits {
+        get { state.withLock { $0.limits } }
+        set { state.withLock { $0.limits = newValue } }
     }
 
     /// Takes a slot for a waiter, who waits for nothing yet.
@@ -66,17 +80,18 @@ public final class FeedWatch: Sendable {
     private func takeSlot(
         _ owner: [UInt8], _ peer: UInt32?, in state: inout State
     ) -> Result<UInt64, StoreError> {
-        guard state.slotCount < watcherCountMax else {
-            return .failure(.tooManyWatchers(limit: watcherCountMax, of: .total))
+        let limits = state.limits
+        guard state.slotCount < limits.total else {
+            return .failure(.tooManyWatchers(limit: limits.total, of: .total))
         }
         let ofOwner = state.ownerSlots[owner, default: 0]
-        guard ofOwner < perOwnerMax else {
-            return .failure(.tooManyWatchers(limit: perOwnerMax, of: .owner))
+        guard ofOwner < limits.perOwner else {
+            return .failure(.tooManyWatchers(limit: limits.perOwner, of: .owner))
         }
         if let peer {
             let ofPeer = state.peerSlots[peer, default: 0]
-            guard ofPeer < perPeerMax else {
-                return .failure(.tooManyWatchers(limit: perPeerMax, of: .peer))
+            guard ofPeer < limits.perPeer else {
+                return .failure(.tooManyWatchers(limit: limits.perPeer, of: .peer))
             }
             state.peerSlots[peer] = ofPeer + 1
         }

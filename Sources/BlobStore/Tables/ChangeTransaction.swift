@@ -32,7 +32,7 @@ struct ChangeTransaction: ~Copyable {
         transaction = begun
         tables = store.tables
         self.now = now
-        retentionMilliseconds = store.options.tombstoneRetentionMilliseconds
+        retentionMilliseconds = store.adjustable.tombstoneRetentionMilliseconds
     }
 
     private static func begin(_ environment: Environment) throws(StoreError) -> WriteTransaction {

@@ -12,6 +12,8 @@ final class StoreCore: Sendable {
     let directory: String
     /// How it was opened.
     let options: StoreOptions
+    /// Those of the options that may change while it is open.
+    let adjustable: AdjustableOptions
 
     let environment: Environment
     /// The environment's read transactions: here as a plain value, so that a snapshot counts no
@@ -37,6 +39,7 @@ final class StoreCore: Sendable {
         self.tables = tables
         self.directory = directory
         self.options = options
+        adjustable = AdjustableOptions(options)
         self.id = id
         self.predecessors = predecessors
         directoryLock = consume lock

@@ -29,11 +29,9 @@ struct ByteCountText: ExpressibleByArgument {
 
     /// As it may be written, in the largest unit that leaves a whole number.
     var defaultValueDescription: String {
-        for (unit, shift) in [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)]
-        where byteCount > 0 && byteCount & (1 << shift - 1) == 0 {
-            return "\(byteCount >> shift)\(unit)"
-        }
-        return "\(byteCount)"
+        let unit = Self.units.filter { byteCount > 0 && byteCount.isMultiple(of: $0.byteCount) }
+            .max { $0.byteCount < $1.byteCount }
+        return unit.map { "\(byteCount / $0.byteCount)\($0.name)" } ?? "\(byteCount)"
     }
 
     /// A decimal number without sign, or nil.
@@ -48,6 +46,10 @@ struct ByteCountText: ExpressibleByArgument {
 /// A length of time on the command line: `500ms`, `10`, `10s`, `15m`, `24h`, `30d`.
 struct DurationText: ExpressibleByArgument {
     let milliseconds: Int
+
+    init(milliseconds: Int) {
+        self.milliseconds = milliseconds
+    }
 
     init(seconds: Int) {
         milliseconds = seconds * 1_000
@@ -104,23 +106,10 @@ struct GroupText: ExpressibleByArgument {
         if let number = UInt32(argument) {
             id = number
         } else if let entry = getgrnam(argument) {
-            // The entry is the C library's, good until the next call; this is the main thread,
-            // before any other.
+            // The entry is the C library's, good until the next call. The main thread alone calls it.
             id = entry.pointee.gr_gid
         } else {
             return nil
         }
     }
-}
-
-/// A profile of devices on the command line: `ios`.
-struct ProfileText: ExpressibleByArgument {
-    let profile: DeviceProfile
-
-    init?(argument: String) {
-        guard let profile = DeviceProfile(rawValue: argument) else { return nil }
-        self.profile = profile
-    }
-
-    static var allValueStrings: [String] { DeviceProfile.allCases.map(\.rawValue) }
 }

@@ -19,7 +19,7 @@ import Testing
 
     @Test("A commit behind the revision wakes once, whichever comes first")
     func orders() throws {
-        let watch = FeedWatch(watcherCountMax: 10)
+        let watch = FeedWatch(FeedWatch.Limits(total: 10))
         let bell = Bell()
         let first = try watch.register(bytes("anna"), behind: 5) { bell.ring() }
         #expect(first != nil)
@@ -42,7 +42,7 @@ import Testing
 
     @Test("Waiting twice for the same is waiting once")
     func twice() throws {
-        let watch = FeedWatch(watcherCountMax: 10)
+        let watch = FeedWatch(FeedWatch.Limits(total: 10))
         let bell = Bell()
         let place = try watch.register(bytes("anna")) { bell.ring() }
         watch.notify(["anna"], at: 1)
@@ -54,7 +54,7 @@ import Testing
 
     @Test("Nobody is woken for another owner, not even for one that looks the same")
     func others() throws {
-        let watch = FeedWatch(watcherCountMax: 10)
+        let watch = FeedWatch(FeedWatch.Limits(total: 10))
         let bell = Bell()
         let composed = "\u{E9}"
         let decomposed = "e\u{301}"
@@ -71,7 +71,7 @@ import Testing
 
     @Test("An owner whose name falls together with another's looks once more, and is not woken")
     func collisions() throws {
-        let watch = FeedWatch(watcherCountMax: 10_000)
+        let watch = FeedWatch(FeedWatch.Limits(total: 10_000))
         watch.notify(["anna"], at: 10)
         // Of so many names some share the bucket: they must look again, for it may have been them.
         let names = (0..<60_000).map { "name \($0)" }
@@ -94,7 +94,7 @@ import Testing
 
     @Test("Places are limited, kept while woken, and free again when they are let go of")
     func places() throws {
-        let watch = FeedWatch(watcherCountMax: 2)
+        let watch = FeedWatch(FeedWatch.Limits(total: 2))
         var first: FeedRegistration? = try watch.register(bytes("anna"), behind: 1) {}
         let second = try watch.register(bytes("bert"), behind: 1) {}
         #expect(watch.count == 2)
@@ -119,8 +119,8 @@ import Testing
     /// Sixty streams of one stranger took sixty of all watchers' places, and kept them.
     @Test("One owner and one peer have a part of the places each, and the limit is named")
     func shares() throws {
-        let watch = FeedWatch(watcherCountMax: 8, perOwnerMax: 2)
-        #expect(watch.perPeerMax == 6)
+        let watch = FeedWatch(FeedWatch.Limits(total: 8, perOwner: 2))
+        #expect(watch.limits.perPeer == 6)
         var places: [FeedRegistration] = []
         func take(_ owner: String, peer: UInt32?) throws {
             places.append(try watch.register(bytes(owner), peer: peer) {})
@@ -155,7 +155,7 @@ import Testing
     func exactly() throws {
         let seed = UInt64.random(in: 0...9_999_999)
         var random = SeededGenerator(seed: seed)
-        let watch = FeedWatch(watcherCountMax: 40, perOwnerMax: 9, perPeerMax: 17)
+        let watch = FeedWatch(FeedWatch.Limits(total: 40, perOwner: 9, perPeer: 17))
         var places: [(owner: String, peer: UInt32?, place: FeedRegistration)] = []
         for _ in 0..<5_000 {
             if random.next() % 100 < 45, !places.isEmpty {
@@ -181,7 +181,7 @@ import Testing
 
     @Test("Who has given up is not woken")
     func cancelled() throws {
-        let watch = FeedWatch(watcherCountMax: 10)
+        let watch = FeedWatch(FeedWatch.Limits(total: 10))
         let bell = Bell()
         let kept = Bell()
         let place = try #require(try watch.register(bytes("anna"), behind: 1) { bell.ring() })
@@ -200,7 +200,7 @@ import Testing
     /// A store of which only the revisions are left: what is committed can be seen before it is
     /// notified, as LMDB has it.
     private final class Commits: Sendable {
-        let watch = FeedWatch(watcherCountMax: 64)
+        let watch = FeedWatch(FeedWatch.Limits(total: 64))
         static let owners = ["anna", "bert", "carl"]
         static let waiterCount = 6
         private let committed = Mutex<[UInt64]>([0, 0, 0])

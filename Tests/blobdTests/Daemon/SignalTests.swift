@@ -6,7 +6,7 @@ import Testing
 /// Signals that mean nothing. SIGHUP and SIGUSR1 ended the daemon without a line, and left its socket
 /// behind; a write over the size limit of files ended it by SIGXFSZ.
 @Suite struct SignalTests {
-    @Test("No signal but those that stop it ends the daemon; SIGHUP is told of once")
+    @Test("No signal but those that stop it ends the daemon; SIGHUP is told of")
     func ignored() throws {
         let daemon = try DaemonProcess()
         var numbers = [
@@ -24,7 +24,7 @@ import Testing
         #expect(try daemon.request("GET", "/v1/notifications/1/payload").body == [1])
         #expect(daemon.stop() == 0)
         #expect(access(daemon.socketPath, F_OK) != 0)
-        #expect(daemon.log.components(separatedBy: "SIGHUP").count == 2, "\(daemon.log)")
+        #expect(daemon.log.contains("SIGHUP: read again; no setting has changed"), "\(daemon.log)")
     }
 
     @Test("SIGHUP does not shorten a stop")

@@ -172,7 +172,7 @@ import Testing
         let second = try site.sign("42")
         #expect(second.contains("&k=new&"))
         #expect(try site.daemon.request("GET", second).status == 200)
-        try reload("x", "the keys are as they were")
+        try reload("x", "nothing has changed")
         #expect(try site.daemon.request("GET", link).status == 200)
         try reload(Self.keys, "the keys new\n")
         #expect(try site.daemon.request("GET", link).status == 403)

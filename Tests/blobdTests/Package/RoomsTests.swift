@@ -108,12 +108,16 @@ import Testing
         ),
 
         ("blobd/Terminal", ["BlobClient", "BlobProtocol"]),
+        (
+            "blobd/Configuration",
+            ["BlobServer/Limits", "BlobStore", "BlobProtocol", "blobd/Terminal"]
+        ),
         ("blobd/Bench", ["LoadGenerator", "BlobClient", "BlobProtocol", "blobd/Terminal"]),
         (
             "blobd/Commands",
             [
                 "BlobServer/Daemon", "BlobServer/Limits", "BlobServer/Walk", "BlobStore",
-                "BlobClient", "BlobProtocol", "BlobJSON", "blobd/Terminal",
+                "BlobClient", "BlobProtocol", "BlobJSON", "blobd/Terminal", "blobd/Configuration",
             ]
         ),
         ("blobd", ["BlobServer/Limits", "BlobClient", "blobd"]),

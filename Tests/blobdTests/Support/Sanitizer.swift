@@ -2,4 +2,4 @@ import Glibc
 
 /// Whether this run is under a sanitizer (`Scripts/test --sanitize`), whose shadow memory makes the
 /// daemon's own size unknowable.
-let hasSanitizer = getenv("BLOBD_TEST_SANITIZER") != nil
+let hasSanitizer = getenv("TEST_SANITIZER") != nil

@@ -27,7 +27,7 @@ public struct ReclaimResult: Sendable, Hashable {
 final class FreePageReclaimer: Sendable {
     private let environment: Environment
     private let tables: Tables
-    private let freeAllocatedByteCountMin: Int
+    private let options: AdjustableOptions
     private let state = Mutex(State())
 
     private struct State {
@@ -52,10 +52,10 @@ final class FreePageReclaimer: Sendable {
     /// How long the list is left alone after a walk that found nothing.
     private static let pause = Duration.seconds(10)
 
-    init(_ environment: Environment, _ tables: Tables, _ options: StoreOptions) {
+    init(_ environment: Environment, _ tables: Tables, _ options: AdjustableOptions) {
         self.environment = environment
         self.tables = tables
-        freeAllocatedByteCountMin = options.freeAllocatedByteCountMin
+        self.options = options
     }
 
     /// Bytes that are allocated for `data.mdb`.
@@ -77,7 +77,8 @@ final class FreePageReclaimer: Sendable {
         // Behind the last page is what was allocated ahead.
         let end = max(0, file.byteCount - used)
         let excess = file.allocatedByteCount - inUse - end
-        let most = max(freeAllocatedByteCountMin, inUse / StoreLimits.freeAllocatedPart)
+        let most = max(
+            options.freeAllocatedByteCountMin, inUse / StoreLimits.freeAllocatedPart)
         if excess > most { state.isReclaiming = true }
         if excess <= most / 2 { state.isReclaiming = false }
         guard state.isReclaiming, ContinuousClock.now >= state.nextWalk else {

@@ -1,0 +1,31 @@
+import Synchronization
+
+/// The limits as they are now. A reload replaces them; a worker takes them over at the start of an
+/// iteration, so that all requests of one iteration have the same.
+final class LiveLimits: Sendable {
+    private let current: Mutex<DaemonLimits>
+    /// How often they were replaced: one load tells a worker that they are those that it has.
+    private let generation = Atomic<Int>(0)
+
+    init(_ limits: DaemonLimits) { current = Mutex(limits) }
+
+    /// The limits, under a lock.
+    var now: DaemonLimits { current.withLock { $0 } }
+
+    /// Replaces them.
+    func replace(by limits: DaemonLimits) {
+        current.withLock { $0 = limits }
+        generation.add(1, ordering: .releasing)
+    }
+
+    /// The limits, unless they are those of the generation that is `known`. Costs one load then.
+    ///
+    /// - Parameter known: is set to the generation that is returned. 0 is the first one.
+    @inline(__always)
+    func takeNew(_ known: inout Int) -> DaemonLimits? {
+        let newest = generation.load(ordering: .acquiring)
+        guard newest != known else { return nil }
+        known = newest
+        return now
+    }
+}

@@ -1,0 +1,168 @@
+import BlobServer
+import Configuration
+import Glibc
+
+/// The configuration of a daemon: a file, the environment, and flags, each before the one that precedes it.
+/// It is read at the start and at each SIGHUP.
+struct ServeConfiguration {
+    /// The file that is read where it exists and no other is named.
+    static let defaultPath = "/etc/blobd/blobd.yaml"
+    /// The variable that names the file.
+    static let pathVariable = "BLOBD_CONFIG"
+
+    /// Where a value is from.
+    enum Source {
+        case preset
+        case file(String, line: Int)
+        case environment(String)
+        case flag
+    }
+
+    struct Value {
+        let setting: Setting
+        /// As it was written; none: it is not given.
+        let texts: [String]
+        let source: Source
+    }
+
+    /// The file, if there is one.
+    let path: String?
+    /// Variables that are named as ours and are no setting's. They change nothing.
+    let strangers: [String]
+    private let environment: EnvironmentVariablesProvider
+    private let flags: InMemoryProvider
+
+    /// - Parameters:
+    ///   - path: of the file; nil: the variable's, or the default one.
+    ///   - flags: what was given, by the settings' names.
+    ///   - environment: the process's. Empty variables are not set.
+    init(
+        path: String?, flags: [String: [String]], environment: [String: String]
+    ) throws(ConfigurationError) {
+        let prefix = "BLOBD_"
+        let variables = environment.filter { $0.key.hasPrefix(prefix) && !$0.value.isEmpty }
+        let known = Set(Setting.all.map(\.variable) + [Self.pathVariable])
+        strangers = variables.keys.filter { !known.contains($0) }.sorted()
+        // Scripts and other programs have variables of such names. A slip of the pen is an error.
+        for name in strangers {
+            let meant = NearestWord.find(
+                String(name.dropFirst(prefix.count)),
+                known.map { String($0.dropFirst(prefix.count)) })
+            guard let meant, meant.distance <= max(1, (name.count - prefix.count) / 3) else {
+                continue
+            }
+            throw ConfigurationError(
+                "\(name) is not a setting's variable; the nearest is \(prefix)\(meant.word)")
+        }
+        self.path =
+            path ?? variables[Self.pathVariable]
+            ?? (access(Self.defaultPath, F_OK) == 0 ? Self.defaultPath : nil)
+        self.environment = EnvironmentVariablesProvider(environmentVariables: variables)
+        self.flags = InMemoryProvider(
+            values: Dictionary(
+                uniqueKeysWithValues: flags.map { name, texts in
+                    let isList = Setting.named[name]?.kind == .list
+                    let content = isList ? ConfigContent.stringArray(texts) : .string(texts[0])
+                    return (AbsoluteConfigKey([name]), ConfigValue(content, isSecret: false))
+                }))
+    }
+
+    /// Reads the file and finds each setting's value.
+    func values() throws(ConfigurationError) -> [Value] {
+        let file: ConfigurationFile? =
+            if let path { try ConfigurationFile(reading: path) } else { nil }
+        do {
+            return try Setting.all.map { try value(of: $0, file) }
+        } catch let error as ConfigurationError {
+            throw error
+        } catch {
+            throw ConfigurationError("\(error)")
+        }
+    }
+
+    private func value(of setting: Setting, _ file: ConfigurationFile?) throws -> Value {
+        let type: ConfigType = setting.kind == .list ? .stringArray : .string
+        let key = AbsoluteConfigKey([setting.name])
+        if let found = try flags.value(forKey: key, type: type).value {
+            return Value(setting: setting, texts: found.texts, source: .flag)
+        }
+        let variable = AbsoluteConfigKey(["blobd", setting.name])
+        if let found = try environment.value(forKey: variable, type: type).value {
+            return Value(
+                setting: setting, texts: found.texts, source: .environment(setting.variable))
+        }
+        if let file, let found = try file.value(forKey: key, type: type).value {
+            return Value(
+                setting: setting, texts: found.texts,
+                source: .file(file.path, line: file.line(of: setting.name)))
+        }
+        return Value(setting: setting, texts: [], source: .preset)
+    }
+
+    /// The options that values make, once each is within its bounds.
+    static func options(of values: [Value]) throws(ConfigurationError) -> DaemonOptions {
+        var options = Setting.unset
+        options.workerCount = coreCount
+        for value in values {
+            if case .preset = value.source { continue }
+            do throws(Setting.Mismatch) {
+                try value.setting.set(value.texts, &options)
+            } catch {
+                throw value.refuse(
+                    "is \(error.text.isEmpty ? "empty" : error.text); it must be \(value.setting.expected)"
+                )
+            }
+        }
+        try check(options, values)
+        return options
+    }
+
+    /// Refuses values that do not go together.
+    private static func check(
+        _ options: DaemonOptions, _ values: [Value]
+    ) throws(ConfigurationError) {
+        func value(_ name: String) -> Value { values.first { $0.setting.name == name }! }
+        if options.limits.defaultTTLSeconds > options.limits.ttlSecondsMax {
+            let most = value("max-ttl").setting.texts(options).joined()
+            throw value("default-ttl").refuse(
+                "is \(value("default-ttl").texts.joined()); it must be at most max-ttl, which is \(most)"
+            )
+        }
+        guard options.signingKeyPath == nil else { return }
+        if options.limits.linkBase != nil {
+            throw value("link-base").refuse("signs links: give --signing-keys, too")
+        }
+        if options.deviceSocketPath != nil {
+            throw value("device-socket").refuse("answers signed links: give --signing-keys, too")
+        }
+    }
+
+    /// The cores that are online (`_SC_NPROCESSORS_ONLN`).
+    private static var coreCount: Int {
+        min(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))), DaemonOptions.workerCountMax)
+    }
+}
+
+extension ServeConfiguration.Value {
+    /// An error that says where the value is from.
+    fileprivate func refuse(_ reason: String) -> ConfigurationError {
+        let subject =
+            switch source {
+            case .preset, .flag: "--\(setting.name)"
+            case .environment(let variable): variable
+            case .file(let path, let line): "\(path):\(line): \(setting.name)"
+            }
+        return ConfigurationError("\(subject) \(reason)")
+    }
+}
+
+extension ConfigValue {
+    /// One text, but for a list.
+    fileprivate var texts: [String] {
+        switch content {
+        case .string(let text): [text]
+        case .stringArray(let texts): texts
+        default: []
+        }
+    }
+}

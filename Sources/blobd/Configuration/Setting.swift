@@ -1,0 +1,128 @@
+import BlobServer
+
+/// One setting of the daemon: a flag of `blobd serve`, a key of its file, a variable of its environment.
+/// All of them are in ``sections``.
+struct Setting: Sendable {
+    /// When a new value takes effect.
+    enum Change: Sendable {
+        /// At a SIGHUP, too.
+        case live
+        /// At a start.
+        case atStart
+    }
+
+    enum Kind: Sendable { case one, list, flag }
+
+    /// A text that is no value of a setting.
+    struct Mismatch: Error {
+        let text: String
+    }
+
+    /// The flag without its dashes, and the key in the file.
+    let name: String
+    let kind: Kind
+    let change: Change
+    let help: String
+    /// What holds when nothing is given; nil: nothing does.
+    let defaultText: String?
+    /// Left out of `--help` and of the documentation.
+    let isHidden: Bool
+
+    // Of its form.
+
+    let valueName: String
+    let expected: String
+    let bounds: String?
+    let completion: Completion
+
+    /// Puts values into options, each as its text. One, but for a list.
+    let set: @Sendable ([String], inout DaemonOptions) throws(Mismatch) -> Void
+    /// The values that options have, as texts; none: it is not set.
+    let texts: @Sendable (DaemonOptions) -> [String]
+    /// Puts into options what others have.
+    let copy: @Sendable (DaemonOptions, inout DaemonOptions) -> Void
+
+    /// The variable of the environment.
+    var variable: String {
+        "BLOBD_" + name.uppercased().split(separator: "-").joined(separator: "_")
+    }
+
+    static let all = sections.flatMap(\.settings)
+    static let named = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+
+    /// Options in which nothing is set.
+    static let unset = DaemonOptions(dataPath: "", socketPath: "")
+}
+
+extension Setting {
+    /// A setting with one value. Its default is that of the options, unless other words are given for it.
+    static func one<Value>(
+        _ name: String, _ form: SettingForm<Value>,
+        _ path: any WritableKeyPath<DaemonOptions, Value> & Sendable, _ change: Change,
+        default words: String? = nil, _ help: String
+    ) -> Setting {
+        Setting(
+            name, .one, form, change, help, default: words ?? form.text(unset[keyPath: path]),
+            get: { [$0[keyPath: path]] }, set: { $0[keyPath: path] = $1[0] })
+    }
+
+    /// A setting that may have no value.
+    static func optional<Value>(
+        _ name: String, _ form: SettingForm<Value>,
+        _ path: any WritableKeyPath<DaemonOptions, Value?> & Sendable, _ change: Change,
+        default words: String? = nil, isHidden: Bool = false, _ help: String
+    ) -> Setting {
+        Setting(
+            name, .one, form, change, help, default: words, isHidden: isHidden,
+            get: { $0[keyPath: path].map { [$0] } ?? [] }, set: { $0[keyPath: path] = $1[0] })
+    }
+
+    /// A setting with any number of values.
+    static func list<Value>(
+        _ name: String, _ form: SettingForm<Value>,
+        _ path: any WritableKeyPath<DaemonOptions, [Value]> & Sendable, _ change: Change,
+        _ help: String
+    ) -> Setting {
+        Setting(
+            name, .list, form, change, help, default: nil, get: { $0[keyPath: path] },
+            set: { $0[keyPath: path] = $1 })
+    }
+
+    /// A setting that is true or false.
+    static func flag(
+        _ name: String, _ path: any WritableKeyPath<DaemonOptions, Bool> & Sendable,
+        _ change: Change, _ help: String
+    ) -> Setting {
+        Setting(
+            name, .flag, .flag, change, help, default: "\(unset[keyPath: path])",
+            get: { [$0[keyPath: path]] }, set: { $0[keyPath: path] = $1[0] })
+    }
+
+    private init<Value>(
+        _ name: String, _ kind: Kind, _ form: SettingForm<Value>, _ change: Change, _ help: String,
+        default words: String?, isHidden: Bool = false,
+        get: @escaping @Sendable (DaemonOptions) -> [Value],
+        set: @escaping @Sendable (inout DaemonOptions, [Value]) -> Void
+    ) {
+        self.name = name
+        self.kind = kind
+        self.change = change
+        self.help = help
+        self.isHidden = isHidden
+        defaultText = words == "" ? nil : words
+        valueName = form.valueName
+        expected = form.expected
+        bounds = form.bounds
+        completion = form.completion
+        self.set = { (texts, options) throws(Mismatch) in
+            var values: [Value] = []
+            for text in texts {
+                guard let value = form.parse(text) else { throw Mismatch(text: text) }
+                values.append(value)
+            }
+            set(&options, values)
+        }
+        self.texts = { get($0).map(form.text).filter { !$0.isEmpty } }
+        copy = { set(&$1, get($0)) }
+    }
+}

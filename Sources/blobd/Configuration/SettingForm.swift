@@ -1,0 +1,147 @@
+import ArgumentParser
+import BlobProtocol
+import Logging
+
+/// What the values of a setting look like: as a text, and as the daemon has them.
+struct SettingForm<Value: Sendable>: Sendable {
+    /// What stands for a value in `--help`.
+    let valueName: String
+    /// What a text must be, for an error.
+    let expected: String
+    /// Nil: the text is no such value, or out of bounds.
+    let parse: @Sendable (String) -> Value?
+    /// As it may be written.
+    let text: @Sendable (Value) -> String
+    /// The least and the greatest value, for people; nil: there are none.
+    var bounds: String?
+    /// What a shell completes it to.
+    var completion = Completion.none
+
+    /// The same with bounds.
+    private func within(_ bounds: ClosedRange<Value>) -> SettingForm where Value: Comparable {
+        let words = "\(text(bounds.lowerBound)) to \(text(bounds.upperBound))"
+        let parse = parse
+        return SettingForm(
+            valueName: valueName, expected: "\(expected), \(words)",
+            parse: { text in parse(text).flatMap { bounds.contains($0) ? $0 : nil } },
+            text: text, bounds: words, completion: completion)
+    }
+}
+
+/// What a shell completes a value to.
+enum Completion: Sendable {
+    case none, file, directory
+    case list([String])
+
+    var kind: CompletionKind? {
+        switch self {
+        case .none: nil
+        case .file: .file()
+        case .directory: .directory
+        case .list(let values): .list(values)
+        }
+    }
+}
+
+extension SettingForm where Value == String {
+    static let file = path(.file)
+    static let directory = path(.directory)
+
+    private static func path(_ completion: Completion) -> SettingForm {
+        SettingForm(
+            valueName: "path", expected: "a path", parse: { $0.isEmpty ? nil : $0 }, text: { $0 },
+            completion: completion)
+    }
+
+    /// An address that a path can follow.
+    static let site = SettingForm(
+        valueName: "url",
+        expected:
+            "an address of at most 512 bytes that begins with https:// or http:// and does not end with /",
+        parse: { text in
+            let isRight =
+                (text.hasPrefix("https://") || text.hasPrefix("http://")) && !text.hasSuffix("/")
+                && text.utf8.count <= 512 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+            return isRight ? text : nil
+        }, text: { $0 })
+}
+
+extension SettingForm where Value == Int {
+    /// Bytes.
+    static func size(_ bounds: ClosedRange<Int>) -> SettingForm {
+        SettingForm(
+            valueName: "size", expected: "a size such as 65536, 512KiB or 10MB",
+            parse: { ByteCountText(argument: $0)?.byteCount },
+            text: { ByteCountText($0).defaultValueDescription }
+        ).within(bounds)
+    }
+
+    static func count(_ bounds: ClosedRange<Int>, of unit: String = "number") -> SettingForm {
+        SettingForm(
+            valueName: unit, expected: unit == "number" ? "a number" : "a number of \(unit)",
+            parse: { ByteCountText.number(Substring($0)) }, text: { "\($0)" }
+        ).within(bounds)
+    }
+}
+
+extension SettingForm where Value: BinaryInteger {
+    /// Milliseconds.
+    static func time(_ bounds: ClosedRange<Value>) -> SettingForm {
+        time(milliseconds: 1, "a time such as 500ms, 90s, 24h or 30d").within(bounds)
+    }
+
+    /// Seconds.
+    static func lifetime(_ bounds: ClosedRange<Value>) -> SettingForm {
+        time(milliseconds: 1_000, "a time such as 90s, 24h or 30d").within(bounds)
+    }
+
+    /// - Parameter unit: what the value counts.
+    private static func time(milliseconds unit: Int, _ expected: String) -> SettingForm {
+        SettingForm(
+            valueName: "time", expected: expected,
+            parse: { text in
+                let time =
+                    text == "0" ? DurationText(milliseconds: 0) : DurationText(argument: text)
+                guard let milliseconds = time?.milliseconds, milliseconds.isMultiple(of: unit)
+                else { return nil }
+                return Value(exactly: milliseconds / unit)
+            },
+            text: { DurationText(milliseconds: Int($0) * unit).defaultValueDescription })
+    }
+}
+
+extension SettingForm where Value == UInt32 {
+    static let mode = SettingForm(
+        valueName: "octal", expected: "permission bits such as 0660",
+        parse: { ModeText(argument: $0)?.bits },
+        text: { ModeText(bits: $0).defaultValueDescription })
+
+    static let group = SettingForm(
+        valueName: "group", expected: "a group of this system, by name or number",
+        parse: { GroupText(argument: $0)?.id }, text: { "\($0)" })
+
+    static let user = SettingForm(
+        valueName: "uid", expected: "a user id", parse: { UInt32($0) }, text: { "\($0)" })
+}
+
+extension SettingForm where Value == Bool {
+    static let flag = SettingForm(
+        valueName: "true|false", expected: "true or false",
+        parse: { text in
+            switch text.lowercased() {
+            case "true", "yes", "on", "1": true
+            case "false", "no", "off", "0": false
+            default: nil
+            }
+        }, text: { "\($0)" })
+}
+
+extension SettingForm where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+    /// One of a few words.
+    static func word(_ name: String) -> SettingForm {
+        let words = Value.allCases.map(\.rawValue)
+        return SettingForm(
+            valueName: name, expected: "one of \(words.joined(separator: ", "))",
+            parse: { Value(rawValue: $0) }, text: { $0.rawValue }, completion: .list(words))
+    }
+}

@@ -1,0 +1,169 @@
+import BlobProtocol
+import BlobServer
+import BlobStore
+import Glibc
+
+extension Setting {
+    private static let day = 86_400_000
+    private static let byteCountMax = 1 << 46
+
+    /// All settings, each declared here and nowhere else.
+    static let sections: [(title: String, settings: [Setting])] = [
+        ("Store and sockets", place), ("Devices", devices), ("Payloads and notifications", content),
+        ("Connections and memory", connections), ("Feeds", feeds), ("Running", running),
+    ]
+
+    private static let place: [Setting] = [
+        .one(
+            "data", .directory, \.dataPath, .atStart,
+            "The store's directory. Created when missing. It must be given."),
+        .one(
+            "socket", .file, \.socketPath, .atStart, "The path of the socket. It must be given."),
+        .one("socket-mode", .mode, \.socketMode, .atStart, "The socket's permission bits."),
+        .optional(
+            "socket-group", .group, \.socketGroup, .atStart,
+            "The socket's group. Its members may connect: --socket-mode decides, not --allow-uid."),
+        .list(
+            "allow-uid", .user, \.allowedUserIDs, .live,
+            "A user id that may connect, besides root and the daemon's own. Repeatable."),
+        .one(
+            "map-size", .size(1 << 20...byteCountMax), \.mapByteCountMax, .atStart,
+            "Maximum size of the store's file."),
+        .flag(
+            "write-ahead-log", \.limits.isLogging, .atStart,
+            """
+            Acknowledge short changes when they are in the write-ahead log (WAL), and commit them within \
+            100 ms. Without the WAL each batch is committed before it is acknowledged.
+            """),
+        .one(
+            "keep-free", .size(0...byteCountMax), \.limits.freeAllocatedByteCountMin, .live,
+            """
+            Free space that stays allocated in data.mdb: this, or 1/24 of the space in use. More goes \
+            back to the file system.
+            """),
+    ]
+
+    private static let devices: [Setting] = [
+        .optional(
+            "signing-keys", .file, \.signingKeyPath, .live,
+            """
+            The file with the keys that verify signed links (/d/…): a line "ID BASE64" for each, at least \
+            32 bytes. SIGHUP reads it again.
+            """),
+        .optional(
+            "link-base", .site, \.limits.linkBase, .live,
+            "Put signed links into pushes (richUrl): the address of your site, such as https://push.example.com."
+        ),
+        .optional(
+            "link-ttl", .lifetime(1...36_500 * 86_400), \.limits.linkTTLSeconds, .live,
+            default: "that of the notification", "Maximum TTL of the links in pushes."),
+        .optional(
+            "device-socket", .file, \.deviceSocketPath, .atStart,
+            "A second socket, for nginx: it answers signed links and /livez, and nothing else."),
+        .one(
+            "device-socket-mode", .mode, \.deviceSocketMode, .atStart,
+            "The device socket's permission bits."),
+        .optional(
+            "device-socket-group", .group, \.deviceSocketGroup, .atStart,
+            "The device socket's group: nginx's. Its members may connect."),
+    ]
+
+    private static let content: [Setting] = [
+        .one(
+            "max-payload", .size(1...StoreLimits.payloadByteCountMax),
+            \.limits.payloadByteCountMax, .live, "Maximum payload size."),
+        .one(
+            "max-ttl", .lifetime(1...36_500 * 86_400), \.limits.ttlSecondsMax, .live,
+            "Maximum TTL."),
+        .optional(
+            "default-ttl", .lifetime(1...36_500 * 86_400), \.limits.explicitDefaultTTLSeconds,
+            .live, default: "30d, or --max-ttl if that is less", "Default TTL."),
+        .flag(
+            "require-if-match", \.limits.requiresIfMatch, .live,
+            "Refuse a PATCH of a notification without If-Match (428): no lost updates."),
+        .optional(
+            "profile", .word("profile"), \.limits.profile, .live,
+            """
+            Refuse parts that are too large for these devices. ios: images over 10 MB, audio over 5 MB, \
+            video over 50 MB.
+            """),
+        .one(
+            "sweep-interval", .time(1...day), \.limits.sweepMilliseconds, .live,
+            "Interval between removals of expired payloads."),
+    ]
+
+    private static let connections: [Setting] = [
+        .one(
+            "max-connections", .count(1...1_000_000), \.limits.connectionCountMax, .live,
+            """
+            Maximum number of connections. Closed connections with unread pages do not count; their \
+            limit is 2,048.
+            """),
+        .one(
+            "body-memory", .size(StoreLimits.payloadInMemoryByteCountMax...1 << 40),
+            \.limits.bodyMemoryByteCountMax, .live,
+            """
+            Memory for request bodies. A body that finds none waits: 0.5 s up to 16 KiB, 5 s above. \
+            Then it is refused (503).
+            """),
+        .one(
+            "answer-memory", .size(1 << 20...1 << 40), \.limits.answerMemoryByteCountMax, .live,
+            "Memory for unread answers."),
+        .one(
+            "head-timeout", .time(1...day), \.limits.headMilliseconds, .live,
+            "Maximum time for the head of a request."),
+        .one(
+            "idle-timeout", .time(1...day), \.limits.idleMilliseconds, .live,
+            "Maximum idle time of a connection."),
+        .one(
+            "min-rate", .size(0...1 << 30), \.limits.rateMin, .live,
+            "Minimum rate of bodies and answers, in bytes per second."),
+        .one(
+            "rate-window", .time(1...day), \.limits.rateWindowMilliseconds, .live,
+            "The window over which --min-rate is measured."),
+        .one(
+            "sendfile-min", .size(0...1 << 40), \.limits.linkedByteCountMin, .atStart,
+            "Minimum size for zero-copy send (sendfile). 0 disables it, for clients that splice."),
+        .optional(
+            "zero-copy-grace", .time(0...day), \.limits.explicitZeroCopyGraceMilliseconds,
+            .atStart,
+            default:
+                "the time in which a client reads a full socket at --min-rate, at least a minute",
+            isHidden: true,
+            "How long payloads that an earlier run may have sent are kept after its end."),
+    ]
+
+    private static let feeds: [Setting] = [
+        .one(
+            "max-watchers", .count(0...1_000_000), \.limits.watcherCountMax, .live,
+            "Maximum number of watchers: waiting calls, event streams and watches."),
+        .one(
+            "max-watchers-per-owner", .count(0...1_000_000), \.limits.watcherCountPerOwnerMax,
+            .live, "Maximum number of watchers of one owner."),
+        .optional(
+            "max-watchers-per-peer", .count(0...1_000_000), \.limits.watcherCountPerPeerMax,
+            .live, default: "3/4 of all", "Maximum number of watchers of one peer, by its user id."),
+        .one(
+            "heartbeat", .time(1...day), \.limits.heartbeatMilliseconds, .live,
+            "Heartbeat interval of event streams and watches."),
+        .one(
+            "tombstone-retention", .time(0...36_500 * Int64(day)),
+            \.limits.tombstoneRetentionMilliseconds, .live,
+            "How long deletions are remembered. An older cursor must resync."),
+    ]
+
+    private static let running: [Setting] = [
+        .one(
+            "workers", .count(1...DaemonOptions.workerCountMax), \.workerCount, .atStart,
+            default: "one per core", "Worker threads."),
+        .one(
+            "spin", .count(0...1_000, of: "microseconds"), \.limits.spinMicroseconds, .live,
+            "Busy-poll before blocking, in µs (0 disables)."),
+        .one(
+            "drain-timeout", .time(0...day), \.limits.drainMilliseconds, .live,
+            "Maximum time for the answers in progress at a stop."),
+        .one(
+            "log-level", .word("level"), \.logLevel, .live,
+            "The least severe messages that are logged."),
+    ]
+}

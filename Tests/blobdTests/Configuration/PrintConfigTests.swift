@@ -1,0 +1,69 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `blobd serve --print-config`, and the flags of the table.
+@Suite struct PrintConfigTests {
+    @Test("Each value is shown with where it is from, and no key")
+    func origins() throws {
+        let folder = TemporaryFolder()
+        let keys = try folder.write(
+            "keys", Array("k c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA==\n".utf8))
+        let file = try folder.write(
+            "blobd.yaml", Array("# one\ndata: /d\nsigning-keys: \(keys)\nmax-ttl: 7d\n".utf8))
+        let arguments = [
+            DaemonProcess.program, "serve", "--config", file, "--spin", "7", "--print-config",
+        ]
+        let (end, output, errors) = try run(
+            arguments, environment: ["BLOBD_SOCKET": "/s", "BLOBD_MAX_TTL": "8d"])
+        #expect(end == .exited(0), "\(errors)")
+        let rows = String(decoding: output, as: UTF8.self).split(separator: "\n").map {
+            $0.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
+        }
+        #expect(rows.contains(["data", "/d", "\(file):2"]))
+        #expect(rows.contains(["signing-keys", keys, "\(file):3"]))
+        #expect(rows.contains(["max-ttl", "8d", "BLOBD_MAX_TTL"]))
+        #expect(rows.contains(["socket", "/s", "BLOBD_SOCKET"]))
+        #expect(rows.contains(["spin", "7", "flag"]))
+        #expect(rows.contains(["max-payload", "64MiB", "default"]))
+        #expect(!String(decoding: output, as: UTF8.self).contains("c2VjcmV0"))
+        #expect(!Files.exists("/d"))
+
+        let json = try blobd(["serve", "--config", file, "--print-config", "--json"])
+        let document = try JSONSerialization.jsonObject(with: Data(json.output)) as? [String: Any]
+        let settings = try #require(document?["settings"] as? [[String: Any]])
+        let row = try #require(settings.first { $0["name"] as? String == "max-ttl" })
+        #expect(row["value"] as? String == "7d" && row["source"] as? String == "file")
+        #expect(row["line"] as? Int == 4 && row["file"] as? String == file)
+        #expect(row["is_live"] as? Bool == true)
+    }
+
+    @Test(
+        "What cannot be used is exit code 2, with a message",
+        arguments: [
+            (["--json"], "--json goes with --print-config"),
+            (["--max-payload", "x"], "--max-payload is x; it must be a size"),
+            (["--max-payload=-1"], "--max-payload is -1"),
+            (["--max-payloa", "1"], "Did you mean '--max-payload'"),
+            (["--config", "/nonexistent"], "/nonexistent: No such file"),
+            ([], "--data is missing"), (["--data", "/d"], "--socket is missing"),
+            (["--data", ""], "--data is empty; it must be a path"),
+        ])
+    func mistakes(arguments: [String], words: String) throws {
+        let result = try blobd(["serve"] + arguments)
+        #expect(result.status == 2)
+        #expect(result.errors.contains(words), "\(result.errors)")
+    }
+
+    @Test("The help has every flag with its default")
+    func help() throws {
+        let text = try blobd(["serve", "--help"]).text
+        for words in [
+            "--max-payload <size>", "(default: 64MiB)", "--write-ahead-log/--no-write-ahead-log",
+            "--allow-uid <uid>", "(default: one per core)",
+        ] {
+            #expect(text.contains(words), "\(words)")
+        }
+        #expect(!text.contains("zero-copy-grace"))
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// SIGHUP reads the configuration again: what can change does, what cannot is named, and a mistake changes
+/// nothing.
+@Suite struct ReloadTests {
+    /// A daemon with a file.
+    private struct Site {
+        let folder = TemporaryFolder()
+        let daemon: DaemonProcess
+        private let path: String
+
+        init(_ yaml: String, _ arguments: [String] = []) throws {
+            path = try folder.write("blobd.yaml", Array(yaml.utf8))
+            daemon = try DaemonProcess(["--config", path] + arguments, in: folder)
+        }
+
+        /// Replaces the file at once, as an editor does.
+        func write(_ yaml: String) throws {
+            let new = try folder.write("new.yaml", Array(yaml.utf8))
+            rename(new, path)
+        }
+
+        /// Replaces the file, sends SIGHUP, and waits for what the log says of it.
+        func reload(_ yaml: String, _ words: String) throws {
+            try write(yaml)
+            let before = daemon.log.components(separatedBy: words).count
+            daemon.signal(SIGHUP)
+            let patience = Patience()
+            while daemon.log.components(separatedBy: words).count == before {
+                try patience.check("\(words): \(daemon.log)")
+            }
+        }
+
+        func put(_ byteCount: Int, _ query: String = "") throws -> Int {
+            try daemon.request(
+                "PUT", "/v1/notifications/1/payload\(query)",
+                body: [UInt8](repeating: 1, count: byteCount)
+            ).status
+        }
+    }
+
+    @Test("Limits of payloads, lifetimes and conditions")
+    func limitsOfRequests() throws {
+        let site = try Site("max-payload: 1000\n")
+        #expect(try site.put(1_000) == 201)
+        #expect(try site.put(1_001) == 413)
+        try site.reload("max-payload: 2KB\n", "max-payload: 2KB, was 1KB")
+        #expect(try site.put(2_000) == 200)
+        #expect(try site.put(2_001) == 413)
+        #expect(try site.put(1, "?ttl=86400") == 200)
+        try site.reload("max-ttl: 1h\nrequire-if-match: true\n", "max-ttl: 1h, was 30d")
+        #expect(site.daemon.log.contains("max-payload: 64MiB, was 2KB"))
+        #expect(site.daemon.log.contains("require-if-match: true, was false"))
+        #expect(try site.put(60_000) == 200)
+        #expect(try site.put(1, "?ttl=86400") == 400)
+        let patch = try site.daemon.request(
+            "PATCH", "/v1/notifications/1", body: Array(#"{"message":"x"}"#.utf8))
+        #expect(patch.status == 428)
+        #expect(site.daemon.stop() == 0)
+    }
+
+    @Test("Watchers, connections, users and timeouts")
+    func limitsOfConnections() throws {
+        let site = try Site("")
+        let kept = try site.daemon.connect()
+        #expect(try kept.request("GET", "/livez").status == 200)
+        try site.reload("max-watchers: 0\n", "max-watchers: 0, was 4096")
+        #expect(
+            try site.daemon.request("GET", "/v1/users/ann/changes?wait=1").status == 429)
+        try site.reload("idle-timeout: 1ms\n", "idle-timeout: 1ms, was 75s")
+        #expect(site.daemon.log.contains("max-watchers: 4096, was 0"))
+        // A connection that was idle ends by the new limit.
+        #expect(try kept.isClosed())
+        try site.reload("max-connections: 1\nallow-uid: 12345\n", "allow-uid: 12345, was not set")
+        var only: RawClient? = try site.daemon.connect()
+        #expect(try only?.request("GET", "/livez").status == 200)
+        // A second one waits in the backlog until the first has gone.
+        let second = try site.daemon.connect()
+        second.sendRequest("GET", "/livez")
+        #expect(try only?.request("GET", "/livez").status == 200)
+        only = nil
+        #expect(try second.answer().status == 200)
+    }
+
+    @Test("Memory, maintenance, the log's level and the rest of what can change")
+    func everythingElse() throws {
+        let site = try Site("log-level: error\n")
+        let all = """
+            body-memory: 1MiB
+            answer-memory: 1MiB
+            keep-free: 0
+            sweep-interval: 10ms
+            tombstone-retention: 1d
+            heartbeat: 1s
+            spin: 0
+            drain-timeout: 1s
+            head-timeout: 5s
+            min-rate: 1KiB
+            rate-window: 5s
+            default-ttl: 1h
+            profile: ios
+            link-ttl: 1h
+            """
+        // Nothing is logged under the old level but what its reload says.
+        try site.reload(all + "\nlog-level: info\n", "log-level: info, was error")
+        for line in all.split(separator: "\n") {
+            #expect(site.daemon.log.contains("\(line), was "), "\(line)")
+        }
+        #expect(try site.put(3 << 20) == 201)
+        #expect(try site.put(1, "?ttl=1") == 200)
+        let patience = Patience()
+        while try site.daemon.statistic("expired") == 0 { try patience.check("nothing expires") }
+    }
+
+    @Test("What needs a restart is named and stays; a flag precedes the file")
+    func restart() throws {
+        let site = try Site("workers: 1\n", ["--max-payload", "1000"])
+        try site.reload(
+            "workers: 2\nmap-size: 1TiB\nsocket-mode: 0600\nmax-payload: 5\n",
+            "needs a restart: map-size: 1TiB, was 256GiB")
+        #expect(site.daemon.log.contains("needs a restart: workers: 2, was 1"))
+        #expect(site.daemon.log.contains("needs a restart: socket-mode: 0600, was 0660"))
+        #expect(!site.daemon.log.contains("max-payload"))
+        #expect(try site.put(1_000) == 201)
+        // Said again as long as it is so.
+        try site.reload("workers: 2\n", "needs a restart: workers: 2, was 1")
+    }
+
+    @Test("A mistake changes nothing, of the file and of the keys alike")
+    func mistakes() throws {
+        let site = try Site("max-payload: 1000\n")
+        for (yaml, words) in [
+            ("max-payload: 2000\nmax-paylod: 1\n", "2: max-paylod is not a setting"),
+            ("max-payload: 2000\nmax-payload: 3000\n", "given twice"),
+            ("max-payload: 2000\nworkers: -1\n", "workers is -1"),
+            ("max-payload: \"2000\n", "unexpected end of stream"),
+            ("max-payload: 2000\nsigning-keys: /nonexistent\n", "No such file"),
+        ] {
+            try site.reload(yaml, words)
+            #expect(try site.put(1_001) == 413, "\(yaml)")
+        }
+        unlink(site.folder.path("blobd.yaml"))
+        site.daemon.signal(SIGHUP)
+        #expect(try site.put(1_001) == 413)
+        try site.reload("max-payload: 2000\n", "max-payload: 2KB, was 1KB")
+        #expect(try site.put(2_000) == 201)
+        #expect(site.daemon.log.contains("nothing has changed"))
+    }
+
+    @Test("A storm of SIGHUPs while requests run harms none of them")
+    func storm() throws {
+        let site = try Site("max-payload: 1MB\n")
+        let body = [UInt8](repeating: 7, count: 50_000)
+        #expect(try site.daemon.put("1", body).status == 201)
+        let group = DispatchGroup()
+        for index in 0..<4 {
+            DispatchQueue(label: "client \(index)").async(group: group) {
+                #expect(throws: Never.self) {
+                    let client = try site.daemon.connect()
+                    for number in 0..<250 {
+                        let get = try client.request("GET", "/v1/notifications/1/payload")
+                        #expect(get.status == 200 && get.body == body)
+                        let put = try client.request(
+                            "PUT", "/v1/notifications/\(index)-\(number)/payload",
+                            body: [1, 2, 3])
+                        #expect(put.status == 201)
+                    }
+                }
+            }
+        }
+        var count = 0
+        while group.wait(timeout: .now() + .milliseconds(1)) == .timedOut {
+            count += 1
+            try site.write(
+                "max-payload: \(count % 2 + 1)MB\nspin: \(count % 9)\nheartbeat: \(count % 7 + 1)s\n"
+            )
+            site.daemon.signal(SIGHUP)
+        }
+        #expect(count > 10)
+        try site.reload("max-payload: 5\n", "max-payload: 5, was")
+        #expect(try site.put(6) == 413)
+        #expect(site.daemon.stop() == 0)
+        #expect(!site.daemon.log.contains("error"))
+    }
+}
