@@ -39,6 +39,9 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
     public let answerMemoryBytes, unreadEnds: Int64?
     /// Errors answered since the start, by code.
     public let errors: [String: Int64]?
+    /// The limits of how much there may be that are set, by name; and what the file system has free, where
+    /// there is a limit of that.
+    public let quotas: [String: Int64]?
 
     enum CodingKeys: String, CodingKey {
         case notifications, parts, blobs, bytes, bytesStored, bytesReferenced, orphanBlobs
@@ -46,7 +49,7 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
         case requests, publishes, deletes, expired, syncs, bytesSent, bytesReceived, errors
         case tombstones, heldBlobs, categories, watchers, feedWakes, patches, responses
         case draining, bodyMemoryBytes, bodySpools
-        case answerMemoryBytes, unreadEnds
+        case answerMemoryBytes, unreadEnds, quotas
         // What the decoder makes of `store_id`.
         case storeID = "storeId"
     }

@@ -90,9 +90,13 @@ extension BlobStore {
     /// is there: so ask about once a second. A publish that would not fit an empty store says nothing
     /// of this one.
     ///
-    /// - Throws: ``StoreError/full`` when there is no room, ``StoreError/outcomeUnknown(_:)`` when
-    ///   a sync has failed.
-    public func checkWritable() throws(StoreError) { try maintenance.checkWritable() }
+    /// - Parameter byteCount: stored bytes that the publish would add, as far as ``Quotas`` go.
+    /// - Throws: ``StoreError/full`` when there is no room, ``StoreError/quotaExceeded(_:)`` when a quota
+    ///   of the store is used up, ``StoreError/outcomeUnknown(_:)`` when a sync has failed.
+    public func checkWritable(byteCount: Int = 1) throws(StoreError) {
+        try maintenance.checkWritable()
+        try maintenance.checkQuotas(byteCount: byteCount)
+    }
 
     /// Whether pages of `data.mdb` may be sent zero-copy: whether this process's start is on disk
     /// (``allowZeroCopy(at:graceMilliseconds:)``).

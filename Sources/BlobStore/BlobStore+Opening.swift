@@ -10,6 +10,7 @@ extension BlobStore {
     /// damaged, of another format version, or not one at all is refused untouched. Reader slots of
     /// dead processes are freed. What is in the log alone is committed; one that is missing, cut
     /// short or another's is refused where changes were pending in it (``StoreOptions/discardsLog``).
+    /// In a store of format version 1 what each owner has is counted, once.
     ///
     /// - Throws: ``StoreError/cannotOpen(path:reason:)``, or ``StoreError/full`` when the disk has
     ///   no room for what opening needs.
@@ -41,6 +42,7 @@ extension BlobStore {
         let store = try open(directory, options, isReadOnly: false, lock: lock)
         _ = try store.checkReaders()
         try store.pipeline.recoverLog()
+        try store.maintenance.upgrade()
         // Only now: who reads beside waits for what an earlier writer acknowledged.
         store.pendingKeys.clear()
         return store
@@ -193,9 +195,9 @@ extension BlobStore {
             throw refuse(error.description)
         }
         guard let format = found else { throw refuse("has no valid format record") }
-        guard format.version == FormatRecord.version else {
+        guard FormatRecord.versions.contains(format.version) else {
             throw refuse(
-                "has format version \(format.version), but this program opens only version \(FormatRecord.version); use the program that created it, or start with an empty directory"
+                "has format version \(format.version), but this program opens only versions \(FormatRecord.versions.lowerBound) to \(FormatRecord.versions.upperBound); use the program that created it, or start with an empty directory"
             )
         }
         return format

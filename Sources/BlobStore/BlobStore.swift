@@ -66,10 +66,11 @@ public final class BlobStore: Sendable {
     deinit { pendingKeys.unmap() }
 
     /// Takes over from `options` what may change while a store is open: how long payloads may be, how long
-    /// deletions are remembered, how much stays allocated, how many may wait. What is under way keeps the
+    /// deletions are remembered, how much there may be and stays allocated, how many may wait. What is under way keeps the
     /// limits that it began with. From any thread.
     package func adjust(to options: Options) {
         core.adjustable.adjust(to: options)
+        setQuotas(options.quotas)
         feedWatch.limits = FeedWatch.Limits(options)
     }
 }

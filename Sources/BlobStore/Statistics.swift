@@ -40,15 +40,7 @@ extension BlobStore {
     /// yet; the sizes of the file are those of the last commit. One lookup, and `mdb_stat` for each
     /// table.
     public func statistics() throws(StoreError) -> Statistics {
-        // They are asked first: what is committed between the two questions is in the snapshot.
-        let counters: Counters
-        if let pending = pipeline.pendingCounters.withLock({ $0 }) {
-            counters = pending
-        } else {
-            counters = try withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.counters()
-            }
-        }
+        let counters = try pipeline.counters()
         let fileByteCount = pipeline.space.fileByteCount
         let used = core.environment.usedByteCount
         return Statistics(

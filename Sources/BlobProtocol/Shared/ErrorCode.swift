@@ -83,8 +83,11 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case unavailable
     case versionNotSupported = "version_not_supported"
     case full
+    /// A limit of the store (507) or of an owner (429); ``ProtocolError/status`` says which.
+    case quotaExceeded = "quota_exceeded"
 
-    /// The status that goes with the code: HTTP's number, in both dialects.
+    /// The status that goes with the code: HTTP's number, in both dialects. Of
+    /// ``quotaExceeded``: where the limit is the store's.
     public var status: UInt16 {
         switch self {
         case .malformed, .reserved, .version, .badID, .badPart, .badTTL, .badExpiry, .badMediaType,
@@ -120,7 +123,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .unsupportedTransferCoding: 501
         case .stopping, .unavailable: 503
         case .versionNotSupported: 505
-        case .full: 507
+        case .full, .quotaExceeded: 507
         }
     }
 
@@ -168,6 +171,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .unavailable: "Unavailable"
         case .versionNotSupported: "HTTP version not supported"
         case .full: "No space left"
+        case .quotaExceeded: "Quota exceeded"
         case .badJSON: "Invalid JSON"
         case .notUTF8: "Invalid UTF-8"
         case .duplicateKey: "Key given twice"

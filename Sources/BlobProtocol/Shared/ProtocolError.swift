@@ -13,15 +13,22 @@ public struct ProtocolError: Error, Sendable, Hashable {
     public var members: [ProblemMember] = []
 
     /// The status of the answer: HTTP's number, in both dialects.
-    public var status: UInt16 { code.status }
+    public let status: UInt16
 
     /// Whether the connection ends after the answer although the message's end was known: the peer
     /// speaks something that this version does not, and what follows would be read wrongly.
     public var endsConnection: Bool { code == .reserved || code == .version }
 
     /// An error that says `detail`, with the limit that was passed, if any.
-    public init(_ code: ErrorCode, _ detail: String, limit: Int? = nil) {
+    ///
+    /// - Parameters:
+    ///   - code: what is wrong.
+    ///   - detail: one sentence for people.
+    ///   - status: nil: the code's own.
+    ///   - limit: the limit that was passed.
+    public init(_ code: ErrorCode, _ detail: String, status: UInt16? = nil, limit: Int? = nil) {
         self.code = code
+        self.status = status ?? code.status
         self.detail = detail
         self.limit = limit.map { UInt64(clamping: $0) }
     }

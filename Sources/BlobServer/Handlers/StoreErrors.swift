@@ -13,6 +13,15 @@ extension ProtocolError {
             self.init(
                 .full, "no space left; delete notifications, or enlarge the disk or --map-size"
             )
+        case .quotaExceeded(let excess):
+            self.init(
+                .quotaExceeded, excess.description,
+                status: excess.setting.isOfOwner ? 429 : 507, limit: excess.limit)
+            let isFree = excess.setting == .freeDiskByteCountMin
+            members = [
+                ProblemMember(isFree ? "free" : "used", .number(UInt64(clamping: excess.used))),
+                ProblemMember("setting", .text(excess.setting.rawValue)),
+            ]
         case .corrupt:
             self.init(.corrupt, "the stored bytes failed their checksum and are not sent")
         case .outcomeUnknown:
@@ -59,8 +68,10 @@ extension ProtocolError {
     /// `reason`.
     init(notReady error: StoreError) {
         let publish = ProtocolError(error)
-        self.init(.unavailable, "cannot store a publish: \(publish.detail)")
-        members = [ProblemMember("reason", .text(publish.code.rawValue))]
+        self.init(
+            .unavailable, "cannot store a publish: \(publish.detail)",
+            limit: publish.limit.map { Int(clamping: $0) })
+        members = [ProblemMember("reason", .text(publish.code.rawValue))] + publish.members
     }
 
     /// Why there is no push.

@@ -10,6 +10,7 @@ extension DaemonLimits {
         options.watcherCountPerPeerMax = watcherCountPerPeerMax
         options.freeAllocatedByteCountMin = freeAllocatedByteCountMin
         options.tombstoneRetentionMilliseconds = tombstoneRetentionMilliseconds
+        options.quotas = quotas
         return options
     }
 }

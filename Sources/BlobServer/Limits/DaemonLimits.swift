@@ -1,5 +1,5 @@
 package import BlobProtocol
-import BlobStore
+package import BlobStore
 
 /// Every limit of the daemon that its operator can choose. What the protocol fixes is in
 /// `WireLimits`, what the store fixes in `StoreLimits`.
@@ -45,6 +45,8 @@ package struct DaemonLimits: Sendable {
     package var watcherCountPerOwnerMax = StoreLimits.watcherCountPerOwnerMaxDefault
     /// Watchers of one peer's user at once; nil: three quarters of ``watcherCountMax``.
     package var watcherCountPerPeerMax: Int?
+    /// How much the store and each owner may have.
+    package var quotas = Quotas()
     /// Free pages stay allocated up to so many bytes, or 1/24 of the pages in use.
     package var freeAllocatedByteCountMin = StoreLimits.freeAllocatedByteCountMin
     /// How long a deletion is remembered for devices that were away.

@@ -7,9 +7,14 @@ struct StoreReadiness {
     private var isFull = false
     /// What the last probe found, and until when that is good.
     private var last: (result: ChangeResult, end: Instant)?
+    /// The most stored bytes that a publish was refused for by a quota that it alone would not pass; 1:
+    /// none was.
+    private var refusedByteCount = 1
+    private var quotaLog: RateLimitedLog
 
     init(_ log: Logger) {
         self.log = log
+        quotaLog = RateLimitedLog(log)
     }
 
     /// What a probe is told. It is found out at most once in ``DaemonLimits/readinessMilliseconds``,
@@ -22,13 +27,25 @@ struct StoreReadiness {
         if let last, now < last.end { return last.result }
         var result = ChangeResult.writable
         do throws(StoreError) {
-            try store.checkWritable()
+            try store.checkWritable(byteCount: refusedByteCount)
+            refusedByteCount = 1
         } catch {
             if case .outcomeUnknown = error { failure = error }
             result = .failed(error)
         }
         last = (result, now.after(milliseconds: DaemonLimits.readinessMilliseconds))
         return result
+    }
+
+    /// Takes note of a publish that a quota refused.
+    mutating func note(_ excess: QuotaExcess) {
+        guard !excess.setting.isOfOwner else { return }
+        last = nil
+        if excess.setting == .byteCountMax, excess.growth <= excess.limit {
+            refusedByteCount = max(refusedByteCount, excess.growth)
+        }
+        quotaLog.note(
+            .warning, "Publishes are refused: \(excess); reads, deletes and expiry continue")
     }
 
     /// Takes note of whether a publish found space. Logs one line when the store becomes full, and one

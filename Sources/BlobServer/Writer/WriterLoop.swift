@@ -171,7 +171,11 @@ struct WriterLoop {
         case .categorySet(let category, let created):
             return .categorySet(category, created: created)
         case .refused(let error):
-            if case .full = error { readiness.noteFull(true) }
+            switch error {
+            case .full: readiness.noteFull(true)
+            case .quotaExceeded(let excess): readiness.note(excess)
+            default: break
+            }
             return .failed(error)
         }
     }

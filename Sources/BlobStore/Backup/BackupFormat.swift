@@ -44,6 +44,8 @@ enum BackupTable: UInt8, CaseIterable {
 public struct BackupHead: Sendable, Hashable {
     /// The store that it is of.
     public let storeID: StoreID
+    /// The format version of the store.
+    let formatVersion: UInt32
     /// When it was taken.
     public let takenAt: Timestamp
     /// The last change that it has.
@@ -58,7 +60,7 @@ public struct BackupHead: Sendable, Hashable {
     var bytes: [UInt8] {
         var bytes = BackupFormat.magic
         bytes.append(littleEndian: BackupFormat.version)
-        bytes.append(littleEndian: FormatRecord.version)
+        bytes.append(littleEndian: formatVersion)
         storeID.append(to: &bytes)
         bytes.append(littleEndian: takenAt.milliseconds)
         bytes.append(littleEndian: revision)
@@ -78,10 +80,10 @@ public struct BackupHead: Sendable, Hashable {
                 == Checksum(bytes.extracting(first: Self.checkedByteCount)).value
         else { throw BackupError("has a damaged head") }
         let version = bytes.integer(8, as: UInt32.self)
-        let formatVersion = bytes.integer(12, as: UInt32.self)
-        guard version == BackupFormat.version, formatVersion == FormatRecord.version else {
+        formatVersion = bytes.integer(12)
+        guard version == BackupFormat.version, FormatRecord.versions.contains(formatVersion) else {
             throw BackupError(
-                "has backup version \(version) of store format \(formatVersion); this program reads backup version \(BackupFormat.version) of store format \(FormatRecord.version)"
+                "has backup version \(version) of store format \(formatVersion); this program reads backup version \(BackupFormat.version) of store formats \(FormatRecord.versions.lowerBound) to \(FormatRecord.versions.upperBound)"
             )
         }
         storeID = StoreID(high: bytes.integer(16), low: bytes.integer(24))
@@ -90,8 +92,9 @@ public struct BackupHead: Sendable, Hashable {
         byteCount = bytes.integer(48)
     }
 
-    init(storeID: StoreID, takenAt: Timestamp, revision: UInt64, byteCount: UInt64) {
-        self.storeID = storeID
+    init(_ format: FormatRecord, takenAt: Timestamp, revision: UInt64, byteCount: UInt64) {
+        storeID = format.storeID
+        formatVersion = format.version
         self.takenAt = takenAt
         self.revision = revision
         self.byteCount = byteCount

@@ -31,20 +31,20 @@ struct BackupWriter: ~Copyable {
         var blobs: [Blob] = []
         var heldBefore: UInt64 = 0
         defer { core.leases.releaseAll(before: heldBefore) }
-        let counters = try core.withSnapshot { (snapshot) throws(StoreError) in
+        let (counters, format) = try core.withSnapshot { (snapshot) throws(StoreError) in
             let counters = try snapshot.counters()
             // While the snapshot is open: no blob of it is freed in between.
             heldBefore = counters.nextBlobNumber
             core.leases.takeAll(before: heldBefore)
             try copyTables(of: snapshot, counters, to: &spool, &blobs)
-            return counters
+            return (counters, try snapshot.format())
         }
         blobs.sort { $0.number < $1.number }
         let chunkCount = blobs.reduce(0) { $0 + ChunkLayout.count(of: $1.storedByteCount) }
         let storedByteCount = blobs.reduce(0) { $0 + $1.storedByteCount }
         let total = spool.byteCount + storedByteCount + chunkCount * Self.bytesBesideChunk
         let head = BackupHead(
-            storeID: core.id, takenAt: now, revision: counters.revision, byteCount: UInt64(total))
+            format, takenAt: now, revision: counters.revision, byteCount: UInt64(total))
         try send(head.bytes, to: write)
         var piece: [UInt8] = []
         var offset = 0

@@ -11,7 +11,7 @@ struct Restoration {
     private let tables: Tables
     private let now: Timestamp
     private let identity: Identity
-    private var oldID: StoreID?
+    private var oldFormat: FormatRecord?
     private var predecessors = Predecessors()
 
     /// Which store it becomes.
@@ -106,7 +106,7 @@ struct Restoration {
             try transaction.set(key, to: words.span.bytes, in: tables.meta)
         case FormatRecord.name:
             guard let format = FormatRecord(value) else { throw BackupError("has no valid format") }
-            oldID = format.storeID
+            oldFormat = format
         case Predecessors.name: predecessors = try Predecessors(value)
         case let name: throw BackupError("has an unknown entry \"\(name)\"")
         }
@@ -116,14 +116,16 @@ struct Restoration {
     private func putIdentity(
         of head: BackupHead, in transaction: inout WriteTransaction
     ) throws {
-        guard let oldID, oldID == head.storeID else {
-            throw BackupError("is of another store than its head says")
-        }
-        let format = FormatRecord(storeID: .random(), createdAt: now)
+        guard let oldFormat, oldFormat.storeID == head.storeID,
+            oldFormat.version == head.formatVersion
+        else { throw BackupError("is of another store than its head says") }
+        // What the version does not have yet is added when the store is opened.
+        var format = FormatRecord(storeID: .random(), createdAt: now)
+        format.version = oldFormat.version
         try transaction.set(
             FormatRecord.name.utf8.span.bytes, to: format.bytes.span.bytes, in: tables.meta)
         try transaction.set(
             Predecessors.name.utf8.span.bytes,
-            to: predecessors.adding(oldID).bytes.span.bytes, in: tables.meta)
+            to: predecessors.adding(oldFormat.storeID).bytes.span.bytes, in: tables.meta)
     }
 }

@@ -9,6 +9,7 @@ extension ChangeTransaction {
     ) throws(StoreError) -> Outcome {
         do throws(StoreError) {
             try Rules.check(hold.end, asOf: now)
+            try checkQuotas(hold)
         } catch {
             return try Self.refused(error)
         }
@@ -27,6 +28,14 @@ extension ChangeTransaction {
             try noteHold(digest, from: old, to: until)
         }
         return .held(HeldBlob(blob: entry.reference(digest), until: until), created: false)
+    }
+
+    /// Throws ``StoreError/quotaExceeded(_:)`` where a blob that is kept makes the store pass a quota.
+    borrowing func checkQuotas(_ hold: BlobHold) throws(StoreError) {
+        guard quotas.needsStoredByteCount, try blobEntry(hold.payload.digest) == nil else { return }
+        try counters.check(
+            quotas, freeDiskByteCount: freeDiskByteCount,
+            storedGrowth: hold.payload.storedByteCount, notificationGrowth: 0)
     }
 
     /// The hold that ends at `end` is over. A blob that nothing refers to is an orphan then.

@@ -1,5 +1,6 @@
 internal import LMDB
 internal import Synchronization
+internal import Synchronization
 
 extension CommitPipeline {
     /// Makes a new log, in which batches are written from now on.
@@ -60,6 +61,13 @@ extension CommitPipeline {
     /// Commits what is in the log and not in `data.mdb`. Nothing happens when there is nothing.
     func commitPending() throws(StoreError) {
         try whileWriting { () throws(StoreError) in () }
+    }
+
+    /// The counters with all that was acknowledged before.
+    func counters() throws(StoreError) -> Counters {
+        // They are asked first: what is committed between the two questions is in the snapshot.
+        if let pending = pendingCounters.withLock({ $0 }) { return pending }
+        return try core.withSnapshot { (snapshot) throws(StoreError) in try snapshot.counters() }
     }
 
     /// What is in the log and not in `data.mdb`. Waits while a change is under way.

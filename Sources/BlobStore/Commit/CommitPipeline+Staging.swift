@@ -49,7 +49,12 @@ extension CommitPipeline {
                 (transaction) throws(StoreError) in
                 try transaction.check(publication)
             }
-        case .hold(let hold): try Rules.check(hold.end, asOf: now)
+        case .hold(let hold):
+            try Rules.check(hold.end, asOf: now)
+            try inTransaction(growth: 0, asOf: now, isPublishing: false) {
+                (transaction) throws(StoreError) in
+                try transaction.checkQuotas(hold)
+            }
         case .publishNotification(let draft):
             try inTransaction(growth: 0, asOf: now, isPublishing: false) {
                 (transaction) throws(StoreError) in

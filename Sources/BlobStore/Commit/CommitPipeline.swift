@@ -213,6 +213,7 @@ final class CommitPipeline: Sendable {
             return try ChangeTransaction(core, asOf: now)
         }
         transaction.now = now
+        transaction.takeQuotas(of: core)
         return transaction
     }
 

@@ -3,8 +3,14 @@ internal import Bytes
 /// The value `format` of the table `meta`: whose store it is and which version of `docs/FORMAT.md`
 /// it follows.
 struct FormatRecord: Equatable {
-    /// The only version this program opens.
-    static let version: UInt32 = 1
+    /// The version this program writes.
+    static let version: UInt32 = 2
+    /// Those it opens. In a store of version 1 nothing is counted for owners; it is when the store is
+    /// opened for writing.
+    static let versions: ClosedRange<UInt32> = 1...2
+
+    /// Whether what each owner has is counted (``OwnerUsage``).
+    var countsOwners: Bool { version >= 2 }
 
     static let name = "format"
     static let byteCount = 48

@@ -82,6 +82,9 @@ enum IndexKeys {
     /// Where an owner's purge marker stands.
     static func mark(_ owner: String) -> [UInt8] { prefix(.mark, owner.utf8.span.bytes) }
 
+    /// Where stands how much an owner has.
+    static func usage(_ owner: String) -> [UInt8] { prefix(.usage, owner.utf8.span.bytes) }
+
     /// A category, whose name is at most 64 bytes long, of all apps or of one.
     static func category(_ name: String, app: String? = nil) -> [UInt8] {
         var key: [UInt8] = [categoriesPrefix]
@@ -141,12 +144,23 @@ enum OwnerKey: Equatable {
         case group = 2
         case finder = 3
         case mark = 4
+        case usage = 5
     }
 
     case sequence(owner: String, revision: UInt64)
     case group(owner: String, group: String, sequence: UInt64)
     case finder(owner: String, hash: [UInt8])
     case mark(owner: String)
+    case usage(owner: String)
+
+    /// Whose it is.
+    var owner: String {
+        switch self {
+        case .sequence(let owner, _), .group(let owner, _, _), .finder(let owner, _),
+            .mark(let owner), .usage(let owner):
+            owner
+        }
+    }
 
     /// - Throws: ``StoreError/corrupt(_:)`` when it is no key of an owner.
     init(_ key: RawSpan) throws(StoreError) {
@@ -176,6 +190,9 @@ enum OwnerKey: Equatable {
         case .mark:
             guard rest.isEmpty else { throw damaged }
             self = .mark(owner: owner)
+        case .usage:
+            guard rest.isEmpty else { throw damaged }
+            self = .usage(owner: owner)
         }
     }
 }

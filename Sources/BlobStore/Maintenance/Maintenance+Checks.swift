@@ -1,4 +1,5 @@
 internal import LMDB
+internal import Synchronization
 
 extension Maintenance {
     /// See ``BlobStore/checkWritable()``.
@@ -10,6 +11,18 @@ extension Maintenance {
         guard pipeline.space.hasRoom(incoming: refused.incomingByteCount) else { throw .full }
         if refused.growth > 0 { try tryGrowth(refused) }
         pipeline.space.forget(refused)
+    }
+
+    /// Throws ``StoreError/quotaExceeded(_:)`` where a notification with so many new stored bytes would
+    /// make the store pass a quota. Costs nothing where there is none.
+    func checkQuotas(byteCount: Int) throws(StoreError) {
+        let quotas = core.quotas.withLock { $0 }
+        guard quotas.isAny else { return }
+        let free =
+            quotas.freeDiskByteCountMin > 0
+            ? Disk(core.environment.dataDescriptor)?.availableByteCount : nil
+        try pipeline.counters().check(
+            quotas, freeDiskByteCount: free, storedGrowth: byteCount, notificationGrowth: 1)
     }
 
     /// Puts so many bytes, or as many as one transaction of a large blob has, into a transaction that

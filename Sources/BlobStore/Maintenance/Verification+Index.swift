@@ -54,6 +54,7 @@ extension Snapshot {
     ) throws(StoreError) {
         var expirySum: UInt64 = 0
         var expiryCount = 0
+        let countsOwners = try format().countsOwners
         try walk(store.tables.index, &report) { (cursor, report) throws(StoreError) in
             let key = cursor.key
             if let entry = try TimeEntry(key) {
@@ -66,6 +67,8 @@ extension Snapshot {
                 return
             }
             guard key.byte(0) != IndexKeys.categoriesPrefix else {
+                // Behind the last owner.
+                recount.owner.end(&report)
                 let category = try CategoryEntry.category(cursor.value, key: key)
                 recount.revisionMax = max(recount.revisionMax, category.revision)
                 recount.counters.categories += 1
@@ -76,12 +79,15 @@ extension Snapshot {
                 recount.revisionMax = max(recount.revisionMax, edit.revision)
                 return
             }
-            switch try OwnerKey(key) {
+            let ownerKey = try OwnerKey(key)
+            if countsOwners { recount.owner.begin(ownerKey.owner, &report) }
+            switch ownerKey {
             case .sequence(let owner, let revision):
                 recount.revisionMax = max(recount.revisionMax, revision)
                 let entry = try SequenceEntry(cursor.value, key: key)
                 if entry.kind == .live {
-                    try check(entry, of: owner, at: revision, &report)
+                    let byteCount = try check(entry, of: owner, at: revision, &report)
+                    if let byteCount, countsOwners { recount.owner.counted.add(byteCount) }
                 } else {
                     recount.counters.tombstones += 1
                     try check(tombstone: entry, of: owner, at: revision, &report)
@@ -105,8 +111,10 @@ extension Snapshot {
                 if try !isThere(IndexKeys.markEnd(mark.end, owner)) {
                     report.add("the purge marker of \(owner) has no expiry in the index")
                 }
+            case .usage: recount.owner.stored = try OwnerUsage(cursor.value, key: key)
             }
         }
+        recount.owner.end(&report)
         if expiryCount != report.notifications || expirySum != recount.expirySum {
             report.add(
                 "the expiry table has \(expiryCount) entries that do not match the \(report.notifications) notifications"
@@ -140,17 +148,20 @@ extension Snapshot {
     }
 
     /// A place of a notification that is there.
+    ///
+    /// - Returns: the bytes of its parts where it is its place in the history; nil where not.
     private borrowing func check(
         _ entry: SequenceEntry, of owner: String, at number: UInt64,
         _ report: inout VerifyReport
-    ) throws(StoreError) {
+    ) throws(StoreError) -> Int? {
         guard let record = try storedRecord(entry.id), record.owner.isSame(as: owner),
             !entry.indexes.contains(.feed) || record.revision == number,
             !entry.indexes.contains(.history) || record.sequence == number
         else {
             report.add("entry \(number) of \(owner) does not match notification \(entry.id)")
-            return
+            return nil
         }
+        return entry.indexes.contains(.history) ? record.byteCount : nil
     }
 
     private borrowing func check(

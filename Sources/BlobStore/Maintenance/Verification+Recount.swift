@@ -15,6 +15,8 @@ struct Recount {
     var partlyFreed: Set<UInt64> = []
     /// The highest revision that anything has.
     var revisionMax: UInt64 = 0
+    /// What the owner has whose entries are walked over.
+    var owner = OwnerRecount()
 }
 
 extension Snapshot {

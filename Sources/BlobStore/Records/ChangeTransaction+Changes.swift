@@ -44,6 +44,7 @@ extension ChangeTransaction {
             if publication.isConditional {
                 try publication.condition.check(isLive ? old : nil, part: publication.part)
             }
+            try checkQuotas(publication, old, isLive: isLive)
         } catch {
             return try Self.refused(error)
         }
@@ -80,9 +81,12 @@ extension ChangeTransaction {
     /// Throws what a publication is refused for, with nothing changed.
     borrowing func check(_ publication: Publication) throws(StoreError) {
         try Rules.check(publication.expiry, asOf: now)
-        guard publication.isConditional else { return }
-        try publication.condition.check(
-            live(try existing(publication.id)), part: publication.part)
+        guard publication.isConditional || quotas.isAny else { return }
+        let old = try existing(publication.id)
+        if publication.isConditional {
+            try publication.condition.check(live(old), part: publication.part)
+        }
+        try checkQuotas(publication, old, isLive: isLive(old))
     }
 }
 

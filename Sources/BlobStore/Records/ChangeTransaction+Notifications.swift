@@ -10,6 +10,7 @@ extension ChangeTransaction {
         let live = live(old)
         do throws(StoreError) {
             try check(draft, live)
+            try checkQuotas(draft, old)
         } catch {
             return try Self.refused(error)
         }
@@ -35,7 +36,9 @@ extension ChangeTransaction {
 
     /// Throws what a draft is refused for, with nothing changed.
     borrowing func check(_ draft: NotificationDraft) throws(StoreError) {
-        try check(draft, live(try existing(draft.id)))
+        let old = try existing(draft.id)
+        try check(draft, live(old))
+        try checkQuotas(draft, old)
     }
 
     private borrowing func check(
@@ -133,7 +136,7 @@ extension ChangeTransaction {
         switch error {
         case .invalid, .preconditionFailed, .categoryPreconditionFailed, .unknownCategory,
             .unknownDigest, .digestMismatch, .unknownAction, .responseConflict, .emptyNotification,
-            .attachmentTooLarge:
+            .attachmentTooLarge, .quotaExceeded:
             return .refused(error)
         default: throw error
         }

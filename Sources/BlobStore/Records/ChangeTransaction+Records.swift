@@ -32,6 +32,7 @@ extension ChangeTransaction {
         if old == nil { counters.notifications += 1 }
         counters.parts = try counters.parts.changed(
             by: record.parts.count - (old?.parts.count ?? 0), "parts")
+        try countUsage(old, record)
     }
 
     /// Removes a notification with everything it refers to. Its owner hears of it.
@@ -53,6 +54,7 @@ extension ChangeTransaction {
         counters.revision += 1
         counters.notifications = try counters.notifications.changed(by: -1, "notifications")
         counters.parts = try counters.parts.changed(by: -record.parts.count, "parts")
+        try countUsage(record, nil)
     }
 
     /// Keeps owners' histories and feeds in step with a record that takes the place of another.

@@ -1,4 +1,5 @@
 internal import LMDB
+internal import Synchronization
 
 /// One LMDB write transaction of the store, with the counters it will leave. All that it changes is
 /// committed together, or nothing of it.
@@ -24,6 +25,10 @@ struct ChangeTransaction: ~Copyable {
     var hasCategoryEdit = false
     /// Memory for one key after the other, taken out while it is used.
     var spareKey: [UInt8] = []
+    /// How much there may be.
+    private(set) var quotas = Quotas()
+    /// What the file system has free; nil where nobody asks, or it is not known.
+    private(set) var freeDiskByteCount: Int?
 
     init(_ store: StoreCore, asOf now: Timestamp) throws(StoreError) {
         let begun = try Self.begin(store.environment)
@@ -33,6 +38,15 @@ struct ChangeTransaction: ~Copyable {
         tables = store.tables
         self.now = now
         retentionMilliseconds = store.adjustable.tombstoneRetentionMilliseconds
+        takeQuotas(of: store)
+    }
+
+    /// Takes the quotas as they are now, for the next batch. One `fstatvfs` where one is about the disk.
+    mutating func takeQuotas(of store: StoreCore) {
+        quotas = store.quotas.withLock { $0 }
+        freeDiskByteCount =
+            quotas.freeDiskByteCountMin > 0
+            ? Disk(store.environment.dataDescriptor)?.availableByteCount : nil
     }
 
     private static func begin(_ environment: Environment) throws(StoreError) -> WriteTransaction {

@@ -71,6 +71,17 @@ public struct Snapshot: ~Copyable {
     }
 }
 
+extension Snapshot {
+    /// The format record as of this commit. One B-tree lookup.
+    borrowing func format() throws(StoreError) -> FormatRecord {
+        let name = Array(FormatRecord.name.utf8)
+        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta),
+            let format = FormatRecord(value)
+        else { throw .corrupt("the format record") }
+        return format
+    }
+}
+
 extension Cursor {
     /// A copy of the record the cursor stands at, in the table `notifications`.
     borrowing func record() throws(StoreError) -> Record {

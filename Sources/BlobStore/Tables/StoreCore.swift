@@ -25,6 +25,8 @@ final class StoreCore: Sendable {
     /// Chunks and records whose checksums were computed by this process.
     let verifiedChunks = VerifiedSet()
     let verifiedRecords = VerifiedSet()
+    /// How much there may be; ``BlobStore/setQuotas(_:)`` changes it.
+    let quotas: Mutex<Quotas>
     /// The last transaction that this process committed; 0: none yet.
     let lastCommit = Atomic<UInt64>(0)
     /// Keeps other daemons out; nil when read-only. The last to go.
@@ -40,6 +42,7 @@ final class StoreCore: Sendable {
         self.directory = directory
         self.options = options
         adjustable = AdjustableOptions(options)
+        quotas = Mutex(options.quotas)
         self.id = id
         self.predecessors = predecessors
         directoryLock = consume lock

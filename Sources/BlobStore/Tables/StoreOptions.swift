@@ -22,6 +22,9 @@ public struct StoreOptions: Sendable {
     /// that say which peer they are count.
     public var watcherCountPerPeerMax: Int?
 
+    /// How much there may be.
+    public var quotas = Quotas()
+
     /// For a store that is opened for reading: whether it is opened as `data.mdb` has it, without
     /// what a daemon has acknowledged and has in its log alone. Else opening waits a moment for
     /// that, and a store whose daemon died with something in the log is refused.

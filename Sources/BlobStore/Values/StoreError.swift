@@ -7,6 +7,9 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     /// refused; reads, deletes and expiry go on. Delete something, or give it room, and publish
     /// again.
     case full
+    /// The store, or the owner, may not have more; nothing was changed. Reads, deletes and what does not
+    /// grow go on.
+    case quotaExceeded(QuotaExcess)
     /// A checksum, a digest or a structure does not agree with itself. Nothing was returned. Run
     /// `verify`.
     case corrupt(String)
@@ -48,6 +51,7 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .invalid(let input): input.description
         case .full: "no space: the disk is full, or the store has its maximum size"
+        case .quotaExceeded(let excess): excess.description
         case .corrupt(let what): "corrupt: \(what)"
         case .outcomeUnknown(let why): "outcome unknown: \(why)"
         case .cannotOpen(let path, let reason): "cannot open the store at \(path): \(reason)"

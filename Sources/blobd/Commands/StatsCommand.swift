@@ -71,7 +71,7 @@ struct StatsCommand: ParsableCommand {
             ("bytes received", bytes(stats.bytesReceived)),
         ]
         var text = ""
-        for case (let title, let value?) in rows {
+        for case (let title, let value?) in rows + quotaRows(stats) {
             text += title + String(repeating: " ", count: 24 - title.count) + value + "\n"
         }
         for (code, number) in (stats.errors ?? [:]).sorted(by: { $0.key < $1.key }) where number > 0
@@ -79,6 +79,28 @@ struct StatsCommand: ParsableCommand {
             text += "errors, \(code)".padded(to: 24) + HumanText.count(number) + "\n"
         }
         return text
+    }
+
+    /// What may be there, with what is.
+    private static func quotaRows(_ stats: DaemonStatistics) -> [(String, String?)] {
+        let quotas = stats.quotas ?? [:]
+        func row(
+            _ name: String, _ used: Int64?, _ text: (Int64) -> String, _ word: String = "of"
+        ) -> (String, String?) {
+            (
+                name.replacing("_", with: "-"),
+                quotas[name].map { (used.map { "\(text($0)) " } ?? "") + "\(word) \(text($0))" }
+            )
+        }
+        let bytes = { (number: Int64) in HumanText.bytes(number) }
+        let count = { (number: Int64) in HumanText.count(number) }
+        return [
+            row("max_bytes", stats.bytesStored, bytes),
+            row("max_notifications", stats.notifications, count),
+            row("owner_max_bytes", nil, bytes, "each owner"),
+            row("owner_max_notifications", nil, count, "each owner"),
+            row("min_free_disk", quotas["free_disk"], bytes, "free; at least"),
+        ]
     }
 
     private static func uptime(_ seconds: Double) -> String {

@@ -10,6 +10,7 @@ extension Setting {
     /// All settings, each declared here and nowhere else.
     static let sections: [(title: String, settings: [Setting])] = [
         ("Store and sockets", place), ("Devices", devices), ("Payloads and notifications", content),
+        ("Quotas", quotas),
         ("Connections and memory", connections), ("Feeds", feeds), ("Running", running),
     ]
 
@@ -90,6 +91,25 @@ extension Setting {
         .one(
             "sweep-interval", .time(1...day), \.limits.sweepMilliseconds, .live,
             "Interval between removals of expired payloads."),
+    ]
+
+    private static let quotas: [Setting] = [
+        .one(
+            "max-bytes", .size(0...1 << 60), \.limits.quotas.byteCountMax, .live,
+            "Maximum bytes of all payloads, as stored. Publishes beyond it get 507. 0: no limit."),
+        .one(
+            "max-notifications", .count(0...1 << 60), \.limits.quotas.notificationCountMax, .live,
+            "Maximum number of notifications (507). 0: no limit."),
+        .one(
+            "owner-max-bytes", .size(0...1 << 60), \.limits.quotas.ownerByteCountMax, .live,
+            "Maximum bytes of one owner's payloads, as published (429). 0: no limit."),
+        .one(
+            "owner-max-notifications", .count(0...1 << 60),
+            \.limits.quotas.ownerNotificationCountMax, .live,
+            "Maximum number of one owner's notifications (429). 0: no limit."),
+        .one(
+            "min-free-disk", .size(0...1 << 60), \.limits.quotas.freeDiskByteCountMin, .live,
+            "Publishes are refused (507) while the file system has less free. 0: no limit."),
     ]
 
     private static let connections: [Setting] = [

@@ -14,9 +14,9 @@ import Testing
 
     static let format = hex(
         """
-        62 6c 6f 62 64 66 6d 74 01 00 00 00 00 00 00 00
+        62 6c 6f 62 64 66 6d 74 02 00 00 00 00 00 00 00
         ef cd ab 89 67 45 23 01 10 32 54 76 98 ba dc fe
-        00 50 5c 18 a3 01 00 00 e7 74 f2 6b 00 00 00 00
+        00 50 5c 18 a3 01 00 00 58 7c ed a2 00 00 00 00
         """)
 
     static let counters = hex(
@@ -271,7 +271,8 @@ import Testing
         #expect(Counters.name == "counters")
         #expect(DataFile.name == "data.mdb")
         #expect(DirectoryLock.fileName == "blobd.lock")
-        #expect(FormatRecord.version == 1)
+        #expect(FormatRecord.version == 2)
+        #expect(FormatRecord.versions == 1...2)
         #expect(Counters().nextBlobNumber == 1)
         #expect(StoreLimits.chunkByteCountMax == 65_472)
         #expect(Coding.identity.rawValue == 0)

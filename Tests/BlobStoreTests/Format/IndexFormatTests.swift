@@ -1,3 +1,4 @@
+import Bytes
 import TestSupport
 import Testing
 
@@ -51,6 +52,13 @@ import Testing
         4c 6b 5e b7 00 00 00 00
         """)
 
+    static let usageKey = hex("01 61 6e 6e 61 00 05")
+    static let usage = hex(
+        """
+        02 00 00 00 00 00 00 00 ed 03 00 00 00 00 00 00
+        11 3d 6d dc 00 00 00 00
+        """)
+
     static let categoryKey = hex("02 72 65 70 6c 79")
     static let category = hex(
         """
@@ -64,6 +72,26 @@ import Testing
         02 03 05 00 4a ee 27 48 72 65 70 6c 79 00 18 db
         b2 a3 01 00 00
         """)
+
+    @Test("What an owner has")
+    func ownerUsage() throws {
+        var value = OwnerUsage()
+        value.add(1_000)
+        value.add(5)
+        let key = Self.usageKey
+        let words = value.words(key: key.span.bytes)
+        let bytes = words.span.bytes.array()
+        #expect(bytes == Self.usage)
+        #expect(try OwnerUsage(Self.usage.span.bytes, key: key.span.bytes) == value)
+        for bit in 0..<20 * 8 {
+            #expect(throws: StoreError.self, "bit \(bit)") {
+                _ = try OwnerUsage(Self.usage.flipping(bit: bit).span.bytes, key: key.span.bytes)
+            }
+        }
+        #expect(throws: StoreError.self) {
+            _ = try OwnerUsage(Self.usage.span.bytes, key: Self.markKey.span.bytes)
+        }
+    }
 
     @Test("The keys of an owner, and what they say")
     func ownerKeys() throws {
@@ -81,6 +109,9 @@ import Testing
         #expect(finder == .finder(owner: Self.owner, hash: IndexKeys.finderHash("41")))
         let mark = try OwnerKey(Self.markKey.span.bytes)
         #expect(mark == .mark(owner: Self.owner))
+        #expect(IndexKeys.usage(Self.owner) == Self.usageKey)
+        let usage = try OwnerKey(Self.usageKey.span.bytes)
+        #expect(usage == .usage(owner: Self.owner))
         for key in [Self.sequenceKey, Self.groupKey, Self.finderKey] {
             for count in 0..<key.count {
                 let short = Array(key.prefix(count))
@@ -92,6 +123,7 @@ import Testing
             let keys = [
                 IndexKeys.sequence(other, 12), IndexKeys.group(other, "news", 12),
                 IndexKeys.finder(other, id: "41"), IndexKeys.mark(other),
+                IndexKeys.usage(other),
             ]
             let prefix = Self.sequenceKey.prefix(6)
             for key in keys {

@@ -79,5 +79,24 @@ struct StatisticsDocument: Sendable {
             if count > 0 { errors.add(code.rawValue, count) }
         }
         document.add("errors", errors)
+        document.add("quotas", quotas())
+    }
+
+    /// Those limits of how much there may be that are set.
+    private func quotas() -> NumbersDocument {
+        let quotas = store.quotas
+        var document = NumbersDocument()
+        for (name, limit) in [
+            ("max_bytes", quotas.byteCountMax), ("max_notifications", quotas.notificationCountMax),
+            ("owner_max_bytes", quotas.ownerByteCountMax),
+            ("owner_max_notifications", quotas.ownerNotificationCountMax),
+            ("min_free_disk", quotas.freeDiskByteCountMin),
+        ] where limit > 0 {
+            document.add(name, limit)
+        }
+        if quotas.freeDiskByteCountMin > 0, let free = store.freeDiskByteCount {
+            document.add("free_disk", free)
+        }
+        return document
     }
 }

@@ -10,9 +10,10 @@ extension Change {
     /// How many of these bytes are not copies of pages that are there.
     static let addedByteCount = 8 << 10
     private static let bookkeepingPutCount = 8
-    /// Of an owner's entries: its leaf and those of the group and of the tombstone, with branches.
-    private static let ownerByteCount = 16 << 10
-    private static let ownerPutCount = 6
+    /// Of an owner's entries: its leaf and those of the group, of the tombstone and of what it has, with
+    /// branches.
+    private static let ownerByteCount = 20 << 10
+    private static let ownerPutCount = 7
     /// Of a line that tells an owner of a category's edit: the owner's leaf, that of the finder and
     /// of the end, with branches.
     static let categoryLineByteCount = 16 << 10

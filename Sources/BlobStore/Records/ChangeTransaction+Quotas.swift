@@ -1,0 +1,117 @@
+internal import Bytes
+internal import LMDB
+
+// Quotas are compared with the counters in the transaction that makes a change, before anything is
+// written: the sum never passes a limit, however many publish at once.
+
+extension ChangeTransaction {
+    /// Throws ``StoreError/quotaExceeded(_:)`` where a part makes the store or its owner pass a quota.
+    ///
+    /// - Parameters:
+    ///   - publication: the part.
+    ///   - old: the notification that is there, expired or not.
+    ///   - isLive: whether it has not expired.
+    borrowing func checkQuotas(
+        _ publication: Publication, _ old: Record?, isLive: Bool
+    ) throws(StoreError) {
+        guard quotas.isAny else { return }
+        var effect = QuotaEffect(old, owner: publication.owner ?? (isLive ? old?.owner : nil))
+        effect.add(publication.payload)
+        for part in old?.parts ?? [] {
+            if isLive, !part.isNamed(publication.part) {
+                effect.byteCount += part.byteCount
+            } else {
+                effect.remove(part.blob)
+            }
+        }
+        try check(effect)
+    }
+
+    /// The same for a whole notification.
+    borrowing func checkQuotas(
+        _ draft: NotificationDraft, _ old: Record?
+    ) throws(StoreError) {
+        guard quotas.isAny else { return }
+        var effect = QuotaEffect(old, owner: draft.owner)
+        for part in draft.parts {
+            switch part.content {
+            case .payload(let payload): effect.add(payload)
+            case .stored(let digest):
+                guard let entry = try blobEntry(digest) else { continue }
+                effect.add(entry.reference(digest))
+            }
+        }
+        for part in old?.parts ?? [] { effect.remove(part.blob) }
+        try check(effect)
+    }
+
+    private borrowing func check(_ effect: QuotaEffect) throws(StoreError) {
+        try counters.check(
+            quotas, freeDiskByteCount: freeDiskByteCount,
+            storedGrowth: quotas.needsStoredByteCount ? try storedGrowth(effect) : 0,
+            notificationGrowth: effect.isNew ? 1 : 0)
+        guard quotas.needsOwner, let owner = effect.owner else { return }
+        let usage = try usage(of: owner)
+        try quotas.check(
+            .ownerNotificationCountMax, quotas.ownerNotificationCountMax,
+            used: usage.notifications, growth: effect.isNewToOwner ? 1 : 0)
+        try quotas.check(
+            .ownerByteCountMax, quotas.ownerByteCountMax, used: usage.bytes,
+            growth: effect.byteCount - (effect.isNewToOwner ? 0 : effect.oldByteCount))
+    }
+
+    /// By how much the stored bytes of all blobs grow. One lookup for each digest.
+    private borrowing func storedGrowth(_ effect: QuotaEffect) throws(StoreError) -> Int {
+        var growth = 0
+        for (digest, change) in effect.blobs {
+            guard let entry = try blobEntry(digest) else {
+                growth += change.storedByteCount
+                continue
+            }
+            let isLast = Int(clamping: entry.referenceCount) + change.references <= 0
+            if isLast, entry.heldUntil == nil { growth -= Int(entry.storedByteCount) }
+        }
+        return growth
+    }
+}
+
+/// What a publish makes of the counts that have quotas.
+private struct QuotaEffect {
+    /// Whose the notification is afterwards.
+    let owner: String?
+    /// Whether there was none, not even an expired one.
+    let isNew: Bool
+    /// Whether its owner had it not.
+    let isNewToOwner: Bool
+    /// Bytes of its parts before, as given.
+    let oldByteCount: Int
+    /// The same afterwards.
+    var byteCount = 0
+    /// How many references each blob gets or loses, and what it takes if it is not stored.
+    private(set) var blobs: [Digest: (references: Int, storedByteCount: Int)] = [:]
+
+    init(_ old: Record?, owner: String?) {
+        self.owner = owner
+        isNew = old == nil
+        isNewToOwner = owner == nil || old?.owner == nil || !(old?.owner.isSame(as: owner) ?? false)
+        oldByteCount = old?.byteCount ?? 0
+    }
+
+    mutating func add(_ payload: PreparedPayload) {
+        byteCount += payload.byteCount
+        count(payload.digest, 1, payload.storedByteCount)
+    }
+
+    mutating func add(_ blob: BlobReference) {
+        byteCount += blob.byteCount
+        count(blob.digest, 1, blob.storedByteCount)
+    }
+
+    mutating func remove(_ blob: BlobReference) { count(blob.digest, -1, 0) }
+
+    /// The first of several payloads of one digest is the one that is stored.
+    private mutating func count(_ digest: Digest, _ references: Int, _ storedByteCount: Int) {
+        let before = blobs[digest] ?? (0, storedByteCount)
+        blobs[digest] = (before.references + references, before.storedByteCount)
+    }
+}

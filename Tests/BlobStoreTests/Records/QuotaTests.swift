@@ -1,0 +1,271 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// Limits of how much a store and each owner may have.
+@Suite struct QuotaTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.openLogging() }
+
+    private func set(_ change: (inout Quotas) -> Void) {
+        var quotas = Quotas()
+        change(&quotas)
+        store.setQuotas(quotas)
+    }
+
+    private func publish(
+        _ id: String?, _ bytes: [UInt8], part: String = "payload", owner: String? = nil,
+        asOf now: Timestamp = noon
+    ) throws -> Outcome {
+        let publication = try store.publication(
+            id, bytes, part: part, owner: owner, expiry: .at(now.adding(seconds: 3_600)))
+        return try store.apply([.publish(publication)], asOf: now)[0]
+    }
+
+    private func expectRefused(
+        _ outcome: Outcome, _ excess: QuotaExcess, _ location: SourceLocation = #_sourceLocation
+    ) {
+        #expect(outcome.error == .quotaExceeded(excess), sourceLocation: location)
+    }
+
+    @Test("The store's bytes are counted as stored, each blob once, to the byte")
+    func bytes() throws {
+        set { $0.byteCountMax = 1_000 }
+        #expect(try publish("a", Self.bytes(600, 1)).isDone)
+        // A blob that is stored takes nothing.
+        #expect(try publish("b", Self.bytes(600, 1)).isDone)
+        #expect(try publish("c", Self.bytes(400, 2)).isDone)
+        expectRefused(
+            try publish("d", Self.bytes(1, 3)),
+            QuotaExcess(setting: .byteCountMax, limit: 1_000, used: 1_000, growth: 1))
+        #expect(try store.counters(withPending: true).bytesStored == 1_000)
+        // As much in its place, less, and then what that left.
+        #expect(try publish("c", Self.bytes(400, 4)).isDone)
+        #expect(try publish("c", Self.bytes(100, 5)).isDone)
+        #expect(try publish("d", Self.bytes(300, 6)).isDone)
+        expectRefused(
+            try publish("c", Self.bytes(101, 7)),
+            QuotaExcess(setting: .byteCountMax, limit: 1_000, used: 1_000, growth: 1))
+        // The blob of a is b's, too, so nothing of it goes.
+        expectRefused(
+            try publish("a", Self.bytes(10, 8)),
+            QuotaExcess(setting: .byteCountMax, limit: 1_000, used: 1_000, growth: 10))
+        #expect(try store.delete("b", asOf: noon))
+        #expect(try publish("a", Self.bytes(10, 8)).isDone)
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test("Notifications are counted, and what does not grow goes on")
+    func notifications() throws {
+        _ = try store.apply([.setCategory(Category(name: "c", actions: []))], asOf: noon)
+        set { $0.notificationCountMax = 2 }
+        #expect(try publish("a", [1], owner: "anna").isDone)
+        #expect(try publish("b", [2]).isDone)
+        let excess = QuotaExcess(
+            setting: .notificationCountMax, limit: 2, used: 2, growth: 1)
+        expectRefused(try publish("c", [3]), excess)
+        expectRefused(try publish(nil, [3]), excess)
+        // The refused one took no number.
+        var patch = NotificationPatch(id: "a")
+        patch.message = .set("longer than it was")
+        patch.isRead = .set(true)
+        let outcomes = try store.apply(
+            [
+                .patch(patch),
+                .respond(ActionResponse(id: "a", action: "default", key: "k")),
+                .publish(try store.publication("a", [4, 4, 4])),
+                .delete(id: "b"), .publish(try store.publication(nil, [5])),
+            ], asOf: noon)
+        #expect(outcomes.map(\.isDone) == [true, true, true, true, true])
+        #expect(outcomes[4].record?.id == "0")
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test("A quota below what is there refuses growth alone")
+    func below() throws {
+        for id in ["a", "b", "c"] {
+            #expect(try publish(id, Self.bytes(1_000, UInt8(id.utf8.first!)), owner: "anna").isDone)
+        }
+        set {
+            $0.byteCountMax = 10
+            $0.notificationCountMax = 1
+            $0.ownerByteCountMax = 10
+            $0.ownerNotificationCountMax = 1
+        }
+        #expect(try publish("a", Self.bytes(999, 9), owner: "anna").isDone)
+        #expect(try publish("a", Self.bytes(999, 10), owner: "anna").isDone)
+        expectRefused(
+            try publish("a", Self.bytes(1_000, 11), owner: "anna"),
+            QuotaExcess(setting: .byteCountMax, limit: 10, used: 2_999, growth: 1))
+        #expect(try publish("d", [1]).error != nil)
+        #expect(try store.delete("b", asOf: noon))
+        try store.commitPending()
+        #expect(try store.ownedPayload(for: "c", asOf: noon)?.count == 1_000)
+    }
+
+    @Test("An owner's bytes are counted as published, and owners by themselves")
+    func owners() throws {
+        set {
+            $0.ownerByteCountMax = 100
+            $0.ownerNotificationCountMax = 3
+        }
+        let same = Self.bytes(40, 1)
+        #expect(try publish("a", same, owner: "anna").isDone)
+        #expect(try publish("b", same, owner: "anna").isDone)
+        // The third time counts in full, too.
+        expectRefused(
+            try publish("c", same, owner: "anna"),
+            QuotaExcess(setting: .ownerByteCountMax, limit: 100, used: 80, growth: 40))
+        #expect(try publish("c", same, owner: "ben").isDone)
+        #expect(try publish("d", Self.bytes(1_000, 2)).isDone)
+        // A second part of hers.
+        #expect(try publish("a", Self.bytes(20, 3), part: "icon").isDone)
+        expectRefused(
+            try publish("a", Self.bytes(21, 3), part: "icon"),
+            QuotaExcess(setting: .ownerByteCountMax, limit: 100, used: 100, growth: 1))
+        // What is Ben's comes with all that it has.
+        expectRefused(
+            try publish("c", [1], part: "icon", owner: "anna"),
+            QuotaExcess(setting: .ownerByteCountMax, limit: 100, used: 100, growth: 41))
+        #expect(try store.usage(of: "anna") == OwnerUsage())
+        try store.commitPending()
+        let usage = try store.usage(of: "anna")
+        #expect(usage.notifications == 2 && usage.bytes == 100)
+    }
+
+    @Test("A notification that moves counts for its new owner")
+    func moves() throws {
+        set { $0.ownerNotificationCountMax = 1 }
+        #expect(try publish("a", [1], owner: "anna").isDone)
+        #expect(try publish("b", [2], owner: "ben").isDone)
+        expectRefused(
+            try publish("b", [3], owner: "anna"),
+            QuotaExcess(setting: .ownerNotificationCountMax, limit: 1, used: 1, growth: 1))
+        #expect(try publish("a", [1], owner: "carl").isDone)
+        #expect(try publish("b", [3], owner: "anna").isDone)
+        try store.deleteOwner("anna", asOf: noon)
+        #expect(try publish("c", [3], owner: "anna").isDone)
+        #expect(try publish("d", [3], owner: "ben").isDone)
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test("Expiry gives room back")
+    func expiry() throws {
+        set {
+            $0.byteCountMax = 10
+            $0.ownerNotificationCountMax = 1
+        }
+        #expect(try publish("a", Self.bytes(10, 1), owner: "anna").isDone)
+        let later = noon.adding(seconds: 3_601)
+        // It counts until it is removed, but for who publishes its own id.
+        #expect(try publish("b", Self.bytes(10, 2), owner: "anna", asOf: later).error != nil)
+        #expect(try publish("a", Self.bytes(10, 3), owner: "anna", asOf: later).isDone)
+        let end = later.adding(seconds: 3_601)
+        try store.commitPending()
+        #expect(try store.sweepExpired(asOf: end, limit: 10).expired == 1)
+        #expect(try publish("b", Self.bytes(10, 2), owner: "anna", asOf: end).isDone)
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test("A batch takes what fits, line by line, and whole notifications count all their parts")
+    func batches() throws {
+        set {
+            $0.byteCountMax = 100
+            $0.notificationCountMax = 3
+        }
+        func draft(_ id: String, _ parts: [[UInt8]]) throws -> Change {
+            var draft = NotificationDraft(id: id, expiry: .at(noon.adding(seconds: 60)))
+            draft.message = "m"
+            draft.parts = try parts.enumerated().map { index, bytes in
+                DraftPart(
+                    name: "p\(index)", mediaType: "image/png",
+                    content: .payload(try store.prepare(bytes)))
+            }
+            return .publishNotification(draft)
+        }
+        let shared = Self.bytes(50, 1)
+        let outcomes = try store.apply(
+            [
+                // The same bytes twice take their place once.
+                try draft("a", [shared, shared]), try draft("b", [Self.bytes(51, 2)]),
+                try draft("c", [Self.bytes(30, 3), Self.bytes(20, 4)]), try draft("d", [[]]),
+                try draft("e", []), try draft("a", [shared, Self.bytes(1, 5)]),
+                try draft("c", [shared]), try draft("a", [shared, Self.bytes(50, 6)]),
+            ], asOf: noon)
+        #expect(
+            outcomes.map(\.isDone) == [true, false, true, true, false, false, true, true])
+        #expect(try store.counters(withPending: true).bytesStored == 100)
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test("Blobs that are kept count for the store, and one that is written ahead is not begun")
+    func holds() throws {
+        set { $0.byteCountMax = 1_000 }
+        let kept = try store.prepare(Self.bytes(1_000, 1))
+        let more = try store.prepare(Self.bytes(1, 2))
+        let outcomes = try store.apply(
+            [
+                .hold(BlobHold(kept, seconds: 60)), .hold(BlobHold(more, seconds: 60)),
+                .hold(BlobHold(kept, seconds: 90)),
+            ], asOf: noon)
+        #expect(outcomes.map(\.isDone) == [true, false, true])
+        let orphans = try store.counters(withPending: true).orphanBlobs
+        #expect(try publish("a", Self.bytes(20_000_000, 3)).error?.isQuota == true)
+        let large = try store.prepare(Self.bytes(20_000_000, 4))
+        #expect(
+            try store.apply([.hold(BlobHold(large, seconds: 9))], asOf: noon)[0].error?.isQuota
+                == true)
+        #expect(try store.counters(withPending: true).orphanBlobs == orphans)
+    }
+
+    @Test("Nothing grows while the file system has too little")
+    func freeDisk() throws {
+        #expect(try publish("a", Self.bytes(10, 1)).isDone)
+        set { $0.freeDiskByteCountMin = 1 << 59 }
+        let error = try publish("b", [2]).error
+        guard case .quotaExceeded(let excess) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(excess.setting == .freeDiskByteCountMin && excess.limit == 1 << 59)
+        #expect(excess.used == store.freeDiskByteCount || excess.used > 0)
+        #expect(throws: StoreError.self) { try store.checkWritable() }
+        #expect(try publish("a", Self.bytes(9, 2)).isDone)
+        #expect(try store.delete("a", asOf: noon))
+        set { $0.freeDiskByteCountMin = 1 }
+        #expect(try publish("b", [2]).isDone)
+        try store.checkWritable()
+    }
+
+    @Test("Whether a publish would be refused is known before")
+    func writable() throws {
+        set { $0.byteCountMax = 100 }
+        #expect(try publish("a", Self.bytes(90, 1)).isDone)
+        try store.checkWritable()
+        try store.checkWritable(byteCount: 10)
+        #expect(try failure { try store.checkWritable(byteCount: 11) }.isQuota)
+        set { $0.notificationCountMax = 1 }
+        #expect(try failure { try store.checkWritable() }.isQuota)
+        set { $0.ownerNotificationCountMax = 1 }
+        try store.checkWritable()
+    }
+
+    static func bytes(_ count: Int, _ kind: UInt8) -> [UInt8] {
+        var generator = SeededGenerator(seed: UInt64(kind))
+        return generator.bytes(count)
+    }
+}
+
+extension StoreError {
+    var isQuota: Bool { if case .quotaExceeded = self { true } else { false } }
+}
+
+extension BlobStore {
+    /// The counters, with what is in the log alone.
+    func counters(withPending: Bool) throws -> Counters {
+        withPending ? try pipeline.counters() : try counters()
+    }
+}
