@@ -75,11 +75,11 @@ import Testing
         try store.publish("a", owner: composed, group: composed)
         let record = try store.publish("a", owner: decomposed, group: composed)
         let first = try store.indexCount()
-        // Tombstone, finder and end of the one; place, group and expiry of the other.
-        #expect(first == 6)
+        // Tombstone, finder and end of the one; place, group, expiry and usage of the other.
+        #expect(first == 7)
         let patched = try store.patch("a") { $0.group = .set(decomposed) }
         #expect(!patched.isUnchanged)
-        #expect(try store.indexCount() == 7)
+        #expect(try store.indexCount() == 8)
         #expect(record.sequence == 2)
         #expect(try store.verify().problems == [])
     }
