@@ -243,10 +243,10 @@ enum OpenAPIText {
           "411": {"$ref": "#/components/responses/LengthRequired"}, "412": {"$ref": "#/components/responses/PreconditionFailed"},
           "413": {"$ref": "#/components/responses/ContentTooLarge"}, "414": {"$ref": "#/components/responses/URITooLong"},
           "415": {"$ref": "#/components/responses/UnsupportedMediaType"}, "417": {"$ref": "#/components/responses/ExpectationFailed"},
-          "422": {"$ref": "#/components/responses/Unprocessable"}, "431": {"$ref": "#/components/responses/HeadersTooLarge"},
-          "500": {"$ref": "#/components/responses/InternalError"}, "501": {"$ref": "#/components/responses/NotImplemented"},
-          "503": {"$ref": "#/components/responses/Unavailable"}, "505": {"$ref": "#/components/responses/VersionNotSupported"},
-          "507": {"$ref": "#/components/responses/Full"}
+          "422": {"$ref": "#/components/responses/Unprocessable"}, "429": {"$ref": "#/components/responses/TooManyRequests"},
+          "431": {"$ref": "#/components/responses/HeadersTooLarge"}, "500": {"$ref": "#/components/responses/InternalError"},
+          "501": {"$ref": "#/components/responses/NotImplemented"}, "503": {"$ref": "#/components/responses/Unavailable"},
+          "505": {"$ref": "#/components/responses/VersionNotSupported"}, "507": {"$ref": "#/components/responses/Full"}
         }
       }
     },
@@ -356,9 +356,10 @@ enum OpenAPIText {
           "412": {"$ref": "#/components/responses/PreconditionFailed"}, "413": {"$ref": "#/components/responses/ContentTooLarge"},
           "414": {"$ref": "#/components/responses/URITooLong"}, "415": {"$ref": "#/components/responses/UnsupportedMediaType"},
           "417": {"$ref": "#/components/responses/ExpectationFailed"}, "422": {"$ref": "#/components/responses/Unprocessable"},
-          "431": {"$ref": "#/components/responses/HeadersTooLarge"}, "500": {"$ref": "#/components/responses/InternalError"},
-          "501": {"$ref": "#/components/responses/NotImplemented"}, "503": {"$ref": "#/components/responses/Unavailable"},
-          "505": {"$ref": "#/components/responses/VersionNotSupported"}, "507": {"$ref": "#/components/responses/Full"}
+          "429": {"$ref": "#/components/responses/TooManyRequests"}, "431": {"$ref": "#/components/responses/HeadersTooLarge"},
+          "500": {"$ref": "#/components/responses/InternalError"}, "501": {"$ref": "#/components/responses/NotImplemented"},
+          "503": {"$ref": "#/components/responses/Unavailable"}, "505": {"$ref": "#/components/responses/VersionNotSupported"},
+          "507": {"$ref": "#/components/responses/Full"}
         }
       },
       "patch": {
@@ -459,10 +460,10 @@ enum OpenAPIText {
           "411": {"$ref": "#/components/responses/LengthRequired"}, "412": {"$ref": "#/components/responses/PreconditionFailed"},
           "413": {"$ref": "#/components/responses/ContentTooLarge"}, "414": {"$ref": "#/components/responses/URITooLong"},
           "415": {"$ref": "#/components/responses/UnsupportedMediaType"}, "417": {"$ref": "#/components/responses/ExpectationFailed"},
-          "422": {"$ref": "#/components/responses/Unprocessable"}, "431": {"$ref": "#/components/responses/HeadersTooLarge"},
-          "500": {"$ref": "#/components/responses/InternalError"}, "501": {"$ref": "#/components/responses/NotImplemented"},
-          "503": {"$ref": "#/components/responses/Unavailable"}, "505": {"$ref": "#/components/responses/VersionNotSupported"},
-          "507": {"$ref": "#/components/responses/Full"}
+          "422": {"$ref": "#/components/responses/Unprocessable"}, "429": {"$ref": "#/components/responses/TooManyRequests"},
+          "431": {"$ref": "#/components/responses/HeadersTooLarge"}, "500": {"$ref": "#/components/responses/InternalError"},
+          "501": {"$ref": "#/components/responses/NotImplemented"}, "503": {"$ref": "#/components/responses/Unavailable"},
+          "505": {"$ref": "#/components/responses/VersionNotSupported"}, "507": {"$ref": "#/components/responses/Full"}
         }
       }
     },
@@ -524,10 +525,10 @@ enum OpenAPIText {
           "411": {"$ref": "#/components/responses/LengthRequired"}, "412": {"$ref": "#/components/responses/PreconditionFailed"},
           "413": {"$ref": "#/components/responses/ContentTooLarge"}, "414": {"$ref": "#/components/responses/URITooLong"},
           "415": {"$ref": "#/components/responses/UnsupportedMediaType"}, "417": {"$ref": "#/components/responses/ExpectationFailed"},
-          "422": {"$ref": "#/components/responses/Unprocessable"}, "431": {"$ref": "#/components/responses/HeadersTooLarge"},
-          "500": {"$ref": "#/components/responses/InternalError"}, "501": {"$ref": "#/components/responses/NotImplemented"},
-          "503": {"$ref": "#/components/responses/Unavailable"}, "505": {"$ref": "#/components/responses/VersionNotSupported"},
-          "507": {"$ref": "#/components/responses/Full"}
+          "422": {"$ref": "#/components/responses/Unprocessable"}, "429": {"$ref": "#/components/responses/TooManyRequests"},
+          "431": {"$ref": "#/components/responses/HeadersTooLarge"}, "500": {"$ref": "#/components/responses/InternalError"},
+          "501": {"$ref": "#/components/responses/NotImplemented"}, "503": {"$ref": "#/components/responses/Unavailable"},
+          "505": {"$ref": "#/components/responses/VersionNotSupported"}, "507": {"$ref": "#/components/responses/Full"}
         }
       }
     },
@@ -1392,7 +1393,8 @@ enum OpenAPIText {
         "properties": {
           "store_id": {"type": "string"},
           "version": {"type": "string"},
-          "errors": {"type": "object", "additionalProperties": {"type": "integer"}, "description": "A count for each code."}
+          "errors": {"type": "object", "additionalProperties": {"type": "integer"}, "description": "A count for each code."},
+          "quotas": {"type": "object", "additionalProperties": {"type": "integer"}, "description": "The quotas that are set."}
         },
         "additionalProperties": {"type": "integer"},
         "description": "Counters; docs/PROTOCOL.md has their meanings. More may be added."
@@ -1418,7 +1420,13 @@ enum OpenAPIText {
           "retry_after": {"type": "integer", "description": "Seconds."},
           "byte_count": {"$ref": "#/components/schemas/ByteCount"},
           "media_type": {"type": "string"},
-          "profile": {"type": "string"}
+          "profile": {"type": "string"},
+          "setting": {
+            "enum": ["max-bytes", "max-notifications", "owner-max-bytes", "owner-max-notifications", "min-free-disk"],
+            "description": "quota_exceeded: the setting that has the limit."
+          },
+          "used": {"type": "integer", "description": "quota_exceeded: the count before the change."},
+          "free": {"type": "integer", "description": "quota_exceeded of min-free-disk: the free bytes."}
         },
         "description": "RFC 9457. Programs check code; for an unknown code, the status."
       },
@@ -1434,7 +1442,7 @@ enum OpenAPIText {
           "precondition_required", "payload_too_large", "uri_too_long", "unsupported_content_coding", "bad_range", "expectation_failed",
           "too_many_requests", "headers_too_large", "response_conflict", "resync", "record_too_large", "unsupported_media_type", "envelope_too_large",
           "attachment_too_large", "no_message", "empty_notification", "internal", "corrupt", "outcome_unknown", "unsupported_transfer_coding",
-          "stopping", "unavailable", "version_not_supported", "full"
+          "stopping", "unavailable", "version_not_supported", "full", "quota_exceeded"
         ],
         "description": "docs/PROTOCOL.md has their meanings. Codes may be added."
       }
@@ -1625,10 +1633,15 @@ enum OpenAPIText {
         }
       },
       "TooManyRequests": {
-        "description": "A limit of concurrent requests is reached.",
+        "description": "A limit of concurrent requests is reached, or a quota of the owner is used up.",
         "content": {
           "application/problem+json": {
-            "schema": {"allOf": [{"$ref": "#/components/schemas/Problem"}, {"properties": {"status": {"const": 429}, "code": {"enum": ["too_many_requests"]}}}]}
+            "schema": {
+              "allOf": [
+                {"$ref": "#/components/schemas/Problem"},
+                {"properties": {"status": {"const": 429}, "code": {"enum": ["too_many_requests", "quota_exceeded"]}}}
+              ]
+            }
           }
         }
       },
@@ -1688,9 +1701,13 @@ enum OpenAPIText {
         }
       },
       "Full": {
-        "description": "No space left; reads and deletes continue.",
+        "description": "No space left, or a quota of the store is used up; reads and deletes continue.",
         "content": {
-          "application/problem+json": {"schema": {"allOf": [{"$ref": "#/components/schemas/Problem"}, {"properties": {"status": {"const": 507}, "code": {"enum": ["full"]}}}]}}
+          "application/problem+json": {
+            "schema": {
+              "allOf": [{"$ref": "#/components/schemas/Problem"}, {"properties": {"status": {"const": 507}, "code": {"enum": ["full", "quota_exceeded"]}}}]
+            }
+          }
         }
       },
       "HeadError": {"description": "An error, as of GET, without its problem document."},
