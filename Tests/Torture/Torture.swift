@@ -17,7 +17,8 @@ struct Torture: ParsableCommand {
             FullScenario.self, SyncsScenario.self, WaitersScenario.self, RacesScenario.self,
             FeedScenario.self, FeedLife.self,
             BodiesScenario.self, DrainingScenario.self, CutsScenario.self,
-            FlipsScenario.self, BackupScenario.self,
+            FlipsScenario.self, BackupScenario.self, RestoreCutsScenario.self, DiskScenario.self,
+            LinksTimeScenario.self,
             CutCheck.self,
         ])
 }

@@ -27,6 +27,8 @@ struct CutPlan: Codable, Sendable {
     let changes: [String: [CutChange]]
     /// In the order of their places.
     let cuts: [PowerCut]
+    /// Whether an image may have no store at all.
+    var mayBeAbsent = false
 
     func write(to path: String) throws {
         try Files.write(Array(try JSONEncoder().encode(self)), to: path)

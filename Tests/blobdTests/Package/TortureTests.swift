@@ -68,6 +68,25 @@ import Testing
         try await torture("backup")
     }
 
+    @Test(.disabled(if: hasSanitizer, "the recorder is not loaded beside the sanitizer"))
+    func restoresThatAreCut() async throws {
+        try await torture("restore-cuts")
+    }
+
+    /// Where the disk is told nothing, images must be wrong.
+    @Test(.disabled(if: hasSanitizer, "the recorder is not loaded beside the sanitizer"))
+    func aMissingSyncOfARestoreIsSeen() async throws {
+        try await torture("restore-cuts --ignore-syncs")
+    }
+
+    @Test func theDiskComesBack() async throws {
+        try await torture("disk")
+    }
+
+    @Test func timesOfWrongSignatures() async throws {
+        try await torture("links-time")
+    }
+
     @Test func bytesUnderChurn() async throws {
         try await torture("churn")
     }

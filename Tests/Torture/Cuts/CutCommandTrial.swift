@@ -1,0 +1,121 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+
+/// Runs `blobd restore` or `blobd compact` again and again, each time to another moment.
+struct CutCommandTrial {
+    private let command: CutCommand
+    private let source: CutSource
+    private let folder: String
+    private let blobd: String
+    private let log: String
+
+    /// Behind so many faults a recording is not looked at any more.
+    private static let faultCountMax = 3
+
+    init(_ command: CutCommand, of source: CutSource, in folder: String, blobd: String, log: String)
+    {
+        self.command = command
+        self.source = source
+        self.folder = folder
+        self.blobd = blobd
+        self.log = log
+    }
+
+    private var changes: [String: [CutChange]] {
+        command == .restore ? source.backedUp : source.stored
+    }
+
+    private func words(_ data: String) -> [String] {
+        switch command {
+        case .restore: [blobd, "restore", source.backup, "--data", data]
+        case .compact: [blobd, "compact", "--data", data]
+        }
+    }
+
+    /// A folder with what the command finds.
+    private func prepare(_ name: String) throws -> String {
+        let path = "\(folder)/\(name)"
+        try require(mkdir(path, 0o700) == 0, "\(path): \(TestSupport.words(errno))")
+        guard command == .compact else { return path }
+        for file in Files.names(in: source.store) {
+            try FileManager.default.copyItem(
+                atPath: "\(source.store)/\(file)", toPath: "\(path)/\(file)")
+        }
+        return path
+    }
+
+    // MARK: - Power cuts
+
+    /// Records one run, and checks `count` images of it.
+    func cut(
+        _ count: Int, _ recorder: Recorder, ignoring ignored: IgnoredSyncs,
+        using generator: inout SeededGenerator
+    ) throws -> CutJury {
+        try require(mkdir(folder, 0o700) == 0, "\(folder): \(TestSupport.words(errno))")
+        let data = try prepare("data")
+        _ = try prepare("before")
+        let base = try Files.names(in: data).sorted().map { name in
+            var status = stat()
+            try require(
+                stat("\(data)/\(name)", &status) == 0, "\(name): \(TestSupport.words(errno))")
+            return BaseFile(
+                name: name, inode: UInt64(status.st_ino), copy: "\(folder)/before/\(name)")
+        }
+        let own = try Recorder(recorder, folder: folder)
+        let ending = try runToEnd(own.prefix(watching: data) + words(data), log: log)
+        try require(ending == .exited(0), "\(command) ended with \(ending)")
+        let history = try DiskHistory(Trace(own.trace), on: base, ignoring: ignored)
+        let whole = 0..<Trace.byteCount(at: own.trace)
+        let cuts = CutPlan.cuts(count, history, starts: [whole], using: &generator)
+        var plan = CutPlan(
+            trace: own.trace, base: base, folder: folder, ignored: ignored, changes: changes,
+            cuts: cuts)
+        plan.mayBeAbsent = command == .restore
+        try plan.write(to: "\(folder)/plan")
+        var jury = CutJury(plan: "\(folder)/plan", cuts: cuts, history: history)
+        try jury.check(inFolder: folder, untilFaults: Self.faultCountMax)
+        return jury
+    }
+
+    // MARK: - Kills
+
+    /// Kills it at random moments.
+    ///
+    /// - Returns: how often, and how often the store was whole then; a restored one is absent else.
+    func kill(
+        _ count: Int, using generator: inout SeededGenerator
+    ) throws -> (count: Int, wholeCount: Int) {
+        guard count > 0 else { return (0, 0) }
+        let begin = Clock.milliseconds()
+        let data = try prepare("timed")
+        try runToTheEnd(data)
+        let microseconds = max(1, Clock.milliseconds() - begin) * 1_000
+        try FileManager.default.removeItem(atPath: data)
+        var wholeCount = 0
+        for number in 0..<count {
+            let data = try prepare("killed-\(number)")
+            let pause = generator.below(microseconds * 11 / 10)
+            let pid = try spawn(words(data), output: .file(log), errors: .output)
+            Clock.pause(microseconds: pause)
+            Glibc.kill(pid, SIGKILL)
+            reap(pid)
+            let isWhole = CutImage.isThere(in: data)
+            wholeCount += isWhole ? 1 : 0
+            // A second one goes on where the first has left rubbish.
+            if command == .compact ? generator.chance(50) : !isWhole { try runToTheEnd(data) }
+            do {
+                _ = try CutImage(data, 0, changes).check()
+            } catch {
+                throw TestFailure("\(command) that was killed after \(pause) µs: \(error)")
+            }
+            try FileManager.default.removeItem(atPath: data)
+        }
+        return (count, wholeCount)
+    }
+
+    private func runToTheEnd(_ data: String) throws {
+        let ending = try runToEnd(words(data), log: log)
+        try require(ending == .exited(0), "\(command) ended with \(ending)")
+    }
+}
