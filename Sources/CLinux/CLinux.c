@@ -160,6 +160,43 @@ ssize_t clinux_send_file(int fd, int file, int64_t offset, size_t count) {
     return sendfile(fd, file, &position, count);
 }
 
+int clinux_send_datagram(const void *name, size_t length, const void *bytes, size_t count) {
+    struct sockaddr_un address;
+    socklen_t size = unix_address(&address, name, length);
+    // The name of an abstract socket has no zero at its end.
+    if (length > 0 && *(const char *)name == 0) size = offsetof(struct sockaddr_un, sun_path) + length;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -1;
+    ssize_t sent = sendto(fd, bytes, count, MSG_NOSIGNAL, (struct sockaddr *)&address, size);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return sent < 0 ? -1 : 0;
+}
+
+static int socket_option(int fd, int option) {
+    int value = -1;
+    socklen_t size = sizeof value;
+    return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
+}
+
+int clinux_is_listening(int fd) {
+    return socket_option(fd, SO_DOMAIN) == AF_UNIX && socket_option(fd, SO_TYPE) == SOCK_STREAM &&
+           socket_option(fd, SO_ACCEPTCONN) == 1;
+}
+
+int clinux_close_at_exec(int fd) { return fcntl(fd, F_SETFD, FD_CLOEXEC); }
+
+int clinux_socket_path(int fd, void *path) {
+    struct sockaddr_un address;
+    socklen_t size = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &size) != 0) return -1;
+    if (size <= offsetof(struct sockaddr_un, sun_path)) return 0;
+    size_t length = strnlen(address.sun_path, size - offsetof(struct sockaddr_un, sun_path));
+    memcpy(path, address.sun_path, length);
+    return (int)length;
+}
+
 int clinux_shutdown_sending(int fd) { return shutdown(fd, SHUT_WR); }
 
 int clinux_shutdown(int fd) { return shutdown(fd, SHUT_RDWR); }

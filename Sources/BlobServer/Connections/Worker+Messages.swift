@@ -13,6 +13,7 @@ extension Worker {
     ) -> Unmanaged<Connection>? {
         switch message.content {
         case .accepted(let number, let peer, let isDevice): accept(number, peer, isDevice: isDevice)
+        case .progressCheck: counters.progress.answer()
         case .stop: stop(within: limits.drainMilliseconds, &batch)
         case .stopAtOnce: stop(within: 0, &batch)
         case .changed(let result):

@@ -20,6 +20,17 @@ struct Acceptor: ~Copyable {
     private var hasAccepted = false
     private var doors: [Door]
     private let reload: () -> Admission?
+    /// What is called in between; nil: nothing.
+    private let beat: Beat?
+    private var nextBeat = Instant.now
+    /// When a connection was accepted last.
+    private var lastAccepted: Instant?
+
+    /// Something to do at an interval.
+    struct Beat {
+        let milliseconds: Int
+        let run: () -> Void
+    }
 
     /// Who is accepted.
     struct Admission {
@@ -53,11 +64,20 @@ struct Acceptor: ~Copyable {
     /// Waits for connections to `doors`, for the signals that `signals` (a signalfd) reads, and for
     /// `failure`.
     ///
-    /// - Parameter reload: called for a SIGHUP; returns who is accepted from now on, nil: as before.
+    /// - Parameters:
+    ///   - doors: open as long as this is used.
+    ///   - signals: is taken over.
+    ///   - failure: ends the accepting.
+    ///   - connectionCountMax: more have to wait.
+    ///   - counters: of the connections.
+    ///   - inboxes: of the workers.
+    ///   - log: for what an operator should know.
+    ///   - beat: called in between; nil: nothing is.
+    ///   - reload: called for a SIGHUP; returns who is accepted from now on, nil: as before.
     init(
         doors: [Door], signals: consuming OwnedDescriptor, failure: borrowing WakeSignal,
         connectionCountMax: Int, counters: DaemonCounters, inboxes: [WorkerInbox], log: Logger,
-        reload: @escaping () -> Admission?
+        beat: Beat?, reload: @escaping () -> Admission?
     ) throws(SystemError) {
         let poller = try Poller()
         for (index, door) in doors.enumerated() {
@@ -72,6 +92,7 @@ struct Acceptor: ~Copyable {
         self.counters = counters
         self.inboxes = inboxes
         self.reload = reload
+        self.beat = beat
         exhaustion = RateLimitedLog(log)
         refusals = RateLimitedLog(log)
     }
@@ -85,7 +106,16 @@ struct Acceptor: ~Copyable {
                 pause = max(0, until.milliseconds(since: now))
                 if pause == 0 { resume() }
             }
-            let count = poller.wait(milliseconds: pausedUntil == nil ? -1 : pause)
+            if pausedUntil == nil { pause = -1 }
+            if let beat {
+                if now >= nextBeat {
+                    nextBeat = now.after(milliseconds: beat.milliseconds)
+                    beat.run()
+                }
+                let due = max(0, nextBeat.milliseconds(since: now)) + 1
+                pause = pause < 0 ? due : min(pause, due)
+            }
+            let count = poller.wait(milliseconds: pause)
             for index in 0..<count {
                 switch poller.event(index).token {
                 case Token.signal:
@@ -126,6 +156,20 @@ struct Acceptor: ~Copyable {
         for door in doors { poller.remove(door.number) }
     }
 
+    /// Waits a moment for the first request of the last connection: who has just connected has sent it, or is
+    /// about to. So a restart behind a service manager's sockets answers everybody.
+    ///
+    /// - Returns: whether another signal to stop came.
+    mutating func awaitFirstRequest() -> Bool {
+        while let lastAccepted, counters.connectionCount > 0 {
+            let end = lastAccepted.after(milliseconds: DaemonLimits.firstRequestMilliseconds)
+            let rest = end.milliseconds(since: .now)
+            guard rest > 0 else { break }
+            if waitForSignal(milliseconds: rest) { return true }
+        }
+        return false
+    }
+
     private mutating func acceptWaiting(_ door: Door) {
         while true {
             guard counters.connectionCount < connectionCountMax else {
@@ -161,6 +205,7 @@ struct Acceptor: ~Copyable {
             least = index
         }
         hasAccepted = true
+        lastAccepted = .now
         counters.workers[least].countConnection(1)
         inboxes[least].post(
             WorkerMessage(

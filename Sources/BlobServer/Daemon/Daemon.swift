@@ -25,11 +25,12 @@ package enum Daemon {
     /// - Parameters:
     ///   - options: checked ones.
     ///   - log: where it says what an operator should know.
+    ///   - manager: what has started the process.
     ///   - reload: called for a SIGHUP, on the calling thread.
     ///   - onReady: called once, when clients can connect.
     package static func run(
-        _ options: DaemonOptions, log: Logger, reload: @escaping Reload.Read,
-        onReady: (String) -> Void
+        _ options: DaemonOptions, log: Logger, manager: ServiceManager,
+        reload: @escaping Reload.Read, onReady: (String) -> Void
     ) throws(Failure) -> End {
         clinux_ignore_signals()
         let descriptorMax = Int(clamping: clinux_raise_descriptor_limit())
@@ -41,24 +42,40 @@ package enum Daemon {
             try allowZeroCopy(store, options, log)
             if options.limits.isLogging { try beginLogging(store, log) }
             let links = LinkKeys(try options.signingKeyPath.map(SigningKeyFile.read))
-            let socket = try SocketFile(
-                path: options.socketPath, mode: options.socketMode, group: options.socketGroup)
+            let socket =
+                if let passed = manager.sockets.main { try SocketFile(passed: passed) } else {
+                    try SocketFile(
+                        path: options.socketPath, mode: options.socketMode,
+                        group: options.socketGroup)
+                }
             var deviceSocket: SocketFile?
             let end: End
             do {
-                if let path = options.deviceSocketPath {
+                if let passed = manager.sockets.device {
+                    guard links.keys != nil else {
+                        throw Failure(
+                            description:
+                                "the device socket that is passed answers signed links: give --signing-keys"
+                        )
+                    }
+                    deviceSocket = try SocketFile(passed: passed)
+                } else if let path = options.deviceSocketPath {
                     deviceSocket = try SocketFile(
                         path: path, mode: options.deviceSocketMode,
                         group: options.deviceSocketGroup, flag: "--device-socket")
                 }
                 let failure = try FailureSignal()
                 let daemon = try RunningDaemon(
-                    store, options, links, descriptorMax: descriptorMax, failure: failure, log: log)
-                var acceptor = try daemon.makeAcceptor(
-                    socket.listener.number, deviceSocket?.listener.number, consume signals,
-                    reload: reload)
+                    store, options, links, descriptorMax: descriptorMax, failure: failure,
+                    manager: manager, log: log)
+                var doors = [daemon.door(socket, isDevice: false)]
+                if let device = deviceSocket.take() {
+                    doors.append(daemon.door(device, isDevice: true))
+                    deviceSocket = consume device
+                }
+                var acceptor = try daemon.makeAcceptor(doors, consume signals, reload: reload)
                 onReady(
-                    "blobd \(blobdVersion) ready: socket=\(options.socketPath) "
+                    "blobd \(blobdVersion) ready: socket=\(socket.path) "
                         + "data=\(options.dataPath) workers=\(options.workerCount)")
                 end = daemon.serve(&acceptor) {
                     socket.remove()
@@ -136,11 +153,12 @@ private struct RunningDaemon {
     private let inboxes: [WorkerInbox]
     private let threads: [WorkerThread]
     private let failure: FailureSignal
+    private let reports: ServiceReports
     private let log: Logger
 
     init(
         _ store: BlobStore, _ options: DaemonOptions, _ links: LinkKeys, descriptorMax: Int,
-        failure: FailureSignal, log: Logger
+        failure: FailureSignal, manager: ServiceManager, log: Logger
     ) throws {
         let budget = DescriptorBudget(
             descriptorMax: descriptorMax, connectionCountMax: options.limits.connectionCountMax,
@@ -186,6 +204,7 @@ private struct RunningDaemon {
         }
         self.inboxes = inboxes
         self.threads = threads
+        reports = ServiceReports(manager, counters, inboxes, writer, log)
     }
 
     private static func startWorker(
@@ -204,36 +223,32 @@ private struct RunningDaemon {
         }
     }
 
+    /// A socket and who may connect to it.
+    func door(_ socket: borrowing SocketFile, isDevice: Bool) -> Acceptor.Door {
+        Acceptor.Door(
+            number: socket.listener.number, isDevice: isDevice,
+            policy: PeerPolicy(
+                allowedUserIDs: options.allowedUserIDs, trustsMode: socket.trustsMode))
+    }
+
     /// - Parameters:
-    ///   - main: the descriptor of the socket for backends.
-    ///   - device: that of the socket for devices' links.
+    ///   - doors: the sockets, which stay open.
     ///   - signals: what reads the signals.
     ///   - reload: called for a SIGHUP.
     func makeAcceptor(
-        _ main: Int32, _ device: Int32?, _ signals: consuming OwnedDescriptor,
+        _ doors: [Acceptor.Door], _ signals: consuming OwnedDescriptor,
         reload: @escaping Reload.Read
     ) throws(SystemError) -> Acceptor {
-        var doors = [
-            Acceptor.Door(
-                number: main, isDevice: false,
-                policy: PeerPolicy(
-                    allowedUserIDs: options.allowedUserIDs,
-                    hasSocketGroup: options.socketGroup != nil))
-        ]
-        if let device {
-            doors.append(
-                Acceptor.Door(
-                    number: device, isDevice: true,
-                    policy: PeerPolicy(
-                        allowedUserIDs: options.allowedUserIDs,
-                        hasSocketGroup: options.deviceSocketGroup != nil)))
-        }
         let reloader = Reloader(
             options, environment, descriptorMax: descriptorMax, log, read: reload)
         return try Acceptor(
             doors: doors, signals: signals, failure: failure.signal,
             connectionCountMax: budget.connectionCountMax, counters: environment.counters,
-            inboxes: inboxes, log: log, reload: reloader.reload)
+            inboxes: inboxes, log: log,
+            beat: reports.interval.map { [reports] in
+                Acceptor.Beat(milliseconds: $0, run: reports.beat)
+            },
+            reload: { [reports] in reports.around(reloader.reload) })
     }
 
     /// Accepts until there is a reason to stop, and stops in order: no new connections, then the
@@ -241,12 +256,15 @@ private struct RunningDaemon {
     ///
     /// - Parameter removeSockets: called when nobody is accepted any more.
     func serve(_ acceptor: inout Acceptor, removeSockets: () -> Void) -> Daemon.End {
+        reports.ready()
         let reason = acceptor.run()
+        reports.stopping("finishing the answers under way")
+        acceptor.close()
+        removeSockets()
+        let isUrgent = acceptor.awaitFirstRequest()
         // From here on workers close sockets whose peers may not have read everything, and the
         // writer still writes.
         environment.store.keepLeases()
-        acceptor.close()
-        removeSockets()
         switch reason {
         case .signal(let number):
             log.notice("Stopping on signal \(number)")
@@ -254,6 +272,7 @@ private struct RunningDaemon {
         case .outcomeUnknown:
             notifyWorkers(.stop)
         }
+        if isUrgent { notifyWorkers(.stopAtOnce) }
         stopAtOnceOnSecondSignal(&acceptor)
         for thread in threads { thread.join() }
         environment.backups.close()

@@ -31,6 +31,8 @@ final class WorkerCounters: Sendable {
     private let connections = Atomic<Int>(0)
     private let draining = Atomic<Int>(0)
     private let isRunning = Atomic<Bool>(true)
+    /// Whether the worker comes around.
+    let progress = ProgressCheck()
     private let errors: [ErrorCounter] = ErrorCode.allCases.map { ErrorCounter(code: $0) }
 
     private final class ErrorCounter: Sendable {
@@ -87,6 +89,8 @@ final class DaemonCounters: Sendable {
     let expired = Counter()
     let batches = Counter()
     let clockJumps = Counter()
+    /// Whether the writer comes around.
+    let writerProgress = ProgressCheck()
 
     /// Counters for so many workers.
     init(workerCount: Int) {

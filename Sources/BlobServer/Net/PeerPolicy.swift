@@ -11,8 +11,8 @@ struct PeerPolicy: Sendable {
     private let trustsMode: Bool
 
     /// The policy for these options.
-    init(allowedUserIDs: [UInt32], hasSocketGroup: Bool) {
-        trustsMode = hasSocketGroup
+    init(allowedUserIDs: [UInt32], trustsMode: Bool) {
+        self.trustsMode = trustsMode
         allow(allowedUserIDs)
     }
 

@@ -136,6 +136,27 @@ struct ListeningSocket: ~Copyable, Sendable {
         self.descriptor = descriptor
     }
 
+    /// Takes over a socket that listens already.
+    ///
+    /// - Throws: EINVAL where it is no Unix stream socket that listens.
+    init(listening descriptor: consuming OwnedDescriptor) throws(SystemError) {
+        guard clinux_is_listening(descriptor.number) == 1 else {
+            errno = EINVAL
+            throw SystemError("listen")
+        }
+        guard clinux_set_nonblocking(descriptor.number) == 0,
+            clinux_close_at_exec(descriptor.number) == 0
+        else { throw SystemError("fcntl") }
+        self.descriptor = descriptor
+    }
+
+    /// The path that it is bound to; empty when it has none.
+    var path: String {
+        var bytes = [UInt8](repeating: 0, count: Int(CLINUX_PATH_MAX))
+        let count = clinux_socket_path(descriptor.number, &bytes)
+        return String(decoding: bytes.prefix(Int(max(0, count))), as: UTF8.self)
+    }
+
     /// The descriptor's number, for ``Poller``.
     var number: Int32 { descriptor.number }
 

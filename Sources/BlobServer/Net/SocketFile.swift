@@ -9,8 +9,10 @@ struct SocketFile: ~Copyable {
     /// What clients connect to.
     let path: String
     let listener: ListeningSocket
-    private let device: UInt64
-    private let inode: UInt64
+    /// Whether its mode alone says who may connect; see ``PeerPolicy``.
+    let trustsMode: Bool
+    /// Its device and its inode; nil when it is a service manager's, which removes it.
+    private let identity: (device: UInt64, inode: UInt64)?
 
     /// Why there is no socket.
     struct Failure: Error, CustomStringConvertible {
@@ -70,15 +72,32 @@ struct SocketFile: ~Copyable {
         }
         self.path = path
         self.listener = listener
-        device = UInt64(status.st_dev)
-        inode = UInt64(status.st_ino)
+        identity = (UInt64(status.st_dev), UInt64(status.st_ino))
+        trustsMode = group != nil
     }
 
-    /// Removes the socket, unless another has taken its place.
+    /// Takes over a socket that a service manager listens at. Mode, group and folder are its business; the
+    /// mode is trusted where it lets nobody in but the owner and the group.
+    init(passed number: Int32) throws(Failure) {
+        do throws(SystemError) {
+            listener = try ListeningSocket(
+                listening: OwnedDescriptor(taking: number, from: "LISTEN_FDS"))
+        } catch {
+            throw Failure(
+                description:
+                    "LISTEN_FDS: descriptor \(number) is not a Unix stream socket that listens")
+        }
+        path = listener.path
+        identity = nil
+        var status = stat()
+        trustsMode = lstat(path, &status) == 0 && status.st_mode & S_IWOTH == 0
+    }
+
+    /// Removes the socket, unless another has taken its place, or it was passed.
     borrowing func remove() {
         var status = stat()
-        guard lstat(path, &status) == 0, UInt64(status.st_dev) == device,
-            UInt64(status.st_ino) == inode
+        guard let identity, lstat(path, &status) == 0,
+            UInt64(status.st_dev) == identity.device, UInt64(status.st_ino) == identity.inode
         else { return }
         unlink(path)
     }

@@ -14,6 +14,8 @@ struct WorkerMessage: Sendable {
         case feedChanged
         /// The backup that a connection sends has gone on.
         case backupReady
+        /// Say that you come around (``ProgressCheck``).
+        case progressCheck
         /// Finish what is under way, and stop.
         case stop
         /// Stop at once.

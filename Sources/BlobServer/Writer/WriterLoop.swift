@@ -39,6 +39,7 @@ struct WriterLoop {
     /// - Throws: the error after which nothing may be synced again.
     private mutating func serve() throws(StoreError) {
         while true {
+            writer.counters.writerProgress.answer()
             let (batch, isClosed) = takeBatch()
             if !batch.isEmpty {
                 try apply(batch)

@@ -72,6 +72,15 @@ struct clinux_piece {
 ssize_t clinux_send_pieces(int fd, const struct clinux_piece *pieces, size_t count);
 /// Sends from a file without copying (sendfile(2)); the file's own position stays where it is.
 ssize_t clinux_send_file(int fd, int file, int64_t offset, size_t count);
+/// Sends one datagram to a Unix socket by its address: a path, or a name in the abstract namespace, which
+/// begins with a zero.
+int clinux_send_datagram(const void *address, size_t length, const void *bytes, size_t count);
+/// 1 for a Unix stream socket that listens, else 0.
+int clinux_is_listening(int fd);
+/// Closes a descriptor at exec.
+int clinux_close_at_exec(int fd);
+/// The path that a Unix socket is bound to: its bytes, of which there are at most CLINUX_PATH_MAX, or -1.
+int clinux_socket_path(int fd, void *path);
 int clinux_shutdown_sending(int fd);
 int clinux_shutdown(int fd);
 

@@ -63,14 +63,18 @@ struct ServeCommand: ParsableCommand {
             try serve(options, configuration)
         } catch let error as ConfigurationError {
             throw CommandFailure(.badUsage, error.description)
+        } catch let failure as ServiceManager.Failure {
+            throw CommandFailure(.refused, failure.description)
         } catch let failure as Daemon.Failure {
             throw CommandFailure(.refused, failure.description)
         }
     }
 
     private func serve(_ options: DaemonOptions, _ configuration: ServeConfiguration) throws {
-        for (name, path) in [("data", options.dataPath), ("socket", options.socketPath)]
-        where path.isEmpty {
+        let manager = try ServiceManager()
+        let required = [("data", options.dataPath), ("socket", options.socketPath)]
+        for (name, path) in required
+        where path.isEmpty && !(name == "socket" && manager.hasMainSocket) {
             throw CommandFailure(
                 .badUsage, "--\(name) is missing: give the flag, or \(name) in a file (--config)")
         }
@@ -80,7 +84,9 @@ struct ServeCommand: ParsableCommand {
         for name in configuration.strangers {
             log.warning("\(name) is not a setting's variable; it changes nothing")
         }
-        let end = try Daemon.run(options, log: log, reload: configuration.reload) { line in
+        let end = try Daemon.run(
+            options, log: log, manager: manager, reload: configuration.reload
+        ) { line in
             print(line)
             fflush(nil)
         }

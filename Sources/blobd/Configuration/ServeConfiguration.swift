@@ -114,6 +114,10 @@ struct ServeConfiguration {
             }
         }
         try check(options, values)
+        options.signingKeyPath = try options.signingKeyPath.map {
+            (path) throws(ConfigurationError) in
+            try credential(path, values)
+        }
         return options
     }
 
@@ -121,7 +125,7 @@ struct ServeConfiguration {
     private static func check(
         _ options: DaemonOptions, _ values: [Value]
     ) throws(ConfigurationError) {
-        func value(_ name: String) -> Value { values.first { $0.setting.name == name }! }
+        func value(_ name: String) -> Value { Self.value(name, in: values) }
         if options.limits.defaultTTLSeconds > options.limits.ttlSecondsMax {
             let most = value("max-ttl").setting.texts(options).joined()
             throw value("default-ttl").refuse(
@@ -135,6 +139,29 @@ struct ServeConfiguration {
         if options.deviceSocketPath != nil {
             throw value("device-socket").refuse("answers signed links: give --signing-keys, too")
         }
+    }
+
+    /// The path of a file that may be a credential of systemd's: a leading `$CREDENTIALS_DIRECTORY` is what the
+    /// environment has.
+    private static func credential(
+        _ path: String, _ values: [Value]
+    ) throws(ConfigurationError) -> String {
+        let prefix = "$CREDENTIALS_DIRECTORY/"
+        guard path.hasPrefix(prefix) else { return path }
+        // The process's own environment does not change after its start.
+        guard let folder = getenv("CREDENTIALS_DIRECTORY") else {
+            throw value("signing-keys", in: values).refuse(
+                "is \(path), and there is no CREDENTIALS_DIRECTORY: the unit needs LoadCredential="
+            )
+        }
+        return "\(String(cString: folder))/\(path.dropFirst(prefix.count))"
+    }
+
+    private static func value(_ name: String, in values: [Value]) -> Value {
+        guard let value = values.first(where: { $0.setting.name == name }) else {
+            preconditionFailure("there is no setting \(name)")
+        }
+        return value
     }
 
     /// The cores that are online (`_SC_NPROCESSORS_ONLN`).

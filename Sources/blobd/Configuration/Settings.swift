@@ -49,7 +49,7 @@ extension Setting {
             "signing-keys", .file, \.signingKeyPath, .live,
             """
             The file with the keys that verify signed links (/d/…): a line "ID BASE64" for each, at least \
-            32 bytes. SIGHUP reads it again.
+            32 bytes. A credential of systemd's: $CREDENTIALS_DIRECTORY/NAME. SIGHUP reads it again.
             """),
         .optional(
             "link-base", .site, \.limits.linkBase, .live,

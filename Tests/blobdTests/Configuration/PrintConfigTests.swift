@@ -55,6 +55,23 @@ import Testing
         #expect(result.errors.contains(words), "\(result.errors)")
     }
 
+    @Test("Keys may be a credential of systemd's")
+    func credentials() throws {
+        let folder = TemporaryFolder()
+        let keys = "k \(Data(repeating: 7, count: 32).base64EncodedString())\n"
+        chmod(try folder.write("keys", Array(keys.utf8)), 0o440)
+        let arguments = ["--signing-keys", "$CREDENTIALS_DIRECTORY/keys"]
+        let file = try folder.write(
+            "blobd.yaml", Array("signing-keys: $CREDENTIALS_DIRECTORY/keys\n".utf8))
+        let daemon = try DaemonProcess(
+            ["--config", file], in: folder, shell: "export CREDENTIALS_DIRECTORY=\(folder);")
+        daemon.signal(SIGHUP)
+        #expect(try daemon.request("GET", "/livez").status == 200)
+        let without = try blobd(["serve"] + arguments)
+        #expect(without.status == 2)
+        #expect(without.errors.contains("there is no CREDENTIALS_DIRECTORY"))
+    }
+
     @Test("The help has every flag with its default")
     func help() throws {
         let text = try blobd(["serve", "--help"]).text

@@ -139,7 +139,7 @@ import Testing
         arguments: [
             (["--workers", "0"], "--workers is 0"), (["--workers", "65"], "1 to 64"),
             (["--max-payload", "0"], "--max-payload is 0"),
-            (["--max-ttl", "1d", "--default-ttl", "2d"], "--default-ttl is 172800"),
+            (["--max-ttl", "1d", "--default-ttl", "2d"], "--default-ttl is 2d"),
             (["--socket-mode", "0999"], "--socket-mode"),
             (["--body-memory", "1"], "--body-memory is 1"),
             (["--idle-timeout", "never"], "--idle-timeout"),

@@ -116,7 +116,8 @@ import Testing
         (
             "blobd/Commands",
             [
-                "BlobServer/Daemon", "BlobServer/Limits", "BlobServer/Walk", "BlobStore",
+                "BlobServer/Daemon", "BlobServer/Limits", "BlobServer/Net", "BlobServer/Walk",
+                "BlobStore",
                 "BlobClient", "BlobProtocol", "BlobJSON", "blobd/Terminal", "blobd/Configuration",
             ]
         ),

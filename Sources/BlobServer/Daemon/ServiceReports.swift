@@ -1,0 +1,70 @@
+import Logging
+
+/// What the service manager is told of a daemon that runs. The main thread alone uses it.
+final class ServiceReports {
+    private let manager: ServiceManager
+    private let counters: DaemonCounters
+    private let inboxes: [WorkerInbox]
+    private let writer: WriterThread
+    private let log: Logger
+    /// Whether it was logged that a thread does not come around.
+    private var isStuck = false
+
+    init(
+        _ manager: ServiceManager, _ counters: DaemonCounters, _ inboxes: [WorkerInbox],
+        _ writer: WriterThread, _ log: Logger
+    ) {
+        self.manager = manager
+        self.counters = counters
+        self.inboxes = inboxes
+        self.writer = writer
+        self.log = log
+    }
+
+    func ready() { manager.notify(.ready, status: status) }
+
+    func stopping(_ reason: String) { manager.notify(.stopping, status: reason) }
+
+    /// Tells of a reload around it.
+    func around<Result>(_ reload: () -> Result) -> Result {
+        manager.notify(.reloading, status: "reading the configuration again")
+        defer { ready() }
+        return reload()
+    }
+
+    /// How often ``beat()`` is to be called, in milliseconds; nil: never.
+    var interval: Int? { manager.watchdogMilliseconds }
+
+    /// Says that there is progress, if all workers and the writer have come around since the last time, and
+    /// asks them again.
+    func beat() {
+        let stuck = stuckThreads
+        if stuck.isEmpty {
+            manager.notify(.alive, status: status)
+            isStuck = false
+        } else if !isStuck {
+            log.critical(
+                "No progress of \(stuck.joined(separator: ", ")): the watchdog is not told")
+            isStuck = true
+        }
+        guard stuck.isEmpty else { return }
+        for (index, inbox) in inboxes.enumerated() {
+            counters.workers[index].progress.ask()
+            inbox.post(WorkerMessage(token: .worker, content: .progressCheck))
+        }
+        counters.writerProgress.ask()
+        writer.signal.notify()
+    }
+
+    private var stuckThreads: [String] {
+        var names = counters.workers.indices.filter { !counters.workers[$0].progress.isAnswered }
+            .map { "worker \($0)" }
+        if !counters.writerProgress.isAnswered { names.append("the writer") }
+        return names
+    }
+
+    private var status: String {
+        "\(counters.connectionCount) connections, \(counters.sum { $0.requests.total }) requests, "
+            + "\(counters.publishes.total) publishes"
+    }
+}

@@ -1,0 +1,121 @@
+import CLinux
+import Glibc
+
+/// What the service manager that started this process gives it and wants to be told: systemd's sockets,
+/// readiness and watchdog (sd_listen_fds(3), sd_notify(3)). Without one there is nothing, and nobody is told.
+///
+/// The main thread alone uses it.
+package struct ServiceManager {
+    /// Descriptors of sockets that listen.
+    package struct Sockets {
+        var main: Int32?
+        var device: Int32?
+    }
+
+    /// Why it cannot be used, in words.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    package let sockets: Sockets
+    /// How often it wants to hear that there is progress, in milliseconds: twice as often as it has to; nil:
+    /// never.
+    let watchdogMilliseconds: Int?
+    /// Where it listens, as the bytes of an address; empty: nowhere.
+    private let address: [UInt8]
+
+    /// The name under which the socket of devices is passed (`FileDescriptorName=`).
+    private static let deviceName = "devices"
+
+    /// Reads the variables of the process, and takes them out of its environment: they are not for its
+    /// children.
+    package init() throws(Failure) {
+        var variables: [String: String] = [:]
+        for name in Self.variables {
+            guard let value = getenv(name) else { continue }
+            // No other thread is there yet that could change the environment.
+            variables[name] = String(cString: value)
+            unsetenv(name)
+        }
+        func isOurs(_ name: String) -> Bool {
+            variables[name].map { $0 == "\(getpid())" } ?? true
+        }
+        address = Self.address(variables["NOTIFY_SOCKET"] ?? "")
+        let interval = variables["WATCHDOG_USEC"].flatMap { Int($0) } ?? 0
+        watchdogMilliseconds =
+            interval > 0 && isOurs("WATCHDOG_PID") ? max(1, interval / 2_000) : nil
+        let count = isOurs("LISTEN_PID") ? variables["LISTEN_FDS"].flatMap { Int32($0) } ?? 0 : 0
+        let names = (variables["LISTEN_FDNAMES"] ?? "").split(
+            separator: ":", omittingEmptySubsequences: false)
+        sockets = try Self.sockets(count, names)
+    }
+
+    private static let variables = [
+        "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID",
+        "LISTEN_FDNAMES",
+    ]
+
+    /// The first descriptor that is passed (SD_LISTEN_FDS_START).
+    private static let firstDescriptor: Int32 = 3
+
+    private static func sockets(
+        _ count: Int32, _ names: [Substring]
+    ) throws(Failure) -> Sockets {
+        var sockets = Sockets()
+        for index in 0..<max(0, count) {
+            let number = firstDescriptor + index
+            _ = clinux_close_at_exec(number)
+            let name = Int(index) < names.count ? names[Int(index)] : ""
+            if name == deviceName, sockets.device == nil {
+                sockets.device = number
+            } else if name != deviceName, sockets.main == nil {
+                sockets.main = number
+            } else {
+                throw Failure(
+                    description:
+                        "LISTEN_FDS: \(count) sockets are passed; there may be one, and one named \(deviceName)"
+                )
+            }
+        }
+        return sockets
+    }
+
+    /// A path, or `@` and a name in the abstract namespace.
+    private static func address(_ text: String) -> [UInt8] {
+        var bytes = Array(text.utf8)
+        guard bytes.first == UInt8(ascii: "/") || bytes.first == UInt8(ascii: "@"),
+            bytes.count < Int(CLINUX_PATH_MAX)
+        else { return [] }
+        if bytes[0] == UInt8(ascii: "@") { bytes[0] = 0 }
+        return bytes
+    }
+
+    /// Whether a socket for backends is passed.
+    package var hasMainSocket: Bool { sockets.main != nil }
+
+    /// What it can be told.
+    enum State {
+        case ready
+        /// The configuration is being read again; ``ready`` follows.
+        case reloading
+        case stopping
+        /// There is progress.
+        case alive
+
+        fileprivate var line: String {
+            switch self {
+            case .ready: "READY=1"
+            case .reloading: "RELOADING=1\nMONOTONIC_USEC=\(clinux_monotonic_ns() / 1_000)"
+            case .stopping: "STOPPING=1"
+            case .alive: "WATCHDOG=1"
+            }
+        }
+    }
+
+    /// Tells it, with a line for people. A manager that does not listen is not waited for.
+    func notify(_ state: State, status: String) {
+        guard !address.isEmpty else { return }
+        let message = Array("\(state.line)\nSTATUS=\(status)".utf8)
+        _ = clinux_send_datagram(address, address.count, message, message.count)
+    }
+}

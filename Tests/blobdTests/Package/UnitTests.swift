@@ -1,0 +1,34 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The units of the package.
+@Suite struct UnitTests {
+    private static func unit(_ name: String) -> String {
+        Files.text("\(Files.package)/Packaging/systemd/\(name)")
+    }
+
+    @Test("The instance unit is confined as the unit is")
+    func instance() throws {
+        func confinement(_ name: String) throws -> Substring {
+            let text = Self.unit(name)
+            let start = try #require(text.range(of: "AmbientCapabilities="))
+            let end = try #require(text.range(of: "[Install]"))
+            return text[start.lowerBound..<end.lowerBound]
+        }
+        #expect(try confinement("blobd.service") == confinement("blobd@.service"))
+    }
+
+    @Test(
+        "systemd finds no fault with the units, and an exposure of 1.5 at most",
+        .enabled(if: access("/usr/bin/systemd-analyze", X_OK) == 0, "needs systemd-analyze"),
+        arguments: ["blobd.service", "blobd@.service"])
+    func exposure(name: String) throws {
+        let path = "\(Files.package)/Packaging/systemd/\(name)"
+        let (end, output, errors) = try run([
+            "systemd-analyze", "security", "--offline=true", "--threshold=15", path,
+        ])
+        #expect(
+            end == .exited(0), "\(String(decoding: output.suffix(200), as: UTF8.self))\(errors)")
+    }
+}
