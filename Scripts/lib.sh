@@ -74,7 +74,8 @@ install_test_needs() {
         'curl:command -v curl' \
         'strace:command -v strace' \
         'util-linux:command -v setpriv && command -v prlimit' \
-        'mount:command -v mount'
+        'mount:command -v mount' \
+        'prometheus:command -v promtool'
 }
 
 # Builds blobd in release. Sets BLOBD to the program's path.

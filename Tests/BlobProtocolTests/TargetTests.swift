@@ -12,6 +12,7 @@ import BlobProtocol
         case .livez: return ["live"]
         case .readyz: return ["ready"]
         case .stats: return ["stats"]
+        case .metrics: return ["metrics"]
         case .backup: return ["backup"]
         case .openAPI: return ["openapi"]
         case .notifications: return ["notifications"]
@@ -44,6 +45,7 @@ import BlobProtocol
         #expect(route("/healthz") == ["ready"])
         #expect(route("/v1/stats") == ["stats"])
         #expect(route("/v1/backup") == ["backup"])
+        #expect(route("/metrics") == ["metrics"])
         #expect(route("/v1/backups") == [])
         #expect(route("/v1/openapi.json") == ["openapi"])
         #expect(route("/v1/openapi") == [])
@@ -98,7 +100,7 @@ import BlobProtocol
     func allow() {
         let slice = Slice.empty
         let routes: [Route] = [
-            .livez, .readyz, .stats, .backup, .openAPI, .notifications, .notification(id: slice),
+            .livez, .readyz, .stats, .metrics, .backup, .openAPI, .notifications, .notification(id: slice),
             .payload(id: slice),
             .part(id: slice, name: slice), .classicPayload(id: slice), .blob(digest: slice),
             .batch, .responses(id: slice), .envelope(id: slice), .categories,

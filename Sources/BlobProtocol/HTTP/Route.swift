@@ -10,6 +10,8 @@ public enum Route: Sendable, Hashable {
     case readyz
     /// `/v1/stats`
     case stats
+    /// `/metrics`
+    case metrics
     /// `/v1/backup`
     case backup
     /// `/v1/openapi.json`
@@ -64,6 +66,7 @@ public enum Route: Sendable, Hashable {
         }
         if segments.skip("/d", path) { return link(path, &segments) }
         if segments.skip("/livez", path) { return segments.end(path, .livez) }
+        if segments.skip("/metrics", path) { return segments.end(path, .metrics) }
         if segments.skip("/readyz", path) || segments.skip("/healthz", path) {
             return segments.end(path, .readyz)
         }
@@ -143,7 +146,8 @@ public enum Route: Sendable, Hashable {
     /// 10.2.1); empty when there is no such resource.
     public var allow: StaticString {
         switch self {
-        case .livez, .readyz, .stats, .backup, .openAPI, .classicPayload, .envelope, .categories,
+        case .livez, .readyz, .stats, .metrics, .backup, .openAPI, .classicPayload, .envelope,
+            .categories,
             .ownerChanges, .link, .partLink, .changesLink:
             "GET, HEAD"
         case .notifications, .batch, .responses, .blobs: "POST"
@@ -159,7 +163,8 @@ public enum Route: Sendable, Hashable {
     /// Whether the resource has the method.
     public func allows(_ method: HTTPMethod) -> Bool {
         switch self {
-        case .livez, .readyz, .stats, .backup, .openAPI, .classicPayload, .envelope, .categories,
+        case .livez, .readyz, .stats, .metrics, .backup, .openAPI, .classicPayload, .envelope,
+            .categories,
             .ownerChanges, .link, .partLink, .changesLink:
             method == .get || method == .head
         case .notifications, .batch, .responses, .blobs: method == .post

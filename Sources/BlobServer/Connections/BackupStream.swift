@@ -7,6 +7,7 @@ import Synchronization
 /// A backup that a connection sends, as its worker knows it.
 final class BackupAnswer {
     let form: HTTPForm
+    let entry: RequestEntry
     /// Where it comes from; nil: it is not begun.
     var stream: BackupStream?
     /// Whether there may be something to send.
@@ -14,7 +15,10 @@ final class BackupAnswer {
     /// Whether the head is sent.
     var isBegun = false
 
-    init(_ form: HTTPForm) { self.form = form }
+    init(_ form: HTTPForm, _ entry: RequestEntry) {
+        self.form = form
+        self.entry = entry
+    }
 }
 
 /// A backup on its way from the thread that takes it to the worker that sends it, one piece at a time:

@@ -10,7 +10,7 @@ extension ConnectionState {
         /// A body is received once there is memory.
         case awaitingMemory(Upload)
         /// The writer has a change of this connection.
-        case awaitingChange(PendingReply)
+        indirect case awaitingChange(PendingReply)
         /// The writer commits what is pending, so that a request can be answered.
         case awaitingCommit
         /// An owner's changes are waited for, or the end of the time for them.

@@ -11,7 +11,7 @@ extension Worker {
         _ fill: (inout AnswerBatch) -> Void
     ) {
         var isLast = false
-        if case .http(let form) = form { isLast = !form.keepAlive || isStopping }
+        if case .http(let form) = form.dialect { isLast = !form.keepAlive || isStopping }
         connection.state.endRequest(isLast: isLast)
         answer(connection, &batch, fill)
     }
@@ -64,7 +64,9 @@ extension Worker {
             // Without a whole header, there is no request that an answer could name.
             connection.state.fail()
         } else {
-            close(.http(.last), error, connection, &batch)
+            close(
+                .http(.last, handler.observer.unknown(connection.session)), error, connection,
+                &batch)
         }
     }
 }

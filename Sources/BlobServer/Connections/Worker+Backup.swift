@@ -24,7 +24,7 @@ extension Worker {
                 guard !backup.form.isHTTP10 else {
                     return connection.state.endRequest(isLast: true)
                 }
-                endRequest(.http(backup.form), connection, &batch) {
+                endRequest(.http(backup.form, backup.entry), connection, &batch) {
                     handler.http.appendBackup([], backup.form, into: &$0)
                 }
             case .failed(let error): throw handler.problem(error)
@@ -32,7 +32,7 @@ extension Worker {
         } catch {
             // Behind the head, only a cut says that something is wrong.
             guard !backup.isBegun else { return connection.state.fail() }
-            close(.http(backup.form), error, connection, &batch)
+            close(.http(backup.form, backup.entry), error, connection, &batch)
         }
     }
 
@@ -41,7 +41,10 @@ extension Worker {
         _ batch: inout AnswerBatch
     ) {
         answer(connection, &batch) { batch in
-            if !backup.isBegun { handler.http.appendBackupHead(backup.form, into: &batch) }
+            if !backup.isBegun {
+                handler.http.appendBackupHead(backup.form, into: &batch)
+                handler.observer.note(backup.entry, status: 200, nil, batch)
+            }
             handler.http.appendBackup(bytes, backup.form, into: &batch)
         }
         backup.isBegun = true

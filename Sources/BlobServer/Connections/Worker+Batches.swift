@@ -90,6 +90,7 @@ extension Worker {
             collected[index].connection._withUnsafeGuaranteedRef { finishTimeSlice($0) }
         }
         collected.removeAll()
+        if let now = handler.observer.noteFetches(batch) { answeredAt = now }
     }
 
     /// Whether another batch follows in the same snapshot: with more requests of the last connection
@@ -120,7 +121,8 @@ extension Worker {
         // While memory is short, answers go one by one: a client that reads gets the next one at
         // once, and one that does not read holds one.
         let isShort = answerMemory.isShort
-        while true {
+        // Where each request is logged, a fetch takes the way of all others.
+        while !handler.observer.logsRequests {
             let used = handler.answerPlainGet(
                 input.bytes, of: &connection.session, in: snapshot, into: &batch)
             guard used > 0 else { break }
@@ -182,11 +184,11 @@ extension Worker {
             let end = now.after(milliseconds: query.waitSeconds * 1_000)
             connection.state.enter(.awaitingFeed(FeedReader(query, form, end: end)))
         case .subscribe(var query, let form):
-            if case .http = form { query.limit = DaemonLimits.eventCountMax }
+            if case .http = form.dialect { query.limit = DaemonLimits.eventCountMax }
             // The first answer comes at once, even if it is empty.
             connection.state.enter(.streaming(FeedReader(query, form, end: now)))
-        case .sendBackup(let form):
-            connection.state.enter(.sendingBackup(BackupAnswer(form)))
+        case .sendBackup(let form, let entry):
+            connection.state.enter(.sendingBackup(BackupAnswer(form, entry)))
         }
         return .goesOn
     }

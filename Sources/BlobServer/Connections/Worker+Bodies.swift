@@ -138,7 +138,7 @@ extension Worker {
         let form = upload.reply.form
         if upload.isComplete {
             endRequest(form, connection, &batch) { handler.refuse(form, error, into: &$0) }
-        } else if case .binary = form, let missing = upload.missingByteCount {
+        } else if case .binary = form.dialect, let missing = upload.missingByteCount {
             connection.state.enter(.skipping(missing))
             answer(connection, &batch) { handler.refuse(form, error, into: &$0) }
         } else {

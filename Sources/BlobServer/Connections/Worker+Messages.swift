@@ -49,6 +49,7 @@ extension Worker {
             Socket(descriptor), address: ConnectionAddress(inbox: inbox, token: token),
             peer: peer, store: environment.store, now: now)
         connection.session.isDevice = isDevice
+        connection.session.userID = peer.userID
         do {
             try poller.addConnection(
                 connection.socket.number, token: token.rawValue, connection.state.interest)

@@ -16,10 +16,13 @@ struct WorkerEnvironment: Sendable {
     let backups: BackupThread
     let links: LinkKeys
     let statistics: StatisticsDocument
+    let metrics: MetricsDocument
     /// Where payloads are linked from; nil when all of them are copied.
     let pages: DataPages?
     /// From how many bytes on payloads are linked.
     let linkedByteCountMin: Int
+    /// Nil: requests are not logged.
+    let accessLog: AccessLog?
     let log: Logger
 }
 
@@ -57,6 +60,8 @@ final class Worker {
     @exclusivity(unchecked) private var spin: IdleSpin
     /// Whether the last iteration answered requests, and no client waits for another thread.
     var hasAnswered = false
+    /// When the last fetches of this iteration were answered; before its beginning where there were none.
+    @exclusivity(unchecked) var answeredAt = Instant.now
     /// When deadlines are checked next.
     var nextTick = Instant.now
     /// When the worker ends; nil: nobody has told it to.
@@ -74,8 +79,12 @@ final class Worker {
             byteCountMax: limits.answerMemoryByteCountMax,
             workerCount: environment.counters.workers.count, counters: counters)
         handler = RequestHandler(
-            environment.store, limits: limits, counters: counters,
-            statistics: environment.statistics, answerMemory: answerMemory,
+            environment.store, limits: limits,
+            observer: RequestObserver(
+                counters, accessLog: environment.accessLog,
+                slowMilliseconds: limits.slowMilliseconds, log: environment.log),
+            statistics: environment.statistics, metrics: environment.metrics,
+            answerMemory: answerMemory,
             links: environment.links, log: environment.log)
         sender = ResponseSender(
             counters: counters, pages: environment.pages, slots: environment.drainSlots,
@@ -95,7 +104,7 @@ final class Worker {
             let count = wait()
             now = .now
             if let limits = environment.limits.takeNew(&generation) { takeOver(limits) }
-            handler.beginIteration()
+            handler.beginIteration(now)
             hasAnswered = count > 0
             input.readByteCountMax =
                 environment.bodyMemory.isWanted
@@ -107,6 +116,7 @@ final class Worker {
                 serve(&input, &batch)
             }
             if now >= nextTick { checkDeadlines(&batch) }
+            handler.observer.endIteration()
             connections.endIteration()
             batch.releaseMemory()
             if isStopping, shouldEnd() { return }
@@ -117,6 +127,7 @@ final class Worker {
     private func takeOver(_ limits: DaemonLimits) {
         self.limits = limits
         handler.limits = limits
+        handler.observer.change(slowMilliseconds: limits.slowMilliseconds)
         answerMemory.change(
             byteCountMax: limits.answerMemoryByteCountMax,
             workerCount: environment.counters.workers.count)
@@ -127,7 +138,8 @@ final class Worker {
     private func wait() -> Int {
         // Polling does not pay for the work of other threads.
         if runQueue.isEmpty, hasAnswered, spin.begins() {
-            let end = spin.end(from: clinux_monotonic_ns())
+            let begin = answeredAt > now ? answeredAt.nanoseconds : clinux_monotonic_ns()
+            let end = spin.end(from: begin)
             repeat {
                 let count = poller.wait(milliseconds: 0)
                 if count > 0 {

@@ -175,8 +175,13 @@ private struct RunningDaemon {
             BodyMemory.Limits(
                 byteCountMax: options.limits.bodyMemoryByteCountMax,
                 spoolCountMax: budget.spoolCountMax))
+        let oldestSnapshot = OldestSnapshot()
+        let accessLog = try options.accessLogPath.map { path throws(SystemError) in
+            try AccessLog(path: path, format: options.accessLogFormat, log: log)
+        }
         let writer = try WriterThread(
-            store, limits: limits, bodyMemory: bodyMemory, counters: counters, log: log,
+            store, limits: limits, bodyMemory: bodyMemory, counters: counters,
+            oldestSnapshot: oldestSnapshot, log: log,
             onOutcomeUnknown: { failure.signal.notify() })
         let publishers = try PublisherPool()
         let sendsZeroCopy = options.limits.linkedByteCountMin > 0 && store.allowsZeroCopy
@@ -191,8 +196,13 @@ private struct RunningDaemon {
             backups: BackupThread(store, log: log), links: links,
             statistics: StatisticsDocument(
                 store: store, counters: counters, bodyMemory: bodyMemory),
+            metrics: MetricsDocument(
+                store: store, counters: counters, bodyMemory: bodyMemory, limits: limits,
+                accessLog: accessLog, oldestSnapshot: oldestSnapshot),
             pages: pages,
-            linkedByteCountMin: pages == nil ? .max : options.limits.linkedByteCountMin, log: log)
+            linkedByteCountMin: pages == nil ? .max : options.limits.linkedByteCountMin,
+            accessLog: accessLog, log: log)
+        try accessLog?.start()
         try writer.start()
         try publishers.start(writer)
         var inboxes: [WorkerInbox] = []
@@ -278,6 +288,7 @@ private struct RunningDaemon {
         environment.backups.close()
         environment.publishers.close()
         environment.writer.close()
+        environment.accessLog?.close()
         switch reason {
         case .signal:
             log.notice("Stopped")

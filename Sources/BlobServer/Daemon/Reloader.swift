@@ -27,6 +27,7 @@ final class Reloader {
 
     /// - Returns: who is accepted from now on; nil: as before.
     func reload() -> Acceptor.Admission? {
+        environment.accessLog?.reopen()
         let (new, keys): (Reload, SigningKeys?)
         do {
             new = try read(options)

@@ -22,6 +22,10 @@ extension RequestHandler {
         case .openAPI:
             try requireAnswerMemory()
             return .respond(.document { OpenAPIDocument.append(limits, to: &$0) })
+        case .metrics:
+            let body = try asked { () throws(StoreError) in try metrics.compose() }
+            return .respond(
+                .document(Response.Document(mediaType: MetricsText.mediaType, body: body)))
         case .backup: return .sendBackup
         case .record(let id):
             try requireAnswerMemory()

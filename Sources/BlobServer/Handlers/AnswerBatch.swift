@@ -144,6 +144,24 @@ struct AnswerBatch: ~Copyable {
 
     var isEmpty: Bool { answers.isEmpty }
 
+    /// The head of an answer, and a short body behind it.
+    @_lifetime(borrow self)
+    func head(_ index: Int) -> RawSpan {
+        let start = index > 0 ? answers[index - 1].headEnd : 0
+        return heads.span.bytes.extracting(start..<answers[index].headEnd)
+    }
+
+    /// How many bytes the last answer has, its head included.
+    var lastByteCount: Int {
+        guard let last = answers.last else { return 0 }
+        let headByteCount = head(answers.count - 1).byteCount
+        switch last.body {
+        case .none: return headByteCount
+        case .stored(let range): return headByteCount + range.byteCount
+        case .inflated(_, let from, let upTo): return headByteCount + upTo - from
+        }
+    }
+
     /// The next answer is another connection's. The batch must not be full.
     mutating func beginSection() {
         sectionStart = Section(

@@ -24,6 +24,8 @@ enum Action {
     /// A publish can be stored: a ping, whose body comes back, or a health check.
     case check(Reply)
     case statistics
+    /// The daemon's numbers for Prometheus.
+    case metrics
     /// The description of the HTTP interface.
     case openAPI
     /// All of the store, as a backup.
@@ -82,7 +84,7 @@ extension Action {
         case .resource(let request):
             let name = request.resource.name
             return store.readiness(of: request.reads, name.utf8.span.bytes, in: snapshot)
-        case .live, .check, .statistics, .openAPI, .delete, .publish: return .ready
+        case .live, .check, .statistics, .metrics, .openAPI, .delete, .publish: return .ready
         }
     }
 }

@@ -15,8 +15,11 @@ final class RequestHandler {
     /// The limits of this iteration.
     @exclusivity(unchecked) var limits: DaemonLimits
     let counters: WorkerCounters
+    let requests: RequestCounters
+    let observer: RequestObserver
     let http: HTTPCodec
     let statistics: StatisticsDocument
+    let metrics: MetricsDocument
     private let answerMemory: AnswerMemory
     let links: LinkKeys
     private var errorLog: RateLimitedLog
@@ -26,14 +29,18 @@ final class RequestHandler {
     @exclusivity(unchecked) var isStopping = false
 
     init(
-        _ store: BlobStore, limits: DaemonLimits, counters: WorkerCounters,
-        statistics: StatisticsDocument, answerMemory: AnswerMemory, links: LinkKeys, log: Logger
+        _ store: BlobStore, limits: DaemonLimits, observer: RequestObserver,
+        statistics: StatisticsDocument, metrics: MetricsDocument, answerMemory: AnswerMemory,
+        links: LinkKeys, log: Logger
     ) {
         self.links = links
         self.store = store
         self.limits = limits
-        self.counters = counters
+        self.observer = observer
+        counters = observer.counters
+        requests = counters.requests
         self.statistics = statistics
+        self.metrics = metrics
         self.answerMemory = answerMemory
         http = HTTPCodec()
         errorLog = RateLimitedLog(log)
@@ -63,12 +70,15 @@ final class RequestHandler {
         /// An owner's changes are asked for as they come.
         indirect case subscribe(FeedQuery, PendingReply.Form)
         /// A backup is to be taken and sent.
-        indirect case sendBackup(HTTPForm)
+        indirect case sendBackup(HTTPForm, RequestEntry)
     }
 
     /// Takes the time for the requests of this iteration.
-    func beginIteration() {
+    ///
+    /// - Parameter moment: the same time by the monotonic clock.
+    func beginIteration(_ moment: Instant) {
         now = .now
+        observer.beginIteration(asOf: moment)
         http.setDate(seconds: now.milliseconds / 1_000)
     }
 
@@ -76,6 +86,7 @@ final class RequestHandler {
     ///
     /// - Parameter consumed: is set to the bytes that were used: the head, and a body where it was
     ///   needed at once.
+    @inline(__always)
     func next(
         _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch, consumed: inout Int
@@ -98,19 +109,18 @@ final class RequestHandler {
                 bytes, of: &connection, hasWaited, in: snapshot, into: &batch, consumed: &consumed)
         case .unknown:
             consumed = bytes.byteCount
-            counters.requests.add()
             respond(
                 .problem(
                     ProtocolError(
                         .malformed,
                         "the first byte, \(bytes.byte(0)), is not the first byte of a frame or an HTTP request"
-                    )), .http(.last), into: &batch)
+                    )), .http(.last, observer.unknown(connection)), into: &batch)
             return .answeredThenClose
         }
     }
 
     /// What to do before a request is answered, because the snapshot may not have all that it reads;
-    /// nil: answer it, it is counted.
+    /// nil: answer it.
     ///
     /// - Parameters:
     ///   - text: what the request's slices are of.
@@ -127,7 +137,6 @@ final class RequestHandler {
             case .staleSnapshot: return .retryInNewSnapshot
             }
         }
-        counters.requests.add()
         return nil
     }
 
@@ -138,11 +147,12 @@ final class RequestHandler {
         _ response: Response, _ form: PendingReply.Form, hint: AnswerHint? = nil,
         into batch: inout AnswerBatch
     ) {
-        if case .problem(let error) = response { counters.count(error.code) }
-        switch form {
+        if let code = response.code { counters.count(code) }
+        switch form.dialect {
         case .binary(let frame): BinaryCodec.append(response, frame, into: &batch)
         case .http(let form): http.append(response, form, hint: hint, into: &batch)
         }
+        observer.note(form.entry, status: response.status, response.code, batch)
     }
 
     /// Writes the answer, or hands on what has to be done first.
@@ -162,8 +172,9 @@ final class RequestHandler {
                 Upload(plan, framing: framing, form: form, expectsContinue: expectsContinue))
         case .write(let operation, let reply):
             return .write(operation, PendingReply(reply: reply, form: form))
-        case .awaitChanges(let query): return .awaitChanges(query, form)
-        case .subscribe(let query): return .subscribe(query, form)
+        case .awaitChanges(let query):
+            return .awaitChanges(query, query.waitSeconds > 0 ? form.counted(as: .wait) : form)
+        case .subscribe(let query): return .subscribe(query, form.counted(as: .watch))
         case .sendBackup:
             throw ProtocolError(.notFound, "a backup is answered in HTTP only")
         }

@@ -26,6 +26,21 @@ enum Response {
     case echo([UInt8])
     case problem(ProtocolError)
 
+    /// HTTP's number, in both dialects.
+    var status: UInt16 {
+        switch self {
+        case .document(let document): document.status
+        case .published(_, _, let created, _): created ? 201 : 200
+        case .echo: 200
+        case .problem(let error): error.status
+        }
+    }
+
+    /// The error's code; nil where there is none.
+    var code: ErrorCode? {
+        if case .problem(let error) = self { error.code } else { nil }
+    }
+
     /// A body with what is said about it.
     struct Document {
         /// 204 has no body.
@@ -98,16 +113,37 @@ enum Reply: Sendable {
 
 /// How to answer a request whose outcome is not known yet: to what, and in which dialect.
 struct PendingReply: Sendable {
-    /// The dialect, and what its answer repeats.
-    enum Form: Sendable {
-        case binary(RequestFrame)
-        case http(HTTPForm)
+    /// The dialect with what its answer repeats, and what the request is counted and logged as.
+    struct Form: Sendable {
+        enum Dialect: Sendable {
+            case binary(RequestFrame)
+            case http(HTTPForm)
+        }
+
+        var dialect: Dialect
+        var entry: RequestEntry
+
+        static func binary(_ frame: RequestFrame, _ entry: RequestEntry) -> Form {
+            Form(dialect: .binary(frame), entry: entry)
+        }
+
+        static func http(_ form: HTTPForm, _ entry: RequestEntry) -> Form {
+            Form(dialect: .http(form), entry: entry)
+        }
 
         /// The same for the last answer of a connection, which HTTP says.
         var last: Form {
-            guard case .http(var form) = self else { return self }
+            guard case .http(var form) = dialect else { return self }
             form.keepAlive = false
-            return .http(form)
+            return .http(form, entry)
+        }
+
+        /// The same for a request that turns out to be another operation.
+        func counted(as operation: Operation) -> Form {
+            Form(
+                dialect: dialect,
+                entry: RequestEntry(
+                    operation: operation, startedAt: entry.startedAt, request: entry.request))
         }
     }
 

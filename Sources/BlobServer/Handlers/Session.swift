@@ -4,6 +4,8 @@ import BlobProtocol
 struct Session {
     /// Whether it came by the device socket, which answers links only.
     var isDevice = false
+    /// The user at the other end, for logs.
+    var userID: UInt32 = 0
     /// Told by the first byte; nil before that.
     var dialect: Dialect?
     /// Whether the binary protocol's hello has been answered.

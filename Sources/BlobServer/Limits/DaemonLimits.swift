@@ -85,6 +85,9 @@ package struct DaemonLimits: Sendable {
     /// microseconds; 0: not at all. See ``IdleSpin``.
     package var spinMicroseconds = 50
 
+    /// Requests that take longer are logged, in milliseconds; 0: none are.
+    package var slowMilliseconds = 1_000
+
     /// Whether short changes are acknowledged when they are in the log, and committed a little
     /// later; else each batch is committed before it is acknowledged.
     package var isLogging = true
@@ -187,6 +190,16 @@ package struct DaemonLimits: Sendable {
     /// How long the answer of a probe (`/readyz`, ping) is good for, in milliseconds: a probe tries
     /// what a publish needs at most so often. A publish that is refused for want of room ends it.
     package static let readinessMilliseconds = 1_000
+    /// How many of a worker's slowest requests are remembered, for how long, and from which time on.
+    package static let slowestCountMax = 5
+    package static let slowestMilliseconds: Int64 = 60_000
+    package static let slowestNanosecondsMin: Int64 = 1_000_000
+    /// Slow requests that are logged in a second; how many more there were is said with the next.
+    package static let slowLinesPerSecondMax = 20
+    /// Lines for the access log that wait for the disk, in bytes; further ones are dropped and counted.
+    package static let accessLogByteCountMax = 8 << 20
+    /// The most of a request's target that a log says, in bytes.
+    package static let loggedTargetByteCountMax = 1_024
     /// How often deadlines are checked.
     package static let tickMilliseconds = 250
     /// Payloads up to this size are finished on the worker; longer ones, which may take long to

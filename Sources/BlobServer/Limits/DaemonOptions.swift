@@ -16,6 +16,10 @@ package struct DaemonOptions: Sendable {
     package var deviceSocketGroup: UInt32?
     /// The file with the keys that verify links; nil: no link is valid.
     package var signingKeyPath: String?
+    /// Where requests are logged, `-` for standard output; nil: nowhere.
+    package var accessLogPath: String?
+    package var accessLogFormat = AccessLogFormat.json
+    package var logFormat = LogFormat.auto
     package var workerCount = 1
     package var mapByteCountMax = StoreLimits.mapByteCountDefault
     /// Whether it starts without a log that is missing or damaged.

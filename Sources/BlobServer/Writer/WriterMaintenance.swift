@@ -58,6 +58,8 @@ struct WriterMaintenance {
                 microsecondsMax: DaemonLimits.reclaimMicrosecondsMax)
             if reclaimed.more { nextSweep = min(nextSweep, nextReclaim) }
         }
+        task = "look for old snapshots"
+        try writer.oldestSnapshot.look(in: store)
         if now >= nextReaderCheck {
             task = "look for dead readers"
             nextReaderCheck = now.after(milliseconds: DaemonLimits.readerCheckMilliseconds)

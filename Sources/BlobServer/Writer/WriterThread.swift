@@ -23,6 +23,7 @@ final class WriterThread: Sendable {
     let limits: LiveLimits
     let bodyMemory: BodyMemory
     let counters: DaemonCounters
+    let oldestSnapshot: OldestSnapshot
     let log: Logger
     let state = Mutex(State())
     let signal: WakeSignal
@@ -32,13 +33,14 @@ final class WriterThread: Sendable {
 
     init(
         _ store: BlobStore, limits: LiveLimits, bodyMemory: BodyMemory,
-        counters: DaemonCounters, log: Logger,
+        counters: DaemonCounters, oldestSnapshot: OldestSnapshot, log: Logger,
         onOutcomeUnknown: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         self.store = store
         self.limits = limits
         self.bodyMemory = bodyMemory
         self.counters = counters
+        self.oldestSnapshot = oldestSnapshot
         self.log = log
         self.onOutcomeUnknown = onOutcomeUnknown
         signal = try WakeSignal()

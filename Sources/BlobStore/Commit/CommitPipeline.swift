@@ -1,3 +1,4 @@
+internal import CLinux
 internal import LMDB
 internal import Synchronization
 
@@ -29,6 +30,8 @@ final class CommitPipeline: Sendable {
     /// The counters with all that is in the log and not committed; nil: nothing is. Set inside
     /// `writing`.
     let pendingCounters = Mutex<Counters?>(nil)
+    /// Bytes of the log that are not committed. Set inside `writing`.
+    let logByteCount = Atomic(0)
     /// Where batches look for orphans to free. Taken alone or inside `writing`.
     let freeing = Mutex(FreeingProgress())
     /// Whether this process has edited a category, and owners are yet to be told of it.
@@ -249,7 +252,10 @@ final class CommitPipeline: Sendable {
         for owner in owners { pending.insert(owner.utf8.span.bytes, .owner) }
         open.notedOwnerCount = owners.endIndex
         pending.addBatch(of: head.transaction, changeCount: changeCount)
+        let start = clinux_monotonic_ns()
         try log.append(transaction.transaction.operations.bytes)
+        core.durations.log.note(nanoseconds: clinux_monotonic_ns() - start)
+        logByteCount.store(log.offset, ordering: .relaxed)
         let counters = transaction.counters
         pendingCounters.withLock { $0 = counters }
         open.isAwaited = open.isAwaited || feedWatch.isAwaited(owners)
@@ -322,6 +328,7 @@ final class CommitPipeline: Sendable {
     /// All that is in the log is in `data.mdb`, too.
     func noteAllCommitted() {
         open.restart()
+        logByteCount.store(0, ordering: .relaxed)
         pending.clear()
         pendingCounters.withLock { $0 = nil }
     }

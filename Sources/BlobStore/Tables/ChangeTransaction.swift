@@ -1,3 +1,4 @@
+internal import CLinux
 internal import LMDB
 internal import Synchronization
 
@@ -23,6 +24,7 @@ struct ChangeTransaction: ~Copyable {
     var touchedOwners: [String] = []
     /// Whether a category was edited, and owners are to be told of it.
     var hasCategoryEdit = false
+    private let durations: WriteDurations
     /// Memory for one key after the other, taken out while it is used.
     var spareKey: [UInt8] = []
     /// How much there may be.
@@ -37,6 +39,7 @@ struct ChangeTransaction: ~Copyable {
         transaction = begun
         tables = store.tables
         self.now = now
+        durations = store.durations
         retentionMilliseconds = store.adjustable.tombstoneRetentionMilliseconds
         takeQuotas(of: store)
     }
@@ -78,7 +81,9 @@ struct ChangeTransaction: ~Copyable {
     /// Writes the counters, commits and syncs.
     consuming func commit() throws(LMDBError) {
         try putCounters()
+        let start = clinux_monotonic_ns()
         try transaction.commit()
+        durations.commit.note(nanoseconds: clinux_monotonic_ns() - start)
     }
 
     /// Stores a value under its name in the table `meta`.

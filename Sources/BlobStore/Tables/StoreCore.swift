@@ -27,6 +27,8 @@ final class StoreCore: Sendable {
     let verifiedRecords = VerifiedSet()
     /// How much there may be; ``BlobStore/setQuotas(_:)`` changes it.
     let quotas: Mutex<Quotas>
+    /// How long this process's writes took.
+    let durations = WriteDurations()
     /// The last transaction that this process committed; 0: none yet.
     let lastCommit = Atomic<UInt64>(0)
     /// Keeps other daemons out; nil when read-only. The last to go.

@@ -78,7 +78,8 @@ struct ServeCommand: ParsableCommand {
             throw CommandFailure(
                 .badUsage, "--\(name) is missing: give the flag, or \(name) in a file (--config)")
         }
-        LoggingSystem.bootstrap { SharedLevelLogHandler(StreamLogHandler.standardError(label: $0)) }
+        let format = options.logFormat
+        LoggingSystem.bootstrap { SharedLevelLogHandler(format.handler($0)) }
         var log = Logger(label: "blobd")
         log.logLevel = options.logLevel
         for name in configuration.strangers {

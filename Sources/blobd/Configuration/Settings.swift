@@ -12,6 +12,7 @@ extension Setting {
         ("Store and sockets", place), ("Devices", devices), ("Payloads and notifications", content),
         ("Quotas", quotas),
         ("Connections and memory", connections), ("Feeds", feeds), ("Running", running),
+        ("Logs", logs),
     ]
 
     private static let place: [Setting] = [
@@ -182,8 +183,26 @@ extension Setting {
         .one(
             "drain-timeout", .time(0...day), \.limits.drainMilliseconds, .live,
             "Maximum time for the answers in progress at a stop."),
+    ]
+
+    private static let logs: [Setting] = [
         .one(
             "log-level", .word("level"), \.logLevel, .live,
             "The least severe messages that are logged."),
+        .one(
+            "log-format", .word("format"), \.logFormat, .atStart,
+            """
+            Format of the log on standard error: text, json (a line for each message) or journal \
+            (systemd's, with fields). auto is journal where standard error is the journal's, else text.
+            """),
+        .optional(
+            "access-log", .file, \.accessLogPath, .atStart,
+            "Log each request to this file; - is standard output. SIGHUP opens it again."),
+        .one(
+            "access-log-format", .word("format"), \.accessLogFormat, .atStart,
+            "Format of the access log."),
+        .one(
+            "slow-ms", .count(0...day, of: "milliseconds"), \.limits.slowMilliseconds, .live,
+            "Log requests that take longer, with a warning. 0: none."),
     ]
 }

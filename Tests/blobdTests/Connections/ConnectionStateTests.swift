@@ -10,7 +10,10 @@ import Testing
     typealias Kind = ConnectionState.Phase.Kind
 
     private static let reply = PendingReply(
-        reply: .changed, form: .http(HTTPForm(keepAlive: true, isHTTP10: false, isHead: false)))
+        reply: .changed,
+        form: .http(
+            HTTPForm(keepAlive: true, isHTTP10: false, isHead: false),
+            RequestEntry(operation: .patch, startedAt: .now)))
 
     /// The phases in which a connection sends what becomes known by and by.
     fileprivate static let readers: Set<Kind> = [.awaitingFeed, .streaming, .sendingBackup]
@@ -28,7 +31,7 @@ import Testing
             return reader
         }
         let backup = {
-            let answer = BackupAnswer(.last)
+            let answer = BackupAnswer(.last, reply.form.entry)
             answer.isDue = isDue
             return answer
         }

@@ -26,7 +26,8 @@ import Testing
         let form = HTTPForm(keepAlive: true, isHTTP10: false, isHead: false)
         let upload = Upload(
             BodyPlan(kind: kind, coding: coding, byteCountMax: 8 << 20),
-            framing: .counted(UInt64(count)), form: .http(form))
+            framing: .counted(UInt64(count)),
+            form: .http(form, RequestEntry(operation: .publish, startedAt: .now)))
         let address = ConnectionAddress(
             inbox: inbox, token: ConnectionToken(slot: 1, generation: 1))
         upload.begin(

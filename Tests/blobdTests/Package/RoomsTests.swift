@@ -81,29 +81,44 @@ import Testing
         ("BlobServer/Walk", ["BlobStore", "BlobServer/Net"]),
         ("BlobServer/Limits", ["BlobStore", "BlobProtocol", "BlobServer/Net"]),
         (
-            "BlobServer/Writer",
+            "BlobServer/Metrics",
             ["BlobStore", "BlobProtocol", "BlobServer/Net", "BlobServer/Limits"]
+        ),
+        (
+            "BlobServer/Logs",
+            [
+                "BlobStore", "BlobProtocol", "BlobServer/Net", "BlobServer/Limits",
+                "BlobServer/Metrics",
+            ]
+        ),
+        (
+            "BlobServer/Writer",
+            [
+                "BlobStore", "BlobProtocol", "BlobServer/Net", "BlobServer/Limits",
+                "BlobServer/Metrics", "BlobServer/Logs",
+            ]
         ),
         (
             "BlobServer/Handlers",
             [
                 "BlobStore", "BlobProtocol", "BlobJSON", "BlobServer/Net", "BlobServer/Limits",
-                "BlobServer/Writer",
+                "BlobServer/Metrics", "BlobServer/Logs", "BlobServer/Writer",
             ]
         ),
         (
             "BlobServer/Connections",
             [
                 "BlobStore", "BlobProtocol", "BlobServer/Net", "BlobServer/Limits",
-                "BlobServer/Writer", "BlobServer/Handlers",
+                "BlobServer/Metrics", "BlobServer/Logs", "BlobServer/Writer",
+                "BlobServer/Handlers",
             ]
         ),
         (
             "BlobServer/Daemon",
             [
                 "BlobStore", "BlobProtocol", "BlobServer/Net", "BlobServer/Limits",
-                "BlobServer/Walk", "BlobServer/Writer", "BlobServer/Handlers",
-                "BlobServer/Connections",
+                "BlobServer/Walk", "BlobServer/Metrics", "BlobServer/Logs", "BlobServer/Writer",
+                "BlobServer/Handlers", "BlobServer/Connections",
             ]
         ),
 
@@ -116,7 +131,8 @@ import Testing
         (
             "blobd/Commands",
             [
-                "BlobServer/Daemon", "BlobServer/Limits", "BlobServer/Net", "BlobServer/Walk",
+                "BlobServer/Daemon", "BlobServer/Limits", "BlobServer/Logs", "BlobServer/Net",
+                "BlobServer/Walk",
                 "BlobStore",
                 "BlobClient", "BlobProtocol", "BlobJSON", "blobd/Terminal", "blobd/Configuration",
             ]

@@ -46,16 +46,18 @@ extension RequestHandler {
             // What is wrong is found again, noted and said by ``next(_:of:in:into:consumed:)``.
             return 0
         }
-        counters.requests.add()
+        requests.fetches.add()
         connection.hasWaited = false
         return get.byteCount
     }
 
-    /// Appends a payload's answer: 200 or 206.
+    /// Appends a payload's answer.
+    ///
+    /// - Returns: its status: 200 or 206.
     func appendPayload(
         _ lookup: PayloadLookup, _ frame: RequestFrame, _ head: RawSpan,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
-    ) throws(ProtocolError) {
+    ) throws(ProtocolError) -> UInt16 {
         let isHeadOnly = frame.flags.contains(.headOnly)
         switch lookup {
         case .missing: throw .notFound("notification or part")
@@ -107,6 +109,7 @@ extension RequestHandler {
                 }
             }
             batch.endAnswer(body)
+            return status
         }
     }
 }

@@ -16,11 +16,12 @@ extension RequestHandler {
             guard let parsed = try RequestFrame.parse(bytes) else { return .needsInput }
             frame = parsed
         } catch {
-            counters.requests.add()
             let answer = RequestFrame(
                 opcode: error.opcode, flags: [], requestID: error.requestID, headByteCount: 0,
                 bodyByteCount: 0)
-            respond(.problem(error.problem), .binary(answer), into: &batch)
+            respond(
+                .problem(error.problem), .binary(answer, observer.unknown(connection)), into: &batch
+            )
             return .answeredThenClose
         }
         // At most 8,216 bytes: the parser has checked the head's size.
@@ -29,9 +30,10 @@ extension RequestHandler {
         let head = bytes.extracting(Wire.frameHeaderByteCount..<headEnd)
         var end = headEnd
         if let problem = frame.greetingProblem(isGreeted: connection.isGreeted) {
-            counters.requests.add()
             consumed = end
-            respond(.problem(problem), .binary(frame), into: &batch)
+            respond(
+                .problem(problem), .binary(frame, entry(.unknown, frame, "", connection)),
+                into: &batch)
             return .answeredThenClose
         }
         let request: Request
@@ -40,9 +42,9 @@ extension RequestHandler {
             case .hello:
                 _ = try Hello.Request.parse(head)
                 connection.isGreeted = true
-                counters.requests.add()
                 consumed = end
                 BinaryCodec.appendHello(store.id, limits, frame, into: &batch)
+                observer.note(entry(.probe, frame, "", connection), status: 200, nil, batch)
                 return .answered
             case .ping:
                 try EmptyHead.check(head, .ping)
@@ -53,43 +55,74 @@ extension RequestHandler {
             case let operation: request = try self.request(operation, frame, head)
             }
         } catch {
-            counters.requests.add()
             consumed = headEnd
-            return refuse(error, frame, into: &batch)
+            let entry = entry(frame.operation?.counted ?? .unknown, frame, "", connection)
+            return refuse(error, .binary(frame, entry), frame, into: &batch)
         }
         if let retry = retry(request, head, hasWaited, in: snapshot) { return retry }
         consumed = end
-        do throws(ProtocolError) {
-            switch request {
-            case .fetch(let key):
-                try appendPayload(
-                    try payload(key, head, in: snapshot), frame, head, in: snapshot, into: &batch)
-                return .answered
-            case .perform(let action):
+        switch request {
+        case .fetch(let key):
+            return fetch(key, frame, head, connection, in: snapshot, into: &batch)
+        case .perform(let action):
+            let form = PendingReply.Form.binary(
+                frame, entry(action.operation, frame, action.target(head), connection))
+            do throws(ProtocolError) {
                 let step = try perform(action, head, in: snapshot)
-                return try follow(step, frame, into: &batch)
+                return try follow(step, frame, form, into: &batch)
+            } catch {
+                return refuse(error, form, frame, into: &batch)
             }
-        } catch {
-            return refuse(error, frame, into: &batch)
         }
+    }
+
+    @inline(__always)
+    private func fetch(
+        _ key: PayloadKey, _ frame: RequestFrame, _ head: RawSpan, _ connection: Session,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
+    ) -> Step {
+        do throws(ProtocolError) {
+            let status = try appendPayload(
+                try payload(key, head, in: snapshot), frame, head, in: snapshot, into: &batch)
+            requests.countFetch(status: status)
+            if observer.logsRequests {
+                observer.logFetch(
+                    LoggedRequest(frame.operation, target: key.target(head), connection),
+                    status: status, batch)
+            }
+            return .answered
+        } catch {
+            let entry = entry(.fetch, frame, key.target(head), connection)
+            return refuse(error, .binary(frame, entry), frame, into: &batch)
+        }
+    }
+
+    private func entry(
+        _ operation: Operation, _ frame: RequestFrame, _ target: @autoclosure () -> String,
+        _ connection: Session
+    ) -> RequestEntry {
+        observer.entry(
+            operation, LoggedRequest(frame.operation, target: target(), connection))
     }
 
     /// Writes the answer, or hands on what has to be done first.
     private func follow(
-        _ step: ActionStep, _ frame: RequestFrame, into batch: inout AnswerBatch
+        _ step: ActionStep, _ frame: RequestFrame, _ form: PendingReply.Form,
+        into batch: inout AnswerBatch
     ) throws(ProtocolError) -> Step {
         if frame.operation == .call, frame.bodyByteCount > 0 {
             guard case .receiveBody = step else {
                 throw ProtocolError(.malformed, "this call must not have a body")
             }
         }
-        return try follow(step, .counted(frame.bodyByteCount), .binary(frame), into: &batch)
+        return try follow(step, .counted(frame.bodyByteCount), form, into: &batch)
     }
 
     private func refuse(
-        _ error: ProtocolError, _ frame: RequestFrame, into batch: inout AnswerBatch
+        _ error: ProtocolError, _ form: PendingReply.Form, _ frame: RequestFrame,
+        into batch: inout AnswerBatch
     ) -> Step {
-        respond(.problem(error), .binary(frame), into: &batch)
+        respond(.problem(error), form, into: &batch)
         // Where the next frame begins is known, but a body that is too long is not worth waiting
         // for. What an operation takes that is not known here is not known either.
         if error.endsConnection || error.code == .payloadTooLarge { return .answeredThenClose }
@@ -149,5 +182,49 @@ extension RequestFrame {
         if isGreeted { return ProtocolError(.malformed, "hello must be sent once") }
         let name = operation.map { "\($0)" } ?? "\(opcode)"
         return ProtocolError(.malformed, "the first frame must be hello, not \(name)")
+    }
+}
+
+extension PayloadKey {
+    /// What a log says of it.
+    ///
+    /// - Parameter text: what its slices are of.
+    fileprivate func target(_ text: RawSpan) -> String {
+        switch self {
+        case .part(let id, let part):
+            let id = LoggedRequest.text(id.of(text))
+            return part.isEmpty ? id : "\(id)/\(LoggedRequest.text(part.of(text)))"
+        case .digest(let digest): return digest.description
+        }
+    }
+}
+
+extension Action {
+    /// What a log says it is about; empty where it names nothing.
+    fileprivate func target(_ text: RawSpan) -> String {
+        switch self {
+        case .record(let id), .delete(let id): LoggedRequest.text(id.of(text))
+        case .publish(let draft, _, _): draft.texts.id?.text ?? ""
+        case .resource(let request): request.resource.name
+        case .watch(let query, _): query.owner
+        case .live, .check, .statistics, .metrics, .openAPI, .backup, .list: ""
+        }
+    }
+}
+
+extension Opcode {
+    /// What a request is counted as whose head is wrong.
+    fileprivate var counted: Operation {
+        switch self {
+        case .hello, .ping: .probe
+        case .put: .publish
+        case .get, .getBlob: .fetch
+        case .stat: .record
+        case .delete: .delete
+        case .stats: .stats
+        case .list: .list
+        case .watch: .watch
+        case .call: .unknown
+        }
     }
 }

@@ -25,6 +25,23 @@ struct NumbersDocument {
         bytes.append(contentsOf: value.finished())
     }
 
+    /// Adds a list of numbers.
+    mutating func add(_ name: String, _ values: [Int]) {
+        begin(name)
+        bytes.append(contentsOf: "[\(values.map(String.init).joined(separator: ","))]".utf8)
+    }
+
+    /// Adds a list of objects.
+    mutating func add(_ name: String, _ values: [NumbersDocument]) {
+        begin(name)
+        bytes.append("[")
+        for (index, value) in values.enumerated() {
+            if index > 0 { bytes.append(",") }
+            bytes.append(contentsOf: value.finished())
+        }
+        bytes.append("]")
+    }
+
     /// The document.
     func finished() -> [UInt8] { bytes + [UInt8(ascii: "}")] }
 

@@ -128,6 +128,38 @@ enum OpenAPIText {
         }
       }
     },
+    "/metrics": {
+      "get": {
+        "operationId": "metrics",
+        "summary": "Metrics in Prometheus' text format; docs/MONITORING.md has their meanings.",
+        "tags": ["operation"],
+        "responses": {
+          "200": {
+            "description": "The metrics.",
+            "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+            "content": {"text/plain": {"schema": {"type": "string"}}}
+          },
+          "400": {"$ref": "#/components/responses/BadRequest"},
+          "408": {"$ref": "#/components/responses/Timeout"},
+          "414": {"$ref": "#/components/responses/URITooLong"},
+          "417": {"$ref": "#/components/responses/ExpectationFailed"},
+          "431": {"$ref": "#/components/responses/HeadersTooLarge"},
+          "500": {"$ref": "#/components/responses/InternalError"},
+          "501": {"$ref": "#/components/responses/NotImplemented"},
+          "503": {"$ref": "#/components/responses/Unavailable"},
+          "505": {"$ref": "#/components/responses/VersionNotSupported"}
+        }
+      },
+      "head": {
+        "operationId": "metricsHead",
+        "summary": "The answer of GET without its body.",
+        "tags": ["operation"],
+        "responses": {
+          "200": {"$ref": "#/components/responses/Head"}, "4XX": {"$ref": "#/components/responses/HeadError"},
+          "5XX": {"$ref": "#/components/responses/HeadError"}
+        }
+      }
+    },
     "/v1/openapi.json": {
       "get": {
         "operationId": "openAPI",
@@ -1394,7 +1426,14 @@ enum OpenAPIText {
           "store_id": {"type": "string"},
           "version": {"type": "string"},
           "errors": {"type": "object", "additionalProperties": {"type": "integer"}, "description": "A count for each code."},
-          "quotas": {"type": "object", "additionalProperties": {"type": "integer"}, "description": "The quotas that are set."}
+          "quotas": {"type": "object", "additionalProperties": {"type": "integer"}, "description": "The quotas that are set."},
+          "operations": {
+            "type": "object",
+            "additionalProperties": {"type": "object"},
+            "description": "For each operation a count for each status, and its durations."
+          },
+          "bucket_nanoseconds": {"type": "array", "items": {"type": "integer"}, "description": "The upper bounds of the buckets of durations."},
+          "slowest": {"type": "array", "items": {"type": "object"}, "description": "The slowest requests of the last minute."}
         },
         "additionalProperties": {"type": "integer"},
         "description": "Counters; docs/PROTOCOL.md has their meanings. More may be added."

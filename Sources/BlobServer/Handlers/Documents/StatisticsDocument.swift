@@ -49,11 +49,12 @@ struct StatisticsDocument: Sendable {
     }
 
     private func addCounters(to document: inout NumbersDocument) {
+        let answered = counters.requests
         document.add("workers", counters.workers.count)
         document.add("connections", counters.connectionCount)
         document.add("draining", counters.drainingCount)
         document.add("refused_peers", counters.refusedPeers.total)
-        document.add("requests", counters.sum { $0.requests.total })
+        document.add("requests", answered.total)
         document.add("publishes", counters.publishes.total)
         document.add("deletes", counters.deletes.total)
         document.add("patches", counters.patches.total)
@@ -80,6 +81,8 @@ struct StatisticsDocument: Sendable {
         }
         document.add("errors", errors)
         document.add("quotas", quotas())
+        addOperations(answered, to: &document)
+        addSlowest(to: &document)
     }
 
     /// Those limits of how much there may be that are set.
@@ -98,5 +101,41 @@ struct StatisticsDocument: Sendable {
             document.add("free_disk", free)
         }
         return document
+    }
+
+    /// Answers of each operation: by status, and how long they took.
+    private func addOperations(_ answered: RequestFigures, to document: inout NumbersDocument) {
+        var operations = NumbersDocument()
+        for operation in Operation.allCases {
+            let counts = answered.counts.filter { $0.key.operation == operation }
+            guard !counts.isEmpty else { continue }
+            var entry = NumbersDocument()
+            for (key, count) in counts.sorted(by: { $0.key.status < $1.key.status }) {
+                entry.add("\(key.status)", count)
+            }
+            if let durations = answered.durations[operation] {
+                entry.add("nanoseconds", durations.nanoseconds)
+                entry.add("buckets", durations.counts)
+            }
+            operations.add(operation.rawValue, entry)
+        }
+        document.add("operations", operations)
+        document.add("bucket_nanoseconds", DurationHistogram.bounds.map { Int($0) })
+    }
+
+    /// The slowest requests of the last minute.
+    private func addSlowest(to document: inout NumbersDocument) {
+        let latest = counters.workers.flatMap { $0.slowest.latest(asOf: .now) }
+            .sorted { $0.nanoseconds > $1.nanoseconds }
+        let objects = latest.prefix(DaemonLimits.slowestCountMax).map { slow in
+            var object = NumbersDocument()
+            object.add("operation", slow.operation.rawValue)
+            object.add("status", Int(slow.status))
+            object.add("nanoseconds", Int(slow.nanoseconds))
+            object.add("target", slow.target)
+            object.add("at_ms", Int(slow.at.milliseconds))
+            return object
+        }
+        document.add("slowest", objects)
     }
 }

@@ -4,11 +4,13 @@ import BlobStore
 // A payload's answer in HTTP.
 
 extension RequestHandler {
-    /// Appends a payload's answer: 200, 206, 304 or 416.
+    /// Appends a payload's answer.
+    ///
+    /// - Returns: its status: 200, 206 or 304.
     func appendPayload(
         _ lookup: PayloadLookup, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
-    ) throws(ProtocolError) {
+    ) throws(ProtocolError) -> UInt16 {
         switch lookup {
         case .missing: throw .notFound("notification or part")
         case .expired(let moment): throw .expired("payload", at: moment)
@@ -38,6 +40,7 @@ extension RequestHandler {
             appendHead(fields, payload, into: &batch)
             if isLinked, case .stored(let range) = body { end(range, into: &batch) }
             batch.endAnswer(body)
+            return selection.status
         }
     }
 

@@ -18,20 +18,18 @@ extension RequestHandler {
             }
             consumed = count
         } catch {
-            counters.requests.add()
-            respond(.problem(error), .http(.last), into: &batch)
+            respond(.problem(error), .http(.last, observer.unknown(connection)), into: &batch)
             return .answeredThenClose
         }
         return answer(
-            head, bytes, hasWaited, isDevice: connection.isDevice, in: snapshot, into: &batch,
-            consumed: &consumed)
+            head, bytes, hasWaited, of: connection, in: snapshot, into: &batch, consumed: &consumed)
     }
 
     /// Answers the request that has a head. It borrows the head, of which nobody else has to make a
     /// copy then (30 instructions each).
     @inline(never)
     private func answer(
-        _ head: HTTPRequestHead, _ bytes: RawSpan, _ hasWaited: Bool, isDevice: Bool,
+        _ head: HTTPRequestHead, _ bytes: RawSpan, _ hasWaited: Bool, of connection: Session,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
         let form = HTTPForm(head, isStopping: isStopping)
@@ -39,10 +37,11 @@ extension RequestHandler {
         var decoded: [UInt8] = []
         let request: Request
         do throws(ProtocolError) {
-            request = try self.request(head, bytes, isDevice: isDevice, decoding: &decoded)
+            request = try self.request(
+                head, bytes, isDevice: connection.isDevice, decoding: &decoded)
         } catch {
-            counters.requests.add()
-            return refuse(error, head, bytes, form, into: &batch)
+            let entry = entry(.unknown, head, bytes, of: connection)
+            return refuse(error, head, bytes, form, entry, into: &batch)
         }
         let names = decoded.span.bytes
         let text = names.byteCount == 0 ? head.path.of(bytes) : names
@@ -53,23 +52,40 @@ extension RequestHandler {
         do throws(ProtocolError) {
             switch request {
             case .fetch(let key):
-                try appendPayload(
+                let status = try appendPayload(
                     try payload(key, text, in: snapshot), head, bytes, form, in: snapshot,
                     into: &batch)
+                requests.countFetch(status: status)
+                if observer.logsRequests {
+                    observer.logFetch(
+                        LoggedRequest(head, bytes, connection), status: status, batch)
+                }
                 return form.step(after: head)
             case .perform(let action):
-                let step = try perform(action, text, in: snapshot)
-                return try follow(step, head, bytes, form, into: &batch)
+                let entry = entry(action.operation, head, bytes, of: connection)
+                do throws(ProtocolError) {
+                    let step = try perform(action, text, in: snapshot)
+                    return try follow(step, head, bytes, form, entry, into: &batch)
+                } catch {
+                    return refuse(error, head, bytes, form, entry, into: &batch)
+                }
             }
         } catch {
-            return refuse(error, head, bytes, form, into: &batch)
+            let entry = entry(.fetch, head, bytes, of: connection)
+            return refuse(error, head, bytes, form, entry, into: &batch)
         }
+    }
+
+    private func entry(
+        _ operation: Operation, _ head: HTTPRequestHead, _ bytes: RawSpan, of connection: Session
+    ) -> RequestEntry {
+        observer.entry(operation, LoggedRequest(head, bytes, connection))
     }
 
     /// Writes the answer, or hands on what has to be done first.
     private func follow(
         _ step: ActionStep, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
-        into batch: inout AnswerBatch
+        _ entry: RequestEntry, into batch: inout AnswerBatch
     ) throws(ProtocolError) -> Step {
         var step = step
         switch step {
@@ -82,15 +98,18 @@ extension RequestHandler {
         switch step {
         case .subscribe where form.isHead:
             http.appendEventsHead(form, into: &batch)
+            observer.note(entry, status: 200, nil, batch)
             return form.step(after: head)
         case .sendBackup where form.isHead:
             http.appendBackupHead(form, into: &batch)
+            observer.note(entry, status: 200, nil, batch)
             return form.step(after: head)
-        case .sendBackup: return .sendBackup(form)
+        case .sendBackup: return .sendBackup(form, entry)
         default: break
         }
         let next = try follow(
-            step, HTTPCodec.framing(of: head), .http(form), expectsContinue: head.expectsContinue,
+            step, HTTPCodec.framing(of: head), .http(form, entry),
+            expectsContinue: head.expectsContinue,
             into: &batch)
         if case .answered = next { return form.step(after: head) }
         return next
@@ -98,7 +117,7 @@ extension RequestHandler {
 
     private func refuse(
         _ error: ProtocolError, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
-        into batch: inout AnswerBatch
+        _ entry: RequestEntry, into batch: inout AnswerBatch
     ) -> Step {
         var form = form
         // A body that is not read here is the last thing this connection says.
@@ -106,7 +125,7 @@ extension RequestHandler {
             form.keepAlive = false
         }
         respond(
-            .problem(error), .http(form), hint: AnswerHint(error, head, bytes), into: &batch)
+            .problem(error), .http(form, entry), hint: AnswerHint(error, head, bytes), into: &batch)
         return form.step(after: head)
     }
 }

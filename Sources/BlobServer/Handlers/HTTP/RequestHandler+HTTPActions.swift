@@ -25,6 +25,7 @@ extension RequestHandler {
             try HTTPCodec.checkNoBody(head)
             return .check(.ready)
         case .stats: return .statistics
+        case .metrics: return .metrics
         case .openAPI: return .openAPI
         case .backup:
             try HTTPCodec.checkNoBody(head)

@@ -27,7 +27,8 @@ extension RequestHandler {
 
     /// Appends a page to a stream; an empty one is a heartbeat.
     func appendStream(_ reader: FeedReader, _ page: FeedPage, into batch: inout AnswerBatch) {
-        switch reader.form {
+        if !reader.isBegun { observer.note(reader.form.entry, status: 200, nil, batch) }
+        switch reader.form.dialect {
         case .binary(let frame):
             BinaryCodec.appendWatched(
                 page, of: reader.query.owner, store: store.id, frame, into: &batch)
@@ -40,7 +41,7 @@ extension RequestHandler {
     func endStream(
         _ reader: FeedReader, _ error: ProtocolError, into batch: inout AnswerBatch
     ) {
-        guard case .http = reader.form, reader.isBegun else {
+        guard case .http = reader.form.dialect, reader.isBegun else {
             return refuse(reader.form.last, error, into: &batch)
         }
         guard error.code != .stopping else { return }

@@ -24,7 +24,8 @@ extension Resource {
             self = .ownerNotifications(try OwnerID(inPath: owner.of(path)))
         case .ownerChanges(let owner): self = .ownerChanges(try OwnerID(inPath: owner.of(path)))
         case .changesLink(let owner): self = .ownerChanges(try OwnerID(inPath: owner.of(path)))
-        case .livez, .readyz, .stats, .backup, .openAPI, .payload, .classicPayload, .part, .link,
+        case .livez, .readyz, .stats, .metrics, .backup, .openAPI, .payload, .classicPayload, .part,
+            .link,
             .partLink, .unknown:
             return nil
         }

@@ -66,7 +66,8 @@ import Testing
         case nil: .livez
         case .livez: .readyz
         case .readyz: .stats
-        case .stats: .backup
+        case .stats: .metrics
+        case .metrics: .backup
         case .backup: .openAPI
         case .openAPI: .notifications
         case .notifications: .notification(id: slice)

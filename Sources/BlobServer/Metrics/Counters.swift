@@ -18,7 +18,10 @@ struct Counter: ~Copyable, Sendable {
 
 /// What one worker has done since the start. The worker adds; the thread that answers `stats` reads.
 final class WorkerCounters: Sendable {
-    let requests = Counter()
+    /// What was answered.
+    let requests = RequestCounters()
+    /// The slowest of it.
+    let slowest = SlowestRequests()
     let bytesSent = Counter()
     let bytesReceived = Counter()
     let timeouts = Counter()
@@ -95,6 +98,11 @@ final class DaemonCounters: Sendable {
     /// Counters for so many workers.
     init(workerCount: Int) {
         workers = (0..<workerCount).map { _ in WorkerCounters() }
+    }
+
+    /// What all workers have answered.
+    var requests: RequestFigures {
+        workers.reduce(into: RequestFigures()) { $0.add($1.requests.figures) }
     }
 
     /// Open connections.

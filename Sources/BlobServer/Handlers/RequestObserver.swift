@@ -1,0 +1,244 @@
+import BlobProtocol
+import BlobStore
+import Bytes
+import Logging
+
+/// What metrics and logs know of a request while it is answered. An object, so that a connection's phase
+/// stays small: a fetch copies it.
+final class RequestEntry: Sendable {
+    let operation: Operation
+    /// When the worker learnt of it.
+    let startedAt: Instant
+    /// Nil where no log may need it.
+    let request: LoggedRequest?
+
+    init(operation: Operation, startedAt: Instant, request: LoggedRequest? = nil) {
+        self.operation = operation
+        self.startedAt = startedAt
+        self.request = request
+    }
+}
+
+/// Counts, times and logs what a worker answers. Its thread alone uses it.
+final class RequestObserver {
+    let counters: WorkerCounters
+    private let requests: RequestCounters
+    private let accessLog: AccessLog?
+    /// From how many nanoseconds on a request is logged as slow.
+    private var slowNanoseconds = Int64.max
+    private var slowLog: SlowRequestLog
+    /// Lines for the access log of this iteration, and how many there are.
+    private var lines: [UInt8] = []
+    private var lineCount = 0
+    /// When the worker learnt of what it answers in this iteration.
+    @exclusivity(unchecked) private(set) var startedAt = Instant.now
+    /// Fetches whose time is noted.
+    @exclusivity(unchecked) private var timedFetchCount = 0
+
+    /// Whether each request is logged, so that a fetch needs an entry too.
+    let logsRequests: Bool
+
+    init(
+        _ counters: WorkerCounters, accessLog: AccessLog?, slowMilliseconds: Int, log: Logger
+    ) {
+        self.counters = counters
+        requests = counters.requests
+        self.accessLog = accessLog
+        slowLog = SlowRequestLog(log)
+        logsRequests = accessLog != nil
+        change(slowMilliseconds: slowMilliseconds)
+    }
+
+    /// - Parameter slowMilliseconds: from when on a request is logged as slow; 0: none is.
+    func change(slowMilliseconds: Int) {
+        slowNanoseconds = slowMilliseconds > 0 ? Int64(slowMilliseconds) * 1_000_000 : .max
+    }
+
+    /// An iteration of the worker begins.
+    @inline(__always)
+    func beginIteration(asOf now: Instant) { startedAt = now }
+
+    /// An iteration ends: hands its lines to the access log.
+    @inline(__always)
+    func endIteration() {
+        guard lineCount > 0 else { return }
+        flush()
+    }
+
+    private func flush() {
+        accessLog?.take(lines, count: lineCount)
+        lines.removeAll(keepingCapacity: lines.capacity <= DaemonLimits.keptBufferByteCountMax)
+        lineCount = 0
+    }
+
+    // MARK: - Requests
+
+    /// The entry of a request that comes now.
+    ///
+    /// - Parameter request: what a log would say of it.
+    func entry(
+        _ operation: Operation, _ request: @autoclosure () -> LoggedRequest
+    ) -> RequestEntry {
+        let isLogged = logsRequests || slowNanoseconds < .max
+        return RequestEntry(
+            operation: operation, startedAt: startedAt, request: isLogged ? request() : nil)
+    }
+
+    /// Notes an answer that is in the batch as its last.
+    func note(
+        _ entry: RequestEntry, status: UInt16, _ code: ErrorCode?, _ batch: borrowing AnswerBatch
+    ) {
+        let nanoseconds = Instant.now.nanoseconds - entry.startedAt.nanoseconds
+        requests.count(entry.operation, status: status, nanoseconds: nanoseconds)
+        noteSlow(entry, status: status, nanoseconds)
+        guard logsRequests, let request = entry.request else { return }
+        append(entry.operation, request, status: status, code, nanoseconds, batch.lastByteCount)
+    }
+
+    private func noteSlow(_ entry: RequestEntry, status: UInt16, _ nanoseconds: Int64) {
+        guard nanoseconds >= counters.slowest.nanosecondsMin, entry.operation.isTimed else {
+            return
+        }
+        let target = entry.request.map { "\($0.method) \($0.target)" } ?? ""
+        let slow = SlowRequest(
+            operation: entry.operation, status: status, nanoseconds: nanoseconds, target: target,
+            at: .now)
+        counters.slowest.note(slow)
+        if nanoseconds >= slowNanoseconds { slowLog.note(slow) }
+    }
+
+    private func append(
+        _ operation: Operation, _ request: LoggedRequest, status: UInt16, _ code: ErrorCode?,
+        _ nanoseconds: Int64, _ byteCount: Int
+    ) {
+        guard let accessLog else { return }
+        AccessLogLine(
+            request: request, operation: operation, status: status, code: code?.rawValue,
+            byteCount: byteCount, nanoseconds: nanoseconds, at: .now
+        ).append(accessLog.format, to: &lines)
+        lineCount += 1
+    }
+
+    // MARK: - Fetches
+
+    /// Logs a fetch that is in the batch as its last answer. It is counted already.
+    func logFetch(
+        _ request: LoggedRequest, status: UInt16, _ batch: borrowing AnswerBatch
+    ) {
+        let nanoseconds = Instant.now.nanoseconds - startedAt.nanoseconds
+        append(.fetch, request, status: status, nil, nanoseconds, batch.lastByteCount)
+    }
+
+    /// Notes how long the fetches took whose answers were sent since the last call.
+    ///
+    /// - Returns: the time; nil when there were none, and the clock was not read.
+    @inline(__always)
+    func noteFetches(_ batch: borrowing AnswerBatch) -> Instant? {
+        let count = requests.fetchCount
+        guard count != timedFetchCount else { return nil }
+        let now = Instant.now
+        let nanoseconds = now.nanoseconds - startedAt.nanoseconds
+        requests.fetchDurations.note(
+            nanoseconds: nanoseconds, count: count - timedFetchCount)
+        timedFetchCount = count
+        if nanoseconds >= counters.slowest.nanosecondsMin { noteSlowFetches(batch, nanoseconds) }
+        return now
+    }
+
+    /// Notes the fetches of a batch that took long. Which notification each asked for is not known any
+    /// more; its answer says which bytes it was sent.
+    @inline(never)
+    private func noteSlowFetches(_ batch: borrowing AnswerBatch, _ nanoseconds: Int64) {
+        var isNoted = false
+        for index in 0..<batch.answers.count {
+            guard let fetch = AnsweredFetch(batch.head(index)) else { continue }
+            let slow = SlowRequest(
+                operation: .fetch, status: fetch.status, nanoseconds: nanoseconds,
+                target: "blob \(fetch.digest)", at: .now)
+            if !isNoted { counters.slowest.note(slow) }
+            isNoted = true
+            guard nanoseconds >= slowNanoseconds else { return }
+            slowLog.note(slow)
+        }
+    }
+}
+
+extension RequestObserver {
+    /// The entry of what could not be read as a request.
+    func unknown(_ connection: Session) -> RequestEntry {
+        entry(
+            .unknown,
+            LoggedRequest(
+                method: "-", target: "-", version: "-", isDevice: connection.isDevice,
+                userID: connection.userID))
+    }
+}
+
+extension LoggedRequest {
+    /// An HTTP request. The query of a signed link is left out: whoever has it may fetch.
+    init(_ head: HTTPRequestHead, _ bytes: RawSpan, _ connection: Session) {
+        let path = head.path.of(bytes)
+        let isLink =
+            connection.isDevice || path.text().hasPrefix("/d/")
+            || head.query.of(bytes).text().contains("sig=")
+        self.init(
+            method: "\(head.method)".uppercased(),
+            target: Self.text(isLink ? path : head.target.of(bytes)),
+            version: head.minorVersion == 0 ? "HTTP/1.0" : "HTTP/1.1",
+            isDevice: connection.isDevice, userID: connection.userID)
+        if let agent = try? head.value(of: "user-agent", in: bytes) {
+            userAgent = Self.text(agent.of(bytes))
+        }
+    }
+
+    /// A frame of the binary protocol.
+    ///
+    /// - Parameters:
+    ///   - operation: its name; nil where it has none.
+    ///   - target: the id or the path it names.
+    init(_ operation: Opcode?, target: String, _ connection: Session) {
+        self.init(
+            method: operation.map { "\($0)" } ?? "unknown", target: target, version: "blobd",
+            userID: connection.userID)
+    }
+}
+
+extension Action {
+    /// What it is counted as.
+    var operation: Operation {
+        switch self {
+        case .live, .check: .probe
+        case .statistics: .stats
+        case .metrics: .metrics
+        case .openAPI: .openapi
+        case .backup: .backup
+        case .record: .record
+        case .list: .list
+        case .delete: .delete
+        case .publish: .publish
+        case .resource(let request): request.operation
+        case .watch: .watch
+        }
+    }
+}
+
+extension ResourceRequest {
+    fileprivate var operation: Operation {
+        switch resource {
+        case .newNotification: .publish
+        case .batch: .batch
+        case .responses: .respond
+        case .envelope: .envelope
+        case .heldBlob, .newBlob: .blob
+        case .categories, .category: .category
+        case .ownerChanges: .changes
+        case .notification, .owner, .ownerNotifications:
+            switch method {
+            case .put, .post: .publish
+            case .patch: .patch
+            case .delete: .delete
+            default: if case .notification = resource { .record } else { .list }
+            }
+        }
+    }
+}

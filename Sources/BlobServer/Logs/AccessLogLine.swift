@@ -1,0 +1,123 @@
+import BlobStore
+import Bytes
+
+/// A request that was answered, for a line of the access log.
+struct AccessLogLine {
+    var request: LoggedRequest
+    var operation: Operation
+    var status: UInt16
+    /// The error's code, in JSON; nil where there is none.
+    var code: String?
+    /// The answer's bytes, its head included.
+    var byteCount: Int
+    var nanoseconds: Int64
+    var at: Timestamp
+
+    /// Appends the line with its end.
+    func append(_ format: AccessLogFormat, to out: inout [UInt8]) {
+        switch format {
+        case .json: appendJSON(to: &out)
+        case .combined: appendCombined(to: &out)
+        }
+        out.append("\n")
+    }
+
+    private func appendJSON(to out: inout [UInt8]) {
+        out.append("{\"time\":\"")
+        RFC3339.append(at.milliseconds, to: &out)
+        out.append("\",\"socket\":")
+        out.append(request.isDevice ? "\"device\"" : "\"main\"")
+        out.append(",\"uid\":")
+        Decimal.append(UInt64(request.userID), to: &out)
+        append("protocol", request.version.description, to: &out)
+        append("operation", operation.rawValue, to: &out)
+        append("method", request.method, to: &out)
+        append("target", request.target, to: &out)
+        out.append(",\"status\":")
+        Decimal.append(UInt64(status), to: &out)
+        if let code { append("code", code, to: &out) }
+        out.append(",\"bytes\":")
+        Decimal.append(UInt64(byteCount), to: &out)
+        out.append(",\"duration_ms\":")
+        Milliseconds.append(nanoseconds, to: &out)
+        if !request.userAgent.isEmpty { append("user_agent", request.userAgent, to: &out) }
+        out.append("}")
+    }
+
+    private func append(_ name: StaticString, _ value: String, to out: inout [UInt8]) {
+        out.append(",\"")
+        out.append(text: name.description)
+        out.append("\":")
+        JSONText.append(value, to: &out)
+    }
+
+    /// `unix: - UID [time] "GET /path HTTP/1.1" status bytes "-" "agent"`: nginx's word for a client at
+    /// a Unix socket.
+    private func appendCombined(to out: inout [UInt8]) {
+        out.append("unix: - ")
+        Decimal.append(UInt64(request.userID), to: &out)
+        out.append(" [")
+        appendTime(to: &out)
+        out.append("] \"")
+        out.append(text: request.method)
+        out.append(" ")
+        out.append(text: Self.quoted(request.target))
+        out.append(" ")
+        out.append(text: request.version.description)
+        out.append("\" ")
+        Decimal.append(UInt64(status), to: &out)
+        out.append(" ")
+        Decimal.append(UInt64(byteCount), to: &out)
+        out.append(" \"-\" \"")
+        out.append(text: request.userAgent.isEmpty ? "-" : Self.quoted(request.userAgent))
+        out.append("\"")
+    }
+
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    private func appendTime(to out: inout [UInt8]) {
+        let seconds = max(0, at.milliseconds / 1_000)
+        let date = CivilDate(dayNumber: Int(seconds / 86_400))
+        Decimal.append(UInt64(date.day), digits: 2, to: &out)
+        out.append("/")
+        out.append(text: Self.months[date.month - 1])
+        out.append("/")
+        Decimal.append(UInt64(date.year), digits: 4, to: &out)
+        for part in [seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60] {
+            out.append(":")
+            Decimal.append(UInt64(part), digits: 2, to: &out)
+        }
+        out.append(" +0000")
+    }
+
+    /// Without quotation marks, as nginx escapes them.
+    private static func quoted(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "\"")) || text.utf8.contains(UInt8(ascii: "\\"))
+        else { return text }
+        return text.utf8.reduce(into: "") { quoted, byte in
+            switch byte {
+            case UInt8(ascii: "\""): quoted += "\\x22"
+            case UInt8(ascii: "\\"): quoted += "\\x5C"
+            default: quoted.unicodeScalars.append(Unicode.Scalar(byte))
+            }
+        }
+    }
+}
+
+/// Milliseconds with three digits behind the point.
+enum Milliseconds {
+    static func append(_ nanoseconds: Int64, to out: inout [UInt8]) {
+        let microseconds = UInt64(max(0, nanoseconds)) / 1_000
+        Decimal.append(microseconds / 1_000, to: &out)
+        out.append(UInt8(ascii: "."))
+        Decimal.append(microseconds % 1_000, digits: 3, to: &out)
+    }
+
+    static func text(_ nanoseconds: Int64) -> String {
+        var text: [UInt8] = []
+        append(nanoseconds, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+}

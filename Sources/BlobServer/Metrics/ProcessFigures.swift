@@ -1,0 +1,48 @@
+import Glibc
+
+/// What the kernel says of this process, as every Prometheus client gives it.
+struct ProcessFigures {
+    /// Processor time of user and system.
+    var processorSeconds = 0.0
+    /// Bytes in memory.
+    var residentByteCount = 0
+    var openDescriptorCount = 0
+    var descriptorMax = 0
+
+    /// Reads `getrusage`, `/proc/self/statm`, `/proc/self/fd` and `getrlimit`. What cannot be read is 0.
+    static var now: ProcessFigures {
+        var figures = ProcessFigures()
+        var usage = rusage()
+        if getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 {
+            figures.processorSeconds = seconds(usage.ru_utime) + seconds(usage.ru_stime)
+        }
+        if let pages = words("/proc/self/statm").dropFirst().first {
+            figures.residentByteCount = (Int(pages) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
+        }
+        if let folder = opendir("/proc/self/fd") {
+            // `.`, `..` and the folder's own.
+            var count = -3
+            while readdir(folder) != nil { count += 1 }
+            closedir(folder)
+            figures.openDescriptorCount = max(0, count)
+        }
+        var limit = rlimit()
+        if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
+            figures.descriptorMax = Int(clamping: limit.rlim_cur)
+        }
+        return figures
+    }
+
+    private static func seconds(_ time: timeval) -> Double {
+        Double(time.tv_sec) + Double(time.tv_usec) / 1e6
+    }
+
+    private static func words(_ path: String) -> [Substring] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return [] }
+        defer { close(descriptor) }
+        var text = [UInt8](repeating: 0, count: 512)
+        let count = read(descriptor, &text, text.count)
+        return String(decoding: text[..<max(0, count)], as: UTF8.self).split(separator: " ")
+    }
+}

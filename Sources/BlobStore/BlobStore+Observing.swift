@@ -1,0 +1,36 @@
+internal import LMDB
+internal import Synchronization
+
+// What those who watch a store want to know of it, besides what it holds.
+
+extension BlobStore {
+    /// How long this process's writes to disk took.
+    package var writeDurations: WriteDurations { core.durations }
+
+    /// Bytes of the write-ahead log that are not committed to `data.mdb`.
+    package var pendingLogByteCount: Int { pipeline.logByteCount.load(ordering: .relaxed) }
+
+    /// When the first thing ends that the store still has: a notification, a tombstone, a hold. nil
+    /// when there is none. It is later than now where the sweep keeps up. One seek.
+    package func firstEnd() throws(StoreError) -> Timestamp? {
+        try withSnapshot { (snapshot) throws(StoreError) in
+            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
+            guard try cursor.first() else { return nil }
+            return try TimeEntry(cursor.key)?.time
+        }
+    }
+
+    /// The commit that the oldest open snapshot of any process sees; nil when none sees an older one
+    /// than this process's last. A look at LMDB's reader table (`mdb_reader_list`).
+    package func oldestSnapshot() throws(StoreError) -> UInt64? {
+        let last = core.lastCommit.load(ordering: .acquiring)
+        do throws(LMDBError) {
+            guard let oldest = try core.environment.oldestReader(), oldest < last else {
+                return nil
+            }
+            return oldest
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import ArgumentParser
+import BlobClient
+import Glibc
+
+/// `blobd top`: shows what a daemon does.
+struct TopCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "top",
+        abstract: "Show what the daemon does, second by second.",
+        discussion: """
+            Requests, publishes and expiries a second, p50 and p99 of each operation, the hit rate, bytes, \
+            waiting clients, the store, and the slowest requests of the last minute. q ends it.
+
+              blobd top
+              blobd top --once
+              blobd top --once --json | jq .rates
+            """)
+
+    @Option(help: ArgumentHelp("Seconds between two looks.", valueName: "seconds"))
+    var interval: Double = 1
+
+    @Flag(help: "Look for one interval, print, and exit. So it is where there is no terminal.")
+    var once = false
+
+    @Flag(help: "With --once: print JSON.")
+    var json = false
+
+    @OptionGroup var socket: SocketOptions
+
+    func validate() throws {
+        guard (0.1...60).contains(interval) else {
+            throw ValidationError("--interval is \(interval); it must be 0.1 to 60 seconds")
+        }
+        guard once || !json else { throw ValidationError("--json goes with --once") }
+    }
+
+    func run() throws {
+        var watch = try ActivityWatch(socket)
+        let title = HumanText.line(try socket.path())
+        if once || !StandardOutput.isTerminal {
+            usleep(useconds_t(interval * 1e6))
+            let activity = try watch.next()
+            if json { return try StandardOutput.write(try JSONLine.text(ActivityReport(activity))) }
+            let screen = TopScreen(width: 80, height: 200)
+            let lines = screen.lines(activity, history: [activity.requestRate], title: title)
+            return try StandardOutput.write(lines.joined(separator: "\n") + "\n")
+        }
+        guard let terminal = FullScreen() else {
+            throw CommandFailure(.badUsage, "standard input is not a terminal: use --once")
+        }
+        defer { terminal.end() }
+        var history: [Double] = []
+        // The first figures come soon.
+        var pause = min(interval, 0.3)
+        while !terminal.isEnded(withinMilliseconds: Int(pause * 1_000)) {
+            pause = interval
+            let (width, height) = FullScreen.size
+            guard width >= TopScreen.widthMin, height >= TopScreen.heightMin else {
+                terminal.draw(["too small"])
+                continue
+            }
+            do {
+                let activity = try watch.next()
+                history = (history + [activity.requestRate]).suffix(512)
+                terminal.draw(
+                    TopScreen(width: width, height: height)
+                        .lines(activity, history: history, title: title))
+            } catch {
+                terminal.draw(["\(title): \(error)", "", "Trying again. q ends."])
+                watch.forget()
+            }
+        }
+    }
+}
+
+/// Looks at a daemon's counters again and again.
+struct ActivityWatch {
+    private let socket: SocketOptions
+    private var connection: BlobConnection?
+    private var last: (statistics: DaemonStatistics, at: ContinuousClock.Instant)?
+
+    /// Connects, and looks once.
+    init(_ socket: SocketOptions) throws {
+        self.socket = socket
+        _ = try next()
+    }
+
+    /// What happened since the last look.
+    mutating func next() throws -> Activity {
+        if connection == nil { connection = try socket.connect() }
+        guard let now = try connection?.stats() else {
+            throw CommandFailure(.refused, "there is no connection")
+        }
+        let at = ContinuousClock.now
+        let seconds = last.map { ($0.at.duration(to: at)) / .seconds(1) } ?? now.uptimeSeconds ?? 1
+        defer { last = (now, at) }
+        return Activity(from: last?.statistics, to: now, seconds: seconds)
+    }
+
+    /// The daemon has gone: connects anew next time.
+    mutating func forget() {
+        connection = nil
+        last = nil
+    }
+}
+
+/// What `--json` prints.
+struct ActivityReport: Encodable {
+    let seconds: Double
+    let requestsPerSecond, publishesPerSecond, expiriesPerSecond, errorsPerSecond: Double
+    let bytesSentPerSecond, bytesReceivedPerSecond: Double
+    let hitRate: Double?
+    let connections, watchers: Int64?
+    let notifications, blobs, fileBytes, allocatedBytes, liveBytes: Int64?
+    /// Of each operation in a second.
+    let rates: [String: Double]
+    /// Of each operation, in milliseconds.
+    let p50Ms, p99Ms: [String: Double]
+    let slowest: [DaemonStatistics.SlowRequestStatistics]
+
+    init(_ activity: Activity) {
+        let now = activity.now
+        seconds = activity.seconds
+        requestsPerSecond = activity.requestRate
+        publishesPerSecond = activity.publishRate
+        expiriesPerSecond = activity.expiryRate
+        errorsPerSecond = activity.errorRate
+        bytesSentPerSecond = activity.sentRate
+        bytesReceivedPerSecond = activity.receivedRate
+        hitRate = activity.hitShare
+        connections = now.connections
+        watchers = now.watchers
+        notifications = now.notifications
+        blobs = now.blobs
+        fileBytes = now.fileBytes
+        allocatedBytes = now.allocatedBytes
+        liveBytes = now.bytesStored
+        rates = activity.rates.filter { $0.value > 0 }
+        p50Ms = activity.durations.compactMapValues { $0.quantile(0.5).map { $0 / 1e6 } }
+        p99Ms = activity.durations.compactMapValues { $0.quantile(0.99).map { $0 / 1e6 } }
+        slowest = now.slowest ?? []
+    }
+}

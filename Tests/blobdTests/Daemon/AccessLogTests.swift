@@ -1,0 +1,195 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `--access-log`: a line for each request that was answered.
+@Suite struct AccessLogTests {
+    /// Waits for so many lines of a file.
+    private static func lines(_ path: String, _ count: Int) throws -> [String] {
+        let patience = Patience()
+        while true {
+            let lines = Files.text(path).split(separator: "\n").map(String.init)
+            if lines.count >= count { return lines }
+            try patience.check("\(lines.count) of \(count) lines")
+            usleep(10_000)
+        }
+    }
+
+    private static func object(_ line: String) throws -> [String: Any] {
+        let value = try JSONSerialization.jsonObject(with: Data(line.utf8))
+        return try #require(value as? [String: Any])
+    }
+
+    @Test("Each request has a line that says what was asked and answered, in both dialects")
+    func json() throws {
+        let folder = TemporaryFolder()
+        let path = "\(folder)/access.log"
+        let daemon = try DaemonProcess(["--access-log", path], in: folder)
+        #expect(try daemon.put("n1", [UInt8](repeating: 7, count: 3_000)).status == 201)
+        let fetched = try daemon.request(
+            "GET", "/v1/notifications/n1/payload?x=%22", ["User-Agent": "a \"phone\""])
+        #expect(fetched.status == 200)
+        #expect(try daemon.request("GET", "/api/notifications/n2").status == 404)
+        let binary = try daemon.connectBinary()
+        #expect(try binary.exchange(getFrame("n1")).status == 200)
+        let client = try daemon.connect()
+        client.send("NONSENSE\r\n\r\n")
+        #expect(try client.answer().status == 400)
+        let lines = try Self.lines(path, 6).map(Self.object)
+        func check(
+            _ index: Int, _ operation: String, _ method: String, _ target: String, _ status: Int
+        ) {
+            #expect(lines[index]["operation"] as? String == operation, "\(lines[index])")
+            #expect(lines[index]["method"] as? String == method, "\(lines[index])")
+            #expect(lines[index]["target"] as? String == target, "\(lines[index])")
+            #expect(lines[index]["status"] as? Int == status, "\(lines[index])")
+            #expect(lines[index]["socket"] as? String == "main")
+            #expect(lines[index]["uid"] as? Int == Int(getuid()))
+        }
+        check(0, "publish", "PUT", "/v1/notifications/n1/payload", 201)
+        check(1, "fetch", "GET", "/v1/notifications/n1/payload?x=%22", 200)
+        #expect(lines[1]["user_agent"] as? String == "a \"phone\"")
+        #expect(try #require(lines[1]["bytes"] as? Int) > 3_000)
+        #expect(try #require(lines[1]["duration_ms"] as? Double) > 0)
+        check(2, "fetch", "GET", "/api/notifications/n2", 404)
+        #expect(lines[2]["code"] as? String == "not_found")
+        check(3, "probe", "hello", "", 200)
+        check(4, "fetch", "get", "n1", 200)
+    }
+
+    @Test("Every one of many pipelined fetches has its line, with its size")
+    func pipelined() throws {
+        let folder = TemporaryFolder()
+        let path = "\(folder)/access.log"
+        let daemon = try DaemonProcess(["--access-log", path], in: folder)
+        for size in [10, 2_000, 200_000] {
+            #expect(
+                try daemon.put("\(size)", [UInt8](repeating: 1, count: size)).status == 201)
+        }
+        let client = try daemon.connect()
+        var expected: [(String, Int)] = []
+        for number in 0..<200 {
+            let size = [10, 2_000, 200_000][number % 3]
+            client.send("GET /api/notifications/\(size) HTTP/1.1\r\nHost: b\r\n\r\n")
+            let answer = try client.answer()
+            #expect(answer.body.count == size)
+            expected.append(("/api/notifications/\(size)", size))
+        }
+        let lines = try Self.lines(path, 203).dropFirst(3).map(Self.object)
+        #expect(lines.count == 200)
+        for (line, (target, size)) in zip(lines, expected) {
+            #expect(line["target"] as? String == target)
+            let count = try #require(line["bytes"] as? Int)
+            #expect(count > size && count < size + 600, "\(line)")
+        }
+    }
+
+    @Test("A signed link's signature is not logged, whatever is wrong with it")
+    func links() throws {
+        let folder = TemporaryFolder()
+        let path = "\(folder)/access.log"
+        let keys = "\(folder)/keys"
+        try Files.write(
+            Array("k1 \(Data(repeating: 5, count: 32).base64EncodedString())\n".utf8), to: keys)
+        chmod(keys, 0o600)
+        let daemon = try DaemonProcess(
+            ["--access-log", path, "--signing-keys", keys], in: folder)
+        let targets = [
+            "/d/n1?e=1&k=k1&sig=SECRET", "/d/n1/parts/p?e=1&k=k1&sig=SECRET",
+            "/d/users/u/changes?e=1&k=k1&sig=SECRET", "/v1/nothing?sig=SECRET",
+        ]
+        for target in targets { _ = try daemon.request("GET", target) }
+        let text = try Self.lines(path, targets.count).joined()
+        #expect(text.contains("\"target\":\"/d/n1\"") && !text.contains("SECRET"), "\(text)")
+        #expect(!daemon.log.contains("SECRET"))
+    }
+
+    @Test("The combined format is nginx's")
+    func combined() throws {
+        let folder = TemporaryFolder()
+        let path = "\(folder)/access.log"
+        let daemon = try DaemonProcess(
+            ["--access-log", path, "--access-log-format", "combined"], in: folder)
+        #expect(try daemon.put("n1", [1]).status == 201)
+        _ = try daemon.request("GET", "/api/notifications/n1", ["User-Agent": "a\"b"])
+        let line = try Self.lines(path, 2)[1]
+        let pattern =
+            #"^unix: - \#(getuid()) \[\d\d/[A-Z][a-z][a-z]/\d{4}:\d\d:\d\d:\d\d \+0000\] "GET /api/notifications/n1 HTTP/1\.1" 200 \d+ "-" "a\\x22b"$"#
+        #expect(line.range(of: pattern, options: .regularExpression) != nil, "\(line)")
+    }
+
+    @Test("SIGHUP opens the file again, and no line is lost")
+    func reopen() throws {
+        let folder = TemporaryFolder()
+        let path = "\(folder)/access.log"
+        let daemon = try DaemonProcess(["--access-log", path], in: folder)
+        for number in 0..<10 {
+            for id in 0..<10 { _ = try daemon.request("GET", "/api/notifications/\(number)-\(id)") }
+            #expect(rename(path, "\(path).\(number)") == 0)
+            daemon.signal(SIGHUP)
+            let patience = Patience()
+            while access(path, F_OK) != 0 {
+                try patience.check("the file is not opened again")
+                usleep(5_000)
+            }
+        }
+        _ = try daemon.request("GET", "/api/notifications/last")
+        #expect(daemon.stop() == 0)
+        // A line that waited when its file was renamed may be in the next.
+        let files = (0..<10).map { "\(path).\($0)" } + [path]
+        #expect(files.map { Files.text($0).split(separator: "\n").count }.reduce(0, +) == 101)
+    }
+
+    @Test("A file that cannot be opened is an error at the start; - is standard output")
+    func targets() throws {
+        #expect {
+            try DaemonProcess(["--access-log", "/nowhere/access.log"])
+        } throws: { error in
+            "\(error)".contains("--access-log") && "\(error)".contains("No such file")
+        }
+    }
+
+    @Test("A slow request is logged with its target, and no more of it")
+    func slow() throws {
+        // A millisecond is less than a commit takes.
+        let daemon = try DaemonProcess(["--slow-ms", "1", "--no-write-ahead-log"])
+        let patience = Patience()
+        var number = 0
+        while !daemon.log.contains("Slow request") {
+            try patience.check("nothing is slow")
+            number += 1
+            #expect(
+                try daemon.put("slow-\(number)", [UInt8](repeating: 0x53, count: 200)).status == 201
+            )
+        }
+        #expect(daemon.log.contains("target=PUT /v1/notifications/slow-"), "\(daemon.log)")
+        #expect(daemon.log.contains("operation=publish"), "\(daemon.log)")
+        #expect(!daemon.log.contains("SSSS"))
+    }
+
+    @Test("With --slow-ms 0 nothing is")
+    func noneSlow() throws {
+        let daemon = try DaemonProcess(["--slow-ms", "0", "--no-write-ahead-log"])
+        for number in 0..<20 { #expect(try daemon.put("\(number)", [1]).status == 201) }
+        #expect(!daemon.log.contains("Slow"))
+    }
+}
+
+/// `--log-format`.
+@Suite struct LogFormatTests {
+    @Test("A line of JSON for each message")
+    func json() throws {
+        let daemon = try DaemonProcess(["--log-format", "json"])
+        #expect(daemon.stop() == 0)
+        let lines = daemon.log.split(separator: "\n")
+        #expect(!lines.isEmpty)
+        for line in lines {
+            let value = try JSONSerialization.jsonObject(with: Data(line.utf8))
+            let object = try #require(value as? [String: String])
+            #expect(object["time"]?.hasSuffix("Z") == true)
+            #expect(object["level"] == "notice", "\(line)")
+            #expect(object["message"]?.isEmpty == false)
+        }
+    }
+}

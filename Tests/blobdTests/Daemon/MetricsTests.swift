@@ -1,0 +1,179 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `GET /metrics`: what it says is what was counted from outside.
+@Suite struct MetricsTests {
+    /// The samples of a scrape, by name with labels.
+    private static func scrape(_ daemon: DaemonProcess) throws -> [String: Double] {
+        let answer = try daemon.request("GET", "/metrics")
+        #expect(answer.status == 200)
+        #expect(answer["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+        var samples: [String: Double] = [:]
+        for line in answer.text.split(separator: "\n") where !line.hasPrefix("#") {
+            let end = try #require(line.lastIndex(of: " "), "\(line)")
+            let value = try #require(Double(line[line.index(after: end)...]), "\(line)")
+            #expect(samples.updateValue(value, forKey: String(line[..<end])) == nil, "\(line)")
+        }
+        return samples
+    }
+
+    @Test("Requests are counted by operation and status, each once, in both dialects")
+    func requests() throws {
+        let daemon = try DaemonProcess(["--workers", "2"])
+        var random = SeededGenerator(seed: .random(in: 0...99_999))
+        var expected: [String: Double] = [:]
+        func count(_ operation: String, _ code: Int) {
+            let key = "blobd_requests_total{operation=\"\(operation)\",code=\"\(code)\"}"
+            expected[key, default: 0] += 1
+        }
+        let binary = try daemon.connectBinary()
+        count("probe", 200)
+        for number in 0..<300 {
+            let id = "\(random.below(40))"
+            switch random.below(9) {
+            case 0, 1:
+                count("publish", Int(try daemon.put(id, random.bytes(200)).status))
+            case 2:
+                let path = "/v1/notifications/\(id)/payload"
+                count("fetch", Int(try daemon.request("GET", path).status))
+            case 3:
+                let path = "/api/notifications/\(id)"
+                let answer = try daemon.request("GET", path, ["Range": "bytes=10-19"])
+                #expect(answer.status == 206 || answer.status == 404)
+                count("fetch", Int(answer.status))
+            case 4:
+                count("fetch", Int(try binary.exchange(getFrame(id)).status))
+            case 5:
+                count("record", Int(try daemon.request("GET", "/v1/notifications/\(id)").status))
+            case 6:
+                let answer = try daemon.request("DELETE", "/v1/notifications/\(id)")
+                count("delete", Int(answer.status))
+            case 7:
+                count("changes", Int(try daemon.request("GET", "/v1/users/u\(id)/changes").status))
+            default:
+                count("unknown", Int(try daemon.request("GET", "/nothing/\(number)").status))
+            }
+        }
+        let samples = try Self.scrape(daemon)
+        let requests = samples.filter { $0.key.hasPrefix("blobd_requests_total") }
+        #expect(requests == expected, "seed \(random.seed)")
+        // Each has its time.
+        for operation in ["fetch", "publish", "record", "delete", "changes", "unknown"] {
+            let count = expected.filter { $0.key.contains("\"\(operation)\"") }.values.reduce(0, +)
+            let name = "blobd_request_duration_seconds"
+            let label = "operation=\"\(operation)\""
+            #expect(samples["\(name)_count{\(label)}"] == count, "\(operation)")
+            #expect(samples["\(name)_bucket{\(label),le=\"+Inf\"}"] == count, "\(operation)")
+            #expect(try #require(samples["\(name)_sum{\(label)}"]) > 0)
+        }
+        #expect(samples["blobd_connections"] == 2)
+    }
+
+    @Test("A fetch that is pipelined, not modified or a HEAD is counted once")
+    func fetches() throws {
+        let daemon = try DaemonProcess()
+        #expect(try daemon.put("1", [1, 2, 3]).status == 201)
+        let first = try daemon.request("GET", "/v1/notifications/1/payload")
+        let tag = try #require(first["etag"])
+        #expect(
+            try daemon.request("GET", "/v1/notifications/1/payload", ["If-None-Match": tag])
+                .status == 304)
+        #expect(try daemon.request("HEAD", "/v1/notifications/1/payload").status == 200)
+        let client = try daemon.connect()
+        let request = "GET /v1/notifications/1/payload HTTP/1.1\r\nHost: b\r\n\r\n"
+        client.send(String(repeating: request, count: 50))
+        for _ in 0..<50 { #expect(try client.answer().status == 200) }
+        let samples = try Self.scrape(daemon)
+        #expect(samples["blobd_requests_total{operation=\"fetch\",code=\"200\"}"] == 52)
+        #expect(samples["blobd_requests_total{operation=\"fetch\",code=\"304\"}"] == 1)
+        #expect(samples["blobd_request_duration_seconds_count{operation=\"fetch\"}"] == 53)
+    }
+
+    @Test("The store's bytes are those of its statistics and of the file system")
+    func store() throws {
+        let daemon = try DaemonProcess()
+        var random = SeededGenerator(seed: 3)
+        for id in 0..<20 { #expect(try daemon.put("\(id)", random.bytes(5_000)).status == 201) }
+        #expect(try daemon.put("copy", random.bytes(1)).status == 201)
+        try daemon.waitUntil("log_batches") { $0 == 0 }
+        let samples = try Self.scrape(daemon)
+        for (kind, counter) in [
+            ("live", "bytes_stored"), ("free", "free_bytes"), ("file", "file_bytes"),
+            ("allocated", "allocated_bytes"), ("referenced", "bytes_referenced"),
+            ("orphaned", "orphan_bytes"),
+        ] {
+            let value = samples["blobd_store_bytes{kind=\"\(kind)\"}"]
+            #expect(value == Double(try daemon.statistic(counter)), "\(kind)")
+        }
+        #expect(samples["blobd_store_bytes{kind=\"live\"}"] == 100_001)
+        #expect(samples["blobd_notifications"] == 21)
+        #expect(samples["blobd_changes_total{kind=\"publish\"}"] == 21)
+        #expect(samples["blobd_wal_bytes"] == 0)
+        #expect(samples["blobd_expiry_lag_seconds"] == 0)
+        var status = stat()
+        #expect(stat("\(daemon.dataPath)/data.mdb", &status) == 0)
+        #expect(samples["blobd_store_bytes{kind=\"file\"}"] == Double(status.st_size))
+        #expect(try #require(samples["blobd_wal_write_duration_seconds_count"]) >= 1)
+        #expect(try #require(samples["blobd_commit_duration_seconds_count"]) >= 1)
+        let version = try daemon.request("GET", "/v1/stats").member("version") ?? ""
+        #expect(samples["blobd_build_info{version=\"\(version)\"}"] == 1)
+    }
+
+    @Test("What is over and not removed is a lag")
+    func lag() throws {
+        let daemon = try DaemonProcess(["--sweep-interval", "1h"])
+        #expect(
+            try daemon.request(
+                "PUT", "/v1/notifications/1/payload?ttl=1", ["Content-Type": "image/png"], body: [1]
+            ).status == 201)
+        let patience = Patience()
+        while try #require(try Self.scrape(daemon)["blobd_expiry_lag_seconds"]) == 0 {
+            try patience.check("there is no lag")
+            usleep(50_000)
+        }
+        let samples = try Self.scrape(daemon)
+        #expect(try #require(samples["blobd_expiry_lag_seconds"]) < 60)
+    }
+
+    @Test("Labels carry no ids, owners or media types")
+    func labels() throws {
+        let daemon = try DaemonProcess()
+        #expect(
+            try daemon.request(
+                "PUT", "/v1/notifications/secret-id/payload?owner=secret-owner",
+                ["Content-Type": "image/x-secret"], body: [1]
+            ).status == 201)
+        #expect(try daemon.request("GET", "/api/notifications/secret-id").status == 200)
+        #expect(try daemon.request("GET", "/api/notifications/secret-other").status == 404)
+        #expect(try daemon.request("GET", "/v1/users/secret-owner/changes").status == 200)
+        #expect(!(try daemon.request("GET", "/metrics").text.contains("secret")))
+    }
+
+    @Test(
+        "The alert rules do what their tests say",
+        .enabled(if: isInstalled("promtool"), "needs promtool"))
+    func rules() throws {
+        let rules = "\(Files.package)/docs/prometheus/blobd.rules.test.yml"
+        let (end, output, errors) = try run(["promtool", "test", "rules", rules])
+        #expect(end.code == 0, "\(String(decoding: output, as: UTF8.self)) \(errors)")
+    }
+
+    @Test("promtool finds nothing to say", .enabled(if: isInstalled("promtool"), "needs promtool"))
+    func promtool() throws {
+        let daemon = try DaemonProcess()
+        #expect(try daemon.put("1", [1]).status == 201)
+        #expect(try daemon.request("GET", "/api/notifications/1").status == 200)
+        #expect(try daemon.request("GET", "/api/notifications/2").status == 404)
+        let metrics = try daemon.request("GET", "/metrics").body
+        let (end, output, errors) = try run(["promtool", "check", "metrics"], input: metrics)
+        let words = String(decoding: output, as: UTF8.self) + errors
+        #expect(end.code == 0 && words.isEmpty, "\(words)")
+    }
+}
+
+/// Whether a program is found in the path.
+func isInstalled(_ program: String) -> Bool {
+    let path = getenv("PATH").map { String(cString: $0) } ?? ""
+    return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
+}
