@@ -100,7 +100,8 @@ import BlobProtocol
     func allow() {
         let slice = Slice.empty
         let routes: [Route] = [
-            .livez, .readyz, .stats, .metrics, .backup, .openAPI, .notifications, .notification(id: slice),
+            .livez, .readyz, .stats, .metrics, .backup, .openAPI, .notifications,
+            .notification(id: slice),
             .payload(id: slice),
             .part(id: slice, name: slice), .classicPayload(id: slice), .blob(digest: slice),
             .batch, .responses(id: slice), .envelope(id: slice), .categories,
