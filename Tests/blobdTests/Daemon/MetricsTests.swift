@@ -67,7 +67,11 @@ import Testing
             #expect(samples["\(name)_bucket{\(label),le=\"+Inf\"}"] == count, "\(operation)")
             #expect(try #require(samples["\(name)_sum{\(label)}"]) > 0)
         }
-        #expect(samples["blobd_connections"] == 2)
+        // Connections that have ended are noticed a little later.
+        let patience = Patience()
+        while try Self.scrape(daemon)["blobd_connections"] != 2 {
+            try patience.check("there are not two connections")
+        }
     }
 
     @Test("A fetch that is pipelined, not modified or a HEAD is counted once")
