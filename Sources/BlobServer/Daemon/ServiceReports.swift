@@ -64,7 +64,7 @@ final class ServiceReports {
     }
 
     private var status: String {
-        "\(counters.connectionCount) connections, \(counters.sum { $0.requests.total }) requests, "
+        "\(counters.connectionCount) connections, \(counters.requests.total) requests, "
             + "\(counters.publishes.total) publishes"
     }
 }
