@@ -42,6 +42,43 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
     /// The limits of how much there may be that are set, by name; and what the file system has free, where
     /// there is a limit of that.
     public let quotas: [String: Int64]?
+    /// The daemon's version.
+    public let version: String?
+    /// Threads that serve connections.
+    public let workers: Int64?
+    /// What the data file takes on disk, in bytes.
+    public let allocatedBytes: Int64?
+    /// Requests that were answered since the start, by operation.
+    public let operations: [String: OperationStatistics]?
+    /// The upper bounds of the buckets of durations, in nanoseconds.
+    public let bucketNanoseconds: [Int64]?
+    /// The slowest requests of the last minute, the slowest first.
+    public let slowest: [SlowRequestStatistics]?
+
+    /// How requests of one operation were answered since the start.
+    public struct OperationStatistics: Sendable, Hashable, Codable {
+        /// How often, by HTTP's status.
+        public let statuses: [String: Int64]
+        /// How long they took in all; nil for what is not timed.
+        public let nanoseconds: Int64?
+        /// How many took up to each bound of ``DaemonStatistics/bucketNanoseconds`` and more than the one
+        /// before, and how many took longer than the last; not cumulative.
+        public let buckets: [Int64]?
+    }
+
+    /// A request that took long.
+    public struct SlowRequestStatistics: Sendable, Hashable, Codable {
+        /// What it asked for.
+        public let operation: String
+        /// HTTP's status.
+        public let status: Int64
+        /// How long it took.
+        public let nanoseconds: Int64
+        /// The request line or the digest of the blob that was fetched; empty where it is not known.
+        public let target: String
+        /// When it was answered, in milliseconds since 1970.
+        public let atMs: Int64
+    }
 
     enum CodingKeys: String, CodingKey {
         case notifications, parts, blobs, bytes, bytesStored, bytesReferenced, orphanBlobs
@@ -49,7 +86,8 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
         case requests, publishes, deletes, expired, syncs, bytesSent, bytesReceived, errors
         case tombstones, heldBlobs, categories, watchers, feedWakes, patches, responses
         case draining, bodyMemoryBytes, bodySpools
-        case answerMemoryBytes, unreadEnds, quotas
+        case answerMemoryBytes, unreadEnds, quotas, version, workers, allocatedBytes, operations
+        case bucketNanoseconds, slowest
         // What the decoder makes of `store_id`.
         case storeID = "storeId"
     }

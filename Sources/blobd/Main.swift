@@ -39,6 +39,7 @@ struct Blobd: ParsableCommand {
             RemoveCommand.self,
             ListCommand.self,
             StatsCommand.self,
+            TopCommand.self,
             PingCommand.self,
             SignCommand.self,
             VerifyCommand.self,

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BlobClient
+import Glibc
 
 /// `blobd stats`: shows the daemon's counters.
 struct StatsCommand: ParsableCommand {
@@ -11,14 +12,28 @@ struct StatsCommand: ParsableCommand {
 
               blobd stats
               blobd stats --json | jq .blobs
+              blobd stats --watch 5
             """)
 
     @Flag(help: "Print the counters as JSON.")
     var json = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Print a line of rates every so many seconds, until it is interrupted; with --json an object.",
+            valueName: "seconds"))
+    var watch: Double?
+
     @OptionGroup var socket: SocketOptions
 
+    func validate() throws {
+        if let watch, !(0.1...3_600).contains(watch) {
+            throw ValidationError("--watch is \(watch); it must be 0.1 to 3600 seconds")
+        }
+    }
+
     func run() throws {
+        if let watch { return try follow(every: watch) }
         var connection = try socket.connect()
         if json {
             let document = try connection.statsDocument()
@@ -27,6 +42,21 @@ struct StatsCommand: ParsableCommand {
             return
         }
         try StandardOutput.write(Self.text(try connection.stats()))
+    }
+
+    /// Prints a line for each interval, and the titles now and then.
+    private func follow(every seconds: Double) throws {
+        var watch = try ActivityWatch(socket)
+        for number in 0... {
+            usleep(useconds_t(seconds * 1e6))
+            let activity = try watch.next()
+            if json {
+                try StandardOutput.write(try JSONLine.text(ActivityReport(activity)))
+            } else {
+                if number % 20 == 0 { try StandardOutput.write(ActivityLine.titles) }
+                try StandardOutput.write(ActivityLine.text(activity))
+            }
+        }
     }
 
     static func text(_ stats: DaemonStatistics) -> String {

@@ -74,7 +74,7 @@ struct TopCommand: ParsableCommand {
 }
 
 /// Looks at a daemon's counters again and again.
-struct ActivityWatch {
+struct ActivityWatch: ~Copyable {
     private let socket: SocketOptions
     private var connection: BlobConnection?
     private var last: (statistics: DaemonStatistics, at: ContinuousClock.Instant)?

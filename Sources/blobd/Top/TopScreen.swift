@@ -23,7 +23,12 @@ struct TopScreen {
         return lines.prefix(height).map(cut)
     }
 
-    private func cut(_ line: String) -> String { String(line.prefix(width)) }
+    /// As wide as the screen, without blanks at its end.
+    private func cut(_ line: String) -> String {
+        var line = line.prefix(width)
+        while line.last == " " { line.removeLast() }
+        return String(line)
+    }
 
     private func heading(_ activity: Activity, _ title: String) -> [String] {
         let now = activity.now
@@ -114,7 +119,8 @@ struct TopScreen {
                 let time = Self.time(Double(request.nanoseconds))
                 let gap = String(repeating: " ", count: max(0, 9 - time.count))
                 let target = HumanText.line(request.target, characterCountMax: max(20, width - 30))
-                return "\(gap)\(time)  \(HumanText.line(request.operation)) \(request.status)  \(target)"
+                return
+                    "\(gap)\(time)  \(HumanText.line(request.operation)) \(request.status)  \(target)"
             }
     }
 

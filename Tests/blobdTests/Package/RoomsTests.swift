@@ -128,11 +128,12 @@ import Testing
             ["BlobServer/Limits", "BlobStore", "BlobProtocol", "blobd/Terminal"]
         ),
         ("blobd/Bench", ["LoadGenerator", "BlobClient", "BlobProtocol", "blobd/Terminal"]),
+        ("blobd/Top", ["BlobClient", "BlobProtocol", "blobd/Terminal"]),
         (
             "blobd/Commands",
             [
-                "BlobServer/Daemon", "BlobServer/Limits", "BlobServer/Logs", "BlobServer/Net",
-                "BlobServer/Walk",
+                "blobd/Top", "BlobServer/Daemon", "BlobServer/Limits", "BlobServer/Logs",
+                "BlobServer/Net", "BlobServer/Walk",
                 "BlobStore",
                 "BlobClient", "BlobProtocol", "BlobJSON", "blobd/Terminal", "blobd/Configuration",
             ]

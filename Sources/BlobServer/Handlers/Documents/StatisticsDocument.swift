@@ -110,9 +110,11 @@ struct StatisticsDocument: Sendable {
             let counts = answered.counts.filter { $0.key.operation == operation }
             guard !counts.isEmpty else { continue }
             var entry = NumbersDocument()
+            var statuses = NumbersDocument()
             for (key, count) in counts.sorted(by: { $0.key.status < $1.key.status }) {
-                entry.add("\(key.status)", count)
+                statuses.add("\(key.status)", count)
             }
+            entry.add("statuses", statuses)
             if let durations = answered.durations[operation] {
                 entry.add("nanoseconds", durations.nanoseconds)
                 entry.add("buckets", durations.counts)

@@ -1,0 +1,97 @@
+import BlobClient
+import Foundation
+import TestSupport
+import Testing
+
+@testable import blobd
+
+/// `blobd top` and `blobd stats --watch`.
+@Suite struct TopTests {
+    private func statistics(_ text: String) throws -> DaemonStatistics {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode(DaemonStatistics.self, from: Data(text.utf8))
+    }
+
+    private static let before = """
+        {"requests":110,"publishes":5,"expired":0,"bytes_sent":1000,"bucket_nanoseconds":[1000,2000],
+        "operations":{"fetch":{"statuses":{"200":90,"404":10},"nanoseconds":1,"buckets":[100,0,0]}}}
+        """
+    private static let after = """
+        {"requests":310,"publishes":15,"expired":4,"bytes_sent":21000,"bucket_nanoseconds":[1000,2000],
+        "operations":{"fetch":{"statuses":{"200":180,"404":20,"500":2},"nanoseconds":9,"buckets":[150,49,1]},
+        "publish":{"statuses":{"201":10},"nanoseconds":9,"buckets":[0,10,0]}},
+        "slowest":[{"operation":"publish","status":201,"nanoseconds":2500000,"target":"PUT /x","at_ms":1}]}
+        """
+
+    @Test("Rates, shares and quantiles are those between two looks")
+    func activity() throws {
+        let activity = Activity(
+            from: try statistics(Self.before), to: try statistics(Self.after), seconds: 2)
+        #expect(activity.rates == ["fetch": 51, "publish": 5])
+        #expect(activity.publishRate == 5 && activity.expiryRate == 2)
+        #expect(activity.sentRate == 10_000)
+        // A fetch of what is missing is no error.
+        #expect(activity.errorRate == 1)
+        #expect(activity.hitShare == 90.0 / 102.0)
+        let fetches = try #require(activity.durations["fetch"])
+        #expect(fetches.counts == [50, 49, 1])
+        #expect(fetches.quantile(0.5) == 1_000)
+        #expect(fetches.quantile(0.99) == 2_000)
+        #expect(fetches.quantile(0.25) == 500)
+        // Behind the last bound nothing is known.
+        #expect(fetches.quantile(1) == 2_000)
+        #expect(Durations(bounds: [1], counts: [0, 0]).quantile(0.5) == nil)
+    }
+
+    @Test("A daemon that was started anew begins at 0")
+    func restart() throws {
+        let activity = Activity(
+            from: try statistics(Self.after), to: try statistics(Self.before), seconds: 1)
+        #expect(activity.rates == ["fetch": 100])
+        #expect(activity.publishRate == 5)
+    }
+
+    @Test(
+        "No line is wider than the screen, and there are no more than it has",
+        arguments: [
+            (80, 24), (200, 50), (40, 8), (60, 12),
+        ])
+    func screen(width: Int, height: Int) throws {
+        let activity = Activity(
+            from: try statistics(Self.before), to: try statistics(Self.after), seconds: 1)
+        let lines = TopScreen(width: width, height: height).lines(
+            activity, history: (0..<500).map(Double.init), title: "/run/blobd/blobd.sock")
+        #expect(lines.count <= height)
+        #expect(lines.allSatisfy { $0.count <= width })
+        #expect(lines[0].hasPrefix("blobd"))
+        if height >= 24 {
+            #expect(lines.contains { $0.contains("2.5 ms  publish 201  PUT /x") })
+            #expect(lines.contains { $0.contains("fetch") && $0.contains("102") })
+        }
+    }
+
+    @Test("What a stranger stored cannot steer the terminal")
+    func control() throws {
+        let text = Self.after.replacing("PUT /x", with: "\\u001b[2J\\u202ex")
+        let activity = Activity(from: nil, to: try statistics(text), seconds: 1)
+        let lines = TopScreen(width: 80, height: 40).lines(activity, history: [], title: "s")
+        #expect(lines.allSatisfy { !$0.contains("\u{1B}") && !$0.contains("\u{202E}") })
+    }
+
+    @Test("Without a terminal it prints one look; as JSON for programs")
+    func once() throws {
+        let daemon = try DaemonProcess()
+        #expect(try daemon.put("1", [1]).status == 201)
+        let text = try daemon.run("top", "--interval", "0.1")
+        #expect(text.status == 0 && text.text.hasPrefix("blobd "), "\(text.errors)")
+        #expect(!text.text.contains("\u{1B}"))
+        let json = try daemon.run("top", "--once", "--json", "--interval", "0.1")
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(json.output)) as? [String: Any])
+        #expect(object["notifications"] as? Int == 1)
+        #expect(try daemon.run("top", "--interval", "0").status == 2)
+        #expect(try daemon.run("top", "--json").status == 2)
+        #expect(try daemon.run("stats", "--watch", "0").status == 2)
+    }
+}
