@@ -54,6 +54,8 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
     public let bucketNanoseconds: [Int64]?
     /// The slowest requests of the last minute, the slowest first.
     public let slowest: [SlowRequestStatistics]?
+    /// How often the wall clock has jumped since the start.
+    public let clockJumps: Int64?
 
     /// How requests of one operation were answered since the start.
     public struct OperationStatistics: Sendable, Hashable, Codable {
@@ -87,7 +89,7 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
         case tombstones, heldBlobs, categories, watchers, feedWakes, patches, responses
         case draining, bodyMemoryBytes, bodySpools
         case answerMemoryBytes, unreadEnds, quotas, version, workers, allocatedBytes, operations
-        case bucketNanoseconds, slowest
+        case bucketNanoseconds, slowest, clockJumps
         // What the decoder makes of `store_id`.
         case storeID = "storeId"
     }

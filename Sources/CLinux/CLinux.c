@@ -20,7 +20,9 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/timex.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -322,4 +324,23 @@ int clinux_punch_hole(int descriptor, int64_t offset, int64_t length) {
 
 int64_t clinux_next_data(int descriptor, int64_t offset) {
     return lseek(descriptor, offset, SEEK_DATA);
+}
+
+int64_t clinux_file_system_type(const char *path) {
+    struct statfs status;
+    return statfs(path, &status) == 0 ? (int64_t)(uint32_t)status.f_type : -1;
+}
+
+int clinux_clock_is_synchronised(void) {
+    struct timex state = {0};
+    int code = adjtimex(&state);
+    if (code < 0) return -1;
+    return code != TIME_ERROR && !(state.status & STA_UNSYNC);
+}
+
+int clinux_peer_process(int descriptor) {
+    struct ucred credentials;
+    socklen_t size = sizeof credentials;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return -1;
+    return credentials.pid;
 }

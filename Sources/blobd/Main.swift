@@ -40,6 +40,7 @@ struct Blobd: ParsableCommand {
             ListCommand.self,
             StatsCommand.self,
             TopCommand.self,
+            DoctorCommand.self,
             PingCommand.self,
             SignCommand.self,
             VerifyCommand.self,

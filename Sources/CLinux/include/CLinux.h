@@ -126,4 +126,11 @@ int clinux_punch_hole(int descriptor, int64_t offset, int64_t length);
 /// file system cannot tell. Moves the file's position.
 int64_t clinux_next_data(int descriptor, int64_t offset);
 
+/// The type of the file system of a path (statfs(2), linux/magic.h); -1 when it cannot be told.
+int64_t clinux_file_system_type(const char *path);
+/// Whether a time service keeps the wall clock (adjtimex(2)): 1, 0, or -1 when it cannot be told.
+int clinux_clock_is_synchronised(void);
+/// Which process listens at the other end of a Unix socket (SO_PEERCRED); -1 when it cannot be told.
+int clinux_peer_process(int descriptor);
+
 #endif

@@ -128,6 +128,13 @@ import Testing
             ["BlobServer/Limits", "BlobStore", "BlobProtocol", "blobd/Terminal"]
         ),
         ("blobd/Bench", ["LoadGenerator", "BlobClient", "BlobProtocol", "blobd/Terminal"]),
+        (
+            "blobd/Doctor",
+            [
+                "BlobServer/Limits", "BlobStore", "BlobClient", "BlobProtocol", "blobd/Terminal",
+                "blobd/Configuration",
+            ]
+        ),
         ("blobd/Top", ["BlobClient", "BlobProtocol", "blobd/Terminal"]),
         (
             "blobd/Commands",

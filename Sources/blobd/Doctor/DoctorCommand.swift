@@ -1,0 +1,180 @@
+import ArgumentParser
+import BlobProtocol
+import BlobServer
+import CLinux
+import FoundationEssentials
+import Glibc
+
+/// `blobd doctor`: looks for what is wrong with an installation.
+struct DoctorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check the machine, the configuration and the daemon.",
+        discussion: """
+            Looks at the configuration, the store's directory and file system, the sockets, keys, limits, the \
+            clock, the daemon that runs, and nginx's end. Changes nothing. Each finding says what to do. Run it \
+            as root or as the daemon's user.
+
+              blobd doctor
+              blobd doctor --data ./data --socket ./blobd.sock
+              blobd doctor --json | jq '.[] | select(.state != "ok")'
+
+            Exit codes: 0 no problem (there may be warnings), 1 a problem.
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "The daemon's configuration. Default: as `blobd serve` finds it.", valueName: "file"),
+        completion: .file())
+    var config: String?
+
+    @Option(help: ArgumentHelp("The store's directory.", valueName: "path"), completion: .directory)
+    var data: String?
+
+    @Option(help: ArgumentHelp("The daemon's socket.", valueName: "path"), completion: .file())
+    var socket: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "nginx's configuration. Default: what `nginx -T` prints, where nginx is installed.",
+            valueName: "file"), completion: .file())
+    var nginx: String?
+
+    @Flag(help: "Print the findings as JSON.")
+    var json = false
+
+    func run() throws {
+        let findings = check()
+        if json {
+            try StandardOutput.write(try JSONLine.text(findings))
+        } else {
+            try StandardOutput.write(Self.text(findings, isColoured: StandardOutput.isTerminal))
+        }
+        let count = findings.count { $0.state == .problem }
+        guard count == 0 else {
+            throw CommandFailure(.refused, "\(count) \(count == 1 ? "problem" : "problems") found")
+        }
+    }
+
+    private func check() -> [Finding] {
+        let (options, findings) = readConfiguration()
+        var all = findings
+        if options.dataPath.isEmpty {
+            all.append(.problem("data directory", "`data` is not set", "Give --data or --config."))
+        } else {
+            all += StoreChecks(path: options.dataPath, mapByteCountMax: options.mapByteCountMax)
+                .run()
+        }
+        if options.socketPath.isEmpty {
+            all.append(.problem("socket", "`socket` is not set", "Give --socket or --config."))
+        } else {
+            all += SocketChecks(
+                name: "socket", path: options.socketPath, group: options.socketGroup
+            ).run()
+        }
+        if let path = options.deviceSocketPath {
+            all += SocketChecks(
+                name: "device socket", path: path, group: options.deviceSocketGroup
+            ).run()
+        }
+        if let path = options.signingKeyPath { all.append(keys(path)) }
+        all += LimitChecks(options: options, limits: .of(daemonNumber(options))).run()
+        all += ClockChecks.run()
+        if !options.socketPath.isEmpty {
+            var patience = SocketOptions()
+            patience.timeout = 5
+            all += DaemonChecks(path: options.socketPath, options: patience.options()).run()
+        }
+        if let text = nginxText() { all += NginxChecks(text: text, options: options).run() }
+        return all
+    }
+
+    /// A configuration with a mistake is a finding; what was given by flags is checked all the same.
+    private func readConfiguration() -> (DaemonOptions, [Finding]) {
+        var flags: [String: [String]] = [:]
+        if let data { flags["data"] = [data] }
+        if let socket { flags["socket"] = [socket] }
+        do {
+            let configuration = try ServeConfiguration(
+                path: config, flags: flags, environment: ProcessInfo.processInfo.environment)
+            let options = try ServeConfiguration.options(of: try configuration.values())
+            let path = configuration.path ?? "no file; the environment and the defaults"
+            return (options, [.ok("configuration", path)])
+        } catch {
+            return (
+                DaemonOptions(dataPath: data ?? "", socketPath: socket ?? ""),
+                [
+                    .problem(
+                        "configuration", "\(error)",
+                        "The daemon does not start with it. Test a change with: blobd serve --print-config"
+                    )
+                ]
+            )
+        }
+    }
+
+    private func keys(_ path: String) -> Finding {
+        do throws(SigningKeyFile.Failure) {
+            let keys = try SigningKeyFile.read(path)
+            return .ok("signing keys", "\(path): \(keys.ids.joined(separator: ", "))")
+        } catch {
+            return .problem(
+                "signing keys", error.description, "No link is valid until that is mended.")
+        }
+    }
+
+    /// The number of the process that has the store; nil where none has.
+    private func daemonNumber(_ options: DaemonOptions) -> Int? {
+        let number = clinux_unix_socket()
+        guard number >= 0, !options.socketPath.isEmpty else { return nil }
+        defer { close(number) }
+        var path = options.socketPath
+        guard path.withUTF8({ clinux_connect(number, $0.baseAddress, $0.count) }) == 0 else {
+            return nil
+        }
+        let process = clinux_peer_process(number)
+        return process > 0 ? Int(process) : nil
+    }
+
+    private func nginxText() -> String? {
+        if let nginx { return SystemFiles.text(nginx) ?? "" }
+        guard let pipe = popen("command -v nginx >/dev/null && nginx -T 2>/dev/null", "r") else {
+            return nil
+        }
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = fread(&buffer, 1, buffer.count, pipe)
+            guard count > 0 else { break }
+            text += buffer[..<count]
+        }
+        // It may be there and have nothing to do with this daemon.
+        guard pclose(pipe) == 0, !text.isEmpty else { return nil }
+        let words = String(decoding: text, as: UTF8.self)
+        return words.contains("blobd") ? words : nil
+    }
+
+    /// The findings for people: a line each, with the advice below.
+    static func text(_ findings: [Finding], isColoured: Bool) -> String {
+        var text = ""
+        let width = (findings.map(\.check.count).max() ?? 0) + 2
+        for finding in findings {
+            let (mark, colour) =
+                switch finding.state {
+                case .ok: ("ok      ", "32")
+                case .warning: ("warning ", "33")
+                case .problem: ("PROBLEM ", "31")
+                }
+            text += isColoured ? "\u{1B}[\(colour)m\(mark)\u{1B}[0m" : mark
+            text += finding.check + String(repeating: " ", count: width - finding.check.count)
+            text += HumanText.line(finding.seen, characterCountMax: 400) + "\n"
+            if let advice = finding.advice {
+                text += String(repeating: " ", count: 8 + width) + "→ \(advice)\n"
+            }
+        }
+        let problems = findings.count { $0.state == .problem }
+        let warnings = findings.count { $0.state == .warning }
+        return text
+            + "\n\(findings.count) checks, \(problems) problems, \(warnings) warnings\n"
+    }
+}

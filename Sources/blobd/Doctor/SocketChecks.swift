@@ -1,0 +1,70 @@
+import BlobServer
+import Glibc
+
+/// A socket's folder and mode, and who may connect.
+struct SocketChecks {
+    /// What it is called here, and in the configuration.
+    let name: String
+    let path: String
+    let group: UInt32?
+
+    func run() -> [Finding] {
+        let folderPath = SystemFiles.folder(of: path)
+        guard let folder = SystemFiles.status(folderPath) else {
+            return [
+                .problem(
+                    "\(name) folder", "\(folderPath): \(String(cString: strerror(errno)))",
+                    "Create it; systemd does with RuntimeDirectory=blobd.")
+            ]
+        }
+        return [folderFinding(folderPath, folder)] + socketFindings()
+    }
+
+    private func folderFinding(_ path: String, _ status: stat) -> Finding {
+        let words =
+            "\(path): owner \(SystemFiles.user(status.st_uid)), mode \(SystemFiles.mode(status))"
+        if status.st_mode & S_IWOTH != 0, status.st_mode & S_ISVTX == 0 {
+            return .problem(
+                "\(name) folder", words,
+                "Others could put a socket of their own there, and the daemon refuses it: chmod o-w \(path)"
+            )
+        }
+        return .ok("\(name) folder", words)
+    }
+
+    private func socketFindings() -> [Finding] {
+        guard let status = SystemFiles.status(path) else {
+            return [
+                .problem(
+                    name, "\(path): \(String(cString: strerror(errno)))",
+                    "No daemon has made it: systemctl status blobd")
+            ]
+        }
+        guard status.st_mode & S_IFMT == S_IFSOCK else {
+            return [
+                .problem(
+                    name, "\(path) is no socket",
+                    "The daemon leaves it alone and does not start: remove it, or set another path."
+                )
+            ]
+        }
+        let words =
+            "\(path): group \(SystemFiles.group(status.st_gid)), mode \(SystemFiles.mode(status))"
+        var findings: [Finding] = []
+        if status.st_mode & 0o006 != 0 {
+            findings.append(
+                .problem(
+                    name, words, "Every user of this machine may connect: set socket-mode to 0660.")
+            )
+        } else if let group, status.st_gid != group {
+            findings.append(
+                .problem(
+                    name, words,
+                    "The configuration says group \(SystemFiles.group(group)): restart the daemon.")
+            )
+        } else {
+            findings.append(.ok(name, words))
+        }
+        return findings
+    }
+}

@@ -1,0 +1,52 @@
+import BlobServer
+import Glibc
+
+/// What the system says in files of `/proc` and `/sys`.
+enum SystemFiles {
+    /// A file's text; nil when it cannot be read.
+    static func text(_ path: String) -> String? {
+        guard let bytes = try? SmallFile.read(path, byteCountMax: 1 << 20) else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The first number of a file.
+    static func number(_ path: String) -> Int? {
+        text(path)?.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
+    }
+
+    /// The status of a file (`lstat`); nil when there is none, or it cannot be seen.
+    static func status(_ path: String) -> stat? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status : nil
+    }
+
+    /// The folder of a path.
+    static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// The permission bits in octal.
+    static func mode(_ status: stat) -> String { "0" + String(status.st_mode & 0o7777, radix: 8) }
+
+    /// A user's name, or the number.
+    static func user(_ id: uid_t) -> String {
+        getpwuid(id).map { String(cString: $0.pointee.pw_name) } ?? "\(id)"
+    }
+
+    /// A group's name, or the number.
+    static func group(_ id: gid_t) -> String {
+        getgrgid(id).map { String(cString: $0.pointee.gr_name) } ?? "\(id)"
+    }
+
+    /// Whether a user is in a group, as its first one or a further one.
+    static func isMember(_ user: String, of group: gid_t) -> Bool {
+        if let entry = getpwnam(user), entry.pointee.pw_gid == group { return true }
+        guard var member = getgrgid(group)?.pointee.gr_mem else { return false }
+        while let name = member.pointee {
+            if String(cString: name) == user { return true }
+            member += 1
+        }
+        return false
+    }
+}
