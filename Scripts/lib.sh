@@ -67,7 +67,8 @@ install_build_needs() {
         'zlib1g-dev:pkg-config --exists zlib || test -e /usr/include/zlib.h'
 }
 
-# Installs what the suite runs beside the daemon: a C compiler for faults, tracing, other users, small disks.
+# Installs what the suite runs beside the daemon: a C compiler for faults, tracing, other users, small disks, Python
+# for the check of the OpenAPI document.
 install_test_needs() {
     install_missing \
         'gcc:command -v cc' \
@@ -75,7 +76,8 @@ install_test_needs() {
         'strace:command -v strace' \
         'util-linux:command -v setpriv && command -v prlimit' \
         'mount:command -v mount' \
-        'prometheus:command -v promtool'
+        'prometheus:command -v promtool' \
+        'python3-venv:python3 -c "import ensurepip, venv"'
 }
 
 # Builds blobd in release. Sets BLOBD to the program's path.

@@ -13,27 +13,36 @@ import Testing
         return block.map { String($0.prefix { $0 != "`" }) } ?? ""
     }()
 
-    @Test(.enabled(if: has("python3 --version"), "python3 is not here")) func python() throws {
-        try check(["python3", "\(Self.folder)/client.py"])
+    @Test(.enabled(if: has("python3 --version"), "python3 is not here")) func python() async throws
+    {
+        try await check(["python3", "\(Self.folder)/client.py"])
     }
 
-    @Test(.enabled(if: has("node --version"), "node is not here")) func node() throws {
-        try check(["node", "\(Self.folder)/client.mjs"])
+    @Test(
+        .enabled(
+            if: has("node -e 'process.exit(parseInt(process.versions.node) >= 16 ? 0 : 1)'"),
+            "node is not here")) func node() async throws
+    {
+        try await check(["node", "\(Self.folder)/client.mjs"])
     }
 
-    @Test(.enabled(if: has("java --version"), "java is not here")) func java() throws {
-        try check(["java", "\(Self.folder)/Client.java"])
+    @Test(
+        .enabled(
+            if: has("javac --version | grep -qE ' (1[6-9]|[2-9][0-9])'"), "java is not here"))
+    func java() async throws {
+        try await check(["java", "\(Self.folder)/Client.java"])
     }
 
-    @Test(.enabled(if: has("go version"), "go is not here")) func go() throws {
+    @Test(.enabled(if: has("go version"), "go is not here")) func go() async throws {
         let cache = TemporaryFolder()
-        try check(
+        defer { withExtendedLifetime(cache) {} }
+        try await check(
             ["go", "run", "\(Self.folder)/client.go"],
             ["GOCACHE": cache.path, "GO111MODULE": "off", "GOFLAGS": ""])
     }
 
-    @Test func swift() throws {
-        try check(["\(Files.products)/blobd-client-example"])
+    @Test func swift() async throws {
+        try await check(["\(Files.products)/blobd-client-example"])
     }
 
     @Test func eachClientIsLinkedFromTheDocument() {
@@ -48,14 +57,17 @@ import Testing
         (try? run(["/bin/sh", "-c", command]))?.end == .exited(0)
     }
 
-    private func check(_ command: [String], _ environment: [String: String] = [:]) throws {
+    private func check(
+        _ command: [String], _ environment: [String: String] = [:]
+    ) async throws {
         #expect(Self.expected.hasPrefix("published: 201\n"))
         let folder = TemporaryFolder()
         let keys = try folder.write("keys", Array("a \(String(repeating: "AB", count: 22))\n".utf8))
         chmod(keys, 0o600)
         let daemon = try DaemonProcess(["--signing-keys", keys], in: folder)
+        defer { withExtendedLifetime(daemon) {} }
         let photo = "\(Files.package)/Examples/payloads/photo.jpg"
-        let (end, output, errors) = try run(
+        let (end, output, errors) = try await runAside(
             ["timeout", "120"] + command + [daemon.socketPath, photo, keys],
             environment: environment)
         #expect(end == .exited(0), "\(errors)")

@@ -1329,7 +1329,7 @@ enum OpenAPIText {
         "properties": {
           "name": {"anyOf": [{"$ref": "#/components/schemas/CategoryName"}, {"type": "null"}]},
           "app": {"anyOf": [{"$ref": "#/components/schemas/App"}, {"type": "null"}]},
-          "revision": {"type": ["integer", "null"], "minimum": 0},
+          "revision": {"type": ["integer", "null"], "minimum": 0, "maximum": 9223372036854775807},
           "actions": {"$ref": "#/components/schemas/Actions"},
           "options": {"type": ["array", "null"], "items": {"$ref": "#/components/schemas/CategoryOption"}}
         },
