@@ -10,7 +10,9 @@ struct AnsweredFetch {
 
     /// Nil where the head is not that of a fetch with bytes.
     init?(_ head: RawSpan) {
-        if let frame = try? ResponseFrame.parse(head) {
+        guard head.byteCount > 12 else { return nil }
+        if head.byte(0) == Wire.responseMagic {
+            guard let frame = try? ResponseFrame.parse(head) else { return nil }
             let start = Wire.frameHeaderByteCount
             let isFetch =
                 frame.opcode == Opcode.get.rawValue || frame.opcode == Opcode.getBlob.rawValue
@@ -21,12 +23,21 @@ struct AnsweredFetch {
             self.digest = digest.description
             return
         }
-        let lines = head.text().split(separator: "\r\n")
-        guard let first = lines.first, first.hasPrefix("HTTP/1."),
-            let status = UInt16(first.dropFirst(9).prefix(3)),
-            let tag = lines.first(where: { $0.hasPrefix("ETag: ") })
-        else { return nil }
-        self.status = status
-        digest = String(tag.dropFirst(6).filter { $0 != "\"" })
+        // The status behind `HTTP/1.1 `, and the entity tag, which is the digest, between quotation marks.
+        guard let tag = Self.entityTag(head) else { return nil }
+        let digits = (9..<12).map { UInt16(head.byte($0)) &- 0x30 }
+        guard digits.allSatisfy({ $0 < 10 }) else { return nil }
+        status = 100 * digits[0] + 10 * digits[1] + digits[2]
+        digest = tag
+    }
+
+    private static func entityTag(_ head: RawSpan) -> String? {
+        let name = UInt64(littleEndian: 0x2220_3A67_6154_450A)  // a line end and `ETag: "`
+        var start = 0
+        while start + 8 <= head.byteCount, head.word(start) != name { start += 1 }
+        start += 8
+        var end = start
+        while end < head.byteCount, head.byte(end) != UInt8(ascii: "\"") { end += 1 }
+        return end < head.byteCount ? head.extracting(start..<end).text() : nil
     }
 }

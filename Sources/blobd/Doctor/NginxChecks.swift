@@ -42,7 +42,7 @@ struct NginxChecks {
     /// Whether nginx's user may connect.
     private func user(_ plain: String, _ socket: String) -> Finding? {
         guard let status = SystemFiles.status(socket) else { return nil }
-        var user = "www-data"
+        var user = "nobody"
         for line in plain.split(separator: "\n") {
             let words = line.split { $0.isWhitespace || $0 == ";" }
             if words.count > 1, words[0] == "user" { user = String(words[1]) }
