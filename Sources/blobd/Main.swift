@@ -53,11 +53,25 @@ struct Blobd: ParsableCommand {
             WalkCommand.self,
         ])
 
+    /// Refuses a first argument that is no command, and says which one is near.
+    private static func checkCommand() throws(CommandFailure) {
+        let commands = configuration.subcommands.compactMap { $0.configuration.commandName }
+        guard CommandLine.arguments.count > 1 else { return }
+        let word = CommandLine.arguments[1]
+        guard !word.hasPrefix("-"), !word.isEmpty, word != "help", !commands.contains(word) else {
+            return
+        }
+        throw CommandFailure(
+            .badUsage,
+            "there is no command '\(HumanText.line(word))'\(NearestWord.hint(word, commands)). See blobd --help")
+    }
+
     /// Parses the arguments, runs the command and ends the process with the contract's exit codes,
     /// which are not those that ArgumentParser would choose.
     static func main() {
         do {
             try CommandLineText.checkArguments()
+            try checkCommand()
             var command = try parseAsRoot()
             try command.run()
         } catch {

@@ -20,7 +20,7 @@ struct LifetimeRules: Sendable {
         if let ttlSeconds {
             guard ttlSeconds <= secondsMax else {
                 throw ProtocolError(
-                    .badTTL, "a ttl of \(ttlSeconds) s is too long; the limit is \(secondsMax) s",
+                    .badTTL, "a ttl of \(ttlSeconds) s is too long; the limit is \(secondsMax) s (max-ttl)",
                     limit: Int(clamping: secondsMax))
             }
             return .after(seconds: ttlSeconds)
@@ -42,7 +42,7 @@ struct LifetimeRules: Sendable {
         guard milliseconds <= now.adding(seconds: secondsMax).milliseconds else {
             throw ProtocolError(
                 .badExpiry,
-                "the expiry is \((milliseconds - now.milliseconds) / 1_000) s away; the limit is \(secondsMax) s",
+                "the expiry is \((milliseconds - now.milliseconds) / 1_000) s away; the limit is \(secondsMax) s (max-ttl)",
                 limit: Int(clamping: secondsMax))
         }
         return Timestamp(milliseconds: milliseconds)

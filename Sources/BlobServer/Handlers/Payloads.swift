@@ -69,7 +69,8 @@ extension RequestHandler {
         let byteCountMax =
             coding == .gzip ? limits.codedByteCountMax : limits.payloadByteCountMax
         if let byteCount, byteCount > UInt64(byteCountMax) {
-            throw Upload.tooLarge(limit: byteCountMax)
+            throw BodyPlan(kind: .payload(draft), coding: coding, byteCountMax: byteCountMax)
+                .tooLarge
         }
         guard !isStopping else { throw .stopping }
         var draft = draft

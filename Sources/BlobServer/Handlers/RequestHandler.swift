@@ -166,7 +166,7 @@ final class RequestHandler {
             return .answered
         case .receiveBody(let plan):
             if case .counted(let count) = framing, count > UInt64(plan.byteCountMax) {
-                throw Upload.tooLarge(limit: plan.byteCountMax)
+                throw plan.tooLarge
             }
             return .receiveBody(
                 Upload(plan, framing: framing, form: form, expectsContinue: expectsContinue))

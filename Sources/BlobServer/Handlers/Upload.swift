@@ -103,7 +103,7 @@ final class Upload {
                 let left = byteCountMax - byteCount
                 guard step.payload.count <= left,
                     decoder.announcedByteCount <= UInt64(left - step.payload.count)
-                else { throw .wire(Self.tooLarge(limit: byteCountMax)) }
+                else { throw .wire(plan.tooLarge) }
                 try append(step.payload.of(rest))
                 used += step.consumed
             }
@@ -131,11 +131,5 @@ final class Upload {
     func abandon() {
         content = BodyContent()
         reservation = nil
-    }
-
-    /// The error for a body over the limit.
-    static func tooLarge(limit: Int) -> ProtocolError {
-        ProtocolError(
-            .payloadTooLarge, "the body is over the limit of \(limit) bytes", limit: limit)
     }
 }

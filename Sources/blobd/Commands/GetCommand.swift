@@ -83,10 +83,12 @@ struct GetCommand: ParsableCommand {
         defer { progress.finish() }
         var received: UInt64 = 0
         try write { output throws in
-            try connection.get(id ?? "", part: part) { info, piece in
-                try output(info.mediaType, piece)
-                received += UInt64(piece.byteCount)
-                progress.update(received, of: info.byteCount)
+            _ = try naming(id ?? "", part: part) {
+                try connection.get(id ?? "", part: part) { info, piece in
+                    try output(info.mediaType, piece)
+                    received += UInt64(piece.byteCount)
+                    progress.update(received, of: info.byteCount)
+                }
             }
         }
     }

@@ -22,12 +22,12 @@ struct StatCommand: ParsableCommand {
     func run() throws {
         var connection = try socket.connect()
         if json {
-            let document = try connection.statDocument(id)
+            let document = try naming(id) { try connection.statDocument(id) }
             try StandardOutput.write(document.span.bytes)
             try StandardOutput.write("\n")
             return
         }
-        let record = try connection.stat(id)
+        let record = try naming(id) { try connection.stat(id) }
         try StandardOutput.write(Self.text(record, now: wallClockMilliseconds()))
     }
 

@@ -138,7 +138,7 @@ extension RequestHandler {
         guard frame.bodyByteCount <= bodyMax else {
             throw ProtocolError(
                 .payloadTooLarge,
-                "the body is \(frame.bodyByteCount) bytes long; the limit for \(operation) is \(bodyMax)",
+                "the body is \(frame.bodyByteCount) bytes long; the limit for \(operation) is \(bodyMax)\(operation == .put ? " (max-payload)" : "")",
                 limit: Int(clamping: bodyMax))
         }
         return operation

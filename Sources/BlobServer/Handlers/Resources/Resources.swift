@@ -80,6 +80,18 @@ struct BodyPlan: Sendable {
     /// Longer ones are refused before a byte is read, where the length is said.
     var byteCountMax: Int
 
+    /// The error for a body over the limit. It names the setting of a payload's.
+    var tooLarge: ProtocolError {
+        let setting: String
+        switch kind {
+        case .payload, .heldBlob, .multipart: setting = " (max-payload)"
+        default: setting = ""
+        }
+        return ProtocolError(
+            .payloadTooLarge, "the body is over the limit of \(byteCountMax) bytes\(setting)",
+            limit: byteCountMax)
+    }
+
     /// How to answer when the writer is done.
     var reply: Reply {
         switch kind {
