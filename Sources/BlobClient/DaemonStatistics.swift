@@ -42,6 +42,8 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
     /// The limits of how much there may be that are set, by name; and what the file system has free, where
     /// there is a limit of that.
     public let quotas: [String: Int64]?
+    /// How far the daemon has read its store again, and the damage that it knows of.
+    public let scrub: ScrubReport?
     /// The daemon's version.
     public let version: String?
     /// Threads that serve connections.
@@ -88,7 +90,7 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
         case requests, publishes, deletes, expired, syncs, bytesSent, bytesReceived, errors
         case tombstones, heldBlobs, categories, watchers, feedWakes, patches, responses
         case draining, bodyMemoryBytes, bodySpools
-        case answerMemoryBytes, unreadEnds, quotas, version, workers, allocatedBytes, operations
+        case answerMemoryBytes, unreadEnds, quotas, scrub, version, workers, allocatedBytes, operations
         case bucketNanoseconds, slowest, clockJumps
         // What the decoder makes of `store_id`.
         case storeID = "storeId"

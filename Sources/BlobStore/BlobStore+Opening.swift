@@ -43,6 +43,7 @@ extension BlobStore {
         _ = try store.checkReaders()
         try store.pipeline.recoverLog()
         try store.maintenance.upgrade()
+        try store.maintenance.loadQuarantine()
         // Only now: who reads beside waits for what an earlier writer acknowledged.
         store.pendingKeys.clear()
         return store

@@ -44,6 +44,7 @@ struct Blobd: ParsableCommand {
             PingCommand.self,
             SignCommand.self,
             VerifyCommand.self,
+            ScrubCommand.self,
             BackupCommand.self,
             RestoreCommand.self,
             CompactCommand.self,

@@ -14,6 +14,7 @@ import BlobProtocol
         case .stats: return ["stats"]
         case .metrics: return ["metrics"]
         case .backup: return ["backup"]
+        case .scrub: return ["scrub"]
         case .openAPI: return ["openapi"]
         case .notifications: return ["notifications"]
         case .notification(let id): return ["notification", text(id, in: bytes)!]
@@ -46,6 +47,8 @@ import BlobProtocol
         #expect(route("/v1/stats") == ["stats"])
         #expect(route("/v1/backup") == ["backup"])
         #expect(route("/metrics") == ["metrics"])
+        #expect(route("/v1/scrub") == ["scrub"])
+        #expect(route("/v1/scrub/1") == [])
         #expect(route("/v1/backups") == [])
         #expect(route("/v1/openapi.json") == ["openapi"])
         #expect(route("/v1/openapi") == [])
@@ -100,7 +103,8 @@ import BlobProtocol
     func allow() {
         let slice = Slice.empty
         let routes: [Route] = [
-            .livez, .readyz, .stats, .metrics, .backup, .openAPI, .notifications,
+            .livez, .readyz, .stats, .metrics, .backup, .scrub, .openAPI,
+            .notifications,
             .notification(id: slice),
             .payload(id: slice),
             .part(id: slice, name: slice), .classicPayload(id: slice), .blob(digest: slice),

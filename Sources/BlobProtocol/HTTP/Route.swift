@@ -14,6 +14,8 @@ public enum Route: Sendable, Hashable {
     case metrics
     /// `/v1/backup`
     case backup
+    /// `/v1/scrub`
+    case scrub
     /// `/v1/openapi.json`
     case openAPI
     /// `/v1/notifications`
@@ -83,6 +85,7 @@ public enum Route: Sendable, Hashable {
         }
         if segments.skip("/stats", path) { return segments.end(path, .stats) }
         if segments.skip("/backup", path) { return segments.end(path, .backup) }
+        if segments.skip("/scrub", path) { return segments.end(path, .scrub) }
         if segments.skip("/openapi.json", path) { return segments.end(path, .openAPI) }
         if segments.skip("/users", path) { return user(path, &segments) }
         if segments.skip("/categories", path) {
@@ -154,6 +157,7 @@ public enum Route: Sendable, Hashable {
         case .notification: "GET, HEAD, PUT, PATCH, DELETE"
         case .payload, .part, .blob: "GET, HEAD, PUT"
         case .category: "GET, HEAD, PUT, DELETE"
+        case .scrub: "GET, HEAD, POST"
         case .owner: "DELETE"
         case .ownerNotifications: "GET, HEAD, PATCH, DELETE"
         case .unknown: ""
@@ -169,6 +173,7 @@ public enum Route: Sendable, Hashable {
             method == .get || method == .head
         case .notifications, .batch, .responses, .blobs: method == .post
         case .payload, .part, .blob: method == .get || method == .head || method == .put
+        case .scrub: method == .get || method == .head || method == .post
         case .notification:
             switch method {
             case .get, .head, .put, .patch, .delete: true

@@ -152,6 +152,7 @@ private struct RunningDaemon {
     private let budget: DescriptorBudget
     private let inboxes: [WorkerInbox]
     private let threads: [WorkerThread]
+    private let scrubThread: ScrubThread
     private let failure: FailureSignal
     private let reports: ServiceReports
     private let log: Logger
@@ -175,13 +176,14 @@ private struct RunningDaemon {
             BodyMemory.Limits(
                 byteCountMax: options.limits.bodyMemoryByteCountMax,
                 spoolCountMax: budget.spoolCountMax))
+        let scrub = try ScrubState()
         let oldestSnapshot = OldestSnapshot()
         let accessLog = try options.accessLogPath.map { path throws(SystemError) in
             try AccessLog(path: path, format: options.accessLogFormat, log: log)
         }
         let writer = try WriterThread(
             store, limits: limits, bodyMemory: bodyMemory, counters: counters,
-            oldestSnapshot: oldestSnapshot, log: log,
+            oldestSnapshot: oldestSnapshot, scrub: scrub, log: log,
             onOutcomeUnknown: { failure.signal.notify() })
         let publishers = try PublisherPool()
         let sendsZeroCopy = options.limits.linkedByteCountMin > 0 && store.allowsZeroCopy
@@ -195,7 +197,7 @@ private struct RunningDaemon {
             writer: writer, publishers: publishers,
             backups: BackupThread(store, log: log), links: links,
             statistics: StatisticsDocument(
-                store: store, counters: counters, bodyMemory: bodyMemory),
+                store: store, counters: counters, bodyMemory: bodyMemory, scrub: scrub),
             metrics: MetricsDocument(
                 store: store, counters: counters, bodyMemory: bodyMemory, limits: limits,
                 accessLog: accessLog, oldestSnapshot: oldestSnapshot),
@@ -204,6 +206,7 @@ private struct RunningDaemon {
             accessLog: accessLog, log: log)
         try accessLog?.start()
         try writer.start()
+        scrubThread = try ScrubThread(store, scrub, limits: limits, log: log)
         try publishers.start(writer)
         var inboxes: [WorkerInbox] = []
         var threads: [WorkerThread] = []
@@ -286,6 +289,7 @@ private struct RunningDaemon {
         stopAtOnceOnSecondSignal(&acceptor)
         for thread in threads { thread.join() }
         environment.backups.close()
+        scrubThread.close()
         environment.publishers.close()
         environment.writer.close()
         environment.accessLog?.close()

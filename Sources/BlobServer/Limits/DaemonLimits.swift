@@ -87,6 +87,8 @@ package struct DaemonLimits: Sendable {
 
     /// Requests that take longer are logged, in milliseconds; 0: none are.
     package var slowMilliseconds = 1_000
+    /// In how many days everything in the store is read again; 0: it is not.
+    package var scrubDays = 7
 
     /// Whether short changes are acknowledged when they are in the log, and committed a little
     /// later; else each batch is committed before it is acknowledged.
@@ -206,6 +208,23 @@ package struct DaemonLimits: Sendable {
     /// compress, elsewhere. What is in memory and is not compressed at all is finished on the worker,
     /// too: it takes less than it does to wake another thread.
     package static let inlineFinishByteCountMax = 4 << 10
+
+    // Reading the store again; see `ScrubThread`.
+
+    /// How long after the start that begins, or goes on.
+    package static let scrubDelayMilliseconds = 300_000
+    /// How often it is written how far it is.
+    package static let scrubWriteMilliseconds = 600_000
+    /// How long it waits while the daemon is busy, before it looks again.
+    package static let scrubLoadedMilliseconds = 250
+    /// Bytes of one step, about.
+    package static let scrubStepByteCount = 64 << 10
+    /// The least rate, in bytes per second: a small store is done soon, and rests.
+    package static let scrubRateMin = 256 << 10
+    /// Notifications that are named when one of their payloads is found damaged.
+    package static let scrubReportedIDCountMax = 10
+    /// Damaged payloads that are listed.
+    package static let quarantineListedMax = 100
 
     // Bodies on their way into the store; see `BodyMemory`.
 

@@ -223,8 +223,20 @@ struct WriterLoop {
     private mutating func end() throws(StoreError) {
         // The edits are done. The next run announces the rest of them.
         edits.completeAll()
+        // Without room the next run begins where the last one was written.
+        if let position = writer.scrub.takePosition() {
+            try ignoringFull { () throws(StoreError) in try store.write(position) }
+        }
         try store.endLogging()
         commitWaiters.completeCommitted(in: store.pendingKeys)
+    }
+
+    private func ignoringFull(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        do throws(StoreError) {
+            try body()
+        } catch {
+            guard case .full = error else { throw error }
+        }
     }
 
     /// A sync has failed, so nothing may be synced again in this process: refuses all changes until the

@@ -10,6 +10,7 @@ struct WriterMaintenance {
     private var nextSweep = Instant.now
     private var nextReclaim = Instant.now
     private var nextReaderCheck = Instant.now
+    private var healing = HealingPosition()
     private var errorLog: RateLimitedLog
 
     init(_ writer: WriterThread) {
@@ -49,6 +50,10 @@ struct WriterMaintenance {
         task = "free blobs without references"
         let freed = try store.freeOrphans(
             byteCountMax: DaemonLimits.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
+        task = "look after damaged payloads"
+        let hasMoreToHeal = try store.tendQuarantine(&healing, asOf: .now)
+        if let position = writer.scrub.takePosition() { try store.write(position) }
+        if store.needsScrubber { writer.scrub.signal.notify() }
         task = "shorten the data file"
         try store.trimFile()
         if now >= nextReclaim {
@@ -66,7 +71,7 @@ struct WriterMaintenance {
             let dead = try store.checkReaders()
             if dead > 0 { writer.log.notice("Freed the slots of \(dead) dead readers") }
         }
-        return hasMoreExpired || freed.more
+        return hasMoreExpired || freed.more || hasMoreToHeal
     }
 
     /// - Returns: whether more has expired.

@@ -24,6 +24,7 @@ final class WriterThread: Sendable {
     let bodyMemory: BodyMemory
     let counters: DaemonCounters
     let oldestSnapshot: OldestSnapshot
+    let scrub: ScrubState
     let log: Logger
     let state = Mutex(State())
     let signal: WakeSignal
@@ -33,7 +34,7 @@ final class WriterThread: Sendable {
 
     init(
         _ store: BlobStore, limits: LiveLimits, bodyMemory: BodyMemory,
-        counters: DaemonCounters, oldestSnapshot: OldestSnapshot, log: Logger,
+        counters: DaemonCounters, oldestSnapshot: OldestSnapshot, scrub: ScrubState, log: Logger,
         onOutcomeUnknown: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         self.store = store
@@ -41,6 +42,7 @@ final class WriterThread: Sendable {
         self.bodyMemory = bodyMemory
         self.counters = counters
         self.oldestSnapshot = oldestSnapshot
+        self.scrub = scrub
         self.log = log
         self.onOutcomeUnknown = onOutcomeUnknown
         signal = try WakeSignal()

@@ -34,6 +34,7 @@ struct BackupWriter: ~Copyable {
         let (counters, format) = try core.withSnapshot { (snapshot) throws(StoreError) in
             let counters = try snapshot.counters()
             // While the snapshot is open: no blob of it is freed in between.
+            try Self.requireSound(snapshot)
             heldBefore = counters.nextBlobNumber
             core.leases.takeAll(before: heldBefore)
             try copyTables(of: snapshot, counters, to: &spool, &blobs)
@@ -103,6 +104,16 @@ struct BackupWriter: ~Copyable {
             }
             try spool.append(writer.take().span.bytes)
         }
+    }
+
+    /// A backup has every byte, or it is none.
+    private static func requireSound(_ snapshot: borrowing Snapshot) throws(StoreError) {
+        var cursor = try snapshot.transaction.cursor(in: snapshot.store.tables.index)
+        let entries = try cursor.quarantineEntries()
+        guard let first = entries.first else { return }
+        throw .corrupt(
+            "\(entries.count) payloads are damaged (\(first.blob.digest)\(entries.count > 1 ? ", …" : "")): publish them again, or delete their notifications"
+        )
     }
 
     /// Checks an entry before it is copied.

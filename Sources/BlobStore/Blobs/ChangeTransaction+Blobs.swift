@@ -79,7 +79,7 @@ extension ChangeTransaction {
     mutating func release(_ blob: BlobReference) throws(StoreError) {
         guard var entry = try blobEntry(blob.digest), entry.number == blob.number,
             entry.referenceCount > 0
-        else { throw .corrupt("a notification refers to the missing blob \(blob.digest)") }
+        else { return try releaseQuarantined(blob) }
         counters.bytesReferenced = try counters.bytesReferenced.changed(
             by: -blob.byteCount, "bytes referenced")
         entry.referenceCount -= 1
@@ -93,17 +93,22 @@ extension ChangeTransaction {
     /// Moves a blob that nothing keeps any more to the orphans. One that nobody can have found, since
     /// it was stored in this very transaction, goes at once, unless it is long.
     mutating func abandon(_ blob: BlobReference) throws(StoreError) {
+        try removeEntry(of: blob)
+        if blob.number >= firstOwnBlobNumber, Self.isFreedWhole(blob.storedByteCount) {
+            _ = try removeChunks(of: blob.number, storedByteCount: blob.storedByteCount)
+        } else {
+            try addOrphan(blob, state: .released)
+        }
+    }
+
+    /// Removes a blob's entry, and counts it no more.
+    mutating func removeEntry(of blob: BlobReference) throws(StoreError) {
         let key = blob.digest.rawWords
         try transaction.remove(key.span.bytes, in: tables.blobs)
         counters.blobs = try counters.blobs.changed(by: -1, "blobs")
         counters.bytes = try counters.bytes.changed(by: -blob.byteCount, "bytes")
         counters.bytesStored = try counters.bytesStored.changed(
             by: -blob.storedByteCount, "bytes stored")
-        if blob.number >= firstOwnBlobNumber, Self.isFreedWhole(blob.storedByteCount) {
-            _ = try removeChunks(of: blob.number, storedByteCount: blob.storedByteCount)
-        } else {
-            try addOrphan(blob, state: .released)
-        }
     }
 
     /// Makes sure that the blob is found by its digest until `expiry`, which a part that refers to

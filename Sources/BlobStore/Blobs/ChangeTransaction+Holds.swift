@@ -51,7 +51,7 @@ extension ChangeTransaction {
     }
 
     /// Keeps the hold's end in the index, and the counter, in step with a blob's entry.
-    private mutating func noteHold(
+    mutating func noteHold(
         _ digest: Digest, from old: Timestamp?, to new: Timestamp?
     ) throws(StoreError) {
         if let old {

@@ -35,8 +35,25 @@ struct ChunkReader: ~Escapable {
     private func firstRead(
         of blob: BlobReference, at index: Int, ordinal: UInt64
     ) throws(StoreError) -> RawSpan {
-        let bytes = try checkedChunk(of: blob, at: index)
-        store._withUnsafeGuaranteedRef { $0.verifiedChunks.insert(ordinal) }
+        let bytes: RawSpan
+        do throws(StoreError) {
+            bytes = try checkedChunk(of: blob, at: index)
+        } catch {
+            if case .corrupt = error {
+                store._withUnsafeGuaranteedRef { $0.quarantine.suspect(blob) }
+            }
+            throw error
+        }
+        let isQuarantined = store._withUnsafeGuaranteedRef { store in
+            store.verifiedChunks.insert(ordinal)
+            // Only now: it may have been quarantined since its bytes were looked at.
+            guard store.quarantine.contains(blob.number) else { return false }
+            store.verifiedChunks.remove(ordinal)
+            return true
+        }
+        guard !isQuarantined else {
+            throw .corrupt("\(blob.digest) is quarantined: some of its bytes are damaged")
+        }
         return bytes
     }
 
@@ -48,6 +65,34 @@ struct ChunkReader: ~Escapable {
         let bytes = value.extracting(last: byteCount)
         try Chunk.check(value.integer(0), of: blob, at: index, bytes: bytes)
         return bytes
+    }
+
+    /// Computes the checksum of a chunk as the disk has it, which is read whatever is in memory.
+    ///
+    /// - Throws: ``StoreError/corrupt(_:)`` also where the disk cannot read it.
+    func checkOnDisk(
+        of blob: BlobReference, at index: Int, _ disk: DiskReader?, in file: MappedFile?
+    ) throws(StoreError) {
+        let byteCount = blob.chunkByteCount(at: index)
+        let value = try value(of: blob, at: index, byteCount)
+        guard let disk, let file,
+            let offset = value.withUnsafeBytes({ $0.baseAddress.map(file.offset(of:)) })
+        else {
+            _ = try checkedChunk(of: blob, at: index)
+            return
+        }
+        let isRead: Void?
+        do throws(StoreError) {
+            isRead = try disk.withBytes(at: offset, count: value.byteCount) {
+                (stored) throws(StoreError) in
+                let bytes = stored.extracting(last: byteCount)
+                try Chunk.check(stored.integer(0), of: blob, at: index, bytes: bytes)
+            }
+        } catch {
+            guard case .io = error else { throw error }
+            throw .corrupt("chunk \(index) of \(blob.digest): \(error)")
+        }
+        if isRead == nil { _ = try checkedChunk(of: blob, at: index) }
     }
 
     /// Checksum and bytes, and what is between them; `byteCount` bytes and what belongs before

@@ -16,6 +16,10 @@ enum IndexKeys {
     /// The first byte of the keys of edits of categories that owners are yet to be told of.
     static let categoryEditsPrefix: UInt8 = 3
 
+    /// The first byte of the keys of damaged blobs.
+    static let quarantinePrefix: UInt8 = 4
+    static let quarantineByteCount = 9
+
     /// Where what ends stands in the key of a time.
     static let timeByteCount = 8
     /// Bytes of an id's hash in a finder's key.
@@ -101,6 +105,13 @@ enum IndexKeys {
     static func categoryEdit(_ name: String, app: String? = nil) -> [UInt8] {
         var key = category(name, app: app)
         key[0] = categoryEditsPrefix
+        return key
+    }
+
+    /// A damaged blob.
+    static func quarantine(_ number: UInt64) -> [UInt8] {
+        var key: [UInt8] = [quarantinePrefix]
+        key.append(bigEndian: number)
         return key
     }
 

@@ -79,6 +79,10 @@ extension Snapshot {
                 recount.revisionMax = max(recount.revisionMax, edit.revision)
                 return
             }
+            guard key.byte(0) != IndexKeys.quarantinePrefix else {
+                _ = try QuarantineEntry(cursor.value, key: key)
+                return
+            }
             let ownerKey = try OwnerKey(key)
             if countsOwners { recount.owner.begin(ownerKey.owner, &report) }
             switch ownerKey {

@@ -17,6 +17,8 @@ struct Recount {
     var revisionMax: UInt64 = 0
     /// What the owner has whose entries are walked over.
     var owner = OwnerRecount()
+    /// By blob number: what the quarantine has, and how many parts refer to it.
+    var quarantined: [UInt64: (blob: BlobReference, said: UInt64, counted: UInt64)] = [:]
 }
 
 extension Snapshot {
@@ -32,6 +34,10 @@ extension Snapshot {
             for part in record.parts {
                 recount.counters.parts += 1
                 recount.counters.bytesReferenced += UInt64(part.byteCount)
+                if recount.quarantined[part.blob.number]?.blob == part.blob {
+                    recount.quarantined[part.blob.number]?.counted += 1
+                    continue
+                }
                 let known = recount.references[part.digest]
                 if let known, known.blob != part.blob {
                     report.add(
@@ -80,6 +86,26 @@ extension Snapshot {
         }
         for digest in recount.references.keys {
             report.add("parts refer to \(digest), which is not stored")
+        }
+        for (number, quarantined) in recount.quarantined {
+            if quarantined.said != quarantined.counted {
+                report.add(
+                    "\(quarantined.blob.digest) is quarantined with a reference count of \(quarantined.said); \(quarantined.counted) parts refer to it"
+                )
+            }
+            if recount.numbers.updateValue(quarantined.blob.storedByteCount, forKey: number) != nil
+            {
+                report.add("blob \(number) is both stored and quarantined")
+            }
+            recount.storedBlobs.append(quarantined.blob)
+        }
+    }
+
+    /// What the quarantine has, before the parts are counted that refer to it.
+    borrowing func collectQuarantined(_ recount: inout Recount) throws(StoreError) {
+        var cursor = try transaction.cursor(in: store.tables.index)
+        for entry in try cursor.quarantineEntries() {
+            recount.quarantined[entry.blob.number] = (entry.blob, entry.referenceCount, 0)
         }
     }
 
@@ -177,6 +203,7 @@ extension Snapshot {
             case Counters.name: _ = try Counters(value)
             case ZeroCopyMark.name: _ = try ZeroCopyMark(value)
             case Predecessors.name: _ = try Predecessors(value)
+            case ScrubMark.name: _ = try ScrubMark(value)
             case LogState.name:
                 guard LogState(value) != nil else {
                     throw .corrupt("the state of the write-ahead log")

@@ -87,6 +87,7 @@ package struct Verifier {
             var recount = Recount()
             try snapshot.checkMeta(&report)
             found(report)
+            try snapshot.collectQuarantined(&recount)
             try snapshot.recountNotifications(&recount, &report)
             found(report)
             try snapshot.recountIndex(&recount, &report)
@@ -137,12 +138,13 @@ package struct Verifier {
                 // The recount has said so.
                 return nil
             }
-            guard entry?.number == blob.number else { return nil }
+            let isQuarantined = entry?.number != blob.number
+            if isQuarantined, try !snapshot.isQuarantined(blob.number) { return nil }
             do throws(StoreError) {
                 try snapshot.checkBytes(of: blob)
                 return nil
             } catch {
-                return error.description
+                return error.description + (isQuarantined ? " (quarantined)" : "")
             }
         }
         report.bytesStored += blob.storedByteCount

@@ -68,7 +68,9 @@ extension ChangeTransaction {
                 growth += change.storedByteCount
                 continue
             }
-            let isLast = Int(clamping: entry.referenceCount) + change.references <= 0
+            // Those to a damaged blob of the same bytes are not counted here.
+            let removed = change.removed.count { $0 == entry.number }
+            let isLast = Int(clamping: entry.referenceCount) + change.added - removed <= 0
             if isLast, entry.heldUntil == nil { growth -= Int(entry.storedByteCount) }
         }
         return growth
@@ -87,8 +89,9 @@ private struct QuotaEffect {
     let oldByteCount: Int
     /// The same afterwards.
     var byteCount = 0
-    /// How many references each blob gets or loses, and what it takes if it is not stored.
-    private(set) var blobs: [Digest: (references: Int, storedByteCount: Int)] = [:]
+    /// How many references each blob gets, which it loses, by blob number, and what it takes if it is not
+    /// stored.
+    private(set) var blobs: [Digest: (added: Int, removed: [UInt64], storedByteCount: Int)] = [:]
 
     init(_ old: Record?, owner: String?) {
         self.owner = owner
@@ -99,19 +102,20 @@ private struct QuotaEffect {
 
     mutating func add(_ payload: PreparedPayload) {
         byteCount += payload.byteCount
-        count(payload.digest, 1, payload.storedByteCount)
+        add(payload.digest, payload.storedByteCount)
     }
 
     mutating func add(_ blob: BlobReference) {
         byteCount += blob.byteCount
-        count(blob.digest, 1, blob.storedByteCount)
+        add(blob.digest, blob.storedByteCount)
     }
 
-    mutating func remove(_ blob: BlobReference) { count(blob.digest, -1, 0) }
+    mutating func remove(_ blob: BlobReference) {
+        blobs[blob.digest, default: (0, [], 0)].removed.append(blob.number)
+    }
 
     /// The first of several payloads of one digest is the one that is stored.
-    private mutating func count(_ digest: Digest, _ references: Int, _ storedByteCount: Int) {
-        let before = blobs[digest] ?? (0, storedByteCount)
-        blobs[digest] = (before.references + references, before.storedByteCount)
+    private mutating func add(_ digest: Digest, _ storedByteCount: Int) {
+        blobs[digest, default: (0, [], storedByteCount)].added += 1
     }
 }

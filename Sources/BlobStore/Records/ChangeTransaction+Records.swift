@@ -97,9 +97,12 @@ extension ChangeTransaction {
     /// Whether everything that a record refers to is there.
     borrowing func isRemovable(_ record: Record) throws(StoreError) -> Bool {
         for part in record.parts {
-            guard let blob = try blobEntry(part.digest), blob.number == part.blob.number,
+            if let blob = try blobEntry(part.digest), blob.number == part.blob.number,
                 blob.referenceCount > 0
-            else { return false }
+            {
+                continue
+            }
+            guard try quarantineEntry(part.blob.number) != nil else { return false }
         }
         return true
     }

@@ -25,6 +25,8 @@ final class StoreCore: Sendable {
     /// Chunks and records whose checksums were computed by this process.
     let verifiedChunks = VerifiedSet()
     let verifiedRecords = VerifiedSet()
+    /// What is known of damage.
+    let quarantine = Quarantine()
     /// How much there may be; ``BlobStore/setQuotas(_:)`` changes it.
     let quotas: Mutex<Quotas>
     /// How long this process's writes took.
@@ -48,6 +50,11 @@ final class StoreCore: Sendable {
         self.id = id
         self.predecessors = predecessors
         directoryLock = consume lock
+    }
+
+    /// The chunks of a blob are checked again when they are read next.
+    func forgetVerified(_ blob: BlobReference) {
+        for index in 0..<blob.chunkCount { verifiedChunks.remove(blob.number &+ UInt64(index)) }
     }
 
     /// Calls `body` with what is committed now. Opening costs about a hundred nanoseconds.

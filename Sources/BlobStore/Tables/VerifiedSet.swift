@@ -41,6 +41,18 @@ final class VerifiedSet: @unchecked Sendable {
         _ = words[index].compareExchange(expected: old, desired: new, ordering: .relaxed)
     }
 
+    /// Forgets a number, however many threads insert others meanwhile.
+    func remove(_ number: UInt64) {
+        let (index, tag, flag) = Self.slot(number)
+        while true {
+            let old = words[index].load(ordering: .relaxed)
+            guard old >> 32 == tag, old & flag != 0 else { return }
+            let (isDone, _) = words[index].compareExchange(
+                expected: old, desired: old & ~flag, ordering: .relaxed)
+            if isDone { return }
+        }
+    }
+
     /// The index is masked, so it is inside the allocation.
     @inline(__always)
     private static func slot(_ number: UInt64) -> (index: Int, tag: UInt64, flag: UInt64) {

@@ -110,6 +110,10 @@ enum { CLINUX_STARTED_MEMORY = 3 };
 /// `memory` as CLINUX_STARTED_MEMORY and no signals blocked. Returns its process id, or -1.
 pid_t clinux_start_self(char *const arguments[], int output, int memory);
 
+/// Gives the calling thread what processor time and disk time nobody else wants (setpriority(2),
+/// ioprio_set(2) with the idle class). What the system refuses stays as it was.
+void clinux_idle_priority(void);
+
 // Clocks: clock_gettime(2), in nanoseconds.
 
 /// Gives free memory back to the system (malloc_trim).

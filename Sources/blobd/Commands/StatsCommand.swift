@@ -101,7 +101,7 @@ struct StatsCommand: ParsableCommand {
             ("bytes received", bytes(stats.bytesReceived)),
         ]
         var text = ""
-        for case (let title, let value?) in rows + quotaRows(stats) {
+        for case (let title, let value?) in rows + quotaRows(stats) + scrubRows(stats) {
             text += title + String(repeating: " ", count: 24 - title.count) + value + "\n"
         }
         for (code, number) in (stats.errors ?? [:]).sorted(by: { $0.key < $1.key }) where number > 0
@@ -109,6 +109,17 @@ struct StatsCommand: ParsableCommand {
             text += "errors, \(code)".padded(to: 24) + HumanText.count(number) + "\n"
         }
         return text
+    }
+
+    /// How far the store was read again, and what is damaged.
+    private static func scrubRows(_ stats: DaemonStatistics) -> [(String, String?)] {
+        guard let scrub = stats.scrub else { return [] }
+        return [
+            ("scrub", scrub.isRunning ? ScrubCommand.state(scrub) : nil),
+            ("last scrub ended", scrub.lastEndedAt ?? "never"),
+            ("damaged payloads", HumanText.count(scrub.quarantined)),
+            ("corrupt chunks found", HumanText.count(scrub.corruptChunks)),
+        ]
     }
 
     /// What may be there, with what is.

@@ -31,6 +31,12 @@ extension Setting {
         .one(
             "map-size", .size(1 << 20...byteCountMax), \.mapByteCountMax, .atStart,
             "Maximum size of the store's file."),
+        .one(
+            "scrub-days", .count(0...3_650, of: "days"), \.limits.scrubDays, .live,
+            """
+            Read everything in the store again within so many days, to find damage while it can be healed \
+            (0 disables). It waits while the daemon is busy.
+            """),
         .flag(
             "write-ahead-log", \.limits.isLogging, .atStart,
             """

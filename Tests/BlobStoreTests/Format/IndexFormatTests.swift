@@ -59,6 +59,24 @@ import Testing
         11 3d 6d dc 00 00 00 00
         """)
 
+    static let quarantineKey = hex("04 00 00 00 00 00 00 00 07")
+    static let quarantine = hex(
+        """
+        2c f2 4d ba 5f b0 a3 0e 26 e8 3b 2a c5 b9 e2 9e
+        1b 16 1e 5c 1f a7 42 5e 73 04 33 62 93 8b 98 24
+        03 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00
+        05 00 00 00 00 00 00 00 00 50 5c 18 a3 01 00 00
+        00 00 00 00 ed 78 c5 5f
+        """)
+
+    static let scrubMark = hex(
+        """
+        00 50 5c 18 a3 01 00 00 c0 0d 4d 18 a3 01 00 00
+        00 10 00 00 00 00 00 00 02 00 00 00 fb 07 2e 08
+        2c f2 4d ba 5f b0 a3 0e 26 e8 3b 2a c5 b9 e2 9e
+        1b 16 1e 5c 1f a7 42 5e 73 04 33 62 93 8b 98 24
+        """)
+
     static let categoryKey = hex("02 72 65 70 6c 79")
     static let category = hex(
         """
@@ -91,6 +109,47 @@ import Testing
         #expect(throws: StoreError.self) {
             _ = try OwnerUsage(Self.usage.span.bytes, key: Self.markKey.span.bytes)
         }
+    }
+
+    @Test("A damaged blob")
+    func quarantineEntry() throws {
+        let blob = BlobReference(
+            digest: GoldenBytesTests.digest, number: 7, byteCount: 5, storedByteCount: 5,
+            coding: .identity)
+        let entry = QuarantineEntry(blob, referenceCount: 3, foundAt: noon)
+        let key = IndexKeys.quarantine(7)
+        #expect(key == Self.quarantineKey)
+        #expect(entry.bytes(key: key) == Self.quarantine)
+        #expect(try QuarantineEntry(Self.quarantine.span.bytes, key: key.span.bytes) == entry)
+        for bit in 0..<Self.quarantine.count * 8 {
+            #expect(throws: StoreError.self, "bit \(bit)") {
+                _ = try QuarantineEntry(
+                    Self.quarantine.flipping(bit: bit).span.bytes, key: key.span.bytes)
+            }
+        }
+        #expect(throws: StoreError.self) {
+            _ = try QuarantineEntry(
+                Self.quarantine.span.bytes, key: IndexKeys.quarantine(8).span.bytes)
+        }
+    }
+
+    @Test("How far the store was read again")
+    func scrubMarkValue() throws {
+        var mark = ScrubMark()
+        mark.beganAt = noon
+        mark.endedAt = noon.adding(seconds: -1_000)
+        mark.byteCount = 4_096
+        mark.phase = .blobs
+        mark.key = GoldenBytesTests.digest.rawWords.span.bytes.array()
+        #expect(mark.bytes == Self.scrubMark)
+        #expect(try ScrubMark(Self.scrubMark.span.bytes) == mark)
+        for bit in 0..<Self.scrubMark.count * 8 {
+            #expect(throws: StoreError.self, "bit \(bit)") {
+                _ = try ScrubMark(Self.scrubMark.flipping(bit: bit).span.bytes)
+            }
+        }
+        let empty = try ScrubMark(ScrubMark().bytes.span.bytes)
+        #expect(empty == ScrubMark())
     }
 
     @Test("The keys of an owner, and what they say")

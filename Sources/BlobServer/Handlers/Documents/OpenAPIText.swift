@@ -224,6 +224,59 @@ enum OpenAPIText {
         }
       }
     },
+    "/v1/scrub": {
+      "get": {
+        "operationId": "scrub",
+        "summary": "How far the daemon has read its store again, and what is damaged.",
+        "tags": ["operation"],
+        "responses": {
+          "200": {
+            "description": "How far it is.",
+            "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Scrub"}}}
+          },
+          "400": {"$ref": "#/components/responses/BadRequest"},
+          "408": {"$ref": "#/components/responses/Timeout"},
+          "414": {"$ref": "#/components/responses/URITooLong"},
+          "417": {"$ref": "#/components/responses/ExpectationFailed"},
+          "431": {"$ref": "#/components/responses/HeadersTooLarge"},
+          "500": {"$ref": "#/components/responses/InternalError"},
+          "501": {"$ref": "#/components/responses/NotImplemented"},
+          "503": {"$ref": "#/components/responses/Unavailable"},
+          "505": {"$ref": "#/components/responses/VersionNotSupported"}
+        }
+      },
+      "head": {
+        "operationId": "scrubHead",
+        "summary": "The answer of GET without its body.",
+        "tags": ["operation"],
+        "responses": {
+          "200": {"$ref": "#/components/responses/Head"}, "4XX": {"$ref": "#/components/responses/HeadError"},
+          "5XX": {"$ref": "#/components/responses/HeadError"}
+        }
+      },
+      "post": {
+        "operationId": "startScrub",
+        "summary": "Begin to read the whole store again, at once and without pauses.",
+        "tags": ["operation"],
+        "responses": {
+          "200": {
+            "description": "How far it is.",
+            "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Scrub"}}}
+          },
+          "400": {"$ref": "#/components/responses/BadRequest"},
+          "408": {"$ref": "#/components/responses/Timeout"},
+          "414": {"$ref": "#/components/responses/URITooLong"},
+          "417": {"$ref": "#/components/responses/ExpectationFailed"},
+          "431": {"$ref": "#/components/responses/HeadersTooLarge"},
+          "500": {"$ref": "#/components/responses/InternalError"},
+          "501": {"$ref": "#/components/responses/NotImplemented"},
+          "503": {"$ref": "#/components/responses/Unavailable"},
+          "505": {"$ref": "#/components/responses/VersionNotSupported"}
+        }
+      }
+    },
     "/v1/notifications": {
       "post": {
         "operationId": "publishNew",
@@ -1419,6 +1472,48 @@ enum OpenAPIText {
         "required": ["matched", "changed"],
         "properties": {"matched": {"type": "integer", "minimum": 0}, "changed": {"type": "integer", "minimum": 0}}
       },
+      "ScrubFigures": {
+        "type": "object",
+        "required": ["running", "bytes_read", "bytes_total", "bytes_per_second", "corrupt_chunks", "damaged_records", "damaged_entries", "quarantined"],
+        "properties": {
+          "running": {"enum": [0, 1], "description": "1 while a round is under way."},
+          "bytes_read": {"type": "integer"},
+          "bytes_total": {"type": "integer", "description": "About."},
+          "bytes_per_second": {"type": "integer"},
+          "began_at": {"$ref": "#/components/schemas/Moment"},
+          "last_ended_at": {"$ref": "#/components/schemas/Moment"},
+          "corrupt_chunks": {"type": "integer", "description": "Found since the start."},
+          "damaged_records": {"type": "integer"},
+          "damaged_entries": {"type": "integer"},
+          "quarantined": {"type": "integer", "description": "Damaged payloads now."}
+        },
+        "description": "How far the store was read again."
+      },
+      "Scrub": {
+        "allOf": [
+          {"$ref": "#/components/schemas/ScrubFigures"},
+          {
+            "type": "object",
+            "required": ["quarantine"],
+            "properties": {
+              "quarantine": {
+                "type": "array",
+                "maxItems": 100,
+                "items": {
+                  "type": "object",
+                  "required": ["digest", "byte_count", "references", "found_at"],
+                  "properties": {
+                    "digest": {"$ref": "#/components/schemas/Digest"},
+                    "byte_count": {"$ref": "#/components/schemas/ByteCount"},
+                    "references": {"type": "integer"},
+                    "found_at": {"$ref": "#/components/schemas/Moment"}
+                  }
+                }
+              }
+            }
+          }
+        ]
+      },
       "Statistics": {
         "type": "object",
         "required": ["notifications", "store_id", "version", "errors"],
@@ -1433,7 +1528,8 @@ enum OpenAPIText {
             "description": "For each operation a count for each status, and its durations."
           },
           "bucket_nanoseconds": {"type": "array", "items": {"type": "integer"}, "description": "The upper bounds of the buckets of durations."},
-          "slowest": {"type": "array", "items": {"type": "object"}, "description": "The slowest requests of the last minute."}
+          "slowest": {"type": "array", "items": {"type": "object"}, "description": "The slowest requests of the last minute."},
+          "scrub": {"$ref": "#/components/schemas/ScrubFigures"}
         },
         "additionalProperties": {"type": "integer"},
         "description": "Counters; docs/PROTOCOL.md has their meanings. More may be added."

@@ -7,15 +7,19 @@ struct StatisticsDocument: Sendable {
     let store: BlobStore
     let counters: DaemonCounters
     let bodyMemory: BodyMemory
+    let scrub: ScrubState
     private let startedAt: Timestamp
     /// How often the store had committed by then: it goes on counting from one run to the next.
     private let commitCountBefore: UInt64
 
     /// The statistics of a daemon that starts now, with its store open.
-    init(store: BlobStore, counters: DaemonCounters, bodyMemory: BodyMemory) {
+    init(
+        store: BlobStore, counters: DaemonCounters, bodyMemory: BodyMemory, scrub: ScrubState
+    ) {
         self.store = store
         self.counters = counters
         self.bodyMemory = bodyMemory
+        self.scrub = scrub
         startedAt = .now
         commitCountBefore = store.pendingKeys.commitCount
     }
@@ -81,6 +85,7 @@ struct StatisticsDocument: Sendable {
         }
         document.add("errors", errors)
         document.add("quotas", quotas())
+        document.add("scrub", ScrubDocument(store, scrub).numbers)
         addOperations(answered, to: &document)
         addSlowest(to: &document)
     }

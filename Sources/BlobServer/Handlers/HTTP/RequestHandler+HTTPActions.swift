@@ -31,6 +31,7 @@ extension RequestHandler {
             try HTTPCodec.checkNoBody(head)
             return .backup
         default:
+            if case .scrub = route { try HTTPCodec.checkNoBody(head) }
             guard let resource = try Resource(route, in: path) else { throw .notFound("resource") }
             var request = try ResourceRequest(resource, head, bytes)
             request.isLink = route.isLink

@@ -12,10 +12,25 @@ extension RequestHandler {
         _ request: ResourceRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
         switch request.method {
-        case .get: try read(request, in: snapshot)
-        case .delete: try remove(request)
-        default: .receiveBody(try plan(request))
+        case .get: return try read(request, in: snapshot)
+        case .delete: return try remove(request)
+        default:
+            if case .scrub = request.resource { return try scrub(request) }
+            return .receiveBody(try plan(request))
         }
+    }
+
+    /// Begins to read the store again.
+    private func scrub(_ request: ResourceRequest) throws(ProtocolError) -> ActionStep {
+        guard !isStopping else { throw .stopping }
+        _ = try ResourceQuery(request.query)
+        try Self.checkNoCondition(request)
+        statistics.scrub.request()
+        return .respond(scrubResponse)
+    }
+
+    private var scrubResponse: Response {
+        .document { ScrubDocument(store, statistics.scrub).append(to: &$0) }
     }
 
     private func read(
@@ -49,6 +64,9 @@ extension RequestHandler {
         case .ownerChanges(let owner):
             let query = try feedQuery(of: owner.text, request)
             return request.acceptsEvents ? .subscribe(query) : .awaitChanges(query)
+        case .scrub:
+            _ = try ResourceQuery(request.query)
+            return .respond(scrubResponse)
         case .heldBlob:
             throw ProtocolError(
                 .methodNotAllowed, "call does not support GET of a blob; use getBlob")

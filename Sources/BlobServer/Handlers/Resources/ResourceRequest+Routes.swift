@@ -18,6 +18,7 @@ extension Resource {
         case .blob(let digest): self = .heldBlob(try Self.digest(digest.of(path)))
         case .blobs: self = .newBlob
         case .categories: self = .categories
+        case .scrub: self = .scrub
         case .category(let name): self = .category(name: try CategoryName(inPath: name.of(path)))
         case .owner(let owner): self = .owner(try OwnerID(inPath: owner.of(path)))
         case .ownerNotifications(let owner):

@@ -17,6 +17,7 @@ enum Resource: Sendable {
     case owner(OwnerID)
     case ownerNotifications(OwnerID)
     case ownerChanges(OwnerID)
+    case scrub
 
     /// The notification's id, the owner or the category; empty where there is none.
     var name: String {
@@ -24,7 +25,7 @@ enum Resource: Sendable {
         case .notification(let id), .responses(let id), .envelope(let id): id.text
         case .category(let name): name.text
         case .owner(let owner), .ownerNotifications(let owner), .ownerChanges(let owner): owner.text
-        case .newNotification, .batch, .heldBlob, .newBlob, .categories: ""
+        case .newNotification, .batch, .heldBlob, .newBlob, .categories, .scrub: ""
         }
     }
 }

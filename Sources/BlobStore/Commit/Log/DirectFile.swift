@@ -13,7 +13,7 @@ final class DirectFile {
 
     /// Nil where the file system, or the processor, is not known to do it.
     init?(_ path: String, byteCountMax: Int) {
-        guard let flag = Self.flag else { return nil }
+        guard let flag = DirectFlag.value else { return nil }
         let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flag)
         guard descriptor >= 0 else { return nil }
         let memory = mmap(
@@ -49,16 +49,4 @@ final class DirectFile {
     }
 
     private static let pageByteCount: UInt = 4_096
-
-    /// `O_DIRECT`, a macro of macros that Swift does not import; it is another number on each kind of
-    /// processor.
-    private static var flag: Int32? {
-        #if arch(x86_64)
-        0o40000
-        #elseif arch(arm64)
-        0o200000
-        #else
-        nil
-        #endif
-    }
 }

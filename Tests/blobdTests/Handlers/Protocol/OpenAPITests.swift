@@ -68,7 +68,8 @@ import Testing
         case .readyz: .stats
         case .stats: .metrics
         case .metrics: .backup
-        case .backup: .openAPI
+        case .backup: .scrub
+        case .scrub: .openAPI
         case .openAPI: .notifications
         case .notifications: .notification(id: slice)
         case .notification: .payload(id: slice)

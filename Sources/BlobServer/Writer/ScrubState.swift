@@ -1,0 +1,76 @@
+import BlobStore
+import Synchronization
+
+/// What is known of reading the store again: shared by the thread that does it, the writer, and those who
+/// ask.
+final class ScrubState: Sendable {
+    /// How far it is, for people.
+    struct Progress: Sendable {
+        /// When the present round began; nil: there is none.
+        var beganAt: Timestamp?
+        /// When the last whole round ended; nil: none has.
+        var endedAt: Timestamp?
+        /// Bytes that the present round, or the last one, has read.
+        var byteCount = 0
+        /// Bytes there are, about.
+        var byteCountInAll = 0
+        /// Bytes per second, lately; 0: it waits.
+        var rate = 0
+    }
+
+    private struct State {
+        var progress = Progress()
+        var isRequested = false
+        var isClosed = false
+        /// Whether ``ScrubThread`` has something else to do.
+        var hasWork = false
+        /// What is to be written to the store.
+        var position: ScrubPosition?
+    }
+
+    private let state = Mutex(State())
+    let signal: WakeSignal
+
+    init() throws(SystemError) { signal = try WakeSignal() }
+
+    var progress: Progress { state.withLock { $0.progress } }
+
+    /// Begins a round at once, which does not wait for anybody; one that is under way goes on so.
+    func request() {
+        state.withLock {
+            $0.isRequested = true
+            // Whoever asks now must not be told of the last round.
+            if $0.progress.beganAt == nil { $0.progress.beganAt = .now }
+        }
+        signal.notify()
+    }
+
+    // For the thread.
+
+    var isRequested: Bool { state.withLock { $0.isRequested } }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    func note(_ progress: Progress) {
+        state.withLock { state in
+            state.progress = progress
+            if state.isRequested, progress.beganAt == nil { state.progress.beganAt = .now }
+        }
+    }
+
+    /// The round that was asked for has begun, or ended.
+    func endRequest() { state.withLock { $0.isRequested = false } }
+
+    func close() {
+        state.withLock { $0.isClosed = true }
+        signal.notify()
+    }
+
+    /// Has the writer write how far it is.
+    func write(_ position: ScrubPosition) { state.withLock { $0.position = position } }
+
+    // For the writer.
+
+    /// How far it is, if that is to be written.
+    func takePosition() -> ScrubPosition? { state.withLock { $0.position.take() } }
+}

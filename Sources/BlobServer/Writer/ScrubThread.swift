@@ -1,0 +1,214 @@
+import BlobStore
+import CLinux
+import Logging
+
+/// The thread that reads the store again, and looks after damage that others have met: see `Scrubber`.
+///
+/// A round takes at most half of ``DaemonLimits/scrubDays``, and waits while the daemon is busy, unless it
+/// is late. One that was asked for (`POST /v1/scrub`) waits for nothing.
+struct ScrubThread: Sendable {
+    private let thread: WorkerThread
+    private let state: ScrubState
+
+    init(
+        _ store: BlobStore, _ state: ScrubState, limits: LiveLimits, log: Logger
+    ) throws(SystemError) {
+        self.state = state
+        thread = try WorkerThread(name: "blobd-scrub") {
+            clinux_idle_priority()
+            do throws(StoreError) {
+                var loop = ScrubLoop(
+                    store, try store.makeScrubber(), state, limits: limits, log: log)
+                loop.run()
+            } catch {
+                log.error("Cannot scrub the store: \(error)")
+            }
+        }
+    }
+
+    /// Ends it after the step that it is in. Its position is left for the writer.
+    func close() {
+        state.close()
+        thread.join()
+    }
+}
+
+private struct ScrubLoop {
+    private let store: BlobStore
+    private var scrubber: Scrubber
+    private let state: ScrubState
+    private let limits: LiveLimits
+    private let log: Logger
+    private var meter = LoadMeter()
+    /// When a round may begin or go on after the start.
+    private let start = Instant.now.after(milliseconds: DaemonLimits.scrubDelayMilliseconds)
+    private var nextWrite = Instant.now.after(milliseconds: DaemonLimits.scrubWriteMilliseconds)
+    private var byteCountInAll = 0
+    /// Bytes since the rate was computed.
+    private var recent = (instant: Instant.now, byteCount: 0)
+    private var rate = 0
+    private var errorLog: RateLimitedLog
+
+    init(
+        _ store: BlobStore, _ scrubber: Scrubber, _ state: ScrubState, limits: LiveLimits,
+        log: Logger
+    ) {
+        self.store = store
+        self.scrubber = scrubber
+        self.state = state
+        self.limits = limits
+        self.log = log
+        errorLog = RateLimitedLog(log)
+    }
+
+    mutating func run() {
+        note()
+        while !state.isClosed {
+            do throws(StoreError) {
+                try report()
+                let pause = try advance()
+                if pause != 0 { state.signal.wait(milliseconds: pause) }
+            } catch {
+                errorLog.note(.error, "Cannot scrub the store: \(error)")
+                state.signal.wait(milliseconds: 1_000)
+            }
+        }
+        if scrubber.position.beganAt != nil { state.write(scrubber.position) }
+    }
+
+    /// Looks at what readers have met, and logs what was quarantined.
+    private mutating func report() throws(StoreError) {
+        guard store.needsScrubber else { return }
+        try scrubber.checkSuspects()
+        for blob in store.takeUnreportedQuarantine() {
+            let shown = DaemonLimits.scrubReportedIDCountMax
+            let ids = try scrubber.ids(referringTo: blob.number, countMax: shown)
+            let others = blob.referenceCount - ids.count
+            let rest = others > 0 ? " and \(others) more" : ""
+            log.error(
+                "Quarantined \(blob.digest) of \(blob.byteCount) bytes: stored bytes are damaged. It belongs to \(ids.joined(separator: ", "))\(rest). Publish the same bytes again to heal it"
+            )
+        }
+    }
+
+    /// Does what is due.
+    ///
+    /// - Returns: how long to wait then, in milliseconds; negative: until there is something to do.
+    private mutating func advance() throws(StoreError) -> Int {
+        let isRequested = state.isRequested
+        let now = Instant.now
+        if scrubber.position.beganAt == nil || (isRequested && !isRunningRequest) {
+            guard isRequested || mayBegin(asOf: now) else { return pauseBeforeRound(asOf: now) }
+            scrubber.begin(asOf: .now)
+            isRunningRequest = isRequested
+            byteCountInAll = try store.usedByteCount()
+            note()
+        } else if byteCountInAll == 0 {
+            // Of a round that an earlier run began.
+            byteCountInAll = try store.usedByteCount()
+        }
+        if !isRunningRequest {
+            guard scrubMilliseconds > 0 else { return -1 }
+            if now < start { return start.milliseconds(since: now) + 1 }
+            if meter.isLoaded(asOf: now), !isLate {
+                rate = 0
+                note()
+                return DaemonLimits.scrubLoadedMilliseconds
+            }
+        }
+        let byteCount = try scrubber.step(
+            byteCountMax: DaemonLimits.scrubStepByteCount, asOf: .now)
+        for finding in scrubber.takeFindings() {
+            log.error("Damaged: \(finding). Run blobd verify")
+        }
+        guard let byteCount else {
+            // What was found is quarantined before the round counts as ended.
+            while store.hasConfirmedDamage, !state.isClosed { state.signal.wait(milliseconds: 20) }
+            try report()
+            endRound()
+            return 0
+        }
+        count(byteCount)
+        if now >= nextWrite {
+            nextWrite = now.after(milliseconds: DaemonLimits.scrubWriteMilliseconds)
+            state.write(scrubber.position)
+        }
+        return isRunningRequest ? 0 : max(1, byteCount * 1_000 / pace)
+    }
+
+    /// Whether the present round is one that was asked for.
+    private var isRunningRequest = false
+
+    private mutating func endRound() {
+        if isRunningRequest {
+            isRunningRequest = false
+            state.endRequest()
+        }
+        rate = 0
+        state.write(scrubber.position)
+        note()
+        log.info("Scrubbed the store: \(scrubber.position.byteCount) bytes")
+    }
+
+    // MARK: - When
+
+    /// In how many milliseconds everything is to be read; 0: never.
+    private var scrubMilliseconds: Int { limits.now.scrubDays * 86_400_000 }
+
+    private func mayBegin(asOf now: Instant) -> Bool {
+        scrubMilliseconds > 0 && now >= start && millisecondsToRound <= 0
+    }
+
+    /// Until the next round begins: half of the time after the last one has ended.
+    private var millisecondsToRound: Int {
+        guard let ended = scrubber.position.endedAt else { return 0 }
+        let elapsed = Int(clamping: Timestamp.now.milliseconds - ended.milliseconds)
+        // A clock that was set back puts off nothing for longer than that.
+        return min(scrubMilliseconds / 2, scrubMilliseconds / 2 - elapsed)
+    }
+
+    private func pauseBeforeRound(asOf now: Instant) -> Int {
+        guard scrubMilliseconds > 0 else { return -1 }
+        return min(
+            max(start.milliseconds(since: now), millisecondsToRound) + 1, Self.pauseMillisecondsMax)
+    }
+
+    /// Waits are cut to an hour: the wall clock may be set meanwhile.
+    private static let pauseMillisecondsMax = 3_600_000
+
+    /// Bytes per second.
+    private var pace: Int {
+        let whole = byteCountInAll / max(1, scrubMilliseconds / 4_000)
+        return max(DaemonLimits.scrubRateMin, whole)
+    }
+
+    /// Whether the round has read less than its time allows.
+    private var isLate: Bool {
+        guard let began = scrubber.position.beganAt, scrubMilliseconds > 0 else { return false }
+        let elapsed = Double(Timestamp.now.milliseconds - began.milliseconds)
+        let share = Double(scrubber.position.byteCount) / Double(max(1, byteCountInAll))
+        return elapsed * 2 / Double(scrubMilliseconds) > share + 0.01
+    }
+
+    // MARK: - Figures
+
+    private mutating func count(_ byteCount: Int) {
+        recent.byteCount += byteCount
+        let now = Instant.now
+        let elapsed = now.milliseconds(since: recent.instant)
+        if elapsed >= 1_000 {
+            rate = recent.byteCount * 1_000 / elapsed
+            recent = (now, 0)
+        }
+        note()
+    }
+
+    private func note() {
+        let position = scrubber.position
+        state.note(
+            ScrubState.Progress(
+                beganAt: position.beganAt, endedAt: position.endedAt,
+                byteCount: position.byteCount,
+                byteCountInAll: max(byteCountInAll, position.byteCount), rate: rate))
+    }
+}

@@ -1,0 +1,54 @@
+internal import Bytes
+
+/// A blob whose stored bytes are damaged: the value of a key ``IndexKeys/quarantine(_:)``. It takes the
+/// place of the blob's entry, so that nothing new refers to it.
+struct QuarantineEntry: Equatable {
+    /// The blob, as the parts that refer to it have it.
+    var blob: BlobReference
+    /// How many parts refer to it; at least 1.
+    var referenceCount: UInt64
+    /// When the damage was found.
+    var foundAt: Timestamp
+
+    static let byteCount = 72
+    private static let checkedByteCount = 68
+
+    init(_ blob: BlobReference, referenceCount: UInt64, foundAt: Timestamp) {
+        self.blob = blob
+        self.referenceCount = referenceCount
+        self.foundAt = foundAt
+    }
+
+    /// Reads and checks a value.
+    init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
+        guard key.byteCount == IndexKeys.quarantineByteCount, value.byteCount == Self.byteCount,
+            value.integer(Self.checkedByteCount, as: UInt32.self)
+                == Checksum(key: key, value.extracting(first: Self.checkedByteCount)).value,
+            let coding = Coding(rawValue: value.byte(64))
+        else { throw .corrupt("a quarantine entry") }
+        referenceCount = value.integer(32)
+        let byteCount = value.integer(40, as: UInt64.self)
+        let storedByteCount = value.integer(48, as: UInt64.self)
+        foundAt = Timestamp(milliseconds: value.integer(56))
+        let number = UInt64(bigEndian: key.word(1))
+        guard byteCount <= StoreLimits.payloadByteCountMax,
+            storedByteCount <= StoreLimits.payloadByteCountMax, number <= StoreLimits.counterMax,
+            (1...StoreLimits.counterMax).contains(referenceCount)
+        else { throw .corrupt("a quarantine entry") }
+        blob = BlobReference(
+            digest: Digest(value, at: 0), number: number, byteCount: Int(byteCount),
+            storedByteCount: Int(storedByteCount), coding: coding)
+    }
+
+    /// The value's 72 bytes under `key`.
+    func bytes(key: [UInt8]) -> [UInt8] {
+        var bytes = blob.digest.rawWords.span.bytes.array()
+        bytes.append(littleEndian: referenceCount)
+        bytes.append(littleEndian: UInt64(blob.byteCount))
+        bytes.append(littleEndian: UInt64(blob.storedByteCount))
+        bytes.append(littleEndian: foundAt.milliseconds)
+        bytes.append(littleEndian: UInt32(blob.coding.rawValue))
+        bytes.append(littleEndian: Checksum(key: key.span.bytes, bytes.span.bytes).value)
+        return bytes
+    }
+}

@@ -1,0 +1,132 @@
+internal import Bytes
+internal import LMDB
+
+extension Maintenance {
+    /// Reads from the table what is quarantined.
+    func loadQuarantine() throws(StoreError) {
+        let entries = try core.withSnapshot { (snapshot) throws(StoreError) in
+            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
+            return try cursor.quarantineEntries()
+        }
+        core.quarantine.replace(by: entries)
+    }
+
+    /// Quarantines what was found damaged. One transaction for each blob: there are few.
+    func quarantineFound(asOf now: Timestamp) throws(StoreError) {
+        for (blob, chunkCount) in core.quarantine.confirmed {
+            let entry = try pipeline.whileWriting { () throws(StoreError) in
+                try pipeline.inTransaction(
+                    growth: 0, asOf: now, isPublishing: false
+                ) { (transaction) throws(StoreError) in try transaction.quarantine(blob) }
+            }
+            core.quarantine.settle(blob, entry, chunkCount: chunkCount)
+            core.forgetVerified(blob)
+        }
+    }
+
+    /// One step of giving notifications the blobs that were published again: looks at up to
+    /// `recordCountMax` records.
+    ///
+    /// - Parameter position: how far the records were looked at; it is moved on, and nil at the end.
+    /// - Returns: whether there is more to do.
+    func heal(
+        _ position: inout HealingPosition, recordCountMax: Int, asOf now: Timestamp
+    ) throws(StoreError) -> Bool {
+        guard !core.quarantine.isEmpty else { return false }
+        if position.numbers.isEmpty {
+            try loadQuarantine()
+            position = HealingPosition(numbers: try healable())
+        }
+        guard !position.numbers.isEmpty else { return false }
+        let (ids, last) = try core.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.ids(
+                after: position.id, referringTo: position.numbers, countMax: recordCountMax)
+        }
+        let numbers = position.numbers
+        if !ids.isEmpty {
+            try pipeline.whileWriting { () throws(StoreError) in
+                let growth = ids.count * Change.bookkeepingByteCount * core.environment.pageScale
+                try pipeline.inTransaction(growth: growth, asOf: now, isPublishing: true) {
+                    (transaction) throws(StoreError) in
+                    for id in ids { _ = try transaction.repoint(id, from: numbers) }
+                }
+            }
+        }
+        guard let last else {
+            // All records were looked at; none refers to them any more.
+            position = HealingPosition()
+            try loadQuarantine()
+            return false
+        }
+        position.id = last
+        return true
+    }
+
+    /// Those whose bytes are stored anew.
+    private func healable() throws(StoreError) -> Set<UInt64> {
+        let entries = core.quarantine.entries
+        return try core.withSnapshot { (snapshot) throws(StoreError) in
+            var numbers: Set<UInt64> = []
+            for entry in entries where try snapshot.blobEntry(entry.blob.digest) != nil {
+                numbers.insert(entry.blob.number)
+            }
+            return numbers
+        }
+    }
+}
+
+/// How far notifications were looked at that may refer to damaged blobs whose bytes are stored anew.
+package struct HealingPosition: Sendable {
+    /// The damaged blobs.
+    var numbers: Set<UInt64> = []
+    /// The last id that was looked at; empty before the first.
+    var id: [UInt8] = []
+
+    init(numbers: Set<UInt64>) { self.numbers = numbers }
+
+    /// Nothing is to be done.
+    package init() {}
+}
+
+extension Snapshot {
+    /// Whether the quarantine has a blob number.
+    borrowing func isQuarantined(_ number: UInt64) throws(StoreError) -> Bool {
+        let key = IndexKeys.quarantine(number)
+        return try transaction.view.get(key.span.bytes, in: store.tables.index) != nil
+    }
+
+    /// Notifications behind an id that refer to one of some blobs.
+    ///
+    /// - Parameter matchCountMax: at most so many.
+    /// - Returns: their ids, and the last id that was looked at; nil: there are no more.
+    borrowing func ids(
+        after id: [UInt8], referringTo numbers: Set<UInt64>, countMax: Int, matchCountMax: Int = 64
+    ) throws(StoreError) -> (ids: [String], last: [UInt8]?) {
+        var ids: [String] = []
+        var cursor = try transaction.cursor(in: store.tables.notifications)
+        // The next key in order: keys have no byte 00.
+        var isThere = try id.isEmpty ? cursor.first() : cursor.seek((id + [0]).span.bytes)
+        var count = 0
+        var last: [UInt8] = []
+        while isThere {
+            guard count < countMax, ids.count < matchCountMax else { return (ids, last) }
+            if (try? Self.refers(RecordView(cursor.value), to: numbers)) == true {
+                ids.append(cursor.key.text())
+            }
+            last = cursor.key.array()
+            count += 1
+            isThere = try cursor.next()
+        }
+        return (ids, nil)
+    }
+
+    private static func refers(
+        _ record: RecordView, to numbers: Set<UInt64>
+    ) throws(StoreError) -> Bool {
+        for index in 0..<record.partCount
+        where numbers.contains(try record.part(at: index).blob().number) {
+            return true
+        }
+        return false
+    }
+}

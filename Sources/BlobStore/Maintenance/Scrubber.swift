@@ -1,0 +1,301 @@
+internal import Bytes
+internal import LMDB
+internal import Synchronization
+
+/// Reads everything in a store again, in steps: records, then the index, then blobs with their chunks.
+/// Each step is one short snapshot. Damaged blobs are noted for quarantine; other damage is counted.
+/// One thread uses it.
+package struct Scrubber {
+    private let core: StoreCore
+    private let disk: DiskReader?
+    /// How far it is.
+    package private(set) var position: ScrubPosition
+    /// What was found since it was asked last, in words for the log.
+    private var findings: [String] = []
+
+    /// Entries that one step looks at.
+    private static let entryCountMax = 256
+    /// Findings in words; others are only counted.
+    private static let findingCountMax = 16
+
+    init(_ core: StoreCore) throws(StoreError) {
+        self.core = core
+        disk = DiskReader("\(core.directory)/\(DataFile.name)")
+        position = ScrubPosition(
+            try core.withSnapshot { (snapshot) throws(StoreError) in try snapshot.scrubMark() })
+    }
+
+    /// Begins a round at the start.
+    package mutating func begin(asOf now: Timestamp) {
+        position.mark.beganAt = now
+        position.mark.byteCount = 0
+        position.mark.phase = .records
+        position.mark.key = []
+    }
+
+    /// What was found since, in words.
+    package mutating func takeFindings() -> [String] {
+        defer { findings = [] }
+        return findings
+    }
+
+    /// Does one step of a round that was begun.
+    ///
+    /// - Parameter byteCountMax: reads about so many bytes, at least one entry.
+    /// - Returns: bytes that were read; nil when the round has ended.
+    package mutating func step(byteCountMax: Int, asOf now: Timestamp) throws(StoreError) -> Int? {
+        let before = position.mark.byteCount
+        let isAtEnd: Bool
+        switch position.mark.phase {
+        case .records: isAtEnd = try readEntries(of: core.tables.notifications, byteCountMax)
+        case .index: isAtEnd = try readEntries(of: core.tables.index, byteCountMax)
+        case .blobs: isAtEnd = try readBlobs(byteCountMax)
+        }
+        let byteCount = position.mark.byteCount - before
+        guard isAtEnd else { return byteCount }
+        position.mark.key = []
+        switch position.mark.phase {
+        case .records: position.mark.phase = .index
+        case .index: position.mark.phase = .blobs
+        case .blobs:
+            position.mark.beganAt = nil
+            position.mark.endedAt = now
+            return nil
+        }
+        return byteCount
+    }
+
+    /// - Returns: whether the table has no more.
+    private mutating func readEntries(
+        of table: Table, _ byteCountMax: Int
+    ) throws(StoreError) -> Bool {
+        let snapshot = try Snapshot(core, isKept: true)
+        var cursor = try snapshot.transaction.cursor(in: table)
+        var isThere = try cursor.seek(behind: position.mark.key)
+        var byteCount = 0
+        var count = 0
+        while isThere, count < Self.entryCountMax, byteCount < byteCountMax {
+            do throws(StoreError) {
+                if table == core.tables.notifications {
+                    try RecordView(cursor.value).check(id: cursor.key)
+                } else {
+                    try cursor.checkIndexEntry()
+                }
+            } catch {
+                note(
+                    "table \(table.name), key \(KeyText.text(cursor.key)): \(error)",
+                    isRecord: table == core.tables.notifications)
+            }
+            byteCount += cursor.key.byteCount + cursor.value.byteCount
+            position.mark.key = cursor.key.array()
+            count += 1
+            isThere = try cursor.next()
+        }
+        position.mark.byteCount += byteCount
+        return !isThere
+    }
+
+    private mutating func note(_ finding: String, isRecord: Bool = false) {
+        if isRecord {
+            core.quarantine.damagedRecords.add(1, ordering: .relaxed)
+        } else {
+            core.quarantine.damagedEntries.add(1, ordering: .relaxed)
+        }
+        if findings.count < Self.findingCountMax { findings.append(finding) }
+    }
+
+    /// Reads blobs chunk by chunk. The key of the mark is a digest, and behind it, where not all of that
+    /// blob was read, the number of the next chunk.
+    ///
+    /// - Returns: whether there are no more.
+    private mutating func readBlobs(_ byteCountMax: Int) throws(StoreError) -> Bool {
+        var byteCount = 0
+        var count = 0
+        defer { position.mark.byteCount += byteCount }
+        while byteCount < byteCountMax, count < Self.entryCountMax {
+            let next = try nextBlob()
+            guard let (digest, blob, first) = next else { return true }
+            count += 1
+            position.mark.key = digest
+            guard let blob else { continue }
+            byteCount += BlobEntry.byteCount + 32
+            var index = first
+            while index < blob.chunkCount, byteCount < byteCountMax {
+                guard try readChunk(of: blob, at: index) else { break }
+                byteCount += blob.chunkByteCount(at: index)
+                index += 1
+                if index < blob.chunkCount {
+                    position.mark.key = digest
+                    position.mark.key.append(bigEndian: UInt32(index))
+                } else {
+                    position.mark.key = digest
+                }
+            }
+        }
+        return false
+    }
+
+    /// The blob to go on with, and its next chunk. Without a blob where its entry is damaged.
+    private mutating func nextBlob() throws(StoreError) -> ([UInt8], BlobReference?, Int)? {
+        let snapshot = try Snapshot(core, isKept: true)
+        var cursor = try snapshot.transaction.cursor(in: core.tables.blobs)
+        var first = 0
+        let key = position.mark.key
+        var isThere: Bool
+        if key.count == Self.digestByteCount + 4 {
+            let digest = Array(key.prefix(Self.digestByteCount))
+            isThere = try cursor.seek(digest.span.bytes)
+            if isThere, cursor.key.equals(digest.span.bytes) {
+                first = Int(UInt32(bigEndian: key.span.bytes.integer(Self.digestByteCount)))
+            }
+        } else {
+            isThere = try cursor.seek(behind: key)
+        }
+        guard isThere else { return nil }
+        let digestBytes = cursor.key.array()
+        do throws(StoreError) {
+            guard let digest = Digest(bytes: cursor.key) else {
+                throw .corrupt("a key of the blob table")
+            }
+            return (
+                digestBytes, try BlobEntry(cursor.value, digest: digest).reference(digest), first
+            )
+        } catch {
+            note("table blobs, key \(KeyText.text(digestBytes.span.bytes)): \(error)")
+            return (digestBytes, nil, 0)
+        }
+    }
+
+    /// Reads a chunk, in a snapshot of its own.
+    ///
+    /// - Returns: false where the blob has gone meanwhile, or is damaged.
+    private func readChunk(of blob: BlobReference, at index: Int) throws(StoreError) -> Bool {
+        guard try isDamaged(blob, at: index) else { return try isStored(blob) }
+        try confirm(blob)
+        return false
+    }
+
+    /// Whether a chunk of a blob that is stored fails its checksum.
+    private func isDamaged(_ blob: BlobReference, at index: Int) throws(StoreError) -> Bool {
+        let snapshot = try Snapshot(core, isKept: true)
+        guard let entry = try? snapshot.blobEntry(blob.digest), entry.number == blob.number else {
+            return false
+        }
+        do throws(StoreError) {
+            try ChunkReader(snapshot).checkOnDisk(
+                of: blob, at: index, disk, in: core.environment.mappedFile)
+            return false
+        } catch {
+            guard case .corrupt = error else { throw error }
+            return true
+        }
+    }
+
+    private func isStored(_ blob: BlobReference) throws(StoreError) -> Bool {
+        try core.withSnapshot { (snapshot) throws(StoreError) in
+            (try? snapshot.blobEntry(blob.digest))?.number == blob.number
+        }
+    }
+
+    /// Counts the damaged chunks of a blob, and has it quarantined. It is read from the disk, and as it is
+    /// in memory.
+    private func confirm(_ blob: BlobReference) throws(StoreError) {
+        var chunkCount = 0
+        for index in 0..<blob.chunkCount {
+            if try isDamaged(blob, at: index) {
+                chunkCount += 1
+            } else {
+                let isWrongInMemory = try core.withSnapshot { (snapshot) throws(StoreError) in
+                    guard (try? snapshot.blobEntry(blob.digest))?.number == blob.number else {
+                        return false
+                    }
+                    return (try? ChunkReader(snapshot).checkedChunk(of: blob, at: index)) == nil
+                }
+                if isWrongInMemory { chunkCount += 1 }
+            }
+        }
+        guard chunkCount > 0 else { return }
+        core.quarantine.confirm(blob, chunkCount: chunkCount)
+        core.forgetVerified(blob)
+    }
+
+    /// Reads blobs again of which a reader has met a damaged chunk.
+    package func checkSuspects() throws(StoreError) {
+        for blob in core.quarantine.takeSuspects() { try confirm(blob) }
+    }
+
+    /// Notifications that refer to a quarantined blob: up to `countMax` ids. Reads the records until they
+    /// are found.
+    package func ids(
+        referringTo number: UInt64, countMax: Int
+    ) throws(StoreError) -> [String] {
+        var ids: [String] = []
+        var last: [UInt8]? = []
+        while let key = last, ids.count < countMax {
+            let found = try core.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.ids(
+                    after: key, referringTo: [number], countMax: 4_096,
+                    matchCountMax: countMax - ids.count)
+            }
+            ids += found.ids
+            last = found.last
+        }
+        return ids
+    }
+
+    private static let digestByteCount = 32
+}
+
+/// How far a round is.
+package struct ScrubPosition: Sendable {
+    var mark: ScrubMark
+
+    init(_ mark: ScrubMark) { self.mark = mark }
+
+    /// When the present round began; nil: there is none.
+    package var beganAt: Timestamp? { mark.beganAt }
+    /// When the last whole round ended.
+    package var endedAt: Timestamp? { mark.endedAt }
+    /// Bytes that the present round has read, or the last one.
+    package var byteCount: Int { mark.byteCount }
+}
+
+extension Snapshot {
+    /// How far the store was read again; nothing where it is not known.
+    borrowing func scrubMark() throws(StoreError) -> ScrubMark {
+        let name = Array(ScrubMark.name.utf8)
+        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
+            return ScrubMark()
+        }
+        return (try? ScrubMark(value)) ?? ScrubMark()
+    }
+}
+
+extension Cursor {
+    /// Moves to the first entry behind a key; to the first of all behind an empty one.
+    @_lifetime(self: copy self)
+    fileprivate mutating func seek(behind key: [UInt8]) throws(StoreError) -> Bool {
+        guard !key.isEmpty else { return try first() }
+        guard try seek(key.span.bytes) else { return false }
+        return self.key.equals(key.span.bytes) ? try next() : true
+    }
+
+    /// Checks the entry the cursor stands at, in the index.
+    fileprivate borrowing func checkIndexEntry() throws(StoreError) {
+        let key = key
+        if try TimeEntry(key) != nil { return }
+        switch key.byte(0) {
+        case IndexKeys.categoriesPrefix: _ = try CategoryEntry.category(value, key: key)
+        case IndexKeys.categoryEditsPrefix: _ = try CategoryEditEntry(value, key: key)
+        case IndexKeys.quarantinePrefix: _ = try QuarantineEntry(value, key: key)
+        default:
+            switch try OwnerKey(key) {
+            case .sequence: _ = try SequenceEntry(value, key: key)
+            case .group: break
+            case .finder: _ = try TombstoneIndexEntry(value, key: key)
+            case .mark: _ = try PurgeMarker(value, key: key)
+            case .usage: _ = try OwnerUsage(value, key: key)
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+import Bytes
+import Dispatch
+import LMDB
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// Reading a store again, and what is done about damage.
+@Suite struct ScrubTests {
+    private let folder = TemporaryFolder()
+
+    private static func bytes(_ seed: UInt64, _ count: Int = 200_000) -> [UInt8] {
+        var generator = SeededGenerator(seed: seed)
+        return generator.bytes(count)
+    }
+
+    /// Changes a byte of a payload in the file, behind the back of those who have it open.
+    private func damage(_ payload: [UInt8], at offset: Int = 120_000) throws {
+        let path = folder.path + "/data.mdb"
+        let data = try Files.read(path)
+        let pattern = Array(payload[offset..<offset + 64])
+        let place = try #require(data.firstRange(of: pattern)).lowerBound
+        try Files.overwrite([data[place] ^ 0x10], at: place, in: path)
+    }
+
+    /// A whole round. Returns what was found, in words.
+    @discardableResult
+    private func round(_ store: BlobStore, step: Int = 64 << 10) throws -> [String] {
+        var scrubber = try store.makeScrubber()
+        scrubber.begin(asOf: noon)
+        while try scrubber.step(byteCountMax: step, asOf: noon) != nil {}
+        #expect(scrubber.position.endedAt == noon && scrubber.position.beganAt == nil)
+        return scrubber.takeFindings()
+    }
+
+    private func tend(_ store: BlobStore) throws {
+        var position = HealingPosition()
+        while try store.tendQuarantine(&position, recordCountMax: 3, asOf: noon) {}
+    }
+
+    private func expectRefused(
+        _ store: BlobStore, _ id: String, _ location: SourceLocation = #_sourceLocation
+    ) throws {
+        let error = try failure { _ = try store.ownedPayload(for: id, asOf: noon) }
+        #expect(error.isCorrupt, "\(error)", sourceLocation: location)
+    }
+
+    @Test(
+        "A sound store gives no finding, however it is cut into steps",
+        arguments: [1, 1_000, 1 << 20])
+    func sound(step: Int) throws {
+        let store = try folder.open()
+        for number in 0..<40 {
+            let publication = try store.publication(
+                "n\(number)", Self.bytes(UInt64(number), number * 4_000), owner: "o\(number % 3)")
+            _ = try store.apply([.publish(publication)], asOf: noon)
+        }
+        try store.delete("n3", asOf: noon)
+        try store.deleteOwner("o1", asOf: noon)
+        #expect(try round(store, step: step) == [])
+        #expect(store.damageCounts == DamageCounts(chunks: 0, records: 0, entries: 0))
+        #expect(!store.needsScrubber && !store.hasConfirmedDamage)
+    }
+
+    @Test(
+        "A damaged chunk is found, quarantined and healed when the same bytes are published again")
+    func healed() throws {
+        let bytes = Self.bytes(1)
+        let digest: Digest
+        do {
+            let store = try folder.open()
+            digest = try store.prepare(bytes).digest
+            for id in ["a", "b", "other"] {
+                try store.put(id, id == "other" ? Self.bytes(2) : bytes)
+            }
+            try store.put("b", bytes, part: "icon")
+            // All of it is verified, and nobody looks at the checksum again.
+            #expect(try store.ownedPayload(for: "a", asOf: noon) == bytes)
+            try damage(bytes)
+            #expect(try round(store) == [])
+            #expect(store.hasConfirmedDamage)
+            try expectRefused(store, "a")
+            try tend(store)
+            #expect(store.damageCounts.chunks == 1)
+            let quarantined = store.quarantinedBlobs
+            #expect(quarantined.map(\.referenceCount) == [3])
+            #expect(quarantined.map(\.digest) == [digest])
+            for _ in 0..<2 {
+                try expectRefused(store, "a")
+                try expectRefused(store, "b")
+                #expect(try store.ownedPayload(for: "other", asOf: noon) == Self.bytes(2))
+            }
+            // Not found twice.
+            #expect(try round(store) == [])
+            #expect(!store.hasConfirmedDamage)
+            let verified = try store.verify()
+            #expect(verified.problemCount == 1)
+            #expect(verified.problems[0].hasSuffix("failed its checksum (quarantined)"))
+            // No backup is taken that lacks bytes.
+            #expect(throws: StoreError.self) { try store.backUp(asOf: noon) { _ in } }
+        }
+        // The mark is in the store: also where the disk has the right byte again.
+        try undamage(bytes)
+        let store = try folder.open()
+        #expect(store.quarantinedBlobs.count == 1)
+        try expectRefused(store, "a")
+        let blobs = try store.counters().blobs
+
+        // It is not used for another notification.
+        var draft = NotificationDraft(id: "by digest", expiry: .at(noon.adding(seconds: 60)))
+        draft.parts = [
+            DraftPart(
+                name: "payload", mediaType: "image/png",
+                content: .stored(digest))
+        ]
+        let outcome = try store.apply([.publishNotification(draft)], asOf: noon)[0]
+        #expect(outcome.error == .unknownDigest(digest))
+        // What is kept of a notification keeps its damaged part.
+        try store.put("b", [1, 2, 3], part: "sound")
+        try expectRefused(store, "b")
+
+        let revision = try store.counters().revision
+        try store.put("c", bytes)
+        #expect(try store.ownedPayload(for: "c", asOf: noon) == bytes)
+        try tend(store)
+        for (id, part) in [("a", "payload"), ("b", "payload"), ("b", "icon"), ("c", "payload")] {
+            #expect(
+                try store.ownedPayload(for: id, part: part, asOf: noon) == bytes, "\(id) \(part)")
+        }
+        #expect(store.quarantinedBlobs == [])
+        #expect(
+            try store.counters().blobs == blobs + 2 && store.counters().revision == revision + 1)
+        #expect(try store.verify().problems == [])
+        try store.freeAll()
+        #expect(try round(store) == [])
+        #expect(try store.verify().problems == [])
+    }
+
+    private func undamage(_ payload: [UInt8], at offset: Int = 120_000) throws {
+        let path = folder.path + "/data.mdb"
+        let data = try Files.read(path)
+        let pattern = Array(payload[offset + 1..<offset + 64])
+        let place = try #require(data.firstRange(of: pattern)).lowerBound - 1
+        try Files.overwrite([payload[offset]], at: place, in: path)
+    }
+
+    @Test("Who fetches a damaged payload first has it quarantined")
+    func fetched() throws {
+        let bytes = Self.bytes(3)
+        do {
+            let store = try folder.open()
+            try store.put("a", bytes)
+            try damage(bytes)
+        }
+        let store = try folder.open()
+        #expect(!store.needsScrubber)
+        try expectRefused(store, "a")
+        #expect(store.needsScrubber)
+        let scrubber = try store.makeScrubber()
+        try scrubber.checkSuspects()
+        try tend(store)
+        let found = store.takeUnreportedQuarantine()
+        #expect(found.count == 1 && store.takeUnreportedQuarantine() == [])
+        #expect(try scrubber.ids(referringTo: found[0].number, countMax: 10) == ["a"])
+        #expect(!store.needsScrubber)
+        try expectRefused(store, "a")
+    }
+
+    @Test("Damaged payloads go with their notifications, by deletes and by expiry")
+    func released() throws {
+        let bytes = Self.bytes(4)
+        let store = try folder.open()
+        for number in 0..<20 {
+            try store.put("n\(number)", bytes, seconds: number < 10 ? 60 : 3_600)
+        }
+        let payload = try store.prepare(bytes)
+        _ = try store.apply([.hold(BlobHold(payload, seconds: 600))], asOf: noon)
+        try damage(bytes)
+        try round(store)
+        try tend(store)
+        #expect(store.quarantinedBlobs.map(\.referenceCount) == [20])
+        #expect(try store.counters().heldBlobs == 0)
+        let later = noon.adding(seconds: 61)
+        #expect(try store.sweepExpired(asOf: later, limit: 100).expired == 10)
+        for number in 10..<20 {
+            #expect(try store.delete("n\(number)", asOf: later))
+        }
+        try store.freeAll()
+        var position = HealingPosition()
+        _ = try store.tendQuarantine(&position, asOf: later)
+        #expect(store.quarantinedBlobs == [])
+        #expect(try store.counters().orphanBlobs == 0 && store.counters().bytesReferenced == 0)
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test("A damaged payload that only a hold keeps goes")
+    func held() throws {
+        let bytes = Self.bytes(5)
+        let store = try folder.open()
+        _ = try store.apply([.hold(BlobHold(try store.prepare(bytes), seconds: 600))], asOf: noon)
+        try damage(bytes)
+        try round(store)
+        try tend(store)
+        #expect(store.quarantinedBlobs == [])
+        #expect(try store.counters().heldBlobs == 0)
+        let again = try store.apply(
+            [.hold(BlobHold(try store.prepare(bytes), seconds: 600))], asOf: noon)[0]
+        #expect(again.isDone)
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test("Quotas stay exact while damaged bytes are published again")
+    func quotas() throws {
+        let bytes = Self.bytes(6)
+        let store = try folder.open()
+        try store.put("a", bytes)
+        try damage(bytes)
+        try round(store)
+        try tend(store)
+        var quotas = Quotas()
+        quotas.byteCountMax = bytes.count
+        store.setQuotas(quotas)
+        try store.put("b", bytes)
+        // Its damaged part does not make room.
+        #expect(try failure { try store.put("a", [1]) }.isQuota)
+        try tend(store)
+        #expect(try store.counters().bytesStored == UInt64(bytes.count))
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test("Damaged records and entries are counted and named")
+    func records() throws {
+        let store = try folder.open()
+        for number in 0..<10 {
+            let publication = try store.publication(
+                "n\(number)", Self.bytes(UInt64(number), 100), owner: "anna")
+            _ = try store.apply([.publish(publication)], asOf: noon)
+        }
+        func flip(_ table: Table, _ key: [UInt8]) throws {
+            var transaction = try store.core.environment.beginWrite()
+            var value = try transaction.value(forKey: key.span.bytes, in: table)?.array() ?? []
+            value[value.count - 1] ^= 1
+            try transaction.put(value.span.bytes, forKey: key.span.bytes, in: table)
+            try transaction.commit()
+        }
+        try flip(store.core.tables.notifications, Array("n3".utf8))
+        try flip(store.core.tables.index, IndexKeys.sequence("anna", 5))
+        let digest = try #require(try store.record(for: "n7", asOf: noon)).parts[0].digest
+        let key = digest.rawWords.span.bytes.array()
+        var transaction = try store.core.environment.beginWrite()
+        var value =
+            try transaction.value(
+                forKey: key.span.bytes, in: store.core.tables.blobs)?.array() ?? []
+        value[3] ^= 1
+        try transaction.put(value.span.bytes, forKey: key.span.bytes, in: store.core.tables.blobs)
+        try transaction.commit()
+        let findings = try round(store)
+        #expect(findings.count == 3, "\(findings)")
+        #expect(findings.contains { $0.contains("notifications, key \"n3\"") }, "\(findings)")
+        #expect(store.damageCounts == DamageCounts(chunks: 0, records: 1, entries: 2))
+    }
+
+    @Test("A round goes on behind a restart where it was written")
+    func position() throws {
+        let bytes = (0..<6).map { Self.bytes(UInt64(20 + $0)) }
+        var read = 0
+        do {
+            let store = try folder.open()
+            for (number, bytes) in bytes.enumerated() { try store.put("n\(number)", bytes) }
+            var scrubber = try store.makeScrubber()
+            #expect(scrubber.position.beganAt == nil && scrubber.position.endedAt == nil)
+            scrubber.begin(asOf: noon)
+            for _ in 0..<12 { read += try scrubber.step(byteCountMax: 60_000, asOf: noon) ?? 0 }
+            try store.write(scrubber.position)
+            #expect(scrubber.position.byteCount == read)
+            #expect(try store.verify().problems == [])
+        }
+        let store = try folder.open()
+        var scrubber = try store.makeScrubber()
+        #expect(scrubber.position.beganAt == noon && scrubber.position.byteCount == read)
+        let later = noon.adding(seconds: 5)
+        while try scrubber.step(byteCountMax: 60_000, asOf: later) != nil {}
+        let all = bytes.reduce(0) { $0 + $1.count }
+        #expect((all..<all + 10_000).contains(scrubber.position.byteCount))
+        #expect(scrubber.position.endedAt == later)
+    }
+
+    @Test("Beside publishing, deletes and expiry nothing wrong is found")
+    func churn() throws {
+        let store = try folder.open()
+        for number in 0..<30 { try store.put("n\(number)", Self.bytes(UInt64(number), 90_000)) }
+        let isOver = Atomic(false)
+        let rounds = Atomic(0)
+        let failures = Mutex<[String]>([])
+        let group = DispatchGroup()
+        DispatchQueue(label: "scrub").async(group: group) {
+            do {
+                while !isOver.load(ordering: .acquiring) {
+                    var scrubber = try store.makeScrubber()
+                    scrubber.begin(asOf: noon)
+                    while try scrubber.step(byteCountMax: 200_000, asOf: noon) != nil {}
+                    let findings = scrubber.takeFindings()
+                    failures.withLock { $0 += findings }
+                    rounds.add(1, ordering: .relaxed)
+                }
+            } catch {
+                failures.withLock { $0.append("\(error)") }
+            }
+        }
+        var generator = SeededGenerator(seed: 7)
+        var now = noon
+        var step = 0
+        while rounds.load(ordering: .relaxed) < 5 || step < 300 {
+            step += 1
+            let id = "n\(Int.random(in: 0..<60, using: &generator))"
+            let count = Int.random(in: 0..<150_000, using: &generator)
+            let seconds = Int64.random(in: 1...100, using: &generator)
+            try store.put(id, generator.bytes(count), seconds: seconds, asOf: now)
+            if step % 3 == 0 { try store.delete("n\(step % 60)", asOf: now) }
+            if step % 7 == 0 {
+                now = now.adding(seconds: 3)
+                _ = try store.sweepExpired(asOf: now, limit: 100)
+                _ = try store.freeOrphans(byteCountMax: 1 << 20)
+            }
+        }
+        isOver.store(true, ordering: .releasing)
+        group.wait()
+        #expect(failures.withLock { $0 } == [])
+        #expect(store.damageCounts == DamageCounts(chunks: 0, records: 0, entries: 0))
+        #expect(!store.hasConfirmedDamage)
+        #expect(try store.verify().problems == [])
+    }
+}
