@@ -44,6 +44,11 @@ package struct Scrubber {
     /// - Parameter byteCountMax: reads about so many bytes, at least one entry.
     /// - Returns: bytes that were read; nil when the round has ended.
     package mutating func step(byteCountMax: Int, asOf now: Timestamp) throws(StoreError) -> Int? {
+        if position.mark.phase == .records, position.mark.key.isEmpty, try !arePagesSound() {
+            position.mark.beganAt = nil
+            position.mark.endedAt = now
+            return nil
+        }
         let before = position.mark.byteCount
         let isAtEnd: Bool
         switch position.mark.phase {
@@ -63,6 +68,19 @@ package struct Scrubber {
             return nil
         }
         return byteCount
+    }
+
+    /// Checks the structure of the pages before entries are walked over, since liblmdb believes what it
+    /// reads. Not in a large store, where that takes long.
+    private mutating func arePagesSound() throws(StoreError) -> Bool {
+        guard try core.environment.tablePageCount(core.tables) <= StoreLimits.pagesScrubbedMax
+        else {
+            return true
+        }
+        let report = try Verifier.checkPages(of: core)
+        if report.problems == [Verifier.noMetaPage] { return true }
+        for problem in report.problems { note(problem) }
+        return report.isClean
     }
 
     /// - Returns: whether the table has no more.

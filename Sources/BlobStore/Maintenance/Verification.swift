@@ -80,7 +80,7 @@ package struct Verifier {
         progress: (VerifyProgress) -> Void
     ) throws(StoreError) -> VerifyReport {
         var report = VerifyReport()
-        report.add(pages: try checkPages())
+        report.add(pages: try Self.checkPages(of: core))
         found(report)
         guard report.isClean || goesOnBehindDamage else { return report }
         let blobs = try core.withSnapshot { (snapshot) throws(StoreError) in
@@ -152,14 +152,14 @@ package struct Verifier {
     }
 
     /// The structure of the pages, as of one snapshot, also while others write to it.
-    private func checkPages() throws(StoreError) -> VerifyReport {
+    static func checkPages(of core: StoreCore) throws(StoreError) -> VerifyReport {
         guard let file = PageFile(core.environment.dataDescriptor) else {
             var report = VerifyReport()
             report.add("page 0: is not a meta page")
             return report
         }
         // A meta page is written over two commits later; by then the snapshot is anew.
-        for _ in 0..<Self.snapshotTriesMax {
+        for _ in 0..<snapshotTriesMax {
             let report = try core.withSnapshot { (snapshot) throws(StoreError) -> VerifyReport? in
                 let transaction = snapshot.transaction.id
                 let metas = file.metas().compactMap { $0 }
@@ -173,9 +173,12 @@ package struct Verifier {
             if let report { return report }
         }
         var report = VerifyReport()
-        report.add("no meta page has the last commit")
+        report.add(noMetaPage)
         return report
     }
+
+    /// Said where commits follow each other faster than a look at the meta pages, too.
+    static let noMetaPage = "no meta page has the last commit"
 
     private static let snapshotTriesMax = 100
 }

@@ -173,6 +173,9 @@ public enum StoreLimits {
     /// Leaf pages that are read when a store is opened for writing; of one with more, only the
     /// branches above them are: 64 MiB of pages of 4 KiB.
     static let leafPagesReadAtStartMax: UInt64 = 16_384
+    /// Pages of a store whose structure is checked before each round of reading it again: 256 MiB of
+    /// pages of 4 KiB.
+    static let pagesScrubbedMax = 65_536
     /// The highest number that is believed where numbers are counted up, so that none overflows.
     static let counterMax: UInt64 = 1 << 62
     /// Bytes of an entry of a category.

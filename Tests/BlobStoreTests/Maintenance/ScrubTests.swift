@@ -262,6 +262,28 @@ import Testing
         #expect(store.damageCounts == DamageCounts(chunks: 0, records: 1, entries: 2))
     }
 
+    @Test("A damaged page is found before its entries are walked over, and is nobody's end")
+    func pages() throws {
+        let store = try folder.open()
+        for number in 0..<200 { try store.put("n\(number)", Self.bytes(UInt64(number), 300)) }
+        // A leaf of records: all of its entries' places.
+        let path = folder.path + "/data.mdb"
+        let data = try Files.read(path)
+        let record = try store.withSnapshot { (snapshot) throws(StoreError) in
+            let key = Array("n77".utf8)
+            return try snapshot.transaction.view.get(
+                key.span.bytes, in: store.core.tables.notifications)?.array() ?? []
+        }
+        let places = data.indices.filter { data[$0...].starts(with: record) }
+        for place in places {
+            let page = place / 4_096 * 4_096
+            try Files.overwrite([UInt8](repeating: 0xFF, count: 40), at: page + 16, in: path)
+        }
+        let findings = try round(store)
+        #expect(findings.contains { $0.contains("page ") }, "\(findings)")
+        #expect(store.damageCounts.entries > 0)
+    }
+
     @Test("A round goes on behind a restart where it was written")
     func position() throws {
         let bytes = (0..<6).map { Self.bytes(UInt64(20 + $0)) }

@@ -267,11 +267,15 @@ struct FileExtent {
 extension Environment {
     /// Bytes of pages in the file that hold nothing. Costs a `mdb_stat` a table.
     func freeByteCount(_ tables: Tables) throws(StoreError) -> Int {
+        // Two meta pages, then what the tables have.
+        max(0, usedByteCount - (2 + (try tablePageCount(tables))) * pageByteCount)
+    }
+
+    /// Pages of all tables. Costs a `mdb_stat` a table.
+    func tablePageCount(_ tables: Tables) throws(StoreError) -> Int {
         do throws(LMDBError) {
             let transaction = try readers.begin()
-            // Two meta pages, then what the tables have.
-            let used = try 2 + transaction.pageCount(of: tables.all)
-            return max(0, usedByteCount - used * pageByteCount)
+            return try transaction.pageCount(of: tables.all)
         } catch {
             throw StoreError(error)
         }
