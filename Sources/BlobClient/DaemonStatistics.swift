@@ -90,8 +90,8 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
         case requests, publishes, deletes, expired, syncs, bytesSent, bytesReceived, errors
         case tombstones, heldBlobs, categories, watchers, feedWakes, patches, responses
         case draining, bodyMemoryBytes, bodySpools
-        case answerMemoryBytes, unreadEnds, quotas, scrub, version, workers, allocatedBytes, operations
-        case bucketNanoseconds, slowest, clockJumps
+        case answerMemoryBytes, unreadEnds, quotas, scrub, version, workers, allocatedBytes
+        case operations, bucketNanoseconds, slowest, clockJumps
         // What the decoder makes of `store_id`.
         case storeID = "storeId"
     }

@@ -232,6 +232,7 @@ extension ResourceRequest {
         case .heldBlob, .newBlob: .blob
         case .categories, .category: .category
         case .ownerChanges: .changes
+        case .scrub: .scrub
         case .notification, .owner, .ownerNotifications:
             switch method {
             case .put, .post: .publish

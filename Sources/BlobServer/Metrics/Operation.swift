@@ -36,6 +36,8 @@ package enum Operation: String, CaseIterable, Sendable {
     case probe
     /// A backup: counted when it begins.
     case backup
+    /// Reading the store again is begun, or asked about.
+    case scrub
     /// What could not be read, or names no resource.
     case unknown
 

@@ -86,6 +86,12 @@ struct MetricsDocument: Sendable {
         ] {
             text.sample("blobd_store_bytes", ["kind": kind], count)
         }
+        text.add(
+            "blobd_corrupt_chunks_total", .counter, "Damaged chunks that were found.",
+            store.damageCounts.chunks)
+        text.add(
+            "blobd_quarantined_blobs", .gauge, "Blobs that are damaged and not sent.",
+            store.quarantinedBlobs.count)
         text.add("blobd_notifications", .gauge, "Notifications in the store.", held.notifications)
         text.add("blobd_parts", .gauge, "Parts of all notifications.", held.parts)
         text.add("blobd_blobs", .gauge, "Distinct blobs.", held.blobs)
