@@ -64,7 +64,8 @@ struct Blobd: ParsableCommand {
         }
         throw CommandFailure(
             .badUsage,
-            "there is no command '\(HumanText.line(word))'\(NearestWord.hint(word, commands)). See blobd --help")
+            "there is no command '\(HumanText.line(word))'\(NearestWord.hint(word, commands)). See blobd --help"
+        )
     }
 
     /// Parses the arguments, runs the command and ends the process with the contract's exit codes,

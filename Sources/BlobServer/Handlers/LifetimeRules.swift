@@ -20,7 +20,8 @@ struct LifetimeRules: Sendable {
         if let ttlSeconds {
             guard ttlSeconds <= secondsMax else {
                 throw ProtocolError(
-                    .badTTL, "a ttl of \(ttlSeconds) s is too long; the limit is \(secondsMax) s (max-ttl)",
+                    .badTTL,
+                    "a ttl of \(ttlSeconds) s is too long; the limit is \(secondsMax) s (max-ttl)",
                     limit: Int(clamping: secondsMax))
             }
             return .after(seconds: ttlSeconds)

@@ -16,7 +16,8 @@ func naming<Result>(
                 .notFound, "\(name) was not found (\(problem.status) \(problem.code))")
         case .expired(let problem):
             throw CommandFailure(
-                .notFound, "\(name): \(problem.detail ?? problem.title) (\(problem.status) \(problem.code))")
+                .notFound,
+                "\(name): \(problem.detail ?? problem.title) (\(problem.status) \(problem.code))")
         default: throw error
         }
     }

@@ -99,6 +99,21 @@ struct MetricsDocument: Sendable {
         text.add("blobd_tombstones", .gauge, "Removals that are remembered.", held.tombstones)
         text.add("blobd_categories", .gauge, "Categories.", held.categories)
         text.begin(
+            "blobd_quota_limit", .gauge,
+            "Limits of how much there may be; those that are not set are 0.")
+        let quotas = store.quotas
+        for (setting, limit) in [
+            ("max-bytes", quotas.byteCountMax), ("max-notifications", quotas.notificationCountMax),
+            ("owner-max-bytes", quotas.ownerByteCountMax),
+            ("owner-max-notifications", quotas.ownerNotificationCountMax),
+            ("min-free-disk", quotas.freeDiskByteCountMin),
+        ] {
+            text.sample("blobd_quota_limit", ["setting": setting], limit)
+        }
+        text.add(
+            "blobd_disk_free_bytes", .gauge, "Free bytes of the store's file system.",
+            store.freeDiskByteCount ?? 0)
+        text.begin(
             "blobd_expiry_lag_seconds", .gauge,
             "How long the oldest thing is over that has not been removed.")
         let end = try store.firstEnd()
