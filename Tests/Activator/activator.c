@@ -4,6 +4,8 @@
 //
 //     activator PATH... -- PROGRAM ARGUMENT...
 //
+// The line "stop" ends it, too.
+//
 // After each end of the program it prints its status, as the shell has it. The names of the sockets are in the
 // variable LISTEN_FDNAMES.
 #include <signal.h>
@@ -63,6 +65,7 @@ int main(int argc, char **argv) {
     pid_t pid = start(sockets, count, program);
     char line[64];
     while (fgets(line, sizeof line, stdin)) {
+        if (strcmp(line, "stop\n") == 0) break;
         stop(pid);
         pid = start(sockets, count, program);
     }
