@@ -24,8 +24,9 @@ import Testing
 
         /// Replaces the file, sends SIGHUP, and waits for what the log says of it.
         func reload(_ yaml: String, _ words: String) throws {
-            try write(yaml)
+            // A signal that is still on its way may read the new file, too.
             let before = daemon.log.components(separatedBy: words).count
+            try write(yaml)
             daemon.signal(SIGHUP)
             let patience = Patience()
             while daemon.log.components(separatedBy: words).count == before {
