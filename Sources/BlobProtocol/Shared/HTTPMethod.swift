@@ -6,6 +6,20 @@ public enum HTTPMethod: UInt8, Sendable, Hashable, CaseIterable {
     /// A valid token that is none of these: 405, whatever the path.
     case other
 
+    /// The method as it is sent; `-` for one that is not known.
+    public var name: StaticString {
+        switch self {
+        case .get: "GET"
+        case .head: "HEAD"
+        case .put: "PUT"
+        case .post: "POST"
+        case .delete: "DELETE"
+        case .patch: "PATCH"
+        case .options: "OPTIONS"
+        case .other: "-"
+        }
+    }
+
     /// The method that a token names.
     init(_ token: RawSpan) {
         switch token.byteCount {

@@ -179,10 +179,10 @@ extension LoggedRequest {
     init(_ head: HTTPRequestHead, _ bytes: RawSpan, _ connection: Session) {
         let path = head.path.of(bytes)
         let isLink =
-            connection.isDevice || path.text().hasPrefix("/d/")
-            || head.query.of(bytes).text().contains("sig=")
+            connection.isDevice || path.begins(with: "/d/")
+            || head.query.of(bytes).contains("sig=")
         self.init(
-            method: "\(head.method)".uppercased(),
+            method: head.method.name,
             target: Self.text(isLink ? path : head.target.of(bytes)),
             version: head.minorVersion == 0 ? "HTTP/1.0" : "HTTP/1.1",
             isDevice: connection.isDevice, userID: connection.userID)
@@ -198,7 +198,7 @@ extension LoggedRequest {
     ///   - target: the id or the path it names.
     init(_ operation: Opcode?, target: String, _ connection: Session) {
         self.init(
-            method: operation.map { "\($0)" } ?? "unknown", target: target, version: "blobd",
+            method: operation?.name ?? "unknown", target: target, version: "blobd",
             userID: connection.userID)
     }
 }
@@ -241,5 +241,40 @@ extension ResourceRequest {
             default: if case .notification = resource { .record } else { .list }
             }
         }
+    }
+}
+
+extension Opcode {
+    /// Its name, for logs.
+    fileprivate var name: StaticString {
+        switch self {
+        case .hello: "hello"
+        case .ping: "ping"
+        case .put: "put"
+        case .get: "get"
+        case .getBlob: "getBlob"
+        case .stat: "stat"
+        case .delete: "delete"
+        case .stats: "stats"
+        case .list: "list"
+        case .call: "call"
+        case .watch: "watch"
+        }
+    }
+}
+
+extension RawSpan {
+    fileprivate func begins(with text: StaticString) -> Bool {
+        byteCount >= text.utf8CodeUnitCount
+            && extracting(first: text.utf8CodeUnitCount).equals(text)
+    }
+
+    fileprivate func contains(_ text: StaticString) -> Bool {
+        let count = text.utf8CodeUnitCount
+        guard byteCount >= count else { return false }
+        for start in 0...(byteCount - count) where extracting(start..<start + count).equals(text) {
+            return true
+        }
+        return false
     }
 }

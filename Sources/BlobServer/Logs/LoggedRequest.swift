@@ -5,7 +5,7 @@ import Bytes
 /// its signature, is left out.
 struct LoggedRequest: Sendable {
     /// HTTP's method, or the name of the binary operation.
-    var method: String
+    var method: StaticString
     /// The path and the query as they were sent, or an id; at most
     /// ``DaemonLimits/loggedTargetByteCountMax`` bytes.
     var target: String
