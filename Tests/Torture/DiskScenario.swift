@@ -156,10 +156,12 @@ struct DiskScenario: Scenario {
     private func judge(_ results: [Round]) throws {
         let first = results[0]
         for (number, result) in results.enumerated() {
-            // A commit's pages more or less.
+            // What the round before left is there besides. A commit's pages more or less.
+            let left = number > 0 ? results[number - 1].live : 0
+            let most = first.peak + left
             try require(
-                result.peak <= first.peak + first.peak / 10 + (4 << 20),
-                "round \(number) took \(result.peak >> 20) MiB of the disk, the first \(first.peak >> 20)"
+                result.peak <= most + most / 10 + (4 << 20),
+                "round \(number) took \(result.peak >> 20) MiB of the disk, the first \(first.peak >> 20), and \(left >> 20) were left"
             )
             try require(
                 options.short || result.foreign > Self.foreignPercentMax
