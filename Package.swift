@@ -148,6 +148,7 @@ let package = Package(
                 "blobd", "BlobJSON", "BlobStore", "BlobClient", "BlobProtocol", "BlobServer",
                 "Bytes", "LoadGenerator", "CLinux", "Notifications", "TestSupport",
                 "blobd-client-example",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: borrowing),
     ]

@@ -1,7 +1,11 @@
+import CLinux
 import Foundation
 import Glibc
+import Logging
 import TestSupport
 import Testing
+
+@testable import BlobServer
 
 /// `--access-log`: a line for each request that was answered.
 @Suite struct AccessLogTests {
@@ -191,6 +195,36 @@ import Testing
             #expect(object["time"]?.hasSuffix("Z") == true)
             #expect(object["level"] == "notice", "\(line)")
             #expect(object["message"]?.isEmpty == false)
+        }
+    }
+
+    @Test("A message goes to the journal as a datagram of fields (systemd's native protocol)")
+    func journal() throws {
+        let folder = TemporaryFolder()
+        let path = "\(folder)/journal"
+        let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        defer { close(number) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let code = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(code == 0)
+        let log = Logger(label: "blobd") { _ in JournalLogHandler(path: path) }
+        log.warning("Slow\nrequest", metadata: ["duration-ms": "12.5", "target": "PUT /x"])
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = recv(number, &buffer, buffer.count, 0)
+        let text = String(decoding: buffer[..<max(0, count)], as: UTF8.self)
+        // A value of several lines goes with its length, eight bytes, little-endian.
+        #expect(text.contains("MESSAGE\n\u{0C}\0\0\0\0\0\0\0Slow\nrequest\n"), "\(text)")
+        for line in [
+            "PRIORITY=4\n", "SYSLOG_IDENTIFIER=blobd\n", "BLOBD_DURATION_MS=12.5\n",
+            "BLOBD_TARGET=PUT /x\n",
+        ] {
+            #expect(text.contains(line), "\(text)")
         }
     }
 }
