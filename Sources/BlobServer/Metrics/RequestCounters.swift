@@ -76,12 +76,4 @@ struct RequestFigures: Sendable {
             durations[operation, default: DurationFigures()].add(figures)
         }
     }
-
-    /// How many were answered with `status`.
-    func count(_ operation: Operation, where isCounted: (UInt16) -> Bool) -> Int {
-        counts.reduce(0) { sum, entry in
-            entry.key.operation == operation && isCounted(entry.key.status)
-                ? sum + entry.value : sum
-        }
-    }
 }
