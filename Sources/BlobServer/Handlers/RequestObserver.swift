@@ -175,7 +175,7 @@ extension RequestObserver {
 }
 
 extension LoggedRequest {
-    /// An HTTP request. The query of a signed link is left out: whoever has it may fetch.
+    /// An HTTP request. The query of a signed link is left out: it is a permission to fetch.
     init(_ head: HTTPRequestHead, _ bytes: RawSpan, _ connection: Session) {
         let path = head.path.of(bytes)
         let isLink =

@@ -115,7 +115,7 @@ package final class AccessLog: Sendable {
         let isFile = Self.isFile(number)
         var rest = lines[...]
         while !rest.isEmpty {
-            // A pipe that has room takes so many bytes without blocking, whoever else uses it.
+            // A pipe that has room takes so many bytes without blocking, also where others write to it.
             if !isFile, !waitForRoom(number) { break }
             let count = rest.withUnsafeBytes {
                 Glibc.write(

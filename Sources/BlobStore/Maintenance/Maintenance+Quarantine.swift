@@ -19,7 +19,7 @@ extension Maintenance {
                     growth: 0, asOf: now, isPublishing: false
                 ) { (transaction) throws(StoreError) in try transaction.quarantine(blob) }
             }
-            core.quarantine.settle(blob, entry, chunkCount: chunkCount)
+            core.quarantine.finish(blob, entry, chunkCount: chunkCount)
             core.forgetVerified(blob)
         }
     }

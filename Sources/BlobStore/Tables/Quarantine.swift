@@ -79,7 +79,7 @@ final class Quarantine: Sendable {
     /// A blob is quarantined, or has gone.
     ///
     /// - Parameter entry: nil where it has gone.
-    func settle(_ blob: BlobReference, _ entry: QuarantineEntry?, chunkCount: Int) {
+    func finish(_ blob: BlobReference, _ entry: QuarantineEntry?, chunkCount: Int) {
         state.withLock { state in
             state.confirmed[blob.number] = nil
             hasConfirmed.store(!state.confirmed.isEmpty, ordering: .releasing)

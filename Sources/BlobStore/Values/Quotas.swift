@@ -19,6 +19,17 @@ public struct Quotas: Sendable, Hashable {
     /// No limits.
     public init() {}
 
+    /// The limit of a setting; 0: none.
+    package func limit(of setting: QuotaSetting) -> Int {
+        switch setting {
+        case .byteCountMax: byteCountMax
+        case .notificationCountMax: notificationCountMax
+        case .ownerByteCountMax: ownerByteCountMax
+        case .ownerNotificationCountMax: ownerNotificationCountMax
+        case .freeDiskByteCountMin: freeDiskByteCountMin
+        }
+    }
+
     /// Whether there is a limit.
     var isAny: Bool {
         byteCountMax | notificationCountMax | ownerByteCountMax | ownerNotificationCountMax

@@ -125,8 +125,9 @@ struct DoctorCommand: ParsableCommand {
 
     /// The number of the process that has the store; nil where none has.
     private func daemonNumber(_ options: DaemonOptions) -> Int? {
+        guard !options.socketPath.isEmpty else { return nil }
         let number = clinux_unix_socket()
-        guard number >= 0, !options.socketPath.isEmpty else { return nil }
+        guard number >= 0 else { return nil }
         defer { close(number) }
         var path = options.socketPath
         guard path.withUTF8({ clinux_connect(number, $0.baseAddress, $0.count) }) == 0 else {

@@ -17,7 +17,7 @@ struct SocketChecks {
                     "Create it; systemd does with RuntimeDirectory=blobd.")
             ]
         }
-        return [folderFinding(folderPath, folder)] + socketFindings()
+        return [folderFinding(folderPath, folder), socketFinding()]
     }
 
     private func folderFinding(_ path: String, _ status: stat) -> Finding {
@@ -32,39 +32,28 @@ struct SocketChecks {
         return .ok("\(name) folder", words)
     }
 
-    private func socketFindings() -> [Finding] {
+    private func socketFinding() -> Finding {
         guard let status = SystemFiles.status(path) else {
-            return [
-                .problem(
-                    name, "\(path): \(String(cString: strerror(errno)))",
-                    "No daemon has made it: systemctl status blobd")
-            ]
+            return .problem(
+                name, "\(path): \(String(cString: strerror(errno)))",
+                "No daemon has made it: systemctl status blobd")
         }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
-            return [
-                .problem(
-                    name, "\(path) is no socket",
-                    "The daemon leaves it alone and does not start: remove it, or set another path."
-                )
-            ]
+            return .problem(
+                name, "\(path) is no socket",
+                "The daemon leaves it alone and does not start: remove it, or set another path.")
         }
         let words =
             "\(path): group \(SystemFiles.group(status.st_gid)), mode \(SystemFiles.mode(status))"
-        var findings: [Finding] = []
         if status.st_mode & 0o006 != 0 {
-            findings.append(
-                .problem(
-                    name, words, "Every user of this machine may connect: set socket-mode to 0660.")
-            )
-        } else if let group, status.st_gid != group {
-            findings.append(
-                .problem(
-                    name, words,
-                    "The configuration says group \(SystemFiles.group(group)): restart the daemon.")
-            )
-        } else {
-            findings.append(.ok(name, words))
+            return .problem(
+                name, words, "Every user of this machine may connect: set socket-mode to 0660.")
         }
-        return findings
+        if let group, status.st_gid != group {
+            return .problem(
+                name, words,
+                "The configuration says group \(SystemFiles.group(group)): restart the daemon.")
+        }
+        return .ok(name, words)
     }
 }

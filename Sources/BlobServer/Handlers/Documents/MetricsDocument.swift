@@ -102,13 +102,9 @@ struct MetricsDocument: Sendable {
             "blobd_quota_limit", .gauge,
             "Limits of how much there may be; those that are not set are 0.")
         let quotas = store.quotas
-        for (setting, limit) in [
-            ("max-bytes", quotas.byteCountMax), ("max-notifications", quotas.notificationCountMax),
-            ("owner-max-bytes", quotas.ownerByteCountMax),
-            ("owner-max-notifications", quotas.ownerNotificationCountMax),
-            ("min-free-disk", quotas.freeDiskByteCountMin),
-        ] {
-            text.sample("blobd_quota_limit", ["setting": setting], limit)
+        for setting in QuotaSetting.allCases {
+            text.sample(
+                "blobd_quota_limit", ["setting": setting.rawValue], quotas.limit(of: setting))
         }
         text.add(
             "blobd_disk_free_bytes", .gauge, "Free bytes of the store's file system.",

@@ -94,13 +94,10 @@ struct StatisticsDocument: Sendable {
     private func quotas() -> NumbersDocument {
         let quotas = store.quotas
         var document = NumbersDocument()
-        for (name, limit) in [
-            ("max_bytes", quotas.byteCountMax), ("max_notifications", quotas.notificationCountMax),
-            ("owner_max_bytes", quotas.ownerByteCountMax),
-            ("owner_max_notifications", quotas.ownerNotificationCountMax),
-            ("min_free_disk", quotas.freeDiskByteCountMin),
-        ] where limit > 0 {
-            document.add(name, limit)
+        for setting in QuotaSetting.allCases where quotas.limit(of: setting) > 0 {
+            // Members are in snake case.
+            let name = setting.rawValue.split(separator: "-").joined(separator: "_")
+            document.add(name, quotas.limit(of: setting))
         }
         if quotas.freeDiskByteCountMin > 0, let free = store.freeDiskByteCount {
             document.add("free_disk", free)
