@@ -1,7 +1,5 @@
 import ArgumentParser
 import BlobClient
-import FoundationEssentials
-import Glibc
 import TestSupport
 
 /// Watches the daemon's system calls: the sync comes before the answer, and one sync serves many.
@@ -10,9 +8,11 @@ struct SyncsScenario: Scenario {
         commandName: "syncs",
         abstract: "strace: the sync before the answer, and one sync for many publishers.",
         discussion: """
-            Needs strace. First one publish: between its arrival and the answer its record in the \
-            log must be synced (fdatasync), or without a log the data (fdatasync, then LMDB's \
-            meta page through a descriptor opened with O_DSYNC). Then many publishers: publishes per sync are counted.
+            Needs strace, which lets every fdatasync begin 10 ms late: an answer that does not wait \
+            for it comes first, and all who publish meanwhile can share the next one. First one \
+            publish: between its arrival and the answer its record in the log must be synced \
+            (fdatasync), or without a log the data (fdatasync, then LMDB's meta page through a \
+            descriptor opened with O_DSYNC). Then many publishers: publishes per sync are counted.
             """)
 
     @OptionGroup var options: ScenarioOptions
@@ -24,7 +24,7 @@ struct SyncsScenario: Scenario {
     var publishes: Int?
 
     @Option(help: "The fewest publishes per sync that pass.")
-    var perSyncMin = 4
+    var perSyncMin = 8
 
     var secondsMax: UInt32 { 180 }
 
@@ -52,7 +52,7 @@ struct SyncsScenario: Scenario {
         let payload = Payload(seed: bench.seed, byteCount: 1_000, kind: .noise).bytes()
         try connection.put(PutRequest(id: "single"), payload.span.bytes)
         try daemon.stop()
-        let calls = try SystemCall.read(trace)
+        let calls = try readTrace(trace)
         // The answer to a put begins with the magic and the opcode.
         guard let answer = calls.firstIndex(where: { $0.isSend && $0.text.contains(#""\262\3"#) })
         else { throw TestFailure("no answer to a put is in the trace") }
@@ -61,7 +61,7 @@ struct SyncsScenario: Scenario {
             hello < answer
         else { throw TestFailure("no answer to hello is in the trace") }
         let between = calls[hello..<answer]
-        if isLogging { return try findLogged(calls, between, before: calls[answer].begin) }
+        if isLogging { return try findLogged(calls, between, calls[answer]) }
         let meta = Set(calls.filter(\.opensSynced).compactMap(\.result))
         let synced = between.last {
             $0.name == "fdatasync" || $0.name == "fsync" || $0.name == "msync"
@@ -72,15 +72,13 @@ struct SyncsScenario: Scenario {
         let metaWrite = between.last { call in
             call.name.hasPrefix("pwrite") && meta.contains { call.text.hasPrefix("\($0),") }
         }
-        guard let metaWrite, metaWrite.end > synced.end else {
+        guard let metaWrite, synced.precedes(metaWrite) else {
             throw TestFailure("the meta page was not written through O_DSYNC after the sync")
         }
-        let begin = calls[answer].begin
         try require(
-            synced.end <= begin && metaWrite.end <= begin,
-            "the answer at \(begin) s left before the sync ended at \(metaWrite.end) s"
-        )
-        let ahead = Int((begin - metaWrite.end) * 1_000_000)
+            metaWrite.precedes(calls[answer]),
+            "the answer left before the meta page was written: \(trace)")
+        let ahead = microseconds(from: metaWrite, to: calls[answer])
         return
             "\(synced.name), then the meta page through O_DSYNC, then the answer \(ahead) µs later"
     }
@@ -88,7 +86,7 @@ struct SyncsScenario: Scenario {
     /// The record is written to the log, and synced, before the answer; after it, and before the
     /// daemon has ended, it is committed.
     private func findLogged(
-        _ calls: [SystemCall], _ between: ArraySlice<SystemCall>, before begin: Double
+        _ calls: [SystemCall], _ between: ArraySlice<SystemCall>, _ answer: SystemCall
     ) throws -> String {
         // It is written to through another descriptor than it is synced through.
         let logs = Set(
@@ -104,18 +102,28 @@ struct SyncsScenario: Scenario {
         let synced = between.last { call in
             call.name == "fdatasync" && logs.contains { call.text.hasPrefix("\($0))") }
         }
-        guard let synced, synced.begin >= written.end, synced.end <= begin else {
+        guard let synced, written.precedes(synced), synced.precedes(answer) else {
             throw TestFailure("the log is not synced between its record and the answer")
         }
         let meta = Set(calls.filter(\.opensSynced).compactMap(\.result))
         let committed = calls.last { call in
             call.name.hasPrefix("pwrite") && meta.contains { call.text.hasPrefix("\($0),") }
         }
-        guard let committed, committed.begin >= begin else {
+        guard let committed, answer.precedes(committed) else {
             throw TestFailure("the publish is not committed after its answer")
         }
-        return "fdatasync of the log, then the answer \(Int((begin - synced.end) * 1_000_000)) µs "
+        return "fdatasync of the log, then the answer \(microseconds(from: synced, to: answer)) µs "
             + "later, the commit after it"
+    }
+
+    private func microseconds(from earlier: SystemCall, to later: SystemCall) -> Int {
+        Int((later.seconds.lowerBound - earlier.seconds.upperBound) * 1_000_000)
+    }
+
+    private func readTrace(_ path: String) throws -> [SystemCall] {
+        let calls = SystemCall.read(Files.text(path))
+        try require(!calls.isEmpty, "there is no trace; is strace installed and allowed?")
+        return calls
     }
 
     /// Publishes from many connections under strace and counts syncs.
@@ -135,7 +143,7 @@ struct SyncsScenario: Scenario {
             }
         }
         try daemon.stop()
-        let syncs = try SystemCall.read(trace).count {
+        let syncs = try readTrace(trace).count {
             $0.name == "fdatasync" || $0.name == "fsync"
         }
         return (syncs, publishers * each)
@@ -149,64 +157,15 @@ struct SyncsScenario: Scenario {
         return try DaemonUnderTest.serving(
             bench,
             prefix: [
-                "strace", "-D", "-f", "-ttt", "-T", "-s", "16", "-e", "trace=\(calls)", "-o", trace,
+                "strace", "-D", "-f", "-ttt", "-T", "-s", "16", "-e", "trace=\(calls)",
+                "-e", "inject=fdatasync:delay_enter=\(Self.syncDelayMicroseconds)", "-o", trace,
             ], arguments: arguments)
     }
+
+    private static let syncDelayMicroseconds = 10_000
 }
 
-/// One line of a trace: a system call that has ended.
-private struct SystemCall {
-    let name: String
-    /// What stands between the name's bracket and the end of the line.
-    let text: String
-    /// When it was made and when it ended, in seconds.
-    let begin: Double
-    let end: Double
-
-    var isSend: Bool { ["sendmsg", "sendto", "write", "writev"].contains(name) }
-    var opensSynced: Bool { name == "openat" && text.contains("O_DSYNC") }
-
-    /// What the call returned.
-    var result: Int? {
-        guard let equals = text.lastIndex(of: "=") else { return nil }
-        return Int(text[equals...].dropFirst(2).prefix { $0.isNumber })
-    }
-
-    /// Reads a trace, in the order in which the calls began. Calls that others interrupted in the
-    /// file are joined.
-    static func read(_ path: String) throws -> [SystemCall] {
-        guard let content = try? String(contentsOfFile: path, encoding: .utf8) else {
-            throw TestFailure("there is no trace; is strace installed and allowed?")
-        }
-        var unfinished: [Substring: (name: String, text: String, begin: Double)] = [:]
-        var calls: [SystemCall] = []
-        for line in content.split(separator: "\n") {
-            let fields = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
-            guard fields.count == 3, let time = Double(fields[1]) else { continue }
-            let (thread, rest) = (fields[0], fields[2])
-            if rest.hasPrefix("<... ") {
-                guard let start = unfinished.removeValue(forKey: thread) else { continue }
-                calls.append(
-                    SystemCall(
-                        name: start.name, text: start.text + rest, begin: start.begin, end: time))
-                continue
-            }
-            guard let bracket = rest.firstIndex(of: "(") else { continue }
-            let name = String(rest[..<bracket])
-            let text = String(rest[rest.index(after: bracket)...])
-            if text.hasSuffix("<unfinished ...>") {
-                unfinished[thread] = (name, text, time)
-            } else {
-                calls.append(
-                    SystemCall(name: name, text: text, begin: time, end: time + duration(text)))
-            }
-        }
-        return calls.sorted { $0.begin < $1.begin }
-    }
-
-    /// The seconds in angle brackets at the end of a line (`-T`).
-    private static func duration(_ text: String) -> Double {
-        guard text.hasSuffix(">"), let open = text.lastIndex(of: "<") else { return 0 }
-        return Double(text[text.index(after: open)...].dropLast()) ?? 0
-    }
+extension SystemCall {
+    fileprivate var isSend: Bool { ["sendmsg", "sendto", "write", "writev"].contains(name) }
+    fileprivate var opensSynced: Bool { name == "openat" && text.contains("O_DSYNC") }
 }
