@@ -34,6 +34,8 @@ let package = Package(
     targets: [
         .systemLibrary(
             name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        // Its header alone: libcurl is loaded when a bucket is used, and never linked.
+        .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
         .systemLibrary(
             name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
@@ -51,6 +53,9 @@ let package = Package(
         .target(
             name: "Hashing", dependencies: ["CCrypto"],
             swiftSettings: common + [.strictMemorySafety()]),
+        .target(
+            name: "ObjectStore", dependencies: ["Bytes", "CCurl", "CLinux", "Hashing"],
+            swiftSettings: borrowing),
         .target(
             name: "BlobStore",
             dependencies: [
@@ -82,7 +87,7 @@ let package = Package(
             name: "blobd",
             dependencies: [
                 "BlobJSON", "BlobStore", "BlobProtocol", "Bytes", "BlobClient", "BlobServer",
-                "LoadGenerator", "CLinux", "CYAML", "Notifications",
+                "LoadGenerator", "CLinux", "CYAML", "Notifications", "ObjectStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -122,6 +127,10 @@ let package = Package(
             name: "BlobJSONTests", dependencies: ["BlobJSON", "TestSupport"],
             swiftSettings: borrowing),
         .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: common),
+        .testTarget(
+            name: "ObjectStoreTests",
+            dependencies: ["Bytes", "Hashing", "ObjectStore", "TestSupport"],
+            swiftSettings: borrowing),
         .testTarget(
             name: "LMDBTests", dependencies: ["LMDB", "TestSupport"], swiftSettings: borrowing),
         .testTarget(

@@ -54,7 +54,7 @@ may_use_sudo() {
     esac
 }
 
-# Installs what a build needs: the four C libraries, and pkg-config to find them.
+# Installs what a build needs: the C libraries, and pkg-config to find them.
 install_build_needs() {
     command -v swift >/dev/null ||
         die "There is no swift here. Install Swift 6.2 or later: https://www.swift.org/install/linux/"
@@ -63,6 +63,7 @@ install_build_needs() {
         'pkg-config:command -v pkg-config' \
         'liblmdb-dev:pkg-config --exists lmdb || test -e /usr/include/lmdb.h' \
         'libssl-dev:pkg-config --exists libcrypto || test -e /usr/include/openssl/sha.h' \
+        'libcurl4-openssl-dev:pkg-config --exists libcurl || compgen -G "/usr/include/*/curl/curl.h"' \
         'libyaml-dev:pkg-config --exists yaml-0.1 || test -e /usr/include/yaml.h' \
         'zlib1g-dev:pkg-config --exists zlib || test -e /usr/include/zlib.h'
 }

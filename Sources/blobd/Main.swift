@@ -43,6 +43,7 @@ struct Blobd: ParsableCommand {
             DoctorCommand.self,
             PingCommand.self,
             SignCommand.self,
+            ProbeCommand.self,
             VerifyCommand.self,
             ScrubCommand.self,
             BackupCommand.self,

@@ -14,6 +14,23 @@ import Testing
         ("BlobJSON", []),
         ("Hashing", []),
 
+        ("ObjectStore/Values", []),
+        ("ObjectStore/Access", ["ObjectStore/Values"]),
+        ("ObjectStore/Signing", ["Hashing", "ObjectStore/Values", "ObjectStore/Access"]),
+        ("ObjectStore/Transport", ["ObjectStore/Values"]),
+        ("ObjectStore/Answers", ["ObjectStore/Values"]),
+        (
+            "ObjectStore/Client",
+            [
+                "Hashing", "ObjectStore/Values", "ObjectStore/Access", "ObjectStore/Signing",
+                "ObjectStore/Transport", "ObjectStore/Answers",
+            ]
+        ),
+        (
+            "ObjectStore/Probe",
+            ["ObjectStore/Values", "ObjectStore/Signing", "ObjectStore/Client"]
+        ),
+
         ("BlobStore/Values", ["BlobJSON"]),
         ("BlobStore/Envelope", ["BlobJSON", "BlobStore/Values"]),
         ("BlobStore/Format", ["BlobJSON", "Hashing", "BlobStore/Values"]),
@@ -140,7 +157,7 @@ import Testing
             "blobd/Commands",
             [
                 "blobd/Top", "BlobServer/Daemon", "BlobServer/Limits", "BlobServer/Logs",
-                "BlobServer/Net", "BlobServer/Walk",
+                "BlobServer/Net", "BlobServer/Walk", "ObjectStore",
                 "BlobStore",
                 "BlobClient", "BlobProtocol", "BlobJSON", "blobd/Terminal", "blobd/Configuration",
             ]

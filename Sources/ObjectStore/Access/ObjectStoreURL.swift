@@ -1,0 +1,94 @@
+import Bytes
+
+/// Where a store's objects are: `s3://bucket/prefix`, or `s3://bucket`.
+///
+/// As in AWS's own tools the text is not percent-encoded: `s3://bucket/a%20b` has the prefix `a%20b`.
+package struct ObjectStoreURL: Sendable, Hashable, CustomStringConvertible {
+    package let bucket: String
+    /// Without a slash at its ends. Empty: keys are at the top of the bucket.
+    package let prefix: String
+
+    /// How long a prefix may be, in bytes: keys have room behind it.
+    package static let prefixByteCountMax = 512
+
+    package var description: String {
+        prefix.isEmpty ? "s3://\(bucket)" : "s3://\(bucket)/\(prefix)"
+    }
+
+    /// Reads an address. A slash at its end is left out.
+    package init(_ text: String) throws(ObjectStoreError) {
+        func refused(_ why: String) -> ObjectStoreError {
+            ObjectStoreError(
+                .invalidAddress, "\"\(ObjectText.line(text))\" is no address of objects: \(why)")
+        }
+        guard text.hasPrefix("s3://") else { throw refused("it must be s3://bucket/prefix") }
+        let rest = text.utf8.dropFirst(5)
+        let bucket = String(decoding: rest.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
+        if let fault = Self.fault(inBucket: bucket) {
+            throw refused("the bucket \"\(ObjectText.line(bucket))\" \(fault)")
+        }
+        var prefix = rest.dropFirst(bucket.utf8.count + 1)
+        if prefix.last == UInt8(ascii: "/") { prefix = prefix.dropLast() }
+        self.bucket = bucket
+        self.prefix = String(decoding: prefix, as: UTF8.self)
+        if prefix.count > Self.prefixByteCountMax {
+            throw refused(
+                "the prefix has \(prefix.count) bytes; at most \(Self.prefixByteCountMax)")
+        }
+        // A prefix of a single slash is an empty segment, too.
+        let hasPrefix = rest.count > bucket.utf8.count + 1
+        if hasPrefix, let fault = Self.fault(inPath: self.prefix) {
+            throw refused("the prefix \(fault)")
+        }
+    }
+
+    /// The whole key of an object.
+    func key(_ name: String) throws(ObjectStoreError) -> String {
+        let key = prefix.isEmpty ? name : "\(prefix)/\(name)"
+        func refused(_ why: String) -> ObjectStoreError {
+            ObjectStoreError(.invalidAddress, "the key \"\(ObjectText.line(name))\" \(why)")
+        }
+        if key.utf8.count > ObjectStoreLimits.keyByteCountMax {
+            throw refused(
+                "has \(key.utf8.count) bytes with its prefix; at most \(ObjectStoreLimits.keyByteCountMax)"
+            )
+        }
+        if let fault = Self.fault(inPath: name) { throw refused(fault) }
+        return key
+    }
+
+    /// Segments that a proxy, or libcurl, would take out of a path, and texts that a line of HTTP cannot carry.
+    private static func fault(inPath path: String) -> String? {
+        if let fault = UTF8Text.fault(in: path.utf8.span.bytes) { return fault }
+        for segment in path.split(separator: "/", omittingEmptySubsequences: false) {
+            if segment.isEmpty { return "has an empty segment" }
+            if segment == "." || segment == ".." { return "has the segment \"\(segment)\"" }
+        }
+        return nil
+    }
+
+    /// S3's rules for names of buckets.
+    private static func fault(inBucket name: String) -> String? {
+        let bytes = Array(name.utf8)
+        guard (3...63).contains(bytes.count) else {
+            return "has \(bytes.count) characters; it must have 3 to 63"
+        }
+        func isAlphanumeric(_ byte: UInt8) -> Bool {
+            Decimal.isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+        }
+        let marks = [UInt8(ascii: "-"), UInt8(ascii: ".")]
+        guard bytes.allSatisfy({ isAlphanumeric($0) || marks.contains($0) }) else {
+            return "must have lower-case letters, digits, hyphens and dots only"
+        }
+        guard isAlphanumeric(bytes[0]), isAlphanumeric(bytes[bytes.count - 1]) else {
+            return "must begin and end with a letter or a digit"
+        }
+        if name.contains("..") { return "must not have two dots side by side" }
+        if bytes.allSatisfy({ Decimal.isDigit($0) || $0 == UInt8(ascii: ".") }),
+            bytes.count(where: { $0 == UInt8(ascii: ".") }) == 3
+        {
+            return "must not look like an IP address"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,100 @@
+import Bytes
+
+/// A page of a listing.
+package struct ObjectListPage: Sendable, Equatable {
+    package struct Object: Sendable, Equatable {
+        /// Without the store's prefix.
+        package var key: String
+        package var byteCount: Int
+        /// When it was put, by the server's clock, in milliseconds since 1970; nil where that cannot be read.
+        package var modifiedMilliseconds: Int64?
+    }
+
+    /// Sorted by the bytes of their keys.
+    package var objects: [Object]
+    /// What keys have up to the delimiter, itself included, without the store's prefix; empty without a delimiter.
+    package var commonPrefixes: [String]
+    /// Where the next page begins; nil on the last one.
+    package var next: ObjectListPosition?
+}
+
+/// Where a listing goes on, as the server has it.
+package struct ObjectListPosition: Sendable, Equatable {
+    let token: String
+}
+
+extension ObjectListPage {
+    /// Reads an answer of ListObjectsV2.
+    ///
+    /// - Parameters:
+    ///   - prefix: what all keys begin with.
+    ///   - droppedByteCount: how much of that is the store's prefix.
+    ///   - startAfter: what all keys lie behind; nil: the listing begins at the first, or goes on.
+    /// - Returns: nil, and why, for an answer that cannot be one.
+    static func parse(
+        _ bytes: [UInt8], prefix: String, droppedByteCount: Int, startAfter: String?
+    ) -> Result<ObjectListPage, BadListing> {
+        guard let root = XMLElement.parse(bytes), root.name == "ListBucketResult" else {
+            return .failure("no ListBucketResult")
+        }
+        let isEncoded = root.text(of: "EncodingType") == "url"
+        var page = ObjectListPage(objects: [], commonPrefixes: [])
+        var last = startAfter
+        for element in root.children {
+            switch element.name {
+            case "Contents":
+                guard let raw = element.text(of: "Key"), let key = decoded(raw, isEncoded),
+                    key.utf8.starts(with: prefix.utf8)
+                else { return .failure("a key that was not asked for") }
+                if let last, !last.utf8.lexicographicallyPrecedes(key.utf8) {
+                    return .failure("keys out of order")
+                }
+                last = key
+                guard let size = element.text(of: "Size").flatMap({ Int($0) }), size >= 0 else {
+                    return .failure("an object without a size")
+                }
+                let time = Array((element.text(of: "LastModified") ?? "").utf8)
+                page.objects.append(
+                    Object(
+                        key: String(decoding: key.utf8.dropFirst(droppedByteCount), as: UTF8.self),
+                        byteCount: size,
+                        modifiedMilliseconds: RFC3339.milliseconds(time.span.bytes)))
+            case "CommonPrefixes":
+                guard let raw = element.text(of: "Prefix"), let name = decoded(raw, isEncoded),
+                    name.utf8.starts(with: prefix.utf8)
+                else { return .failure("a prefix that was not asked for") }
+                page.commonPrefixes.append(
+                    String(decoding: name.utf8.dropFirst(droppedByteCount), as: UTF8.self))
+            default: break
+            }
+        }
+        switch root.text(of: "IsTruncated") {
+        case "false": break
+        case "true":
+            // An empty page that is not the last is allowed, one without a token would be asked for again for ever.
+            guard let token = root.text(of: "NextContinuationToken"), !token.isEmpty else {
+                return .failure("a page that is not the last, without a token for the next")
+            }
+            page.next = ObjectListPosition(token: token)
+        default: return .failure("no IsTruncated")
+        }
+        return .success(page)
+    }
+
+    private static func decoded(_ text: String, _ isEncoded: Bool) -> String? {
+        guard isEncoded else { return text }
+        var bytes: [UInt8] = []
+        let encoded = Array(text.utf8)
+        // AWS writes a space as `+`, and a plus as `%2B`.
+        guard PercentCoding.decode(encoded.span.bytes, plusIsSpace: true, into: &bytes) == nil
+        else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+/// What is wrong with a listing.
+struct BadListing: Error, ExpressibleByStringLiteral {
+    var words: String
+
+    init(stringLiteral words: String) { self.words = words }
+}

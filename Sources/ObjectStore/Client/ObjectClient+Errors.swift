@@ -1,0 +1,129 @@
+extension ObjectClient {
+    /// A refusal before anything was done, which other credentials or another clock may end.
+    enum Refusal {
+        case credentials
+        /// The server's clock, where it says it.
+        case clock(seconds: Int64?)
+
+        init?(_ answer: HTTPAnswer) {
+            guard [400, 401, 403].contains(answer.status),
+                let code = ErrorDocument(answer.kept)?.code
+            else { return nil }
+            switch code {
+            case "ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "TokenRefreshRequired",
+                "SignatureDoesNotMatch", "InvalidClientTokenId":
+                self = .credentials
+            case "RequestTimeTooSkewed", "RequestExpired":
+                self = .clock(seconds: answer["date"].flatMap { ServerDate.seconds($0) })
+            default: return nil
+            }
+        }
+    }
+
+    /// Whether the server says that it cannot now. Whether it did something all the same is not said.
+    static func isTransient(_ answer: HTTPAnswer) -> Bool {
+        switch answer.status {
+        case 408, 409, 429, 500, 502, 503, 504: true
+        case 400: ErrorDocument(answer.kept)?.code == "RequestTimeout"
+        default: false
+        }
+    }
+
+    private func what(_ question: Question) -> String {
+        let name = ObjectText.line(question.name)
+        return
+            "\(question.operation.rawValue) \(name.isEmpty ? "" : "\(name) ")in \(bucket.url) at \(bucket.access.endpoint)"
+    }
+
+    /// The error for a request without an answer that was not a put.
+    func error(_ question: Question, _ failure: TransportFailure) -> ObjectStoreError {
+        switch failure {
+        case .stopped: Self.stopped
+        case .notConnected(let reason):
+            ObjectStoreError(
+                .notReachable,
+                "\(what(question)): not reachable: \(reason). Is AWS_ENDPOINT_URL right?")
+        case .cut(let reason):
+            ObjectStoreError(.notReachable, "\(what(question)): no answer: \(reason)")
+        }
+    }
+
+    /// The error for an answer that is no success.
+    func error(_ question: Question, _ answer: HTTPAnswer) -> ObjectStoreError {
+        let what = what(question)
+        switch answer.fault {
+        case .tooLarge:
+            return ObjectStoreError(
+                .tooLarge, "\(what): the answer has over \(question.byteCountMax) bytes")
+        case .bad(let words): return bad(question, words)
+        case .refused, nil: break
+        }
+        let document = ErrorDocument(answer.kept)
+        let words = "\(answer.status)\(document.map { " \($0.words)" } ?? "")"
+        if (300..<400).contains(answer.status) { return redirected(what, answer, document) }
+        switch document?.code {
+        case "NoSuchBucket":
+            return ObjectStoreError(
+                .noBucket,
+                "\(what): the bucket \"\(bucket.url.bucket)\" does not exist there. Create it, or check AWS_ENDPOINT_URL and AWS_REGION"
+            )
+        case "ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "TokenRefreshRequired",
+            "InvalidClientTokenId":
+            return ObjectStoreError(
+                .expiredCredentials,
+                "\(what): \(words): the server does not accept the \(bucket.access.credentials.credentials). Renew them: a credentials file is read again by itself, the environment needs a restart"
+            )
+        case "SignatureDoesNotMatch":
+            return ObjectStoreError(
+                .denied,
+                "\(what): \(words): the secret does not belong to the \(bucket.access.credentials.credentials), or a proxy changes requests"
+            )
+        case "RequestTimeTooSkewed", "RequestExpired":
+            return ObjectStoreError(
+                .clockSkewed,
+                "\(what): \(words): this machine's clock says \(Self.text(bucket.clock.now)), the server's \(answer["date"].map { ObjectText.line($0) } ?? "nothing"). Set the clock"
+            )
+        case "AuthorizationHeaderMalformed", "AuthorizationQueryParametersError":
+            return redirected(what, answer, document)
+        default: break
+        }
+        switch answer.status {
+        case 401, 403:
+            return ObjectStoreError(
+                .denied,
+                "\(what): \(words): the \(bucket.access.credentials.credentials) may not \(question.operation.rawValue) there. Allow s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket"
+            )
+        case 416:
+            return ObjectStoreError(.invalidRange, "\(what): the range is not within the object")
+        case _ where Self.isTransient(answer):
+            return ObjectStoreError(.unavailable, "\(what): \(words)")
+        case 501:
+            return ObjectStoreError(
+                .badAnswer, "\(what): \(words): the server does not support this request")
+        default: return bad(question, words)
+        }
+    }
+
+    func bad(_ question: Question, _ words: String) -> ObjectStoreError {
+        ObjectStoreError(.badAnswer, "\(what(question)): unexpected answer: \(words)")
+    }
+
+    private func redirected(
+        _ what: String, _ answer: HTTPAnswer, _ document: ErrorDocument?
+    ) -> ObjectStoreError {
+        let region = answer["x-amz-bucket-region"] ?? document?.region
+        let place = document?.endpoint ?? answer["location"]
+        let hints =
+            (region.map { ["region \(ObjectText.line($0))"] } ?? [])
+            + (place.map { ["endpoint \(ObjectText.line($0))"] } ?? [])
+        let to = hints.isEmpty ? "" : " (the server names \(hints.joined(separator: ", ")))"
+        return ObjectStoreError(
+            .redirected,
+            "\(what): \(answer.status)\(document.map { " \($0.words)" } ?? ""): the bucket is not at this endpoint in region \(bucket.access.region)\(to). Set AWS_REGION and AWS_ENDPOINT_URL; redirects are not followed"
+        )
+    }
+
+    private static func text(_ time: SigningTime) -> String {
+        String(decoding: time.text, as: UTF8.self)
+    }
+}

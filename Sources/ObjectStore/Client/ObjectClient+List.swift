@@ -1,0 +1,68 @@
+import Bytes
+
+extension ObjectClient {
+    /// A page of the objects whose names begin with a prefix, in the order of their bytes (ListObjectsV2).
+    ///
+    /// Asked again by itself where the server cannot now. It is what buckets cost most for: ask for names instead where they
+    /// are known.
+    ///
+    /// - Parameters:
+    ///   - prefix: of names, without the store's prefix: such as `log/`; empty: all of the store.
+    ///   - startAfter: a name; the listing begins behind it. It need not be there.
+    ///   - position: where the page before said that this one begins; `startAfter` is then ignored.
+    ///   - delimiter: names that have it behind `prefix` are listed as one common prefix.
+    ///   - keyCountMax: the most names of the page.
+    package func list(
+        _ prefix: String, startAfter: String? = nil, from position: ObjectListPosition? = nil,
+        delimiter: String? = nil, keyCountMax: Int = 1_000
+    ) throws(ObjectStoreError) -> ObjectListPage {
+        let storePrefix = bucket.url.prefix.isEmpty ? "" : bucket.url.prefix + "/"
+        let wholePrefix = storePrefix + prefix
+        let after = position == nil ? startAfter.map { storePrefix + $0 } : nil
+        var query = [
+            ("list-type", "2"), ("encoding-type", "url"), ("prefix", wholePrefix),
+            ("max-keys", "\(min(max(keyCountMax, 1), limits.listKeyCountMax))"),
+        ]
+        if let after { query.append(("start-after", after)) }
+        if let position { query.append(("continuation-token", position.token)) }
+        if let delimiter { query.append(("delimiter", delimiter)) }
+        let question = Question(
+            operation: .list, method: "GET", name: prefix, query: query,
+            byteCountMax: limits.listByteCountMax)
+        let answer = try askAgain({ question }) {
+            HTTPAnswer(limits, byteCountMax: limits.listByteCountMax)
+        }
+        guard answer.status == 200, answer.fault == nil else { throw error(question, answer) }
+        switch ObjectListPage.parse(
+            answer.kept, prefix: wholePrefix, droppedByteCount: storePrefix.utf8.count,
+            startAfter: after)
+        {
+        case .success(let page):
+            guard page.next != position || position == nil else {
+                throw bad(question, "a page whose next is itself")
+            }
+            return page
+        case .failure(let fault):
+            let document = ErrorDocument(answer.kept)
+            throw bad(question, document.map { "200 with the error \($0.words)" } ?? fault.words)
+        }
+    }
+
+    /// Removes an object. One that is not there is no error. Asked again by itself where the server cannot now.
+    ///
+    /// - Parameter name: without the store's prefix.
+    package func delete(_ name: String) throws(ObjectStoreError) {
+        let question = Question(
+            operation: .delete, method: "DELETE", name: name, key: try bucket.url.key(name),
+            byteCountMax: 0)
+        let answer = try askAgain({ question }) {
+            HTTPAnswer(limits, byteCountMax: limits.errorByteCountMax)
+        }
+        let document = ErrorDocument(answer.kept)
+        if answer.status == 404, document?.code == "NoSuchKey" { return }
+        guard answer.status == 200 || answer.status == 204, answer.fault == nil else {
+            throw error(question, answer)
+        }
+        if let document { throw bad(question, "\(answer.status) with the error \(document.words)") }
+    }
+}

@@ -1,0 +1,139 @@
+import Bytes
+import Synchronization
+
+/// Tries whether a server keeps what replication is built on: of many clients that create one name at once exactly one
+/// does, everyone else is told that it is there, and its bytes stay.
+///
+/// Some servers ignore `If-None-Match: *`, some heed it and let several win a race. The first kind is found with every name,
+/// the second with nearly every race.
+///
+/// It makes objects `probe/<random>/…` in the store's prefix, of 4 KiB each, and deletes them.
+package struct ConditionalWriteProbe {
+    package let nameCount: Int
+    package let racerCount: Int
+
+    /// The race of `blobd probe`.
+    package static let full = ConditionalWriteProbe(nameCount: 100, racerCount: 32)
+    /// The race at the start of a daemon.
+    package static let short = ConditionalWriteProbe(nameCount: 4, racerCount: 8)
+
+    static let objectByteCount = 4_096
+
+    package init(nameCount: Int, racerCount: Int) {
+        precondition(nameCount > 0 && racerCount > 1)
+        self.nameCount = nameCount
+        self.racerCount = racerCount
+    }
+
+    /// Races, compares, and deletes what was made. It takes as many threads and connections as there are racers.
+    ///
+    /// - Returns: what was seen. A server that cannot be asked is an error.
+    package func run(
+        _ bucket: ObjectBucket, stop: StopSignal = StopSignal()
+    ) throws(ObjectStoreError) -> ProbeReport {
+        let folder = "probe/\(Self.randomName())"
+        let names = (0..<nameCount).map { "\(folder)/\($0)" }
+        let client = try bucket.makeClient(stop: stop)
+        let result: Result<ProbeReport, ObjectStoreError>
+        do throws(ObjectStoreError) {
+            let outcomes = try race(for: names, bucket, stop)
+            result = .success(try judge(names, outcomes, client))
+        } catch {
+            result = .failure(error)
+        }
+        // What one attempt leaves behind is deleted by the operator: its names say what they are.
+        for name in names { try? client.delete(name) }
+        return try result.get()
+    }
+
+    static func randomName() -> String {
+        RequestSignature.hex(InlineArray<32, UInt8> { _ in .random(in: 0...255) })
+            .prefix(16).description
+    }
+
+    /// The bytes of a racer for a name: no two are the same.
+    static func bytes(racer: Int, name: String) -> [UInt8] {
+        var bytes = Array("racer \(racer) of \(name)\n".utf8)
+        while bytes.count < objectByteCount { bytes.append(UInt8(truncatingIfNeeded: racer)) }
+        return bytes
+    }
+
+    /// All racers' outcomes, by name and racer; nil where one could not ask any more.
+    private func race(
+        for names: [String], _ bucket: ObjectBucket, _ stop: StopSignal
+    ) throws(ObjectStoreError) -> [[PutOutcome?]] {
+        let track = RaceTrack(racerCount: racerCount, nameCount: names.count)
+        var clients: [RacingClient] = []
+        for _ in 0..<racerCount { clients.append(RacingClient(try bucket.makeClient(stop: stop))) }
+        var threads: [ProbeThread] = []
+        for (racer, client) in clients.enumerated() {
+            let thread = ProbeThread {
+                for (index, name) in names.enumerated() {
+                    track.waitForStart(of: index)
+                    track.put(client.put(name, racer: racer, track), name: index, racer: racer)
+                }
+            }
+            guard let thread else { track.abandon(); break }
+            threads.append(thread)
+        }
+        for thread in threads { thread.join() }
+        guard threads.count == racerCount else {
+            throw ObjectStoreError(
+                .unavailable, "the probe needs \(racerCount) threads, and got \(threads.count)")
+        }
+        if let error = track.error { throw error }
+        return track.outcomes
+    }
+
+    private func judge(
+        _ names: [String], _ outcomes: [[PutOutcome?]], _ client: ObjectClient
+    ) throws(ObjectStoreError) -> ProbeReport {
+        var report = ProbeReport(nameCount: names.count, racerCount: racerCount)
+        for (name, outcomes) in zip(names, outcomes) {
+            if let fault = try fault(name, outcomes, client, &report) {
+                report.append(fault: "\(name): \(fault)")
+            } else {
+                report.soundNameCount += 1
+            }
+        }
+        return report
+    }
+
+    /// What is wrong with one name; nil: nothing.
+    private func fault(
+        _ name: String, _ outcomes: [PutOutcome?], _ client: ObjectClient,
+        _ report: inout ProbeReport
+    ) throws(ObjectStoreError) -> String? {
+        let winners = outcomes.indices.filter { outcomes[$0] == .created }
+        let unknown = outcomes.indices.filter {
+            if case .unknown? = outcomes[$0] { true } else { false }
+        }
+        report.unknownCount += unknown.count
+        if winners.count > 1 {
+            return "\(winners.count) of \(outcomes.count) clients created it"
+        }
+        // One whose answer was lost may be the one.
+        let candidates = winners.isEmpty ? unknown : winners
+        if candidates.isEmpty { return "no client created it, and all were told that it is there" }
+        guard let winner = try holder(name, among: candidates, client) else {
+            return "it does not have the bytes of the client that created it"
+        }
+        let other = Self.bytes(racer: outcomes.count, name: name)
+        switch try client.put(name, other.span.bytes, ifAbsent: true) {
+        case .exists: break
+        case .created: return "it was overwritten by a conditional create"
+        case .unknown(let reason, _): return "a conditional create over it: \(reason)"
+        }
+        return try holder(name, among: [winner], client) == nil
+            ? "it was overwritten by a conditional create that was refused" : nil
+    }
+
+    /// Whose bytes an object has, of these racers.
+    private func holder(
+        _ name: String, among racers: [Int], _ client: ObjectClient
+    ) throws(ObjectStoreError) -> Int? {
+        guard case .found(let bytes) = try client.get(name, byteCountMax: 2 * Self.objectByteCount)
+        else { return nil }
+        return racers.first { Self.bytes(racer: $0, name: name) == bytes }
+    }
+}

@@ -1,0 +1,150 @@
+import Bytes
+
+/// An answer while it comes: its status, the few headers that count, and its body, which goes to `sink` if it is what was
+/// asked for, and else is kept as the words of an error.
+final class HTTPAnswer {
+    private let limits: ObjectStoreLimits
+    /// The largest body that `sink` is given.
+    private let byteCountMax: Int
+    /// Takes the body of a success. False ends the request. nil: the body is kept, as that of an error is.
+    private let sink: ((RawSpan) -> Bool)?
+    /// Looks at the head of a success before `sink` gets a byte. Returns what is wrong with it.
+    private let headFault: ((HTTPAnswer) -> String?)?
+
+    private(set) var status = 0
+    /// The body that was not for `sink`, up to the limit.
+    private(set) var kept: [UInt8] = []
+    /// All bytes of the body so far.
+    private(set) var bodyByteCount = 0
+    /// Whether the words of an error were longer than the limit. What is there of them is as good as all.
+    private(set) var isCutShort = false
+    /// Why the answer was not read to its end, or cannot be used.
+    private(set) var fault: Fault?
+    private var fields: [String: String] = [:]
+    private var headerByteCount = 0
+    private var isInBody = false
+
+    enum Fault: Equatable {
+        case tooLarge
+        case bad(String)
+        /// `sink` has said so.
+        case refused
+    }
+
+    init(
+        _ limits: ObjectStoreLimits, byteCountMax: Int, sink: ((RawSpan) -> Bool)? = nil,
+        headFault: ((HTTPAnswer) -> String?)? = nil
+    ) {
+        self.limits = limits
+        self.byteCountMax = byteCountMax
+        self.sink = sink
+        self.headFault = headFault
+    }
+
+    /// A header's value; nil for those that are never asked for.
+    subscript(name: String) -> String? { fields[name] }
+
+    private static let names: Set<String> = [
+        "content-length", "content-type", "content-range", "content-encoding",
+        "transfer-encoding", "retry-after", "date", "location", "x-amz-bucket-region",
+    ]
+
+    var contentLength: Int? { fields["content-length"].flatMap { Int($0) } }
+
+    /// Whether the body is a document of the server, and no object of ours: those are never XML.
+    var isXML: Bool { fields["content-type"]?.lowercased().contains("xml") ?? false }
+
+    private var isForSink: Bool { sink != nil && (status == 200 || status == 206) && !isXML }
+
+    /// What the server asks to wait, in milliseconds; 0: nothing. Only seconds are read, no dates.
+    var retryAfterMilliseconds: Int {
+        guard let text = fields["retry-after"], let seconds = Int(text), seconds > 0 else {
+            return 0
+        }
+        return min(seconds, 86_400) * 1_000
+    }
+
+    /// Takes a line of the head, with its end. False ends the request.
+    func receive(line bytes: RawSpan) -> Bool {
+        headerByteCount += bytes.byteCount
+        if headerByteCount > limits.headerByteCountMax {
+            fault = .bad("over \(limits.headerByteCountMax) bytes of headers")
+            return false
+        }
+        // Trailers of a chunked body mean nothing.
+        if isInBody { return true }
+        var line = bytes.text()[...]
+        while let last = line.last, last.isNewline { line = line.dropLast() }
+        if line.hasPrefix("HTTP/") {
+            status = line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+            fields = [:]
+            return true
+        }
+        if line.isEmpty { return headEnds() }
+        guard let colon = line.firstIndex(of: ":") else { return true }
+        let name = line[..<colon].lowercased()
+        guard Self.names.contains(name) else { return true }
+        let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        if name == "content-length", let other = fields[name], other != value {
+            fault = .bad(
+                "two lengths, \(ObjectText.line(other)) and \(ObjectText.line(String(value)))")
+            return false
+        }
+        fields[name] = String(value)
+        return true
+    }
+
+    /// Interim answers (1xx) have a head, too.
+    private func headEnds() -> Bool {
+        guard status >= 200 else { return true }
+        if let text = fields["content-length"], Int(text) == nil || text.first == "-" {
+            fault = .bad("the length \"\(ObjectText.line(text))\"")
+            return false
+        }
+        guard isForSink else { return true }
+        if let length = contentLength, length > byteCountMax {
+            fault = .tooLarge
+            return false
+        }
+        if let coding = fields["content-encoding"], coding != "identity", coding != "" {
+            fault = .bad(
+                "the content coding \"\(ObjectText.line(coding))\", which was not asked for")
+            return false
+        }
+        // Without either, an end that came too early looks like the end.
+        if contentLength == nil, fields["transfer-encoding"] == nil {
+            fault = .bad("a body without a length")
+            return false
+        }
+        if let words = headFault?(self) {
+            fault = .bad(words)
+            return false
+        }
+        return true
+    }
+
+    /// Takes a piece of the body. False ends the request.
+    func receive(body piece: RawSpan) -> Bool {
+        isInBody = true
+        bodyByteCount += piece.byteCount
+        if let sink, isForSink {
+            guard bodyByteCount <= byteCountMax else {
+                fault = .tooLarge
+                return false
+            }
+            guard sink(piece) else {
+                fault = .refused
+                return false
+            }
+            return true
+        }
+        let isSuccess = (200..<300).contains(status)
+        let most = sink == nil && isSuccess ? byteCountMax : limits.errorByteCountMax
+        let room = most - kept.count
+        kept.append(contentsOf: piece.extracting(first: min(room, piece.byteCount)))
+        guard piece.byteCount > room else { return true }
+        isCutShort = true
+        if isSuccess { fault = .tooLarge }
+        return false
+    }
+}

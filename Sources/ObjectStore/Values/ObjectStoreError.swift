@@ -1,0 +1,50 @@
+/// Why a request to a bucket could not be done. Nothing was changed by it, unless the kind says so.
+package struct ObjectStoreError: Error, Equatable, CustomStringConvertible {
+    package enum Kind: Sendable {
+        /// The address, the key or the endpoint cannot be used as it is written.
+        case invalidAddress
+        /// There are no credentials, or their file cannot be read.
+        case noCredentials
+        /// libcurl is not installed.
+        case noLibrary
+        /// No connection, or it was cut. A put was not begun: where one was, its outcome is unknown and no error.
+        case notReachable
+        /// The server answers that it cannot now: 5xx, 429 or 409, in every attempt.
+        case unavailable
+        /// The credentials are good, but not for this.
+        case denied
+        /// The bucket does not exist.
+        case noBucket
+        /// The credentials were refused as expired or unknown, also after they were read again.
+        case expiredCredentials
+        /// The server refuses the time of our signatures, and its own clock did not help.
+        case clockSkewed
+        /// The bucket is at another endpoint or in another region. Redirects are not followed.
+        case redirected
+        /// The answer is larger than the caller accepts.
+        case tooLarge
+        /// The range that was asked for is not within the object.
+        case invalidRange
+        /// The answer breaks the protocol, or is not one of an object store.
+        case badAnswer
+        /// The stop signal came.
+        case stopped
+    }
+
+    package let kind: Kind
+    /// What was asked, of which bucket or key, what came, and what to do.
+    package let description: String
+
+    package init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+
+    /// Whether the same request may succeed later, with nothing changed by anyone who runs this.
+    package var isTransient: Bool {
+        switch kind {
+        case .notReachable, .unavailable: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/// Every limit of a bucket's clients. Times are in milliseconds, sizes in bytes.
+package struct ObjectStoreLimits: Sendable {
+    package init() {}
+
+    /// To resolve a name, connect, and agree on TLS.
+    package var connectMilliseconds = 5_000
+    /// A whole request: this, and its bytes at ``bytesPerSecondMin``.
+    package var requestMilliseconds = 20_000
+    /// The slowest transfer that is waited for to its end.
+    package var bytesPerSecondMin = 32 << 10
+    /// A request that moves less than one byte a second for this long is given up: the longest wait for an answer.
+    package var stallMilliseconds = 15_000
+    /// How often an idempotent request is sent in all. 1: never again.
+    package var attemptCountMax = 5
+    /// Between attempts: a random time up to this, doubled with each attempt …
+    package var backoffMilliseconds = 50
+    /// … but never more than this, and never more where the server says `Retry-After`.
+    package var backoffMillisecondsMax = 5_000
+    /// A connection that was idle for so long is not used again.
+    package var idleSecondsMax = 60
+    /// All header lines of an answer.
+    package var headerByteCountMax = 32 << 10
+    /// An error document. More of it is not read.
+    package var errorByteCountMax = 16 << 10
+    /// A page of a listing. AWS sends about 400 bytes a key, and 1,000 keys at most.
+    package var listByteCountMax = 8 << 20
+    /// The most keys a page is asked for, and the most that servers give.
+    package var listKeyCountMax = 1_000
+    /// A body that is put. S3 takes 5 GiB at once; nothing here sends a tenth of it.
+    package var putByteCountMax = 512 << 20
+
+    /// A key with its prefix, in UTF-8: S3's own limit.
+    package static let keyByteCountMax = 1_024
+    /// The file of credentials.
+    package static let credentialsByteCountMax = 64 << 10
+    /// How deep elements of an answer are nested: S3's are at 4.
+    package static let xmlDepthMax = 12
+    /// How many elements an answer may have: a page of 1,000 keys has under 10,000.
+    package static let xmlElementCountMax = 32_000
+    /// How much a server's clock may differ from ours until requests are signed by the server's: S3 refuses 15 minutes.
+    package static let clockSkewSecondsMax: Int64 = 15 * 60
+}

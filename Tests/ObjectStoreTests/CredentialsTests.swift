@@ -1,0 +1,101 @@
+import TestSupport
+import Testing
+
+@testable import ObjectStore
+
+/// Where credentials are from, and when they are read again.
+@Suite struct CredentialsTests {
+    private static func provider(_ variables: [String: String]) throws -> CredentialsProvider {
+        try CredentialsProvider(ProcessEnvironment(variables))
+    }
+
+    @Test("The environment comes first, then the file that it names, then that of the home folder")
+    func order() throws {
+        let folder = TemporaryFolder()
+        let file = try folder.write(
+            "credentials",
+            Array(
+                """
+                # one that is not in use
+                [ default ]
+                aws_access_key_id=fileid
+                aws_secret_access_key = file=secret==\r
+                ; a comment
+                [other]
+                \tAWS_ACCESS_KEY_ID = otherid
+                aws_secret_access_key = othersecret
+                aws_session_token = othertoken
+                region = nowhere
+                [unfinished
+                aws_access_key_id = no
+                """.utf8))
+        let fromFile = try Self.provider(["AWS_SHARED_CREDENTIALS_FILE": file]).credentials
+        #expect(fromFile.accessKeyID == "fileid")
+        #expect(fromFile.secretAccessKey == "file=secret==")
+        #expect(fromFile.sessionToken == nil)
+        let other = try Self.provider([
+            "AWS_SHARED_CREDENTIALS_FILE": file, "AWS_PROFILE": "other",
+        ]).credentials
+        #expect(other.accessKeyID == "otherid" && other.sessionToken == "othertoken")
+        let own = try Self.provider([
+            "AWS_SHARED_CREDENTIALS_FILE": file, "AWS_ACCESS_KEY_ID": "envid",
+            "AWS_SECRET_ACCESS_KEY": "envsecret", "AWS_SESSION_TOKEN": "envtoken",
+        ]).credentials
+        #expect(own.accessKeyID == "envid" && own.sessionToken == "envtoken")
+        #expect(try run(["mkdir", folder.path(".aws")]).end == .exited(0))
+        try folder.write(
+            ".aws/credentials",
+            Array("[default]\naws_access_key_id=homeid\naws_secret_access_key=s\n".utf8))
+        #expect(try Self.provider(["HOME": folder.path]).credentials.accessKeyID == "homeid")
+    }
+
+    @Test("What is missing is named, and no secret ever is")
+    func refusals() throws {
+        let folder = TemporaryFolder()
+        let file = try folder.write("c", Array("[default]\naws_access_key_id = x\n".utf8))
+        let large = try folder.write("l", [UInt8](repeating: 0x20, count: 65_537))
+        for (variables, words) in [
+            ([:], "set AWS_ACCESS_KEY_ID"),
+            (["AWS_ACCESS_KEY_ID": "a"], "only one is set"),
+            (["AWS_SECRET_ACCESS_KEY": "a"], "only one is set"),
+            (["AWS_SHARED_CREDENTIALS_FILE": "/no/file"], "No such file"),
+            (["AWS_SHARED_CREDENTIALS_FILE": file], "lacks aws_access_key_id or"),
+            (["AWS_SHARED_CREDENTIALS_FILE": file, "AWS_PROFILE": "p"], "no profile [p]"),
+            (["AWS_SHARED_CREDENTIALS_FILE": large], "over 65536 bytes"),
+            (
+                ["AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "geheim\r\nx: y"],
+                "blanks, control"
+            ),
+        ] {
+            let error = try #require(throws: ObjectStoreError.self) { try Self.provider(variables) }
+            #expect(error.kind == .noCredentials && "\(error)".contains(words), "\(error)")
+            #expect(!"\(error)".contains("geheim"))
+        }
+        let credentials = Credentials(
+            accessKeyID: "id", secretAccessKey: "geheim", sessionToken: "zeichen", source: "here")
+        var dumped = ""
+        dump(credentials, to: &dumped)
+        for text in ["\(credentials)", String(reflecting: credentials), dumped] {
+            #expect(!text.contains("geheim") && !text.contains("zeichen"), "\(text)")
+        }
+    }
+
+    @Test("Refused credentials are read again; those that cannot be read stay")
+    func rotation() throws {
+        let folder = TemporaryFolder()
+        func write(_ id: String) throws -> String {
+            try folder.write(
+                "c", Array("[default]\naws_access_key_id=\(id)\naws_secret_access_key=s\n".utf8))
+        }
+        let provider = try Self.provider(["AWS_SHARED_CREDENTIALS_FILE": try write("one")])
+        let first = provider.credentials
+        #expect(provider.refresh(insteadOf: first) == nil)
+        _ = try write("two")
+        #expect(provider.refresh(insteadOf: first)?.accessKeyID == "two")
+        // Another client, which was refused with the first ones, gets them without another look.
+        Files.remove(folder.path("c"))
+        #expect(provider.refresh(insteadOf: first)?.accessKeyID == "two")
+        #expect(provider.refresh(insteadOf: provider.credentials) == nil)
+        #expect(provider.credentials.accessKeyID == "two")
+    }
+}
