@@ -43,6 +43,8 @@ extension BlobStore {
         _ = try store.checkReaders()
         try store.pipeline.recoverLog()
         try store.maintenance.upgrade()
+        try store.pipeline.loadReplication()
+        try store.refuseUnreplicatedUse()
         try store.maintenance.loadQuarantine()
         // Only now: who reads beside waits for what an earlier writer acknowledged.
         store.pendingKeys.clear()

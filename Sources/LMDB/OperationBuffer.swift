@@ -19,6 +19,9 @@
     package private(set) var isOverfull = false
 
     private var byteCountMax = 0
+    private var ignoredTable: UInt8?
+    /// Bytes in front of the operations.
+    package private(set) var prefixByteCount = 0
 
     static let operationHeaderByteCount = 8
     private static let pageByteCount = 4_096
@@ -45,7 +48,12 @@
     /// - Parameters:
     ///   - prefixByteCount: bytes to leave free in front.
     ///   - byteCountMax: the most there may be, with those in front; 0: note nothing.
-    package mutating func restart(prefixByteCount: Int, byteCountMax: Int) {
+    ///   - table: of which nothing is noted.
+    package mutating func restart(
+        prefixByteCount: Int, byteCountMax: Int, ignoring table: Table? = nil
+    ) {
+        ignoredTable = table?.number
+        self.prefixByteCount = prefixByteCount
         byteCount = 0
         operationCount = 0
         isOverfull = byteCountMax == 0
@@ -89,6 +97,7 @@
     private mutating func note(
         _ kind: Kind, _ key: RawSpan, _ first: RawSpan, _ second: RawSpan, in table: Table
     ) {
+        guard table.number != ignoredTable else { return }
         operationCount += 1
         guard !isOverfull else { return }
         let valueByteCount = first.byteCount + second.byteCount

@@ -68,6 +68,7 @@ extension ChangeTransaction {
             _ = takeBlobNumber(payload)
             try writeChunks(of: payload, number: blob.number)
         }
+        if sequence > 0 { storedBlobs.append(blob) }
         counters.blobs += 1
         counters.bytes = try counters.bytes.changed(by: blob.byteCount, "bytes")
         counters.bytesStored = try counters.bytesStored.changed(
@@ -91,10 +92,10 @@ extension ChangeTransaction {
     }
 
     /// Moves a blob that nothing keeps any more to the orphans. One that nobody can have found, since
-    /// it was stored in this very transaction, goes at once, unless it is long.
+    /// it was stored in this very transaction, goes at once, unless it is long or is yet to be shipped.
     mutating func abandon(_ blob: BlobReference) throws(StoreError) {
         try removeEntry(of: blob)
-        if blob.number >= firstOwnBlobNumber, Self.isFreedWhole(blob.storedByteCount) {
+        if blob.number >= firstOwnBlobNumber, sequence == 0, Self.isFreedWhole(blob.storedByteCount) {
             _ = try removeChunks(of: blob.number, storedByteCount: blob.storedByteCount)
         } else {
             try addOrphan(blob, state: .released)
@@ -163,10 +164,13 @@ extension ChangeTransaction {
         counters.orphanBlobs += 1
         counters.orphanBytes = try counters.orphanBytes.changed(
             by: blob.storedByteCount, "orphan bytes")
+        guard sequence > 0, state == .released, !blob.isShippedWithBatch else { return }
+        let retired = IndexKeys.retired(sequence, blob.number)
+        try transaction.set(retired.span.bytes, to: RawSpan(), in: tables.index)
     }
 
     /// Takes a blob that was written ahead out of the orphans.
-    private mutating func adopt(_ number: UInt64) throws(StoreError) {
+    mutating func adopt(_ number: UInt64) throws(StoreError) {
         guard let entry = try orphanEntry(number), entry.state == .staged else {
             throw .corrupt("the staged blob \(number) is missing")
         }
@@ -181,7 +185,7 @@ extension ChangeTransaction {
             by: -Int(entry.storedByteCount), "orphan bytes")
     }
 
-    private borrowing func orphanEntry(_ number: UInt64) throws(StoreError) -> OrphanEntry? {
+    borrowing func orphanEntry(_ number: UInt64) throws(StoreError) -> OrphanEntry? {
         let key = Keys.orphan(number)
         guard let value = try transaction.get(key.span.bytes, in: tables.orphans) else {
             return nil

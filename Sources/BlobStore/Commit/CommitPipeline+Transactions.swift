@@ -58,12 +58,14 @@ extension CommitPipeline {
         let result = try body(&transaction)
         // No sync when nothing changed: a delete of a missing notification, a refused publish.
         guard transaction.isDirty else { return result }
+        let captured = try transaction.capture()
         let commit = Commit(transaction)
         do throws(LMDBError) {
             try transaction.commit()
         } catch {
             throw failure(of: error, growth: growth)
         }
+        if let captured { core.replication.note(captured, core.leases) }
         finish(commit)
         return result
     }

@@ -167,9 +167,7 @@ final class CommitPipeline: Sendable {
 
         // 3. Apply it.
         var transaction = try openTransaction(asOf: now)
-        transaction.transaction.operations.restart(
-            prefixByteCount: LogRecord.byteCount,
-            byteCountMax: isLogged ? StoreLimits.logRecordByteCountMax : 0)
+        note(in: &transaction, isLogged: isLogged)
         let result: Result
         do throws(StoreError) {
             result = try body(&transaction)
@@ -186,6 +184,14 @@ final class CommitPipeline: Sendable {
             return result
         }
 
+        let captured: CapturedBatch?
+        do throws(StoreError) {
+            captured = try transaction.capture()
+        } catch {
+            try replay(insteadOf: transaction)
+            throw error
+        }
+
         // 4. Append it to the log, or commit.
         if let now = try? transaction.transaction.pageCount(of: core.tables.allButChunks) {
             growthInAll.measure(tableByteCount: now * core.environment.pageByteCount)
@@ -196,7 +202,18 @@ final class CommitPipeline: Sendable {
         } else if try !commit(transaction) {
             throw .full
         }
+        if let captured { core.replication.note(captured, core.leases) }
         return result
+    }
+
+    /// Begins to take note of what a batch does: for the log, and for what is shipped.
+    private func note(in transaction: inout ChangeTransaction, isLogged: Bool) {
+        var byteCountMax = isLogged ? StoreLimits.logRecordByteCountMax : 0
+        let isShipped = transaction.sequence > 0
+        if isShipped { byteCountMax = StoreLimits.replicatedBatchByteCountMax }
+        transaction.transaction.operations.restart(
+            prefixByteCount: LogRecord.byteCount, byteCountMax: byteCountMax,
+            ignoring: isShipped && !isLogged ? core.tables.chunks : nil)
     }
 
     /// Bytes of the pages that a change may copy: those of all tables but the chunks', at whose end
@@ -217,6 +234,7 @@ final class CommitPipeline: Sendable {
         }
         transaction.now = now
         transaction.takeQuotas(of: core)
+        transaction.beginBatch(of: core.replication)
         return transaction
     }
 
@@ -235,7 +253,9 @@ final class CommitPipeline: Sendable {
             throw .outcomeUnknown(error.description)
         }
         let byteCount = transaction.transaction.operations.bytes.byteCount
-        guard !transaction.transaction.operations.isOverfull, log.hasRoom(byteCount) else {
+        guard !transaction.transaction.operations.isOverfull,
+            byteCount <= StoreLimits.logRecordByteCountMax, log.hasRoom(byteCount)
+        else {
             return false
         }
         let head = LogRecord(
@@ -273,9 +293,11 @@ final class CommitPipeline: Sendable {
     /// - Returns: false when there was no room for what the log does not have; what it has is
     ///   committed.
     private func commit(
-        _ transaction: consuming ChangeTransaction
+        _ begun: consuming ChangeTransaction
     ) throws(StoreError) -> Bool {
+        var transaction = begun
         let commit = Commit(transaction)
+        let removed: UInt64
         let growth = open.growth.total
         // What the log begins with from now on, until the next transaction's first record.
         let state =
@@ -283,11 +305,16 @@ final class CommitPipeline: Sendable {
             ? open.log.map {
                 LogState(id: $0.id, isInUse: true, firstTransaction: commit.number)
             } : nil
-        do throws(LMDBError) {
-            try transaction.commit(noting: state)
+        do throws(StoreError) {
+            try transaction.removeShipped(core.replication)
+            removed = transaction.removedShipped
+            do throws(LMDBError) {
+                try transaction.commit(noting: state)
+            } catch {
+                throw failure(of: error, growth: growth)
+            }
         } catch {
-            let failure = failure(of: error, growth: growth)
-            guard case .full = failure else { throw failure }
+            guard case .full = error else { throw error }
             // What the log has must be committed: in free pages, if need be.
             makeRoom()
             try replay(notifying: commit.owners)
@@ -295,6 +322,7 @@ final class CommitPipeline: Sendable {
         }
         // Also when the log has nothing of it.
         open.growth = OpenGrowth()
+        if removed > 0 { core.replication.noteRemoved(removed) }
         finish(commit)
         return true
     }

@@ -7,7 +7,10 @@ struct FormatRecord: Equatable {
     static let version: UInt32 = 2
     /// Those it opens. In a store of version 1 nothing is counted for owners; it is when the store is
     /// opened for writing.
-    static let versions: ClosedRange<UInt32> = 1...2
+    static let versions: ClosedRange<UInt32> = 1...3
+    /// The version of a store that is replicated: a program that knows no replication would not ship its
+    /// changes.
+    static let replicatedVersion: UInt32 = 3
 
     /// Whether what each owner has is counted (``OwnerUsage``).
     var countsOwners: Bool { version >= 2 }

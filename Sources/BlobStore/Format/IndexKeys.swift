@@ -19,6 +19,10 @@ enum IndexKeys {
     /// The first byte of the keys of damaged blobs.
     static let quarantinePrefix: UInt8 = 4
     static let quarantineByteCount = 9
+    /// The first byte of the keys of batches that wait to be shipped.
+    static let outboxPrefix: UInt8 = 5
+    /// The first byte of the keys of blobs of several chunks that nothing refers to any more.
+    static let retiredPrefix: UInt8 = 6
 
     /// Where what ends stands in the key of a time.
     static let timeByteCount = 8
@@ -111,6 +115,26 @@ enum IndexKeys {
     /// A damaged blob.
     static func quarantine(_ number: UInt64) -> [UInt8] {
         var key: [UInt8] = [quarantinePrefix]
+        key.append(bigEndian: number)
+        return key
+    }
+
+    /// A batch that waits to be shipped.
+    static func outbox(_ sequence: UInt64) -> [UInt8] {
+        var key = [outboxPrefix]
+        key.append(bigEndian: sequence)
+        return key
+    }
+
+    /// The number at the end of a key of nine bytes.
+    static func number(_ key: RawSpan) -> UInt64? {
+        key.byteCount == 9 ? UInt64(bigEndian: key.word(1)) : nil
+    }
+
+    /// A blob of several chunks, by the batch that dropped its last reference.
+    static func retired(_ sequence: UInt64, _ number: UInt64) -> [UInt8] {
+        var key = [retiredPrefix]
+        key.append(bigEndian: sequence)
         key.append(bigEndian: number)
         return key
     }

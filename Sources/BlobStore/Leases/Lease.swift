@@ -27,6 +27,8 @@ final class LeaseTable: Sendable {
     /// The first number of each backup's store that has no lease of it.
     private let backups = Mutex<[UInt64]>([])
     private let neverEnds = Atomic<Bool>(false)
+    /// Blobs of this number and above are not freed: their bytes are yet to be shipped.
+    let keepsFrom = Atomic<UInt64>(.max)
     /// What earlier runs may have sent zero-copy; nil while this one sends nothing so.
     let zeroCopyGrace = Mutex<ZeroCopyGrace?>(nil)
     /// Whether this process may send zero-copy: its start is on disk.
@@ -65,6 +67,7 @@ final class LeaseTable: Sendable {
         #else
         counts.withLock { $0.contains(number) }
             || backups.withLock { $0.contains { number < $0 } }
+            || number >= keepsFrom.load(ordering: .acquiring)
         #endif
     }
 

@@ -22,7 +22,7 @@ extension Maintenance {
                 for (owner, usage) in usages {
                     try transaction.set(usage, of: String(decoding: owner, as: UTF8.self))
                 }
-                try transaction.raiseFormat()
+                try transaction.requireFormat(FormatRecord.version)
             }
         }
     }
@@ -56,22 +56,5 @@ extension Snapshot {
         } catch {
             throw StoreError(error)
         }
-    }
-}
-
-extension ChangeTransaction {
-    /// Writes the present format version, with all else that the format record says.
-    fileprivate mutating func raiseFormat() throws(StoreError) {
-        var format = try storedFormat()
-        format.version = FormatRecord.version
-        try setMeta(FormatRecord.name, to: format.bytes)
-    }
-
-    private borrowing func storedFormat() throws(StoreError) -> FormatRecord {
-        let name = Array(FormatRecord.name.utf8)
-        guard let value = try transaction.get(name.span.bytes, in: tables.meta),
-            let format = FormatRecord(value)
-        else { throw .corrupt("the format record") }
-        return format
     }
 }

@@ -306,6 +306,8 @@ extension Cursor {
         case IndexKeys.categoriesPrefix: _ = try CategoryEntry.category(value, key: key)
         case IndexKeys.categoryEditsPrefix: _ = try CategoryEditEntry(value, key: key)
         case IndexKeys.quarantinePrefix: _ = try QuarantineEntry(value, key: key)
+        case IndexKeys.outboxPrefix: _ = try ReplicatedBatch(value.array())
+        case IndexKeys.retiredPrefix: break
         default:
             switch try OwnerKey(key) {
             case .sequence: _ = try SequenceEntry(value, key: key)

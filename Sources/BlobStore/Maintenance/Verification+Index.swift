@@ -83,6 +83,14 @@ extension Snapshot {
                 _ = try QuarantineEntry(cursor.value, key: key)
                 return
             }
+            guard key.byte(0) != IndexKeys.outboxPrefix else {
+                let batch = try ReplicatedBatch(cursor.value.array())
+                if IndexKeys.number(key) != batch.sequence {
+                    report.add("the batch \(batch.sequence) waits to be shipped under another number")
+                }
+                return
+            }
+            guard key.byte(0) != IndexKeys.retiredPrefix else { return }
             let ownerKey = try OwnerKey(key)
             if countsOwners { recount.owner.begin(ownerKey.owner, &report) }
             switch ownerKey {

@@ -25,6 +25,12 @@ struct ChangeTransaction: ~Copyable {
     /// Whether a category was edited, and owners are to be told of it.
     var hasCategoryEdit = false
     private let durations: WriteDurations
+    /// Blobs that were stored in this batch, where changes are shipped.
+    var storedBlobs: [BlobReference] = []
+    /// The number that this batch will have where changes are shipped; 0: they are not.
+    var sequence: UInt64 = 0
+    /// The last shipped batch that this transaction removes from those that wait; 0: none.
+    var removedShipped: UInt64 = 0
     /// Memory for one key after the other, taken out while it is used.
     var spareKey: [UInt8] = []
     /// How much there may be.
@@ -42,6 +48,15 @@ struct ChangeTransaction: ~Copyable {
         durations = store.durations
         retentionMilliseconds = store.adjustable.tombstoneRetentionMilliseconds
         takeQuotas(of: store)
+        if store.replication.capturesChanges.load(ordering: .relaxed) { captureAll(of: store) }
+    }
+
+    /// Takes note of what is changed from now on, in full but for the bytes of chunks.
+    private mutating func captureAll(of store: StoreCore) {
+        sequence = store.replication.lastSequence.load(ordering: .relaxed) + 1
+        transaction.operations.restart(
+            prefixByteCount: 0, byteCountMax: StoreLimits.replicatedBatchByteCountMax,
+            ignoring: tables.chunks)
     }
 
     /// Takes the quotas as they are now, for the next batch. One `fstatvfs` where one is about the disk.

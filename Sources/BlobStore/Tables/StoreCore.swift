@@ -29,6 +29,8 @@ final class StoreCore: Sendable {
     let quarantine = Quarantine()
     /// How much there may be; ``BlobStore/setQuotas(_:)`` changes it.
     let quotas: Mutex<Quotas>
+    /// Its part in a shard.
+    let replication = Replication()
     /// How long this process's writes took.
     let durations = WriteDurations()
     /// The last transaction that this process committed; 0: none yet.

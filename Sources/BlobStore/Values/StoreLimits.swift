@@ -52,6 +52,15 @@ public enum StoreLimits {
     /// By so much a restored store's revisions are higher than its backup's: none that was given after
     /// the backup is given again.
     public static let restoredRevisionGap: UInt64 = 1 << 40
+    /// Epochs of a shard that its stores remember. A cursor from before the oldest is answered with `resync`.
+    public static let epochCountMax = 1_024
+    /// By so much the revisions and blob numbers of a new leader begin behind those that it found: more than
+    /// the leader before can have given and not shipped.
+    public static let failoverGap: UInt64 = 1 << 32
+    /// Shipped batches that are removed with one commit.
+    static let outboxRemovedCountMax = 1_024
+    /// Bytes of a batch that is shipped, without its payloads.
+    static let replicatedBatchByteCountMax = 64 << 20
     /// Stores that a restored store remembers to come from. What a cursor of an older one gets is the
     /// error of any other store's.
     public static let predecessorCountMax = 64

@@ -1,4 +1,5 @@
 internal import LMDB
+internal import Synchronization
 
 /// Changes that share a transaction, and what they may cost it.
 struct BatchPlan {
@@ -31,11 +32,13 @@ struct BatchPlan {
         self.init(from: start, pageByteCount: core.environment.pageByteCount)
         var digests: Set<Digest> = []
         var index = start
+        let isShipped = core.replication.capturesChanges.load(ordering: .relaxed)
         // Through the span, which copies no change to look at it.
         let span = changes.span
         while index < span.count, index - start < countMax, !span[index].change.isStaged {
             var next = self
             next.addBookkeeping(of: span[index].change)
+            if isShipped { next.addOutbox(of: span[index].change) }
             span[index].change.forEachPayload { payload in
                 next.byteCount += payload.storedByteCount
                 // Short ones are not worth a lookup. Where too many snapshots are open for one, a blob
@@ -67,6 +70,11 @@ struct BatchPlan {
         let cost = change.bookkeepingCost
         putCount += cost.puts
         bookkeepingGrowth += cost.bytes * pageScale
+    }
+
+    /// Adds what a change may put among what waits to be shipped: its record once more, and entries.
+    private mutating func addOutbox(of change: Change) {
+        bookkeepingGrowth += change.bookkeepingCost.bytes / 2 * pageScale
     }
 
     /// The bytes by which they may make the file grow.

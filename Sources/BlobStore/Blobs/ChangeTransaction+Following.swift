@@ -1,0 +1,108 @@
+internal import Bytes
+internal import LMDB
+
+// A follower's tables are changed by what a leader shipped. What belongs to one host is this host's own:
+// when an orphan's pages may be used again, and the counters of orphans.
+
+extension ChangeTransaction {
+    /// Does again what a batch did.
+    ///
+    /// - Parameter contents: stored bytes of the blobs that are shipped with the batch, in their order.
+    mutating func apply(
+        _ batch: ReplicatedBatch, _ contents: [ArraySlice<UInt8>]
+    ) throws(StoreError) {
+        now = batch.time
+        var next = 0
+        for blob in batch.blobs {
+            if blob.isShippedWithBatch {
+                guard next < contents.count, contents[next].count == blob.storedByteCount else {
+                    throw .corrupt("the batch \(batch.sequence) lacks the bytes of \(blob.digest)")
+                }
+                try putChunks(of: blob, contents[next])
+                next += 1
+            } else if try orphanEntry(blob.number)?.state == .staged {
+                try adopt(blob.number)
+            }
+        }
+        var reader = OperationReader(batch.operations)
+        while let operation = reader.next() { try apply(operation, batch) }
+        guard reader.isAtEnd else {
+            throw .corrupt("the batch \(batch.sequence) ends inside an operation")
+        }
+    }
+
+    private mutating func apply(
+        _ operation: borrowing OperationReader.Operation, _ batch: ReplicatedBatch
+    ) throws(StoreError) {
+        let (key, value) = (operation.key, operation.value)
+        switch UInt8(operation.table) {
+        case tables.notifications.number, tables.blobs.number:
+            try change(operation, in: Int(operation.table))
+        case tables.index.number:
+            try change(operation, in: Int(operation.table))
+            guard key.byte(0) == IndexKeys.ownersPrefix, case .sequence(let owner, _) = try OwnerKey(key)
+            else { return }
+            if touchedOwners.last != owner { touchedOwners.append(owner) }
+        case tables.orphans.number:
+            guard operation.isPut, key.byteCount == 8 else { throw unknown(batch) }
+            let number = UInt64(bigEndian: key.word(0))
+            let entry = try OrphanEntry(value, number: number)
+            try addOrphan(
+                BlobReference(
+                    digest: entry.digest, number: number, byteCount: Int(entry.storedByteCount),
+                    storedByteCount: Int(entry.storedByteCount), coding: .identity),
+                state: .released)
+        case tables.meta.number where key.equals(Counters.name.utf8.span.bytes):
+            var counted = try Counters(value)
+            counted.orphanBlobs = counters.orphanBlobs
+            counted.orphanBytes = counters.orphanBytes
+            counters = counted
+        case tables.meta.number where key.equals(EpochList.name.utf8.span.bytes):
+            try change(operation, in: Int(operation.table))
+        default: throw unknown(batch)
+        }
+    }
+
+    private func unknown(_ batch: ReplicatedBatch) -> StoreError {
+        .corrupt("the batch \(batch.sequence) has an operation that no leader ships")
+    }
+
+    private mutating func change(
+        _ operation: borrowing OperationReader.Operation, in index: Int
+    ) throws(StoreError) {
+        let table = tables.all[index]
+        if operation.isPut {
+            try transaction.set(operation.key, to: operation.value, in: table)
+        } else {
+            try transaction.remove(operation.key, in: table)
+        }
+    }
+
+    /// Stores the chunks of a blob whose stored bytes are here.
+    private mutating func putChunks(
+        of blob: BlobReference, _ bytes: ArraySlice<UInt8>
+    ) throws(StoreError) {
+        for index in 0..<ChunkLayout.count(of: blob.storedByteCount) {
+            try putChunk(of: blob, at: index, Array(bytes))
+        }
+    }
+
+    /// Stores one chunk.
+    ///
+    /// - Parameter bytes: of the whole blob, or of this chunk alone.
+    mutating func putChunk(
+        of blob: BlobReference, at index: Int, _ bytes: [UInt8]
+    ) throws(StoreError) {
+        let byteCount = ChunkLayout.byteCount(at: index, of: blob.storedByteCount)
+        let start =
+            bytes.count == byteCount ? 0 : ChunkLayout.start(of: index, in: blob.storedByteCount)
+        let chunk = bytes.span.bytes.extracting(start..<start + byteCount)
+        let key = Keys.chunk(blob.number, index)
+        var prefix = InlineArray<12, UInt32>(repeating: 0)
+        prefix[0] = Checksum(key: key.bytes, chunk).value.littleEndian
+        let prefixByteCount = ChunkLayout.prefixByteCount(before: byteCount)
+        try transaction.set(
+            key, to: prefix.span.bytes.extracting(first: prefixByteCount), chunk,
+            in: tables.chunks)
+    }
+}

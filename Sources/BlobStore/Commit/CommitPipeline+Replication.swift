@@ -1,0 +1,294 @@
+internal import Bytes
+internal import LMDB
+internal import Synchronization
+
+// How a store belongs to a shard: as its leader, whose changes are noted and shipped, or as a follower,
+// which does again what a leader shipped.
+
+extension CommitPipeline {
+    /// Finds out at the opening whether the store is replicated, and what waits to be shipped.
+    func loadReplication() throws(StoreError) {
+        let replication = core.replication
+        let knowledge = try core.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.replicationKnowledge()
+        }
+        guard let state = knowledge.state else { return }
+        replication.knowledge.withLock { $0 = knowledge }
+        replication.shippedSequence.store(state.sequence, ordering: .relaxed)
+        replication.lastSequence.store(state.sequence, ordering: .relaxed)
+        replication.capturesChanges.store(state.role == .leader, ordering: .relaxed)
+        guard state.role != .follower else { return }
+        try core.withSnapshot { (snapshot) throws(StoreError) in
+            var next: UInt64? = state.sequence
+            while let after = next {
+                let batches = try snapshot.outbox(after: after, upTo: .max, byteCountMax: 1 << 20)
+                for batch in batches { replication.note(CapturedBatch(batch), core.leases) }
+                next = batches.last?.sequence
+            }
+        }
+    }
+
+    /// Makes this store the leader of an epoch, or goes on as the leader of one with another nonce.
+    ///
+    /// A new epoch's revisions and blob numbers begin behind a gap: what the leader before gave and did not
+    /// ship is so never given again. That it begins is the first batch of the epoch.
+    ///
+    /// - Parameters:
+    ///   - position: the last name of the log before the one that this store writes next.
+    ///   - isFirst: whether nobody led before.
+    func lead(
+        epoch: UInt64, nonce: Nonce, behind position: LogPosition, isFirst: Bool, asOf now: Timestamp
+    ) throws(StoreError) {
+        let replication = core.replication
+        let (old, epochs) = replication.knowledge.withLock { ($0.state, $0.epochs) }
+        let isNewEpoch = old?.epoch != epoch || old?.role != .leader
+        var state = ReplicationState(
+            role: .leader, epoch: epoch, nonce: nonce, position: position,
+            sequence: old?.sequence ?? 0)
+        if !isNewEpoch, let old {
+            state.position = old.position
+        } else {
+            // So it is captured.
+            replication.capturesChanges.store(true, ordering: .relaxed)
+        }
+        do throws(StoreError) {
+            let list = try whileWriting { () throws(StoreError) in
+                try inTransaction(
+                    growth: Change.bookkeepingByteCount * core.environment.pageScale, asOf: now,
+                    isPublishing: true
+                ) { (transaction) throws(StoreError) in
+                    try transaction.setMeta(ReplicationState.name, to: state.bytes)
+                    guard isNewEpoch else { return epochs }
+                    try transaction.requireFormat(FormatRecord.replicatedVersion)
+                    return try transaction.begin(epoch, after: epochs, isFirst: isFirst)
+                }
+            }
+            replication.knowledge.withLock { knowledge in
+                knowledge.state = state
+                knowledge.epochs = list
+            }
+        } catch {
+            replication.capturesChanges.store(old?.role == .leader, ordering: .relaxed)
+            throw error
+        }
+    }
+
+    /// Makes a leader whose changes are all shipped a follower, or notes that a store is deposed.
+    ///
+    /// - Parameter role: not the leader's.
+    func stepDown(to role: ReplicationState.Role) throws(StoreError) {
+        let replication = core.replication
+        guard var state = replication.state, state.role != role else { return }
+        state.role = role
+        try whileWriting { () throws(StoreError) in
+            replication.capturesChanges.store(false, ordering: .relaxed)
+            try inTransaction(
+                growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
+            ) { (transaction) throws(StoreError) in
+                if role == .follower { try transaction.removeAllShipped(replication) }
+                try transaction.setMeta(ReplicationState.name, to: state.bytes)
+            }
+        }
+        replication.knowledge.withLock { $0.state = state }
+    }
+
+    /// Does again what a leader shipped, in as many transactions as it takes.
+    ///
+    /// - Parameters:
+    ///   - batches: each with the stored bytes of the blobs that are shipped with it. Those that are done
+    ///     already are left out.
+    ///   - position: the segment that they are in.
+    func apply(
+        _ batches: [(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])], of epoch: UInt64,
+        at position: LogPosition
+    ) throws(StoreError) {
+        let replication = core.replication
+        guard var state = replication.state, state.role == .follower else {
+            throw .corrupt("only a follower applies what was shipped")
+        }
+        var rest = batches[...].drop { $0.batch.sequence <= state.sequence }
+        while !rest.isEmpty {
+            var (count, byteCount) = (0, 0)
+            while count < rest.count,
+                count == 0 || byteCount < StoreLimits.replicatedBatchByteCountMax / 8
+            {
+                let item = rest[rest.startIndex + count]
+                byteCount += item.contents.reduce(item.batch.bytes.count) { $0 + $1.count }
+                count += 1
+            }
+            let part = rest.prefix(count)
+            rest = rest.dropFirst(count)
+            guard part.first?.batch.sequence == state.sequence + 1, let last = part.last?.batch else {
+                throw .corrupt(
+                    "the batch \(state.sequence + 1) is missing before \(part.first?.batch.sequence ?? 0)")
+            }
+            state.sequence = last.sequence
+            state.epoch = epoch
+            if rest.isEmpty { state.position = position }
+            try apply(part, state, byteCount: byteCount)
+        }
+        guard state.position != position else { return }
+        // A fence, or a heartbeat: nothing needs to be written for it.
+        state.position = position
+        state.epoch = epoch
+        replication.knowledge.withLock { $0.state = state }
+    }
+
+    private func apply(
+        _ part: ArraySlice<(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])>,
+        _ state: ReplicationState, byteCount: Int
+    ) throws(StoreError) {
+        let growth =
+            2 * byteCount
+            + part.count * Change.bookkeepingByteCount * core.environment.pageScale
+        let epochs = try whileWriting { () throws(StoreError) in
+            try inTransaction(
+                growth: growth, asOf: Timestamp(milliseconds: 0), isPublishing: true
+            ) { (transaction) throws(StoreError) in
+                for item in part { try transaction.apply(item.batch, item.contents) }
+                try transaction.setMeta(ReplicationState.name, to: state.bytes)
+                return try transaction.epochs()
+            }
+        }
+        let replication = core.replication
+        replication.knowledge.withLock { knowledge in
+            knowledge.state = state
+            knowledge.epochs = epochs
+        }
+        replication.lastSequence.store(state.sequence, ordering: .releasing)
+        replication.shippedSequence.store(state.sequence, ordering: .releasing)
+    }
+
+    /// Stores a blob of several chunks ahead of the batch that refers to it. What a crash leaves of it is
+    /// freed as any blob that was written ahead.
+    ///
+    /// - Parameter bytes: as stored.
+    func stage(_ blob: BlobReference, _ bytes: [UInt8]) throws(StoreError) {
+        precondition(bytes.count == blob.storedByteCount)
+        let step = StoreLimits.stagedBatchByteCount / StoreLimits.chunkByteCountMax
+        let chunkCount = ChunkLayout.count(of: blob.storedByteCount)
+        for start in stride(from: 0, to: chunkCount, by: step) {
+            let end = min(start + step, chunkCount)
+            let growth =
+                (end - start) * (StoreLimits.chunkByteCountMax + core.environment.pageByteCount)
+                + Change.bookkeepingByteCount * core.environment.pageScale
+            try whileWriting { () throws(StoreError) in
+                try inTransaction(
+                    growth: growth, asOf: Timestamp(milliseconds: 0), isPublishing: true
+                ) { (transaction) throws(StoreError) in
+                    if start == 0, try transaction.orphanEntry(blob.number) == nil {
+                        try transaction.addOrphan(blob, state: .staged)
+                    }
+                    for index in start..<end { try transaction.putChunk(of: blob, at: index, bytes) }
+                }
+            }
+        }
+    }
+
+    /// Writes how far shipping is, and removes what was shipped from what waits. Nothing happens where the
+    /// file says so already.
+    func saveShipped() throws(StoreError) {
+        let (state, removed) = core.replication.knowledge.withLock { ($0.state, $0.removedSequence) }
+        guard let state, state.role == .leader, state.sequence > removed else { return }
+        try whileWriting { () throws(StoreError) in
+            let next = try inTransaction(
+                growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
+            ) { (transaction) throws(StoreError) in
+                try transaction.removeShipped(core.replication)
+                return transaction.removedShipped
+            }
+            if next > 0 { core.replication.noteRemoved(next) }
+        }
+    }
+}
+
+extension CapturedBatch {
+    /// A batch that waits.
+    init(_ batch: ReplicatedBatch) {
+        sequence = batch.sequence
+        byteCount = batch.blobs.reduce(batch.bytes.count) { $0 + $1.storedByteCount }
+        firstBlobNumber = batch.blobs.min { $0.number < $1.number }?.number
+    }
+}
+
+extension ChangeTransaction {
+    /// Begins an epoch.
+    ///
+    /// - Returns: all epochs.
+    fileprivate mutating func begin(
+        _ epoch: UInt64, after epochs: EpochList, isFirst: Bool
+    ) throws(StoreError) -> EpochList {
+        let before = counters.revision
+        if !isFirst {
+            counters.revision += StoreLimits.failoverGap
+            counters.nextBlobNumber += StoreLimits.failoverGap
+        }
+        let list = epochs.adding(
+            EpochList.Epoch(
+                epoch: epoch, revisionBefore: before, revision: counters.revision,
+                sequence: sequence - 1))
+        try setMeta(EpochList.name, to: list.bytes)
+        return list
+    }
+
+    /// The epochs as they are now.
+    fileprivate borrowing func epochs() throws(StoreError) -> EpochList {
+        let name = Array(EpochList.name.utf8)
+        guard let value = try transaction.get(name.span.bytes, in: tables.meta) else {
+            return EpochList()
+        }
+        return try EpochList(value)
+    }
+}
+
+extension Snapshot {
+    /// What the tables say of the replication.
+    fileprivate borrowing func replicationKnowledge() throws(StoreError) -> Replication.Knowledge {
+        var knowledge = Replication.Knowledge()
+        let (state, epochs) = (Array(ReplicationState.name.utf8), Array(EpochList.name.utf8))
+        if let value = try transaction.view.get(state.span.bytes, in: store.tables.meta) {
+            knowledge.state = try ReplicationState(value)
+        }
+        if let value = try transaction.view.get(epochs.span.bytes, in: store.tables.meta) {
+            knowledge.epochs = try EpochList(value)
+        }
+        knowledge.removedSequence = knowledge.state?.sequence ?? 0
+        return knowledge
+    }
+
+    /// Batches that wait to be shipped, in order.
+    ///
+    /// - Parameters:
+    ///   - sequence: the one before the first.
+    ///   - last: the last one to give.
+    ///   - byteCountMax: with the bytes of short blobs. One batch is given however long it is.
+    borrowing func outbox(
+        after sequence: UInt64, upTo last: UInt64, byteCountMax: Int
+    ) throws(StoreError) -> [ReplicatedBatch] {
+        var batches: [ReplicatedBatch] = []
+        var byteCount = 0
+        var cursor = try transaction.cursor(in: store.tables.index)
+        let first = IndexKeys.outbox(sequence + 1)
+        var isThere = try cursor.seek(first.span.bytes)
+        while isThere, cursor.key.byte(0) == IndexKeys.outboxPrefix,
+            let number = IndexKeys.number(cursor.key), number <= last
+        {
+            let batch = try ReplicatedBatch(cursor.value.array())
+            guard batch.sequence == number, number == sequence + 1 + UInt64(batches.count) else {
+                throw .corrupt("the batch \(number) that waits to be shipped")
+            }
+            byteCount += batch.shippedByteCount
+            guard batches.isEmpty || byteCount <= byteCountMax else { break }
+            batches.append(batch)
+            isThere = try cursor.next()
+        }
+        return batches
+    }
+}
+
+extension ReplicatedBatch {
+    /// Its bytes with those of the blobs that are shipped with it.
+    package var shippedByteCount: Int {
+        blobs.reduce(bytes.count) { $0 + ($1.isShippedWithBatch ? $1.storedByteCount : 0) }
+    }
+}

@@ -1,0 +1,86 @@
+internal import Bytes
+
+/// The value `epochs` of the table `meta`: where each leader's history begins. It is shipped with the
+/// changes, so every store of a shard has the same.
+///
+/// The numbers of an epoch begin behind a gap. Those in the gap were given by the leader before, to changes
+/// that were lost with it: what has one of them belongs to no history.
+struct EpochList: Equatable {
+    /// One epoch.
+    struct Epoch: Equatable {
+        var epoch: UInt64
+        /// The last revision before the gap.
+        var revisionBefore: UInt64
+        /// The revision that the epoch begins behind.
+        var revision: UInt64
+        /// The last batch before this epoch's first.
+        var sequence: UInt64
+
+        fileprivate static let byteCount = 32
+    }
+
+    static let name = "epochs"
+    /// In the order of their epochs, which is that of their revisions.
+    private(set) var epochs: [Epoch] = []
+
+    init() {}
+
+    /// Reads and checks a value.
+    init(_ value: RawSpan) throws(StoreError) {
+        let count = (value.byteCount - 4) / Epoch.byteCount
+        guard value.byteCount == count * Epoch.byteCount + 4,
+            count <= StoreLimits.epochCountMax,
+            value.integer(value.byteCount - 4, as: UInt32.self)
+                == Checksum(value.extracting(first: value.byteCount - 4)).value
+        else { throw .corrupt("the epochs of the replication") }
+        for index in 0..<count {
+            let offset = index * Epoch.byteCount
+            let epoch = Epoch(
+                epoch: value.integer(offset), revisionBefore: value.integer(offset + 8),
+                revision: value.integer(offset + 16), sequence: value.integer(offset + 24))
+            guard epoch.revisionBefore <= epoch.revision,
+                epochs.last.map({ $0.epoch < epoch.epoch && $0.revision <= epoch.revisionBefore })
+                    != false
+            else { throw .corrupt("the epochs of the replication") }
+            epochs.append(epoch)
+        }
+    }
+
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        for epoch in epochs {
+            bytes.append(littleEndian: epoch.epoch)
+            bytes.append(littleEndian: epoch.revisionBefore)
+            bytes.append(littleEndian: epoch.revision)
+            bytes.append(littleEndian: epoch.sequence)
+        }
+        bytes.append(littleEndian: Checksum(bytes.span.bytes).value)
+        return bytes
+    }
+
+    /// The same with a new epoch. Of too many the oldest go.
+    func adding(_ epoch: Epoch) -> EpochList {
+        var list = self
+        list.epochs = (epochs + [epoch]).suffix(StoreLimits.epochCountMax)
+        return list
+    }
+
+    /// Whether a revision was, or may be, given in the history that this list is of.
+    ///
+    /// One before the oldest epoch that is known counts as none, unless that is the first.
+    func hasRevision(_ revision: UInt64) -> Bool {
+        guard let first = epochs.first else { return true }
+        guard let epoch = epochs.last(where: { $0.revision <= revision }) else {
+            return first.epoch == 1 && revision <= first.revisionBefore
+        }
+        guard let next = epochs.first(where: { $0.epoch > epoch.epoch }) else { return true }
+        return revision <= next.revisionBefore
+    }
+
+    /// Whether a batch of an epoch belongs to the history that this list is of: it does not if it was given
+    /// by a leader after the point where the next one took over.
+    func hasSequence(_ sequence: UInt64, of epoch: UInt64) -> Bool {
+        guard let next = epochs.first(where: { $0.epoch > epoch }) else { return true }
+        return sequence <= next.sequence
+    }
+}
