@@ -76,6 +76,10 @@ let package = Package(
             name: "LoadGenerator",
             dependencies: ["BlobProtocol", "Bytes", "CLinux", "CLoad"],
             swiftSettings: borrowing),
+        // Ships a store's changes to a bucket, and follows those of another host.
+        .target(
+            name: "Replication", dependencies: ["BlobJSON", "BlobStore", "Bytes", "Hashing"],
+            swiftSettings: borrowing),
         .target(
             name: "BlobServer",
             dependencies: [
@@ -139,6 +143,10 @@ let package = Package(
                 "BlobJSON", "BlobStore", "Bytes", "FeedModel", "LMDB", "Notifications",
                 "TestSupport", "store-torture",
             ],
+            swiftSettings: borrowing),
+        .testTarget(
+            name: "ReplicationTests",
+            dependencies: ["BlobStore", "Bytes", "FeedModel", "Hashing", "Replication", "TestSupport"],
             swiftSettings: borrowing),
         .testTarget(
             name: "BlobProtocolTests",

@@ -95,13 +95,16 @@ extension BlobStore {
         guard DataFile.exists("\(directory)/\(DataFile.name)") else {
             throw StoreError.cannotOpen(path: directory, reason: "it has no \(DataFile.name)")
         }
+        var options = options
+        options.isReplicated = true
         let store = try open(at: directory, options: options)
         let before = store.allocatedByteCount
         let staging = try Creation.beginStaging(in: directory, options: options)
         let after: Int
         do {
             try BackupPipe.run { write in
-                try store.backUp(asOf: now, to: write)
+                _ = try BackupWriter(store.core, for: .compaction).run(
+                    asOf: now, progress: { _, _ in }, to: write)
             } reading: { read in
                 var reader = try BackupReader(from: read)
                 let total = Int(clamping: reader.head.byteCount)
@@ -119,20 +122,22 @@ extension BlobStore {
     }
 
     /// Closes what it builds, so that it can be opened anew.
-    private static func build(
+    static func build(
         _ reader: inout BackupReader, from read: BackupReader.Source, in directory: String,
         _ options: Options, asOf now: Timestamp, _ identity: Restoration.Identity = .new,
+        blob: (BlobReference) throws -> [UInt8] = { _ in [] },
         progress: (_ byteCount: Int) -> Void
     ) throws {
         var restoration = try Restoration(in: directory, options: options, asOf: now, identity)
         try restoration.run(&reader, from: read, progress: progress)
+        for long in restoration.longBlobs { try restoration.put(long, try blob(long)) }
     }
 
     /// Checks everything that a restored store has.
     ///
     /// - Returns: bytes that its file takes on the disk.
     @discardableResult
-    private static func verifyRestored(
+    static func verifyRestored(
         _ directory: String, _ options: Options
     ) throws(StoreError) -> Int {
         let store = try open(directory, options, isReadOnly: true, lock: nil)

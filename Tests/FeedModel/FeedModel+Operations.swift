@@ -1,4 +1,4 @@
-import BlobStore
+public import BlobStore
 import TestSupport
 
 // The operations. Each chooses, does the same to the store and to the model, and compares.
@@ -13,7 +13,7 @@ extension FeedModel {
     /// Does about `count` operations.
     ///
     /// - Parameter stop: the revision from which on it does no more.
-    mutating func run(_ count: Int, in store: BlobStore, until stop: UInt64 = .max) throws {
+    public mutating func run(_ count: Int, in store: BlobStore, until stop: UInt64 = .max) throws {
         let end = operationCount + count
         while operationCount < end, revision < stop {
             switch generator.below(100) {

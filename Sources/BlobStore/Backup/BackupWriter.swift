@@ -13,18 +13,26 @@ struct BackupWriter: ~Copyable {
     private var hash = SHA256()
     private var byteCount = 0
     private var writer = BlockWriter()
+    private let purpose: BackupPurpose
 
     /// A blob of the backup.
     private struct Blob {
         let number: UInt64
         let storedByteCount: Int
+
+        /// Whether it has one chunk: a base has the bytes of such blobs alone.
+        var isShort: Bool { storedByteCount <= StoreLimits.chunkByteCountMax }
     }
 
-    init(_ core: StoreCore) { self.core = core }
+    init(_ core: StoreCore, for purpose: BackupPurpose = .backup) {
+        self.core = core
+        self.purpose = purpose
+    }
 
     /// Writes the backup.
     consuming func run(
         asOf now: Timestamp, progress: (_ byteCount: Int, _ total: Int) -> Void,
+        noting lastBatch: (UInt64) -> Void = { _ in },
         to write: (RawSpan) throws -> Void
     ) throws -> BackupHead {
         var spool = try SpoolFile(directory: core.directory)
@@ -33,13 +41,15 @@ struct BackupWriter: ~Copyable {
         defer { core.leases.releaseAll(before: heldBefore) }
         let (counters, format) = try core.withSnapshot { (snapshot) throws(StoreError) in
             let counters = try snapshot.counters()
+            if case .base = purpose { lastBatch(try snapshot.lastBatch()) }
             // While the snapshot is open: no blob of it is freed in between.
-            try Self.requireSound(snapshot)
+            if purpose.requiresAllPayloads { try Self.requireSound(snapshot) }
             heldBefore = counters.nextBlobNumber
             core.leases.takeAll(before: heldBefore)
             try copyTables(of: snapshot, counters, to: &spool, &blobs)
-            return (counters, try snapshot.format())
+            return (counters, purpose.format(try snapshot.format()))
         }
+        if !purpose.requiresAllPayloads { blobs.removeAll { !$0.isShort } }
         blobs.sort { $0.number < $1.number }
         let chunkCount = blobs.reduce(0) { $0 + ChunkLayout.count(of: $1.storedByteCount) }
         let storedByteCount = blobs.reduce(0) { $0 + $1.storedByteCount }
@@ -96,8 +106,10 @@ struct BackupWriter: ~Copyable {
                 var cursor = try snapshot.transaction.cursor(in: source)
                 var isThere = try cursor.first()
                 while isThere {
-                    try Self.check(cursor, table, &blobs)
-                    writer.append(cursor.key, cursor.value, of: table)
+                    if purpose.includes(cursor.key, of: table) {
+                        try Self.check(cursor, table, &blobs)
+                        writer.append(cursor.key, cursor.value, of: table)
+                    }
                     if writer.isFull { try spool.append(writer.take().span.bytes) }
                     isThere = try cursor.next()
                 }
@@ -143,10 +155,16 @@ struct BackupWriter: ~Copyable {
         counters.orphanBytes = 0
         let words = counters.words
         writer.append(Counters.name.utf8.span.bytes, words.span.bytes, of: .meta)
-        for name in [FormatRecord.name, Predecessors.name] {
-            let name = Array(name.utf8)
-            let value = try snapshot.transaction.view.get(name.span.bytes, in: core.tables.meta)
-            if let value { writer.append(name.span.bytes, value, of: .meta) }
+        // In the order of their names.
+        for name in purpose.metaNames {
+            let key = Array(name.utf8)
+            let value = try snapshot.transaction.view.get(key.span.bytes, in: core.tables.meta)
+            guard let value else { continue }
+            if name == FormatRecord.name, let format = FormatRecord(value) {
+                writer.append(key.span.bytes, purpose.format(format).bytes.span.bytes, of: .meta)
+            } else {
+                writer.append(key.span.bytes, value, of: .meta)
+            }
         }
     }
 

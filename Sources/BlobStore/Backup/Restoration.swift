@@ -20,7 +20,12 @@ struct Restoration {
         case new
         /// The same, whose file is only written anew.
         case same
+        /// The same, as a follower that has applied the log up to a position.
+        case follower(ReplicationState)
     }
+
+    /// Blobs whose bytes the backup does not have.
+    private(set) var longBlobs: [BlobReference] = []
 
     /// - Parameters:
     ///   - directory: has a lock file, and is where the store is built.
@@ -62,14 +67,36 @@ struct Restoration {
                 block = try reader.nextBlock(from: source)
                 progress(reader.byteCount)
             }
-            if block == nil, case .new = identity {
-                try putIdentity(of: reader.head, in: &transaction)
+            if block == nil {
+                switch identity {
+                case .new: try putIdentity(of: reader.head, in: &transaction)
+                case .same: break
+                case .follower(let state):
+                    try transaction.set(
+                        ReplicationState.name.utf8.span.bytes, to: state.bytes.span.bytes,
+                        in: tables.meta)
+                }
             }
             do throws(LMDBError) {
                 try transaction.commit()
             } catch {
                 throw Creation.failure(error)
             }
+        }
+    }
+
+    /// Stores the chunks of a long blob. Each transaction puts about
+    /// ``StoreLimits/transactionByteCountMax`` bytes.
+    ///
+    /// - Parameter bytes: as stored.
+    func put(_ blob: BlobReference, _ bytes: [UInt8]) throws {
+        let step = StoreLimits.transactionByteCountMax / StoreLimits.chunkByteCountMax
+        for start in stride(from: 0, to: blob.chunkCount, by: step) {
+            var transaction = try begin()
+            for index in start..<min(start + step, blob.chunkCount) {
+                try transaction.putChunk(of: blob, at: index, bytes, in: tables.chunks)
+            }
+            do throws(LMDBError) { try transaction.commit() } catch { throw Creation.failure(error) }
         }
     }
 
@@ -86,6 +113,11 @@ struct Restoration {
     ) throws {
         if case .meta = table, case .new = identity {
             return try putMeta(key, value, in: &transaction)
+        }
+        if case .blobs = table, case .follower = identity {
+            let digest = Digest(key, at: 0)
+            let blob = try BlobEntry(value, digest: digest).reference(digest)
+            if !blob.isShippedWithBatch { longBlobs.append(blob) }
         }
         do throws(LMDBError) {
             try transaction.put(value, RawSpan(), forKey: key, in: table.table(of: tables))

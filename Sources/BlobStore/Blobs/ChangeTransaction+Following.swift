@@ -83,26 +83,7 @@ extension ChangeTransaction {
         of blob: BlobReference, _ bytes: ArraySlice<UInt8>
     ) throws(StoreError) {
         for index in 0..<ChunkLayout.count(of: blob.storedByteCount) {
-            try putChunk(of: blob, at: index, Array(bytes))
+            try transaction.putChunk(of: blob, at: index, Array(bytes), in: tables.chunks)
         }
-    }
-
-    /// Stores one chunk.
-    ///
-    /// - Parameter bytes: of the whole blob, or of this chunk alone.
-    mutating func putChunk(
-        of blob: BlobReference, at index: Int, _ bytes: [UInt8]
-    ) throws(StoreError) {
-        let byteCount = ChunkLayout.byteCount(at: index, of: blob.storedByteCount)
-        let start =
-            bytes.count == byteCount ? 0 : ChunkLayout.start(of: index, in: blob.storedByteCount)
-        let chunk = bytes.span.bytes.extracting(start..<start + byteCount)
-        let key = Keys.chunk(blob.number, index)
-        var prefix = InlineArray<12, UInt32>(repeating: 0)
-        prefix[0] = Checksum(key: key.bytes, chunk).value.littleEndian
-        let prefixByteCount = ChunkLayout.prefixByteCount(before: byteCount)
-        try transaction.set(
-            key, to: prefix.span.bytes.extracting(first: prefixByteCount), chunk,
-            in: tables.chunks)
     }
 }

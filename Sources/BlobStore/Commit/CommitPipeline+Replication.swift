@@ -179,7 +179,10 @@ extension CommitPipeline {
                     if start == 0, try transaction.orphanEntry(blob.number) == nil {
                         try transaction.addOrphan(blob, state: .staged)
                     }
-                    for index in start..<end { try transaction.putChunk(of: blob, at: index, bytes) }
+                    for index in start..<end {
+                        try transaction.transaction.putChunk(
+                            of: blob, at: index, bytes, in: core.tables.chunks)
+                    }
                 }
             }
         }
@@ -290,5 +293,10 @@ extension ReplicatedBatch {
     /// Its bytes with those of the blobs that are shipped with it.
     package var shippedByteCount: Int {
         blobs.reduce(bytes.count) { $0 + ($1.isShippedWithBatch ? $1.storedByteCount : 0) }
+    }
+
+    /// Its bytes with those of all blobs that it stored.
+    package var byteCountWithBlobs: Int {
+        blobs.reduce(bytes.count) { $0 + $1.storedByteCount }
     }
 }

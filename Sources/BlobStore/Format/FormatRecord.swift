@@ -64,6 +64,31 @@ public struct StoreID: Sendable, Hashable, CustomStringConvertible {
     let high: UInt64
     let low: UInt64
 
+    /// The 16 bytes that ``append(to:)`` appended.
+    package init(bytes: RawSpan) {
+        high = bytes.integer(0)
+        low = bytes.integer(8)
+    }
+
+    /// Reads 32 hexadecimal digits; nil for anything else.
+    package init?(_ text: String) {
+        let digits = Array(text.utf8)
+        guard digits.count == 32 else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: 32, by: 2) {
+            guard let high = Hex.lowercaseValue(digits[index]),
+                let low = Hex.lowercaseValue(digits[index + 1])
+            else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        self.init(bytes: bytes.span.bytes)
+    }
+
+    init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
     static func random() -> StoreID {
         StoreID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     }

@@ -19,7 +19,9 @@ package struct LogPosition: Sendable, Hashable {
 
 /// 16 random bytes that tell one run of a leader from every other.
 package struct Nonce: Sendable, Hashable, CustomStringConvertible {
+    /// The first eight bytes.
     package let high: UInt64
+    /// The others.
     package let low: UInt64
 
     /// One that was never used.

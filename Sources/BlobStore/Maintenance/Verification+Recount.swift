@@ -204,6 +204,8 @@ extension Snapshot {
             case ZeroCopyMark.name: _ = try ZeroCopyMark(value)
             case Predecessors.name: _ = try Predecessors(value)
             case ScrubMark.name: _ = try ScrubMark(value)
+            case ReplicationState.name: _ = try ReplicationState(value)
+            case EpochList.name: _ = try EpochList(value)
             case LogState.name:
                 guard LogState(value) != nil else {
                     throw .corrupt("the state of the write-ahead log")

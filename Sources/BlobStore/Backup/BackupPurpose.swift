@@ -1,0 +1,44 @@
+internal import Bytes
+
+/// What a backup is taken for, which decides what is in it.
+enum BackupPurpose {
+    /// To be restored as another store.
+    case backup
+    /// To be the same store in another file.
+    case compaction
+    /// To be where a follower begins: the bytes of long blobs are objects of their own.
+    case base
+
+    /// Whether it has the bytes of all blobs.
+    var requiresAllPayloads: Bool { if case .base = self { false } else { true } }
+
+    /// What it has of `meta` beside the counters, in the order of the names.
+    var metaNames: [String] {
+        switch self {
+        case .backup: [FormatRecord.name, Predecessors.name]
+        case .compaction:
+            [EpochList.name, FormatRecord.name, Predecessors.name, ReplicationState.name]
+        case .base: [EpochList.name, FormatRecord.name, Predecessors.name]
+        }
+    }
+
+    /// Whether it has an entry. What waits to be shipped is this host's alone, and another store has nothing
+    /// to do with the shard.
+    func includes(_ key: RawSpan, of table: BackupTable) -> Bool {
+        guard case .index = table else { return true }
+        let prefix = key.byte(0)
+        switch self {
+        case .backup: return prefix != IndexKeys.outboxPrefix && prefix != IndexKeys.retiredPrefix
+        case .compaction: return true
+        case .base: return prefix != IndexKeys.outboxPrefix
+        }
+    }
+
+    /// The format record that it has. A store that is restored is not replicated.
+    func format(_ format: FormatRecord) -> FormatRecord {
+        guard case .backup = self else { return format }
+        var format = format
+        format.version = min(format.version, FormatRecord.version)
+        return format
+    }
+}

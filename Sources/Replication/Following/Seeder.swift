@@ -1,0 +1,85 @@
+package import BlobStore
+internal import Bytes
+internal import Hashing
+
+/// Makes a follower's store of a base.
+package enum Seeder {
+    /// The numbers of the bases that count, in order.
+    package static func bases(on bucket: some Bucket) throws(ReplicationError) -> [UInt64] {
+        let names = try onBucket { () throws(BucketError) in
+            try bucket.names(ShardNames.basePrefix)
+        }
+        return names.compactMap { name in
+            let parts = name.split(separator: "/")
+            guard parts.count == 3, parts[2] == "manifest.json" else { return nil }
+            return UInt64(parts[1])
+        }
+    }
+
+    /// What a base has.
+    package static func manifest(
+        _ number: UInt64, on bucket: some Bucket
+    ) throws(ReplicationError) -> BaseManifest {
+        let name = ShardNames.manifest(number)
+        let bytes = try onBucket { () throws(BucketError) in
+            try bucket.get(name, byteCountMax: ReplicationLimits.documentByteCountMax)
+        }
+        guard let bytes else { throw .damaged(name: name, why: "is missing") }
+        do throws(DamagedObject) {
+            let manifest = try BaseManifest(bytes)
+            guard manifest.position.number == number else {
+                throw DamagedObject("is of the segment \(manifest.position.number)")
+            }
+            return manifest
+        } catch {
+            throw .damaged(name: name, why: error.description)
+        }
+    }
+
+    /// Makes a store of a base. What was in the folder is replaced when the new store is whole.
+    ///
+    /// - Parameter progress: called with bytes read and bytes in all, about.
+    package static func seed(
+        _ directory: String, options: StoreOptions, from manifest: BaseManifest,
+        asOf now: Timestamp, on bucket: some Bucket,
+        progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws {
+        var next = 0
+        var part: ArraySlice<UInt8> = []
+        var storeID: StoreID?
+        try BlobStore.seed(
+            directory, options: options, as: manifest.state, asOf: now, progress: progress
+        ) { buffer, byteCountMax in
+            if part.isEmpty, next < manifest.parts.count {
+                part = try Self.part(next, of: manifest, on: bucket)[...]
+                next += 1
+            }
+            let count = min(byteCountMax, part.count)
+            buffer += part.prefix(count)
+            part = part.dropFirst(count)
+        } blob: { blob in
+            let id = storeID ?? StoreID(manifest.storeID)
+            guard let id else {
+                throw ReplicationError.damaged(
+                    name: ShardNames.manifest(manifest.position.number), why: "has no store id")
+            }
+            storeID = id
+            return try SegmentApplier.bytes(of: blob, in: id, on: bucket)
+        }
+    }
+
+    private static func part(
+        _ index: Int, of manifest: BaseManifest, on bucket: some Bucket
+    ) throws(ReplicationError) -> [UInt8] {
+        let name = ShardNames.part(index, ofBase: manifest.position.number)
+        let bytes = try onBucket { () throws(BucketError) in
+            try bucket.get(name, byteCountMax: ReplicationLimits.partByteCountMax)
+        }
+        guard let bytes else { throw .damaged(name: name, why: "is missing") }
+        let hash = SHA256.digest(of: bytes.span.bytes)
+        guard bytes.count == manifest.parts[index].byteCount,
+            Digest(hash) == manifest.parts[index].digest
+        else { throw .damaged(name: name, why: "is not what the manifest says") }
+        return bytes
+    }
+}

@@ -1,0 +1,59 @@
+internal import BlobStore
+
+/// The epochs of a shard, as the bucket has them.
+package enum Epochs {
+    /// An epoch and who created it.
+    package struct Found: Sendable, Hashable {
+        package var number: UInt64
+        package var document: EpochDocument
+    }
+
+    /// The highest epoch; nil before the first. Two requests.
+    package static func newest(on bucket: some Bucket) throws(ReplicationError) -> Found? {
+        let names = try onBucket { () throws(BucketError) in
+            try bucket.names(ShardNames.epochPrefix)
+        }
+        let numbers = names.compactMap { ShardNames.number($0, behind: ShardNames.epochPrefix) }
+        guard let number = numbers.max() else { return nil }
+        return Found(number: number, document: try document(number, on: bucket))
+    }
+
+    static func document(
+        _ number: UInt64, on bucket: some Bucket
+    ) throws(ReplicationError) -> EpochDocument {
+        let name = ShardNames.epoch(number)
+        let bytes = try onBucket { () throws(BucketError) in
+            try bucket.get(name, byteCountMax: ReplicationLimits.documentByteCountMax)
+        }
+        guard let bytes else { throw .damaged(name: name, why: "was listed and is not there") }
+        do throws(DamagedObject) { return try EpochDocument(bytes) } catch {
+            throw .damaged(name: name, why: error.description)
+        }
+    }
+
+    /// Creates an epoch.
+    ///
+    /// - Returns: nil when it is there already, made by somebody else.
+    package static func create(
+        _ number: UInt64, _ document: EpochDocument, on bucket: some Bucket
+    ) throws(ReplicationError) -> Found? {
+        let name = ShardNames.epoch(number)
+        var attempt = 0
+        while true {
+            let outcome = try onBucket { () throws(BucketError) in
+                try bucket.create(name, document.bytes)
+            }
+            switch outcome {
+            case .created: return Found(number: number, document: document)
+            case .exists:
+                // It may be the one whose answer was lost.
+                let found = try Self.document(number, on: bucket)
+                return found.nonce == document.nonce
+                    ? Found(number: number, document: found) : nil
+            case .unknown:
+                try onBucket { () throws(BucketError) in try bucket.pause(beforeRetrying: attempt) }
+                attempt += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+package import BlobStore
+
+/// Ships what a leader's store did: one segment after the other.
+package struct Shipper {
+    /// What a step came to.
+    package enum Step: Sendable, Hashable {
+        /// A segment is in the log.
+        case shipped(sequence: UInt64, batchCount: Int, byteCount: Int)
+        /// There is nothing to ship.
+        case nothing
+        /// What became of the last attempt is not known. Try again soon.
+        case unknown(String)
+        /// Another store leads since.
+        case deposed(epoch: UInt64)
+    }
+
+    private let store: BlobStore
+    private var writer: LogWriter
+    /// What is being appended: the last batch, how many, and their bytes.
+    private var pending: (sequence: UInt64, batchCount: Int, byteCount: Int)
+    /// Blobs of the segment that is being put together which are in the bucket.
+    private var uploaded: Set<UInt64> = []
+
+    /// A shipper of a store that leads.
+    package init(_ store: BlobStore, _ writer: LogWriter) {
+        self.store = store
+        self.writer = writer
+        pending = (store.shippedSequence, 0, 0)
+    }
+
+    /// The last name that is known to be in the log.
+    package var position: LogPosition { writer.position }
+
+    /// Does one step: ships what waits, up to a segment. With nothing to ship it appends an empty segment
+    /// where it is asked to, or one that ends the epoch.
+    package mutating func step(
+        on bucket: some Bucket, asOf now: Timestamp, appendsEmpty: Bool, ends: Bool = false
+    ) throws(ReplicationError) -> Step {
+        if !writer.isPending {
+            let last = store.shippedSequence
+            let batches = try inStore { () throws(StoreError) in
+                try store.outbox(
+                    after: last, byteCountMax: ReplicationLimits.segmentByteCount)
+            }
+            guard !batches.isEmpty || appendsEmpty || ends else { return .nothing }
+            let items = try items(of: batches, on: bucket)
+            let byteCount = batches.reduce(0) { $0 + $1.byteCountWithBlobs }
+            pending = (batches.last?.sequence ?? last, batches.count, byteCount)
+            writer.begin(
+                batches.isEmpty && ends ? .end : .batches, items, sequence: last, asOf: now)
+        }
+        switch try writer.attempt(on: bucket) {
+        case .appended(let position):
+            store.noteShipped(
+                pending.sequence, byteCount: pending.byteCount, at: position)
+            uploaded = []
+            return .shipped(
+                sequence: pending.sequence, batchCount: pending.batchCount,
+                byteCount: pending.byteCount)
+        case .unknown(let why): return .unknown(why)
+        case .taken(let head): return .deposed(epoch: head.epoch)
+        }
+    }
+
+    /// The batches with what is shipped beside them. Long blobs are uploaded first: what a segment names is
+    /// in the bucket.
+    private mutating func items(
+        of batches: [ReplicatedBatch], on bucket: some Bucket
+    ) throws(ReplicationError) -> [Segment.Item] {
+        var items: [Segment.Item] = []
+        for batch in batches {
+            var contents: [ArraySlice<UInt8>] = []
+            for blob in batch.blobs {
+                if !blob.isShippedWithBatch, uploaded.contains(blob.number) { continue }
+                let bytes = try inStore { () throws(StoreError) in try store.storedBytes(of: blob) }
+                if blob.isShippedWithBatch {
+                    contents.append(bytes[...])
+                    continue
+                }
+                let object = BlobObject.bytes(blob, bytes, store.id)
+                try onBucket { () throws(BucketError) in
+                    try bucket.put(ShardNames.blob(blob.number), object)
+                }
+                uploaded.insert(blob.number)
+            }
+            items.append((batch, contents))
+        }
+        return items
+    }
+}

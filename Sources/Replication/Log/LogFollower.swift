@@ -1,0 +1,104 @@
+package import BlobStore
+
+/// Reads the log of a shard, name by name.
+package struct LogFollower {
+    /// What is behind a position.
+    package enum Next: Sendable {
+        case segment(Segment)
+        /// Nothing yet.
+        case nothing
+    }
+
+    private let storeID: StoreID
+    /// The last segment that was read.
+    package private(set) var position: LogPosition
+    /// Segments of a pack that are read next.
+    private var packed: [Segment] = []
+
+    /// A reader.
+    package init(storeID: StoreID, behind position: LogPosition) {
+        self.storeID = storeID
+        self.position = position
+    }
+
+    /// The next segment. One request where it is there or not there yet.
+    ///
+    /// - Parameter looksAtPacks: whether packs are looked at where the name is missing: it may have been
+    ///   packed and deleted. A request more.
+    /// - Throws: ``ReplicationError/tooOld(position:)`` when neither has it, and later ones are there;
+    ///   ``ReplicationError/forked(number:)`` when it does not continue what was read.
+    package mutating func next(
+        on bucket: some Bucket, looksAtPacks: Bool
+    ) throws(ReplicationError) -> Next {
+        if packed.isEmpty {
+            let name = ShardNames.log(position.number + 1)
+            let found = try onBucket { () throws(BucketError) in
+                try bucket.get(name, byteCountMax: ReplicationLimits.segmentByteCountMax)
+            }
+            if let found { return .segment(try take(found, name)) }
+            guard looksAtPacks else { return .nothing }
+            try readPack(on: bucket)
+        }
+        guard !packed.isEmpty else { return .nothing }
+        let segment = packed.removeFirst()
+        try advance(to: segment)
+        return .segment(segment)
+    }
+
+    private mutating func take(
+        _ bytes: [UInt8], _ name: String
+    ) throws(ReplicationError) -> Segment {
+        let segment: Segment
+        do throws(DamagedObject) { segment = try Segment(bytes) } catch {
+            throw .damaged(name: name, why: error.description)
+        }
+        guard ShardNames.log(segment.head.number) == name else {
+            throw .damaged(name: name, why: "is the segment \(segment.head.number)")
+        }
+        try advance(to: segment)
+        return segment
+    }
+
+    private mutating func advance(to segment: Segment) throws(ReplicationError) {
+        guard segment.head.storeID == storeID else {
+            throw .otherStore(
+                found: segment.head.storeID.description, expected: storeID.description)
+        }
+        guard segment.head.previous == position else {
+            throw .forked(number: segment.head.number)
+        }
+        position = segment.position
+    }
+
+    /// Reads the pack that has the next segment; nothing where there is none and nothing is behind it.
+    private mutating func readPack(on bucket: some Bucket) throws(ReplicationError) {
+        let wanted = position.number + 1
+        let span = UInt64(ReplicationLimits.packSegmentCountMax)
+        let first = ShardNames.packPrefix + ShardNames.log(wanted > span ? wanted - span : 0)
+            .dropFirst(ShardNames.logPrefix.count)
+        let names = try onBucket { () throws(BucketError) in
+            try bucket.names(ShardNames.packPrefix, after: first)
+        }
+        let ranges = names.compactMap(ShardNames.packRange)
+        guard let range = ranges.last(where: { $0.contains(wanted) }) else {
+            guard ranges.allSatisfy({ $0.upperBound < wanted }) else {
+                throw .tooOld(position: position.number)
+            }
+            return
+        }
+        let name = ShardNames.pack(range)
+        let bytes = try onBucket { () throws(BucketError) in
+            try bucket.get(
+                name,
+                byteCountMax: ReplicationLimits.packByteCount
+                    + ReplicationLimits.segmentByteCountMax)
+        }
+        // It may have been deleted since it was listed: too old, then, as the next look finds.
+        guard let bytes else { return }
+        do throws(DamagedObject) {
+            packed = try Pack.segments(bytes, range).filter { $0.head.number >= wanted }
+        } catch {
+            throw .damaged(name: name, why: error.description)
+        }
+    }
+}

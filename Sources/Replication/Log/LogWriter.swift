@@ -1,0 +1,78 @@
+package import BlobStore
+
+/// Appends to the log of a shard: creates the next name, one at a time.
+///
+/// A name is never skipped. When an answer was lost the same bytes are sent again under the same name; where
+/// the name is taken, what is there decides. So the first name that another leader took ends this one.
+package struct LogWriter {
+    /// What became of an attempt.
+    package enum Outcome: Sendable {
+        /// It is in the log.
+        case appended(LogPosition)
+        /// It may be there or not. Try again.
+        case unknown(String)
+        /// Somebody else took the name: this leader is none any more.
+        case taken(Segment.Head)
+    }
+
+    private let storeID: StoreID
+    private let epoch: UInt64
+    private let nonce: Nonce
+    /// The last name that is known to be there.
+    package private(set) var position: LogPosition
+    /// What is being appended, until it is known what became of it.
+    private var pending: Segment?
+
+    /// A writer for a leader.
+    package init(
+        storeID: StoreID, epoch: UInt64, nonce: Nonce, behind position: LogPosition
+    ) {
+        self.storeID = storeID
+        self.epoch = epoch
+        self.nonce = nonce
+        self.position = position
+    }
+
+    /// Whether something is being appended.
+    package var isPending: Bool { pending != nil }
+
+    /// Begins to append: nothing may be pending.
+    package mutating func begin(
+        _ kind: Segment.Kind, _ items: [Segment.Item], sequence: UInt64, asOf now: Timestamp
+    ) {
+        precondition(pending == nil, "one name at a time")
+        pending = Segment(
+            Segment.Head(
+                kind: kind, storeID: storeID, epoch: epoch, nonce: nonce, behind: position,
+                sequence: items.last?.batch.sequence ?? sequence, time: now), items)
+    }
+
+    /// Tries to append what is pending, once.
+    package mutating func attempt(on bucket: some Bucket) throws(ReplicationError) -> Outcome {
+        guard let segment = pending else { preconditionFailure("nothing is pending") }
+        let name = ShardNames.log(segment.head.number)
+        switch try onBucket({ () throws(BucketError) in
+            try bucket.create(name, segment.bytes)
+        }) {
+        case .created: return confirm(segment)
+        case .unknown(let why): return .unknown(why)
+        case .exists: break
+        }
+        let found = try onBucket { () throws(BucketError) in
+            try bucket.get(name, byteCountMax: ReplicationLimits.segmentByteCountMax)
+        }
+        guard let found else { return .unknown("\(name) was there and is not") }
+        if found == segment.bytes { return confirm(segment) }
+        do throws(DamagedObject) {
+            return .taken(try Segment(found).head)
+        } catch {
+            throw .damaged(name: name, why: error.description)
+        }
+    }
+
+    private mutating func confirm(_ segment: Segment) -> Outcome {
+        pending = nil
+        position = segment.position
+        return .appended(segment.position)
+    }
+}

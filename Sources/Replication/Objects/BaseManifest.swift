@@ -1,0 +1,97 @@
+internal import BlobJSON
+package import BlobStore
+internal import Bytes
+
+/// `base/…/manifest.json`: what a base has. It is created when all else of the base is in the bucket, and all
+/// that the base has is in the log.
+package struct BaseManifest: Sendable, Hashable {
+    /// A piece of a base.
+    package struct Part: Sendable, Hashable {
+        package var byteCount: Int
+        package var digest: Digest
+    }
+
+    package var storeID: String
+    package var epoch: UInt64
+    /// The segment behind which a follower goes on.
+    package var position: LogPosition
+    /// The last batch that it has: those up to it are left out of the segments behind it.
+    package var sequence: UInt64
+    package var time: Timestamp
+    package var parts: [Part]
+
+    /// A follower's state when it has all of the base.
+    package var state: ReplicationState {
+        ReplicationState(
+            role: .follower, epoch: epoch, nonce: .random(), position: position,
+            sequence: sequence)
+    }
+
+    package init(
+        storeID: String, epoch: UInt64, position: LogPosition, sequence: UInt64, time: Timestamp,
+        parts: [Part]
+    ) {
+        self.storeID = storeID
+        self.epoch = epoch
+        self.position = position
+        self.sequence = sequence
+        self.time = time
+        self.parts = parts
+    }
+
+    /// Reads it.
+    package init(_ bytes: [UInt8]) throws(DamagedObject) {
+        let value = try Document.parse(bytes)
+        func number(_ value: JSONValue, _ name: String) throws(DamagedObject) -> UInt64 {
+            guard let number = UInt64(exactly: try Document.integer(value, name)) else {
+                throw DamagedObject("has a negative \"\(name)\"")
+            }
+            return number
+        }
+        func digest(_ value: JSONValue, _ name: String) throws(DamagedObject) -> Digest {
+            guard let digest = Digest(try Document.text(value, name)) else {
+                throw DamagedObject("has no digest \"\(name)\"")
+            }
+            return digest
+        }
+        guard try Document.integer(value, "version") == StoreDocument.version else {
+            throw DamagedObject("has an unknown version")
+        }
+        storeID = try Document.text(value, "store")
+        epoch = try number(value, "epoch")
+        position = LogPosition(
+            number: try number(value, "segment"), hash: try digest(value, "segment_digest"))
+        sequence = try number(value, "sequence")
+        time = Timestamp(milliseconds: try Document.integer(value, "milliseconds"))
+        guard case .array(let list) = value["parts"] else { throw DamagedObject("has no parts") }
+        parts = []
+        for part in list {
+            parts.append(
+                Part(
+                    byteCount: Int(clamping: try number(part, "bytes")),
+                    digest: try digest(part, "digest")))
+        }
+    }
+
+    package var bytes: [UInt8] {
+        func number(_ value: UInt64) -> JSONValue { .number(JSONNumber(Int64(clamping: value))) }
+        return Document.bytes([
+            JSONMember("version", .number(JSONNumber(StoreDocument.version))),
+            JSONMember("store", .string(storeID)),
+            JSONMember("epoch", number(epoch)),
+            JSONMember("segment", number(position.number)),
+            JSONMember("segment_digest", .string(position.hash.description)),
+            JSONMember("sequence", number(sequence)),
+            JSONMember("milliseconds", .number(JSONNumber(time.milliseconds))),
+            JSONMember(
+                "parts",
+                .array(
+                    parts.map { part in
+                        .object([
+                            JSONMember("bytes", number(UInt64(part.byteCount))),
+                            JSONMember("digest", .string(part.digest.description)),
+                        ])
+                    })),
+        ])
+    }
+}

@@ -1,0 +1,98 @@
+internal import BlobJSON
+package import BlobStore
+
+/// `store.json`: which store a shard is of.
+package struct StoreDocument: Sendable, Hashable {
+    /// The layout of the objects; the only one.
+    package static let version: Int64 = 1
+    package var storeID: String
+
+    package init(storeID: String) { self.storeID = storeID }
+
+    /// Reads it.
+    package init(_ bytes: [UInt8]) throws(DamagedObject) {
+        let value = try Document.parse(bytes)
+        let version = try Document.integer(value, "version")
+        guard version == Self.version else {
+            throw DamagedObject(
+                "has the version \(version); this program reads \(Self.version): use a newer one")
+        }
+        storeID = try Document.text(value, "store")
+    }
+
+    package var bytes: [UInt8] {
+        Document.bytes([
+            JSONMember("version", .number(JSONNumber(Self.version))),
+            JSONMember("store", .string(storeID)),
+        ])
+    }
+}
+
+/// `epoch/…`: who leads from here.
+package struct EpochDocument: Sendable, Hashable {
+    package var storeID: String
+    /// Of the run that created it.
+    package var nonce: Nonce
+    /// The host, and the address that it gives to clients of its followers.
+    package var host: String
+    package var time: Timestamp
+
+    package init(storeID: String, nonce: Nonce, host: String, time: Timestamp) {
+        self.storeID = storeID
+        self.nonce = nonce
+        self.host = host
+        self.time = time
+    }
+
+    /// Reads it.
+    package init(_ bytes: [UInt8]) throws(DamagedObject) {
+        let value = try Document.parse(bytes)
+        storeID = try Document.text(value, "store")
+        host = try Document.text(value, "host")
+        time = Timestamp(milliseconds: try Document.integer(value, "milliseconds"))
+        let nonce = try Document.text(value, "nonce")
+        guard nonce.utf8.count == 32, let high = UInt64(nonce.prefix(16), radix: 16),
+            let low = UInt64(nonce.suffix(16), radix: 16)
+        else { throw DamagedObject("has the nonce \"\(nonce)\"") }
+        self.nonce = Nonce(high: high, low: low)
+    }
+
+    package var bytes: [UInt8] {
+        Document.bytes([
+            JSONMember("store", .string(storeID)),
+            JSONMember("nonce", .string(nonce.description)),
+            JSONMember("host", .string(host)),
+            JSONMember("milliseconds", .number(JSONNumber(time.milliseconds))),
+        ])
+    }
+}
+
+/// What short documents are read and written with.
+enum Document {
+    static func parse(_ bytes: [UInt8]) throws(DamagedObject) -> JSONValue {
+        do throws(JSONError) { return try JSONValue.parse(bytes.span.bytes) } catch {
+            throw DamagedObject("is no JSON: \(error)")
+        }
+    }
+
+    static func text(_ value: JSONValue, _ name: String) throws(DamagedObject) -> String {
+        guard case .string(let text) = value[name] else {
+            throw DamagedObject("has no text \"\(name)\"")
+        }
+        return text
+    }
+
+    static func integer(_ value: JSONValue, _ name: String) throws(DamagedObject) -> Int64 {
+        guard case .number(let number) = value[name], let integer = number.integer else {
+            throw DamagedObject("has no number \"\(name)\"")
+        }
+        return integer
+    }
+
+    static func bytes(_ members: [JSONMember]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        JSONValue.object(members).append(to: &bytes)
+        bytes.append(0x0A)
+        return bytes
+    }
+}

@@ -1,0 +1,190 @@
+package import BlobStore
+internal import Bytes
+internal import Hashing
+
+/// One name of the log: batches that follow one another, or a mark of who leads.
+///
+///     0    "blobdseg"
+///     8    version, 4 bytes: 1
+///     12   kind: 0 batches, 1 fence, 2 end of an epoch
+///     13   reserved, 3 bytes
+///     16   store id, 16 bytes
+///     32   epoch
+///     40   number: the one in its name
+///     48   nonce of the run that wrote it, 16 bytes
+///     64   SHA-256 of the segment before it; zeros before the first
+///     96   sequence of the last batch behind this segment
+///     104  batches, 4 bytes
+///     108  reserved, 4 bytes
+///     112  when it was written, by its writer's clock
+///     120  bytes of the body
+///     128  body: each batch, and behind it the stored bytes of the blobs that are shipped with it
+///     …    SHA-256 of all before
+///
+/// Integers are little-endian. The SHA-256 at the end is what the segment behind it names.
+package struct Segment: Sendable {
+    /// What a segment is for.
+    package enum Kind: UInt8, Sendable {
+        /// It has batches; none where it only says that its leader is alive.
+        case batches = 0
+        /// A new leader begins here. What the leader before writes cannot come behind it.
+        case fence = 1
+        /// The leader has shipped everything and leads no more.
+        case end = 2
+    }
+
+    /// What it begins with.
+    package struct Head: Sendable, Hashable {
+        package var kind: Kind
+        package var storeID: StoreID
+        package var epoch: UInt64
+        package var number: UInt64
+        package var nonce: Nonce
+        /// The segment before it.
+        package var previous: LogPosition
+        /// The last batch of this segment, or of those before it.
+        package var sequence: UInt64
+        package var time: Timestamp
+
+        /// A head.
+        package init(
+            kind: Kind, storeID: StoreID, epoch: UInt64, nonce: Nonce, behind previous: LogPosition,
+            sequence: UInt64, time: Timestamp
+        ) {
+            self.kind = kind
+            self.storeID = storeID
+            self.epoch = epoch
+            self.nonce = nonce
+            self.previous = previous
+            self.sequence = sequence
+            self.time = time
+            number = previous.number + 1
+        }
+    }
+
+    /// A batch, and the stored bytes of the blobs that are shipped with it.
+    package typealias Item = (batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])
+
+    package let head: Head
+    package let items: [Item]
+    /// Where it is in the log.
+    package let position: LogPosition
+    /// All its bytes.
+    package let bytes: [UInt8]
+
+    static let magic = Array("blobdseg".utf8)
+    static let version: UInt32 = 1
+    static let headByteCount = 128
+    private static let digestByteCount = 32
+
+    /// Makes a segment.
+    package init(_ head: Head, _ items: [Item] = []) {
+        var bytes = Self.magic
+        bytes.append(littleEndian: Self.version)
+        bytes.append(head.kind.rawValue)
+        bytes.appendZeros(3)
+        head.storeID.append(to: &bytes)
+        bytes.append(littleEndian: head.epoch)
+        bytes.append(littleEndian: head.number)
+        bytes.append(littleEndian: head.nonce.high)
+        bytes.append(littleEndian: head.nonce.low)
+        bytes.append(contentsOf: head.previous.hash.rawWords.span.bytes)
+        bytes.append(littleEndian: head.sequence)
+        bytes.append(littleEndian: UInt32(items.count))
+        bytes.appendZeros(4)
+        bytes.append(littleEndian: head.time.milliseconds)
+        let bodyByteCount = items.reduce(0) { $0 + $1.batch.shippedByteCount }
+        bytes.append(littleEndian: UInt64(bodyByteCount))
+        bytes.reserveCapacity(bytes.count + bodyByteCount + Self.digestByteCount)
+        for item in items {
+            bytes += item.batch.bytes
+            for content in item.contents { bytes += content }
+        }
+        let hash = SHA256.digest(of: bytes.span.bytes)
+        bytes.append(contentsOf: hash.span.bytes)
+        self.head = head
+        self.items = items
+        self.bytes = bytes
+        position = LogPosition(number: head.number, hash: Digest(hash))
+    }
+
+    /// Reads a segment, and checks all of it.
+    ///
+    /// - Throws: ``DamagedObject`` with what is wrong.
+    package init(_ bytes: [UInt8]) throws(DamagedObject) {
+        let span = bytes.span.bytes
+        guard bytes.count >= Self.headByteCount + Self.digestByteCount,
+            span.extracting(first: 8).equals(Self.magic.span.bytes)
+        else { throw DamagedObject("is no segment") }
+        let version = span.integer(8, as: UInt32.self)
+        guard version == Self.version else {
+            throw DamagedObject(
+                "has the version \(version); this program reads \(Self.version): use a newer one")
+        }
+        let end = bytes.count - Self.digestByteCount
+        let hash = SHA256.digest(of: span.extracting(first: end))
+        guard span.extracting(last: Self.digestByteCount).equals(hash.span.bytes) else {
+            throw DamagedObject("fails its SHA-256")
+        }
+        guard let kind = Kind(rawValue: span.byte(12)),
+            span.integer(120, as: UInt64.self) == UInt64(end - Self.headByteCount)
+        else { throw DamagedObject("has an unknown kind, or another length than it says") }
+        let number = span.integer(40, as: UInt64.self)
+        guard number > 0 else { throw DamagedObject("has the number 0") }
+        head = Head(
+            kind: kind, storeID: StoreID(bytes: span.extracting(16..<32)),
+            epoch: span.integer(32),
+            nonce: Nonce(high: span.integer(48), low: span.integer(56)),
+            behind: LogPosition(number: number - 1, hash: Digest(span, at: 64)),
+            sequence: span.integer(96), time: Timestamp(milliseconds: span.integer(112)))
+        self.bytes = bytes
+        position = LogPosition(number: number, hash: Digest(hash))
+        items = try Self.items(
+            of: bytes, upTo: end, count: Int(span.integer(104, as: UInt32.self)))
+        guard items.isEmpty || items.last?.batch.sequence == head.sequence else {
+            throw DamagedObject("has other batches than it says")
+        }
+    }
+
+    private static func items(
+        of bytes: [UInt8], upTo end: Int, count: Int
+    ) throws(DamagedObject) -> [Item] {
+        var items: [Item] = []
+        var offset = headByteCount
+        while offset < end {
+            guard end - offset >= 4 else { throw DamagedObject("ends inside a batch") }
+            let byteCount = Int(bytes.span.bytes.integer(offset, as: UInt32.self))
+            guard byteCount <= end - offset else { throw DamagedObject("ends inside a batch") }
+            guard let batch = try? ReplicatedBatch(Array(bytes[offset..<offset + byteCount])) else {
+                throw DamagedObject("has a batch that makes no sense")
+            }
+            offset += byteCount
+            var contents: [ArraySlice<UInt8>] = []
+            for blob in batch.blobs where blob.isShippedWithBatch {
+                guard blob.storedByteCount <= end - offset else {
+                    throw DamagedObject("ends inside a payload")
+                }
+                contents.append(bytes[offset..<offset + blob.storedByteCount])
+                offset += blob.storedByteCount
+            }
+            items.append((batch, contents))
+        }
+        guard items.count == count else { throw DamagedObject("has other batches than it says") }
+        return items
+    }
+
+    /// Reads the length of the segment that bytes begin with; nil where they are too few or none.
+    static func byteCount(_ bytes: RawSpan) -> Int? {
+        guard bytes.byteCount >= headByteCount, bytes.extracting(first: 8).equals(magic.span.bytes)
+        else { return nil }
+        let body = bytes.integer(120, as: UInt64.self)
+        guard body <= UInt64(ReplicationLimits.segmentByteCountMax) else { return nil }
+        return headByteCount + Int(body) + digestByteCount
+    }
+}
+
+/// What is wrong with an object, as the end of a sentence whose subject is the object.
+package struct DamagedObject: Error, Sendable, Hashable, CustomStringConvertible {
+    package let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,66 @@
+/// The names of a shard's objects, below its prefix. A name always has the same bytes, and is never used
+/// again. Numbers have leading zeros, so that names sort by them.
+package enum ShardNames {
+    /// Which store it is. Created once, kept for ever.
+    package static let store = "store.json"
+    package static let epochPrefix = "epoch/"
+    package static let logPrefix = "log/"
+    package static let packPrefix = "pack/"
+    package static let basePrefix = "base/"
+    package static let blobPrefix = "blob/"
+    package static let handoverPrefix = "handover/"
+
+    /// Who leads from here. Kept for ever.
+    package static func epoch(_ number: UInt64) -> String {
+        epochPrefix + padded(number, digitCount: 10)
+    }
+
+    /// A segment, or a fence.
+    package static func log(_ number: UInt64) -> String { logPrefix + padded(number) }
+
+    /// Segments that follow one another, in one object.
+    package static func pack(_ range: ClosedRange<UInt64>) -> String {
+        packPrefix + padded(range.lowerBound) + "-" + padded(range.upperBound)
+    }
+
+    /// The segments of a pack; nil when a name is none.
+    package static func packRange(_ name: String) -> ClosedRange<UInt64>? {
+        let parts = name.dropFirst(packPrefix.count).split(separator: "-")
+        guard name.hasPrefix(packPrefix), parts.count == 2, let first = UInt64(parts[0]),
+            let last = UInt64(parts[1]), first <= last, pack(first...last) == name
+        else { return nil }
+        return first...last
+    }
+
+    /// What a full copy of the tables begins with: its number is that of the last segment it has.
+    package static func base(_ number: UInt64) -> String { basePrefix + padded(number) + "/" }
+
+    /// What a base has, and in which parts.
+    package static func manifest(_ number: UInt64) -> String { base(number) + "manifest.json" }
+
+    /// A piece of a base.
+    package static func part(_ index: Int, ofBase number: UInt64) -> String {
+        base(number) + "part-" + padded(UInt64(index), digitCount: 6)
+    }
+
+    /// A blob of several chunks. Blob numbers are never used again in a shard.
+    package static func blob(_ number: UInt64) -> String { blobPrefix + padded(number) }
+
+    /// That a follower asks the leader of an epoch to hand over.
+    package static func handover(_ epoch: UInt64) -> String {
+        handoverPrefix + padded(epoch, digitCount: 10)
+    }
+
+    /// The number that a name ends with, behind a prefix; nil when it is none.
+    package static func number(_ name: String, behind prefix: String) -> UInt64? {
+        guard name.hasPrefix(prefix) else { return nil }
+        let digits = name.dropFirst(prefix.count)
+        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return UInt64(digits)
+    }
+
+    private static func padded(_ number: UInt64, digitCount: Int = 20) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, digitCount - digits.count)) + digits
+    }
+}

@@ -1,0 +1,29 @@
+/// Every limit of the replication, in one place. `docs/REPLICATION.md` has them for people.
+package enum ReplicationLimits {
+    /// Bytes that a segment's batches have, about: more go into the next. One batch is shipped however long
+    /// it is.
+    package static let segmentByteCount = 4 << 20
+    /// Bytes of a segment that is read.
+    package static let segmentByteCountMax = 256 << 20
+    /// Segments of a pack.
+    package static let packSegmentCountMax = 4_096
+    /// Bytes of a pack, about: one more segment may follow.
+    package static let packByteCount = 32 << 20
+    /// How old the oldest segment becomes before it is packed, in milliseconds.
+    package static let packMilliseconds = 300_000
+    /// How long a leader that has nothing to ship waits before it says that it is alive, in milliseconds:
+    /// at most 720 names an hour, with packs.
+    package static let heartbeatMilliseconds = 5_200
+    /// How often a follower looks for the next name, in milliseconds.
+    package static let pollMilliseconds = 250
+    /// How long a follower finds no name before it looks whether the log was packed, in milliseconds.
+    package static let packLookMilliseconds = 12_000
+    /// How often a leader looks whether it is asked to hand over, in milliseconds.
+    package static let handoverLookMilliseconds = 1_000
+    /// Bytes of a short document: an epoch, a manifest.
+    package static let documentByteCountMax = 16 << 20
+    /// Bytes of a part of a base, about.
+    package static let partByteCount = 8 << 20
+    /// Bytes of a part that is read.
+    package static let partByteCountMax = 16 << 20
+}
