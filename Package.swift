@@ -146,7 +146,9 @@ let package = Package(
             swiftSettings: borrowing),
         .testTarget(
             name: "ReplicationTests",
-            dependencies: ["BlobStore", "Bytes", "FeedModel", "Hashing", "Replication", "TestSupport"],
+            dependencies: [
+                "BlobStore", "Bytes", "FeedModel", "Hashing", "Replication", "TestSupport",
+            ],
             swiftSettings: borrowing),
         .testTarget(
             name: "BlobProtocolTests",

@@ -12,7 +12,9 @@ extension BlobStore {
     package var lastSequence: UInt64 { core.replication.lastSequence.load(ordering: .acquiring) }
 
     /// The number of the last batch that is known to be in the bucket.
-    package var shippedSequence: UInt64 { core.replication.shippedSequence.load(ordering: .acquiring) }
+    package var shippedSequence: UInt64 {
+        core.replication.shippedSequence.load(ordering: .acquiring)
+    }
 
     /// Bytes of the batches that are not known to be in the bucket, with their blobs'. About: what is
     /// shipped is counted when it is noted.
@@ -30,7 +32,8 @@ extension BlobStore {
     ///   - isFirst: whether nobody led the shard before.
     ///   - now: the present.
     package func lead(
-        epoch: UInt64, nonce: Nonce, behind position: LogPosition, isFirst: Bool, asOf now: Timestamp
+        epoch: UInt64, nonce: Nonce, behind position: LogPosition, isFirst: Bool,
+        asOf now: Timestamp
     ) throws(StoreError) {
         try pipeline.lead(
             epoch: epoch, nonce: nonce, behind: position, isFirst: isFirst, asOf: now)
@@ -118,7 +121,8 @@ extension BlobStore {
         throw .cannotOpen(
             path: directory,
             reason:
-                "it belongs to a replicated shard (epoch \(state.epoch)), and changes made here would not be replicated; start with --replicate or --follow")
+                "it belongs to a replicated shard (epoch \(state.epoch)), and changes made here would not be replicated; start with --replicate or --follow"
+        )
     }
 
     /// Keeps a blob that is staged from being freed until the lease ends.

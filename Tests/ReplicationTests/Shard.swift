@@ -58,7 +58,9 @@ final class Member {
 
     /// Ships on, as after a start.
     func resume() throws {
-        let state = try #require(store.replicationState)
+        var state = try #require(store.replicationState)
+        #expect(try Resumption.run(store, state, on: bucket) == .leads)
+        state = try #require(store.replicationState)
         shipper = Shipper(
             store,
             LogWriter(

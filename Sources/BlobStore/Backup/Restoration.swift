@@ -96,7 +96,9 @@ struct Restoration {
             for index in start..<min(start + step, blob.chunkCount) {
                 try transaction.putChunk(of: blob, at: index, bytes, in: tables.chunks)
             }
-            do throws(LMDBError) { try transaction.commit() } catch { throw Creation.failure(error) }
+            do throws(LMDBError) { try transaction.commit() } catch {
+                throw Creation.failure(error)
+            }
         }
     }
 

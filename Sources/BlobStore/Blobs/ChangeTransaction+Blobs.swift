@@ -95,7 +95,8 @@ extension ChangeTransaction {
     /// it was stored in this very transaction, goes at once, unless it is long or is yet to be shipped.
     mutating func abandon(_ blob: BlobReference) throws(StoreError) {
         try removeEntry(of: blob)
-        if blob.number >= firstOwnBlobNumber, sequence == 0, Self.isFreedWhole(blob.storedByteCount) {
+        if blob.number >= firstOwnBlobNumber, sequence == 0, Self.isFreedWhole(blob.storedByteCount)
+        {
             _ = try removeChunks(of: blob.number, storedByteCount: blob.storedByteCount)
         } else {
             try addOrphan(blob, state: .released)

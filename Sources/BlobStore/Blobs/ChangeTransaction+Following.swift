@@ -40,7 +40,8 @@ extension ChangeTransaction {
             try change(operation, in: Int(operation.table))
         case tables.index.number:
             try change(operation, in: Int(operation.table))
-            guard key.byte(0) == IndexKeys.ownersPrefix, case .sequence(let owner, _) = try OwnerKey(key)
+            guard key.byte(0) == IndexKeys.ownersPrefix,
+                case .sequence(let owner, _) = try OwnerKey(key)
             else { return }
             if touchedOwners.last != owner { touchedOwners.append(owner) }
         case tables.orphans.number:

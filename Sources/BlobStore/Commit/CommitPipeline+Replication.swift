@@ -37,7 +37,8 @@ extension CommitPipeline {
     ///   - position: the last name of the log before the one that this store writes next.
     ///   - isFirst: whether nobody led before.
     func lead(
-        epoch: UInt64, nonce: Nonce, behind position: LogPosition, isFirst: Bool, asOf now: Timestamp
+        epoch: UInt64, nonce: Nonce, behind position: LogPosition, isFirst: Bool,
+        asOf now: Timestamp
     ) throws(StoreError) {
         let replication = core.replication
         let (old, epochs) = replication.knowledge.withLock { ($0.state, $0.epochs) }
@@ -118,9 +119,11 @@ extension CommitPipeline {
             }
             let part = rest.prefix(count)
             rest = rest.dropFirst(count)
-            guard part.first?.batch.sequence == state.sequence + 1, let last = part.last?.batch else {
+            guard part.first?.batch.sequence == state.sequence + 1, let last = part.last?.batch
+            else {
                 throw .corrupt(
-                    "the batch \(state.sequence + 1) is missing before \(part.first?.batch.sequence ?? 0)")
+                    "the batch \(state.sequence + 1) is missing before \(part.first?.batch.sequence ?? 0)"
+                )
             }
             state.sequence = last.sequence
             state.epoch = epoch
@@ -191,7 +194,9 @@ extension CommitPipeline {
     /// Writes how far shipping is, and removes what was shipped from what waits. Nothing happens where the
     /// file says so already.
     func saveShipped() throws(StoreError) {
-        let (state, removed) = core.replication.knowledge.withLock { ($0.state, $0.removedSequence) }
+        let (state, removed) = core.replication.knowledge.withLock {
+            ($0.state, $0.removedSequence)
+        }
         guard let state, state.role == .leader, state.sequence > removed else { return }
         try whileWriting { () throws(StoreError) in
             let next = try inTransaction(

@@ -86,7 +86,8 @@ extension Snapshot {
             guard key.byte(0) != IndexKeys.outboxPrefix else {
                 let batch = try ReplicatedBatch(cursor.value.array())
                 if IndexKeys.number(key) != batch.sequence {
-                    report.add("the batch \(batch.sequence) waits to be shipped under another number")
+                    report.add(
+                        "the batch \(batch.sequence) waits to be shipped under another number")
                 }
                 return
             }

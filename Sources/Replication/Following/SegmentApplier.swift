@@ -7,9 +7,10 @@ package struct SegmentApplier {
     private let onWriter: OnWriter
 
     /// Runs a change of the store on the thread that makes them all, and returns when it is done.
-    package typealias OnWriter = @Sendable (
-        @escaping @Sendable (BlobStore) throws(StoreError) -> Void
-    ) throws(StoreError) -> Void
+    package typealias OnWriter =
+        @Sendable (
+            @escaping @Sendable (BlobStore) throws(StoreError) -> Void
+        ) throws(StoreError) -> Void
 
     /// - Parameters:
     ///   - store: it follows.

@@ -74,7 +74,9 @@ package struct LogFollower {
     private mutating func readPack(on bucket: some Bucket) throws(ReplicationError) {
         let wanted = position.number + 1
         let span = UInt64(ReplicationLimits.packSegmentCountMax)
-        let first = ShardNames.packPrefix + ShardNames.log(wanted > span ? wanted - span : 0)
+        let first =
+            ShardNames.packPrefix
+            + ShardNames.log(wanted > span ? wanted - span : 0)
             .dropFirst(ShardNames.logPrefix.count)
         let names = try onBucket { () throws(BucketError) in
             try bucket.names(ShardNames.packPrefix, after: first)

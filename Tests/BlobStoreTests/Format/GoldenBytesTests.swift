@@ -272,7 +272,7 @@ import Testing
         #expect(DataFile.name == "data.mdb")
         #expect(DirectoryLock.fileName == "blobd.lock")
         #expect(FormatRecord.version == 2)
-        #expect(FormatRecord.versions == 1...2)
+        #expect(FormatRecord.versions == 1...3)
         #expect(Counters().nextBlobNumber == 1)
         #expect(StoreLimits.chunkByteCountMax == 65_472)
         #expect(Coding.identity.rawValue == 0)

@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("A store of another format version is refused, and left as it is", arguments: [0, 3, 4])
+    @Test("A store of another format version is refused, and left as it is", arguments: [0, 4, 5])
     func otherFormat(version: UInt32) throws {
         var format = FormatRecord(
             storeID: StoreID(high: 1, low: 2), createdAt: Timestamp(milliseconds: 3))
@@ -103,7 +103,7 @@ import Testing
             }
             #expect(
                 error.openReason
-                    == "data.mdb has format version \(version), but this program opens only versions 1 to 2; use the program that created it, or start with an empty directory"
+                    == "data.mdb has format version \(version), but this program opens only versions 1 to 3; use the program that created it, or start with an empty directory"
             )
         }
         #expect(try Files.read(folder.path + "/data.mdb") == data)

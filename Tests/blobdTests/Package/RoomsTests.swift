@@ -94,6 +94,33 @@ import Testing
         ),
         ("LoadGenerator", ["LoadGenerator"]),
 
+        ("Replication/Bucket", []),
+        ("Replication/Values", ["BlobStore", "Replication/Bucket"]),
+        (
+            "Replication/Objects",
+            [
+                "BlobStore", "BlobJSON", "Hashing", "Replication/Bucket", "Replication/Values",
+            ]
+        ),
+        (
+            "Replication/Log",
+            ["BlobStore", "Replication/Bucket", "Replication/Values", "Replication/Objects"]
+        ),
+        (
+            "Replication/Following",
+            [
+                "BlobStore", "Hashing", "Replication/Bucket", "Replication/Values",
+                "Replication/Objects", "Replication/Log",
+            ]
+        ),
+        (
+            "Replication/Leading",
+            [
+                "BlobStore", "Hashing", "Replication/Bucket", "Replication/Values",
+                "Replication/Objects", "Replication/Log",
+            ]
+        ),
+
         ("BlobServer/Net", ["BlobStore"]),
         ("BlobServer/Walk", ["BlobStore", "BlobServer/Net"]),
         ("BlobServer/Limits", ["BlobStore", "BlobProtocol", "BlobServer/Net"]),
