@@ -78,7 +78,8 @@ let package = Package(
             swiftSettings: borrowing),
         // Ships a store's changes to a bucket, and follows those of another host.
         .target(
-            name: "Replication", dependencies: ["BlobJSON", "BlobStore", "Bytes", "Hashing"],
+            name: "Replication",
+            dependencies: ["BlobJSON", "BlobStore", "Bytes", "Hashing", "ObjectStore"],
             swiftSettings: borrowing),
         .target(
             name: "BlobServer",

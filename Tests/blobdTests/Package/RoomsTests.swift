@@ -94,7 +94,7 @@ import Testing
         ),
         ("LoadGenerator", ["LoadGenerator"]),
 
-        ("Replication/Bucket", []),
+        ("Replication/Bucket", ["ObjectStore"]),
         ("Replication/Values", ["BlobStore", "Replication/Bucket"]),
         (
             "Replication/Objects",

@@ -1,0 +1,108 @@
+internal import Bytes
+package import ObjectStore
+
+/// A shard's place in an S3-compatible bucket. It has one connection, and belongs to one thread.
+package final class S3Bucket: Bucket {
+    private let client: ObjectClient
+    private let stop: StopSignal
+    /// What the server asked to wait for with its last answer that was none, in milliseconds.
+    private var retryAfterMilliseconds = 0
+
+    /// The first attempt that is tried again waits up to this long, each other twice as long …
+    private static let pauseMilliseconds = 50
+    /// … and never longer than this.
+    private static let pauseMillisecondsMax = 5_000
+
+    /// A client of a bucket, whose counters and clock it shares with others.
+    ///
+    /// - Parameters:
+    ///   - bucket: where the shard is.
+    ///   - stop: ends all requests and waits.
+    /// - Throws: where libcurl is missing.
+    package init(_ bucket: ObjectBucket, stop: StopSignal) throws(BucketError) {
+        self.stop = stop
+        do throws(ObjectStoreError) { client = try bucket.makeClient(stop: stop) } catch {
+            throw BucketError(error)
+        }
+    }
+
+    /// A client of a bucket that has no others.
+    package convenience init(
+        url: ObjectStoreURL, access: ObjectStoreAccess, stop: StopSignal
+    ) throws(BucketError) {
+        try self.init(ObjectBucket(url, access: access), stop: stop)
+    }
+
+    package func create(
+        _ name: String, _ bytes: [UInt8]
+    ) throws(BucketError) -> CreateOutcome {
+        switch try ask({ () throws(ObjectStoreError) in
+            try client.put(name, bytes.span.bytes, ifAbsent: true)
+        }) {
+        case .created: return .created
+        case .exists: return .exists
+        case .unknown(let reason, let milliseconds):
+            retryAfterMilliseconds = milliseconds
+            return .unknown(reason)
+        }
+    }
+
+    package func put(_ name: String, _ bytes: [UInt8]) throws(BucketError) {
+        switch try ask({ () throws(ObjectStoreError) in
+            try client.put(name, bytes.span.bytes, ifAbsent: false, isRepeatable: true)
+        }) {
+        case .created: return
+        case .exists: throw BucketError("put \(name): 412 without a condition")
+        case .unknown(let reason, let milliseconds):
+            retryAfterMilliseconds = milliseconds
+            throw BucketError(reason, isStop: stop.isStopped)
+        }
+    }
+
+    package func get(
+        _ name: String, byteCountMax: Int
+    ) throws(BucketError) -> [UInt8]? {
+        switch try ask({ () throws(ObjectStoreError) in
+            try client.get(name, byteCountMax: byteCountMax)
+        }) {
+        case .found(let bytes): bytes
+        case .absent: nil
+        }
+    }
+
+    package func list(_ prefix: String, after name: String) throws(BucketError) -> [String] {
+        try ask { () throws(ObjectStoreError) in
+            try client.list(prefix, startAfter: name.isEmpty ? nil : name)
+        }.objects.map(\.key)
+    }
+
+    package func delete(_ name: String) throws(BucketError) {
+        try ask { () throws(ObjectStoreError) in try client.delete(name) }
+    }
+
+    /// Waits a random time, so that those who failed together do not come back together.
+    package func pause(beforeRetrying attempt: Int) throws(BucketError) {
+        let ceiling = min(
+            Self.pauseMilliseconds << min(max(attempt, 0), 20), Self.pauseMillisecondsMax)
+        let wait = max(Int.random(in: 0...ceiling), retryAfterMilliseconds)
+        retryAfterMilliseconds = 0
+        guard !stop.wait(milliseconds: wait) else {
+            throw BucketError("stopped", isStop: true)
+        }
+    }
+
+    private func ask<Answer>(
+        _ body: () throws(ObjectStoreError) -> Answer
+    ) throws(BucketError) -> Answer {
+        do throws(ObjectStoreError) { return try body() } catch { throw BucketError(error) }
+    }
+}
+
+extension BucketError {
+    /// The same error, as replication sees it.
+    package init(_ error: ObjectStoreError) {
+        self.init(
+            error.description, isStop: error.kind == .stopped,
+            isLasting: !error.isTransient && error.kind != .stopped)
+    }
+}
