@@ -48,7 +48,10 @@ package final class ObjectClient {
         while true {
             let credentials = bucket.access.credentials.credentials
             let answer = makeAnswer()
-            let failure = send(question, body, digest, credentials, answer)
+            var failure = send(question, body, digest, credentials, answer)
+            if failure == nil, !answer.isHeadWhole {
+                failure = .cut("the head of the answer was cut")
+            }
             if let failure {
                 // An answer that was ended because of what it is, is one.
                 guard answer.fault != nil || answer.isCutShort else { return .failure(failure) }

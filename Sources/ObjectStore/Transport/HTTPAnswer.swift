@@ -23,6 +23,8 @@ final class HTTPAnswer {
     private var fields: [String: String] = [:]
     private var headerByteCount = 0
     private var isInBody = false
+    /// Whether the head has come to its end. libcurl takes the end of a connection for it.
+    private(set) var isHeadWhole = false
 
     enum Fault: Equatable {
         case tooLarge
@@ -97,6 +99,7 @@ final class HTTPAnswer {
     /// Interim answers (1xx) have a head, too.
     private func headEnds() -> Bool {
         guard status >= 200 else { return true }
+        isHeadWhole = true
         if let text = fields["content-length"], Int(text) == nil || text.first == "-" {
             fault = .bad("the length \"\(ObjectText.line(text))\"")
             return false

@@ -1,0 +1,89 @@
+import TestSupport
+
+@testable import ObjectStore
+
+/// Limits with which nothing takes long.
+var quickLimits: ObjectStoreLimits {
+    var limits = ObjectStoreLimits()
+    limits.attemptCountMax = 3
+    limits.backoffMilliseconds = 1
+    limits.backoffMillisecondsMax = 5
+    limits.stallMilliseconds = 1_000
+    return limits
+}
+
+/// A bucket at a scripted server.
+func bucket(
+    _ server: ScriptedServer, limits: ObjectStoreLimits = quickLimits,
+    environment: [String: String] = [:], clock: SigningClock = SigningClock()
+) throws -> ObjectBucket {
+    let variables = [
+        "AWS_ENDPOINT_URL": server.url, "AWS_ACCESS_KEY_ID": "id",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+    ].merging(environment) { $1 }
+    return ObjectBucket(
+        try ObjectStoreURL("s3://bucket/store"),
+        access: try ObjectStoreAccess(ProcessEnvironment(variables)), limits: limits, clock: clock)
+}
+
+/// A server and a client that stays connected to it.
+struct Scene {
+    let server: ScriptedServer
+    let bucket: ObjectBucket
+    let client: ObjectClient
+    let stop = StopSignal()
+
+    init(
+        limits: ObjectStoreLimits = quickLimits, _ script: @escaping ScriptedServer.Script
+    ) throws {
+        server = try ScriptedServer(script)
+        bucket = try ObjectStoreTests.bucket(server, limits: limits)
+        client = try bucket.makeClient(stop: stop)
+    }
+
+    func put(_ body: String = "body", isRepeatable: Bool = false) throws(ObjectStoreError)
+        -> PutOutcome
+    {
+        let bytes = Array(body.utf8)
+        return try client.put(
+            "name", bytes.span.bytes, ifAbsent: true, isRepeatable: isRepeatable)
+    }
+
+    func get(_ range: Range<Int>? = nil, byteCountMax: Int = 1 << 20) throws(ObjectStoreError)
+        -> String?
+    {
+        switch try client.get("name", range: range, byteCountMax: byteCountMax) {
+        case .found(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .absent: nil
+        }
+    }
+
+    /// Each operation's error; nil where it has none. A put has one or an unknown outcome.
+    func kinds() -> [ObjectStoreError.Kind?] {
+        [
+            kind { () throws(ObjectStoreError) in
+                if case .unknown = try put() { throw ObjectStoreError(.unavailable, "unknown") }
+            },
+            kind { () throws(ObjectStoreError) in _ = try get() },
+            kind { () throws(ObjectStoreError) in _ = try client.list("") },
+            kind { () throws(ObjectStoreError) in try client.delete("name") },
+        ]
+    }
+}
+
+/// The kind of the error that `body` throws.
+func kind(_ body: () throws(ObjectStoreError) -> Void) -> ObjectStoreError.Kind? {
+    do throws(ObjectStoreError) {
+        try body()
+        return nil
+    } catch {
+        return error.kind
+    }
+}
+
+extension PutOutcome {
+    var isUnknown: Bool { if case .unknown = self { true } else { false } }
+}
+
+/// What a listing without objects is.
+let emptyListing = "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"
