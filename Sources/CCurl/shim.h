@@ -9,6 +9,7 @@
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,17 @@ typedef size_t (*ccurl_data_function)(char *bytes, size_t size, size_t count, vo
 static inline CURLcode ccurl_set_data_function(
     const struct ccurl_library *l, CURL *h, CURLoption o, ccurl_data_function v) {
     return l->easy_setopt(h, o, v);
+}
+
+static inline int ccurl_mark_socket(void *context, curl_socket_t socket, curlsocktype purpose) {
+    (void)context, (void)purpose;
+    // A program that is started keeps no connection open.
+    (void)fcntl(socket, F_SETFD, FD_CLOEXEC);
+    return CURL_SOCKOPT_OK;
+}
+/// Closes sockets at exec.
+static inline CURLcode ccurl_set_close_on_exec(const struct ccurl_library *l, CURL *h) {
+    return l->easy_setopt(h, CURLOPT_SOCKOPTFUNCTION, ccurl_mark_socket);
 }
 
 static inline CURLcode ccurl_get_long(const struct ccurl_library *l, CURL *h, CURLINFO i, long *v) {

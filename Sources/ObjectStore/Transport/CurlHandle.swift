@@ -91,6 +91,7 @@ final class CurlHandle {
 
     private func setOptions(_ request: HTTPRequest) {
         set(CURLOPT_NOSIGNAL, 1)
+        _ = ccurl_set_close_on_exec(functions, easy)
         set(CURLOPT_ERRORBUFFER, pointer: words)
         set(CURLOPT_URL, text: request.url)
         set(CURLOPT_CUSTOMREQUEST, text: request.method)

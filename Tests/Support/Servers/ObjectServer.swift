@@ -48,20 +48,48 @@ public final class ObjectServer: Sendable {
 
     private init(_ kind: Kind) throws {
         self.kind = kind
+        // A port may be taken between the look and the start.
+        var failure = TestFailure("")
+        for _ in 0..<5 {
+            switch try Self.start(kind) {
+            case .success(let output):
+                variables = Self.variables(output)
+                return
+            case .failure(let errors): failure = errors
+            }
+        }
+        throw failure
+    }
+
+    private static func start(_ kind: Kind) throws -> Result<String, TestFailure> {
         let folder = try Files.makeFolder("blobd-\(kind)")
-        try Self.guardFolder(folder)
-        // RGW's monitor has the next port. One that is taken meanwhile is a failure that says so.
-        let port = try ScriptedServer { _ in [] }.port
+        try guardFolder(folder)
         let (end, output, errors) = try run([
-            "timeout", "180", Self.script, "start", kind.rawValue, folder, "\(port)",
+            "timeout", "-k", "5", "180", script, "start", kind.rawValue, folder,
+            "\(try freePort())",
         ])
-        try require(end == .exited(0), "\(kind) did not start: \(errors)")
+        guard end == .exited(0) else {
+            return .failure(TestFailure("\(kind) did not start: \(errors)"))
+        }
+        return .success(String(decoding: output, as: UTF8.self))
+    }
+
+    /// A port below those that the kernel gives to clients, that is free with the next one: RGW's monitor has that.
+    private static func freePort() throws -> UInt16 {
+        for _ in 0..<1_000 {
+            let port = UInt16.random(in: 10_000..<30_000)
+            if isFree(port) && isFree(port + 1) { return port }
+        }
+        throw TestFailure("no free ports")
+    }
+
+    private static func variables(_ output: String) -> [String: String] {
         var variables: [String: String] = [:]
-        for line in String(decoding: output, as: UTF8.self).split(separator: "\n") {
+        for line in output.split(separator: "\n") {
             let parts = line.split(separator: "=", maxSplits: 1)
             if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
         }
-        self.variables = variables
+        return variables
     }
 
     /// Stops the server and removes its folder when this process ends, however it does: the end of a socket that it

@@ -264,6 +264,19 @@ private func sendAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     return true
 }
 
+/// Whether nobody listens on a port of 127.0.0.1.
+func isFree(_ port: UInt16) -> Bool {
+    let descriptor = socket(
+        AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    defer { close(descriptor) }
+    var address = loopback(port: port)
+    return withUnsafeMutablePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+    }
+}
+
 /// 127.0.0.1 and a port.
 func loopback(port: UInt16) -> sockaddr_in {
     var address = sockaddr_in()
