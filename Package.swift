@@ -112,6 +112,11 @@ let package = Package(
             name: "store-torture", dependencies: ["BlobStore", "TestSupport"],
             path: "Tests/StoreTorture", swiftSettings: common),
 
+        // What one client of a bucket takes of memory and time.
+        .executableTarget(
+            name: "object-store-load", dependencies: ["ObjectStore"],
+            path: "Tests/ObjectStoreLoad", swiftSettings: common),
+
         // Treats the daemon badly, scenario by scenario; see Scripts/torture. Not a product.
         .executableTarget(
             name: "blobd-torture",
@@ -134,7 +139,9 @@ let package = Package(
         .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: common),
         .testTarget(
             name: "ObjectStoreTests",
-            dependencies: ["Bytes", "Hashing", "ObjectStore", "TestSupport"],
+            dependencies: [
+                "Bytes", "Hashing", "ObjectStore", "TestSupport", "object-store-load",
+            ],
             swiftSettings: borrowing),
         .testTarget(
             name: "LMDBTests", dependencies: ["LMDB", "TestSupport"], swiftSettings: borrowing),

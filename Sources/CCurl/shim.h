@@ -103,13 +103,15 @@ static inline CURLcode ccurl_set_data_function(
 }
 
 static inline int ccurl_mark_socket(void *context, curl_socket_t socket, curlsocktype purpose) {
-    (void)context, (void)purpose;
+    (void)purpose;
     // A program that is started keeps no connection open.
     (void)fcntl(socket, F_SETFD, FD_CLOEXEC);
+    *(int *)context = socket;
     return CURL_SOCKOPT_OK;
 }
-/// Closes sockets at exec.
-static inline CURLcode ccurl_set_close_on_exec(const struct ccurl_library *l, CURL *h) {
+/// Closes sockets at exec, and writes the number of each new one to `last`.
+static inline CURLcode ccurl_watch_sockets(const struct ccurl_library *l, CURL *h, int *last) {
+    l->easy_setopt(h, CURLOPT_SOCKOPTDATA, last);
     return l->easy_setopt(h, CURLOPT_SOCKOPTFUNCTION, ccurl_mark_socket);
 }
 

@@ -23,6 +23,8 @@ final class HTTPAnswer {
     private var fields: [String: String] = [:]
     private var headerByteCount = 0
     private var isInBody = false
+    /// Called when the head has come to its end and a body follows.
+    var headEnded: (() -> Void)?
     /// Whether the head has come to its end. libcurl takes the end of a connection for it.
     private(set) var isHeadWhole = false
 
@@ -100,6 +102,7 @@ final class HTTPAnswer {
     private func headEnds() -> Bool {
         guard status >= 200 else { return true }
         isHeadWhole = true
+        if contentLength != 0 { headEnded?() }
         if let text = fields["content-length"], Int(text) == nil || text.first == "-" {
             fault = .bad("the length \"\(ObjectText.line(text))\"")
             return false
