@@ -34,7 +34,7 @@ public enum ProcessOutput {
 
 /// Starts a program, found by `PATH`, and does not wait for it.
 ///
-/// No signal is blocked in it, also where this thread blocks them, as those of Dispatch do.
+/// The signals that this thread blocks are blocked in it: those of Dispatch block all.
 /// Its environment is this process's without `BLOBD_SOCKET`, and `environment`. Swift's crash
 /// reporter is off.
 ///
@@ -61,19 +61,12 @@ public func spawn(
                 &actions, target, path, O_WRONLY | O_CREAT | O_APPEND, 0o644)
         }
     }
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var none = sigset_t()
-    sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     // Copies of C strings that live until the process is started.
     var argv: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
     var envp: [UnsafeMutablePointer<CChar>?] = variables(environment).map { strdup($0) } + [nil]
     defer { for pointer in argv + envp { free(pointer) } }
     var pid = pid_t()
-    let code = posix_spawnp(&pid, command[0], &actions, &attributes, &argv, &envp)
+    let code = posix_spawnp(&pid, command[0], &actions, nil, &argv, &envp)
     guard code == 0 else { throw TestFailure(command[0], code) }
     return pid
 }

@@ -97,11 +97,15 @@ extension ObjectClient {
             case .stopped(isBegun: true): return unknown("stopped before the answer came")
             }
         }
+        // What breaks the protocol is no word of an object store, whatever its status.
+        guard answer.fault == nil, answer.status >= 200 else {
+            return unknown(error(question, answer).description)
+        }
         let document = ErrorDocument(answer.kept)
         switch answer.status {
         case 200, 201, 204:
             // S3's answers to a put have no body. One that has is an error, or is not from an object store.
-            if answer.fault == nil, answer.bodyByteCount == 0 { return .done(.created) }
+            if answer.bodyByteCount == 0 { return .done(.created) }
             return unknown(
                 "\(answer.status) with \(document.map { "the error \($0.words)" } ?? "a body that is not S3's")"
             )
@@ -112,8 +116,6 @@ extension ObjectClient {
             return unknown(error(question, answer).description, answer.retryAfterMilliseconds)
         case _ where Self.isTransient(answer):
             return unknown(error(question, answer).description, answer.retryAfterMilliseconds)
-        case _ where answer.fault != nil || answer.status < 200:
-            return unknown(error(question, answer).description)
         default: throw error(question, answer)
         }
     }

@@ -94,7 +94,9 @@ struct BucketTrial {
             }
             times.append(MonotonicClock.microseconds() - start)
         }
-        for name in names.prefix(times.count + 1) { try? client.delete(name) }
+        if failure?.isTransient != true {
+            for name in names.prefix(times.count + 1) { try client.delete(name) }
+        }
         if let failure { throw failure }
         let figures = BucketReport.Latency(microseconds: times)
         report.putMilliseconds = figures
