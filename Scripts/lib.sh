@@ -79,7 +79,7 @@ install_test_needs() {
         'mount:command -v mount' \
         'prometheus:command -v promtool' \
         'python3-venv:python3 -c "import ensurepip, venv"' \
-        'binutils:command -v readelf' \
+        'binutils:command -v readelf' 'openssl:command -v openssl' \
         'libcurl4:ldconfig -p | grep -q libcurl.so.4' \
         'ceph-mon:command -v ceph-mon' 'ceph-osd:command -v ceph-osd' 'radosgw:command -v radosgw' \
         'ceph-common:command -v ceph && command -v monmaptool && command -v radosgw-admin'
