@@ -85,6 +85,7 @@ let package = Package(
             name: "BlobServer",
             dependencies: [
                 "BlobJSON", "BlobStore", "BlobProtocol", "Bytes", "CLinux", "Notifications",
+                "ObjectStore", "Replication",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: borrowing),

@@ -23,6 +23,12 @@ extension BlobStore {
             - core.replication.byteCountShipped.load(ordering: .relaxed)
     }
 
+    /// Whether a batch of an epoch belongs to this store's history, or will: not one that was lost when another
+    /// store took the lead.
+    package func hasSequence(_ sequence: UInt64, of epoch: UInt64) -> Bool {
+        core.replication.knowledge.withLock { $0.epochs.hasSequence(sequence, of: epoch) }
+    }
+
     /// Makes this store the leader of an epoch. See `docs/REPLICATION.md`. One transaction.
     ///
     /// - Parameters:

@@ -44,6 +44,7 @@ struct Blobd: ParsableCommand {
             PingCommand.self,
             SignCommand.self,
             ProbeCommand.self,
+            PromoteCommand.self,
             VerifyCommand.self,
             ScrubCommand.self,
             BackupCommand.self,

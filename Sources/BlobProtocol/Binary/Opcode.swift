@@ -15,9 +15,10 @@ public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
     /// The flags that have a meaning with this operation. All others must be zero.
     public var knownFlags: RequestFlags {
         switch self {
-        case .put: [.ttlGiven, .expiryGiven, .idAssigned, .bodyIsGzip]
+        case .put: [.ttlGiven, .expiryGiven, .idAssigned, .bodyIsGzip, .replicated]
         case .get, .getBlob: [.gzipAccepted, .rangeGiven, .headOnly]
-        case .call: [.revisionGiven, .mustBeAbsent, .mustExist, .bodyIsGzip]
+        case .call: [.revisionGiven, .mustBeAbsent, .mustExist, .bodyIsGzip, .replicated]
+        case .delete: [.replicated]
         default: []
         }
     }
@@ -53,6 +54,9 @@ public struct RequestFlags: OptionSet, Sendable, Hashable {
 
     /// put, call: the body is a gzip coding of what is to be stored.
     public static let bodyIsGzip = RequestFlags(rawValue: 1 << 4)
+
+    /// put, call, delete: the change is acknowledged when it is in the bucket, too.
+    public static let replicated = RequestFlags(rawValue: 1 << 5)
 
     /// get, getBlob: the body may be a gzip stream.
     public static let gzipAccepted = RequestFlags(rawValue: 1 << 0)

@@ -16,6 +16,8 @@ public enum Route: Sendable, Hashable {
     case backup
     /// `/v1/scrub`
     case scrub
+    /// `/v1/replication`
+    case replication
     /// `/v1/openapi.json`
     case openAPI
     /// `/v1/notifications`
@@ -86,6 +88,7 @@ public enum Route: Sendable, Hashable {
         if segments.skip("/stats", path) { return segments.end(path, .stats) }
         if segments.skip("/backup", path) { return segments.end(path, .backup) }
         if segments.skip("/scrub", path) { return segments.end(path, .scrub) }
+        if segments.skip("/replication", path) { return segments.end(path, .replication) }
         if segments.skip("/openapi.json", path) { return segments.end(path, .openAPI) }
         if segments.skip("/users", path) { return user(path, &segments) }
         if segments.skip("/categories", path) {
@@ -157,7 +160,7 @@ public enum Route: Sendable, Hashable {
         case .notification: "GET, HEAD, PUT, PATCH, DELETE"
         case .payload, .part, .blob: "GET, HEAD, PUT"
         case .category: "GET, HEAD, PUT, DELETE"
-        case .scrub: "GET, HEAD, POST"
+        case .scrub, .replication: "GET, HEAD, POST"
         case .owner: "DELETE"
         case .ownerNotifications: "GET, HEAD, PATCH, DELETE"
         case .unknown: ""
@@ -173,7 +176,7 @@ public enum Route: Sendable, Hashable {
             method == .get || method == .head
         case .notifications, .batch, .responses, .blobs: method == .post
         case .payload, .part, .blob: method == .get || method == .head || method == .put
-        case .scrub: method == .get || method == .head || method == .post
+        case .scrub, .replication: method == .get || method == .head || method == .post
         case .notification:
             switch method {
             case .get, .head, .put, .patch, .delete: true

@@ -82,6 +82,14 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case stopping
     case unavailable
     case versionNotSupported = "version_not_supported"
+    /// The daemon follows another one, which takes the changes.
+    case follower
+    /// Changes are not replicated fast enough, or not at all.
+    case unreplicated
+    /// A follower has not got what its client has seen elsewhere.
+    case behind
+    /// What the client has seen was lost with the host that had it.
+    case sequenceLost = "sequence_lost"
     case full
     /// A limit of the store (507) or of an owner (429); ``ProtocolError/status`` says which.
     case quotaExceeded = "quota_exceeded"
@@ -106,7 +114,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .methodNotAllowed: 405
         case .notAcceptable: 406
         case .timeout: 408
-        case .responseConflict: 409
+        case .responseConflict, .sequenceLost: 409
         case .expired, .resync: 410
         case .lengthRequired: 411
         case .preconditionFailed: 412
@@ -121,7 +129,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .headersTooLarge: 431
         case .internalError, .corrupt, .outcomeUnknown: 500
         case .unsupportedTransferCoding: 501
-        case .stopping, .unavailable: 503
+        case .stopping, .unavailable, .follower, .unreplicated, .behind: 503
         case .versionNotSupported: 505
         case .full, .quotaExceeded: 507
         }
@@ -169,6 +177,10 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .unsupportedTransferCoding: "Unsupported transfer coding"
         case .stopping: "Stopping"
         case .unavailable: "Unavailable"
+        case .follower: "Not the leader"
+        case .unreplicated: "Not replicated"
+        case .behind: "Behind the leader"
+        case .sequenceLost: "Change lost"
         case .versionNotSupported: "HTTP version not supported"
         case .full: "No space left"
         case .quotaExceeded: "Quota exceeded"

@@ -176,6 +176,15 @@ extension Worker {
         case .retryAfterCommit:
             connection.state.enter(.awaitingCommit)
             submit(.waitForCommit, connection)
+        case .retryBehind(let sequence):
+            connection.state.enter(.awaitingCommit)
+            let waiter = ReplicaStatus.Waiter(
+                sequence: sequence, connection: connection.address, result: nil,
+                end: now.after(milliseconds: DaemonLimits.sequenceWaitMilliseconds))
+            // Where too many wait it is looked at again at once, and told that it is too early.
+            if !environment.replica.wait(waiter) {
+                connection.address.post(.replicated(.committed))
+            }
         case .write(let operation, let reply):
             connection.state.enter(.awaitingChange(reply))
             submit(operation, connection)

@@ -148,6 +148,14 @@ extension Worker {
 
     /// Submits a change without a body.
     func submit(_ operation: PendingChange.Operation, _ connection: Connection) {
+        if case .promote(let isForced) = operation {
+            let wish = ReplicaStatus.Promotion(
+                isForced: isForced, connection: connection.address)
+            guard !environment.replica.promote(wish) else { return }
+            return connection.address.post(
+                .replicated(
+                    .refused(ProtocolError(.unavailable, "the lead is changing already"))))
+        }
         environment.writer.submit(
             PendingChange(
                 operation: operation, connection: connection.address, reservation: nil))

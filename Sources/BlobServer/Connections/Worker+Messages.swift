@@ -18,6 +18,12 @@ extension Worker {
         case .stopAtOnce: stop(within: 0, &batch)
         case .changed(let result):
             guard let connection = connections.connection(message.token) else { break }
+            if awaitReplication(connection, result) { break }
+            finishChange(connection, result, &batch)
+            if connection.mayAnswer { return .passUnretained(connection) }
+            finishTimeSlice(connection)
+        case .replicated(let result):
+            guard let connection = connections.connection(message.token) else { break }
             finishChange(connection, result, &batch)
             if connection.mayAnswer { return .passUnretained(connection) }
             finishTimeSlice(connection)
@@ -39,6 +45,23 @@ extension Worker {
             return .passUnretained(connection)
         }
         return nil
+    }
+
+    /// Has a connection wait until its change is in the bucket, where it wants that.
+    ///
+    /// - Returns: whether it waits.
+    private func awaitReplication(_ connection: Connection, _ result: ChangeResult) -> Bool {
+        guard case .awaitingChange(let reply) = connection.state.phase,
+            reply.form.acknowledgement == .replicated, result.isChange
+        else { return false }
+        let replica = environment.replica
+        let store = environment.store
+        let sequence = store.lastSequence
+        guard replica.role == .leader, sequence > store.shippedSequence else { return false }
+        return replica.wait(
+            ReplicaStatus.Waiter(
+                sequence: sequence, connection: connection.address, result: result,
+                end: now.after(milliseconds: replica.options.unreplicatedMillisecondsMax)))
     }
 
     private func accept(_ number: Int32, _ peer: Peer, isDevice: Bool) {

@@ -12,6 +12,7 @@ struct WorkerEnvironment: Sendable {
     let bodyMemory: BodyMemory
     let drainSlots: DrainSlots
     let writer: WriterThread
+    let replica: ReplicaStatus
     let publishers: PublisherPool
     let backups: BackupThread
     let links: LinkKeys
@@ -85,7 +86,7 @@ final class Worker {
                 slowMilliseconds: limits.slowMilliseconds, log: environment.log),
             statistics: environment.statistics, metrics: environment.metrics,
             answerMemory: answerMemory,
-            links: environment.links, log: environment.log)
+            links: environment.links, replica: environment.replica, log: environment.log)
         sender = ResponseSender(
             counters: counters, pages: environment.pages, slots: environment.drainSlots,
             log: environment.log)

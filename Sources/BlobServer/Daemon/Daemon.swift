@@ -3,6 +3,7 @@ import BlobStore
 import CLinux
 import Glibc
 package import Logging
+import Synchronization
 
 /// The daemon: opens the store, starts the threads, accepts until it is told to stop, and ends in
 /// order.
@@ -18,6 +19,8 @@ package enum Daemon {
         case stopped
         /// A sync has failed.
         case outcomeUnknown
+        /// Another daemon leads its shard, or its store must be made anew: start it again.
+        case deposed
     }
 
     /// Runs a daemon. Returns when it has stopped.
@@ -38,9 +41,12 @@ package enum Daemon {
             // Before any thread starts, so that all of them leave the signals to this one.
             let signals = try OwnedDescriptor(
                 taking: clinux_stop_signals(), from: "signalfd")
-            let store = try open(options, log)
+            let access = try options.replica.shard.map { try ShardAccess(shard: $0) }
+            let store = try open(options, access, log)
             try allowZeroCopy(store, options, log)
-            if options.limits.isLogging { try beginLogging(store, log) }
+            if options.limits.isLogging, store.replicationState?.role != .follower {
+                try beginLogging(store, log)
+            }
             let links = LinkKeys(try options.signingKeyPath.map(SigningKeyFile.read))
             let socket =
                 if let passed = manager.sockets.main { try SocketFile(passed: passed) } else {
@@ -66,8 +72,8 @@ package enum Daemon {
                 }
                 let failure = try FailureSignal()
                 let daemon = try RunningDaemon(
-                    store, options, links, descriptorMax: descriptorMax, failure: failure,
-                    manager: manager, log: log)
+                    store, options, links, access, descriptorMax: descriptorMax,
+                    failure: failure, manager: manager, log: log)
                 var doors = [daemon.door(socket, isDevice: false)]
                 if let device = deviceSocket.take() {
                     doors.append(daemon.door(device, isDevice: true))
@@ -117,7 +123,9 @@ package enum Daemon {
         }
     }
 
-    private static func open(_ options: DaemonOptions, _ log: Logger) throws -> BlobStore {
+    private static func open(
+        _ options: DaemonOptions, _ access: ShardAccess?, _ log: Logger
+    ) throws -> BlobStore {
         var storeOptions = options.limits.storeOptions
         storeOptions.mapByteCountMax = options.mapByteCountMax
         storeOptions.discardsLog = options.discardsLog
@@ -130,7 +138,13 @@ package enum Daemon {
         storeOptions.beforeMapping = { (directory) throws(StoreError) in
             try CrashMarker.check(directory, log)
         }
-        return try BlobStore.open(at: options.dataPath, options: storeOptions)
+        storeOptions.isReplicated = access != nil
+        let whole = storeOptions
+        let open = { try BlobStore.open(at: options.dataPath, options: whole) }
+        guard let access else { return try open() }
+        return try ReplicaStart(
+            options, whole, access, log: log, open: open
+        ).run()
     }
 }
 
@@ -138,6 +152,16 @@ package enum Daemon {
 /// waits.
 final class FailureSignal: Sendable {
     let signal: WakeSignal
+    private let deposed = Atomic(false)
+
+    /// Whether it is that another daemon leads.
+    var isDeposed: Bool { deposed.load(ordering: .acquiring) }
+
+    /// Tells that another daemon leads.
+    func depose() {
+        deposed.store(true, ordering: .releasing)
+        signal.notify()
+    }
 
     init() throws(SystemError) {
         signal = try WakeSignal()
@@ -153,13 +177,14 @@ private struct RunningDaemon {
     private let inboxes: [WorkerInbox]
     private let threads: [WorkerThread]
     private let scrubThread: ScrubThread
+    private let replicaThread: ReplicaThread?
     private let failure: FailureSignal
     private let reports: ServiceReports
     private let log: Logger
 
     init(
-        _ store: BlobStore, _ options: DaemonOptions, _ links: LinkKeys, descriptorMax: Int,
-        failure: FailureSignal, manager: ServiceManager, log: Logger
+        _ store: BlobStore, _ options: DaemonOptions, _ links: LinkKeys, _ access: ShardAccess?,
+        descriptorMax: Int, failure: FailureSignal, manager: ServiceManager, log: Logger
     ) throws {
         let budget = DescriptorBudget(
             descriptorMax: descriptorMax, connectionCountMax: options.limits.connectionCountMax,
@@ -181,9 +206,11 @@ private struct RunningDaemon {
         let accessLog = try options.accessLogPath.map { path throws(SystemError) in
             try AccessLog(path: path, format: options.accessLogFormat, log: log)
         }
+        let replica = try ReplicaStatus(
+            options.replica, role: ReplicaStatus.Role(of: store.replicationState))
         let writer = try WriterThread(
             store, limits: limits, bodyMemory: bodyMemory, counters: counters,
-            oldestSnapshot: oldestSnapshot, scrub: scrub, log: log,
+            oldestSnapshot: oldestSnapshot, scrub: scrub, replica: replica, log: log,
             onOutcomeUnknown: { failure.signal.notify() })
         let publishers = try PublisherPool()
         let sendsZeroCopy = options.limits.linkedByteCountMin > 0 && store.allowsZeroCopy
@@ -194,7 +221,7 @@ private struct RunningDaemon {
         environment = WorkerEnvironment(
             store: store, limits: limits, counters: counters, bodyMemory: bodyMemory,
             drainSlots: DrainSlots(countMax: budget.drainingCountMax),
-            writer: writer, publishers: publishers,
+            writer: writer, replica: replica, publishers: publishers,
             backups: BackupThread(store, log: log), links: links,
             statistics: StatisticsDocument(
                 store: store, counters: counters, bodyMemory: bodyMemory, scrub: scrub),
@@ -207,6 +234,13 @@ private struct RunningDaemon {
         try accessLog?.start()
         try writer.start()
         scrubThread = try ScrubThread(store, scrub, limits: limits, log: log)
+        replicaThread = try access.map { access throws(SystemError) in
+            try ReplicaThread(
+                ReplicaThread.Context(
+                    store: store, writer: writer, replica: replica, access: access,
+                    isLogging: options.limits.isLogging, log: log),
+                onDeposed: { failure.depose() })
+        }
         try publishers.start(writer)
         var inboxes: [WorkerInbox] = []
         var threads: [WorkerThread] = []
@@ -283,11 +317,13 @@ private struct RunningDaemon {
             log.notice("Stopping on signal \(number)")
             notifyWorkers(.stop)
         case .outcomeUnknown:
+            log.notice("Stopping")
             notifyWorkers(.stop)
         }
         if isUrgent { notifyWorkers(.stopAtOnce) }
         stopAtOnceOnSecondSignal(&acceptor)
         for thread in threads { thread.join() }
+        replicaThread?.close()
         environment.backups.close()
         scrubThread.close()
         environment.publishers.close()
@@ -297,7 +333,7 @@ private struct RunningDaemon {
         case .signal:
             log.notice("Stopped")
             return .stopped
-        case .outcomeUnknown: return .outcomeUnknown
+        case .outcomeUnknown: return failure.isDeposed ? .deposed : .outcomeUnknown
         }
     }
 

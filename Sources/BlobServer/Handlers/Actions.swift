@@ -15,6 +15,9 @@ extension RequestHandler {
         case .live: return .respond(.echo([]))
         case .check(let reply):
             if case .ready = reply, isStopping { throw .stopping }
+            if case .ready = reply, let refusal = replica.refusal {
+                throw ProtocolError(notReady: refusal)
+            }
             return .write(.checkWritable, reply)
         case .statistics:
             let body = try asked { () throws(StoreError) in try statistics.compose() }
@@ -93,6 +96,9 @@ extension RequestHandler {
         case (.groupPatched, .long(let change)):
             return .numbers(("matched", change.matched), ("changed", change.changed))
         case (.ownerDeleted, .long(let change)): return .numbers(("deleted", change.changed))
+        case (.promoted, .promoted):
+            return .document(
+                Response.Document(body: ReplicationDocument(store, replica).numbers.finished()))
         case (.batch, .lines(let lines)):
             return .document(mediaType: "application/x-ndjson") { body in
                 for line in lines { append(line, to: &body) }

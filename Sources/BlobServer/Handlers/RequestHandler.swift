@@ -22,6 +22,7 @@ final class RequestHandler {
     let metrics: MetricsDocument
     private let answerMemory: AnswerMemory
     let links: LinkKeys
+    let replica: ReplicaStatus
     private var errorLog: RateLimitedLog
     /// The time of this iteration, by which payloads expire.
     @exclusivity(unchecked) private(set) var now = Timestamp.now
@@ -31,9 +32,10 @@ final class RequestHandler {
     init(
         _ store: BlobStore, limits: DaemonLimits, observer: RequestObserver,
         statistics: StatisticsDocument, metrics: MetricsDocument, answerMemory: AnswerMemory,
-        links: LinkKeys, log: Logger
+        links: LinkKeys, replica: ReplicaStatus, log: Logger
     ) {
         self.links = links
+        self.replica = replica
         self.store = store
         self.limits = limits
         self.observer = observer
@@ -59,6 +61,8 @@ final class RequestHandler {
         case answeredThenClose
         /// It is to be answered when the writer has committed: nothing of it was used.
         case retryAfterCommit
+        /// It is to be answered when this follower has a batch, or a moment later: nothing of it was used.
+        case retryBehind(UInt64)
         /// It is to be answered in a new snapshot: nothing of it was used.
         case retryInNewSnapshot
         /// Its body follows.
@@ -161,6 +165,11 @@ final class RequestHandler {
         expectsContinue: Bool = false, into batch: inout AnswerBatch
     ) throws(ProtocolError) -> Step {
         switch step {
+        case .write(.checkWritable, _), .write(.promote, _): break
+        case .write, .receiveBody: if let refusal = replica.refusal { throw refusal }
+        default: break
+        }
+        switch step {
         case .respond(let response):
             respond(response, form, into: &batch)
             return .answered
@@ -184,6 +193,8 @@ final class RequestHandler {
     func answer(_ reply: PendingReply, with result: ChangeResult, into batch: inout AnswerBatch) {
         // Said when the answer is written, not when the request came.
         let form = isStopping ? reply.form.last : reply.form
+        http.sequence = result.isChange ? store.sequenceToken : nil
+        defer { http.sequence = nil }
         do throws(ProtocolError) {
             respond(try response(to: reply.reply, result), form, into: &batch)
         } catch {

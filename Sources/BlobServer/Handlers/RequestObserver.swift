@@ -233,6 +233,7 @@ extension ResourceRequest {
         case .categories, .category: .category
         case .ownerChanges: .changes
         case .scrub: .scrub
+        case .replication: .replication
         case .notification, .owner, .ownerNotifications:
             switch method {
             case .put, .post: .publish

@@ -105,6 +105,7 @@ enum Reply: Sendable {
     case categorySet
     case groupPatched
     case ownerDeleted
+    case promoted
     /// A ping's body comes back.
     case ping([UInt8])
     /// Of a health check.
@@ -122,6 +123,8 @@ struct PendingReply: Sendable {
 
         var dialect: Dialect
         var entry: RequestEntry
+        /// What a change waits for before it is acknowledged.
+        var acknowledgement = Acknowledgement.local
 
         static func binary(_ frame: RequestFrame, _ entry: RequestEntry) -> Form {
             Form(dialect: .binary(frame), entry: entry)
@@ -135,15 +138,17 @@ struct PendingReply: Sendable {
         var last: Form {
             guard case .http(var form) = dialect else { return self }
             form.keepAlive = false
-            return .http(form, entry)
+            var last = self
+            last.dialect = .http(form)
+            return last
         }
 
         /// The same for a request that turns out to be another operation.
         func counted(as operation: Operation) -> Form {
-            Form(
-                dialect: dialect,
-                entry: RequestEntry(
-                    operation: operation, startedAt: entry.startedAt, request: entry.request))
+            var form = self
+            form.entry = RequestEntry(
+                operation: operation, startedAt: entry.startedAt, request: entry.request)
+            return form
         }
     }
 

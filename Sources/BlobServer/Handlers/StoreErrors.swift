@@ -74,6 +74,12 @@ extension ProtocolError {
         members = [ProblemMember("reason", .text(publish.code.rawValue))] + publish.members
     }
 
+    /// The same for what the replication refuses.
+    init(notReady publish: ProtocolError) {
+        self.init(.unavailable, "cannot take a publish: \(publish.detail)")
+        members = [ProblemMember("reason", .text(publish.code.rawValue))]
+    }
+
     /// Why there is no push.
     init(_ error: EnvelopeError) {
         switch error {

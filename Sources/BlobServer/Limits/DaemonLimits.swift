@@ -273,4 +273,15 @@ package struct DaemonLimits: Sendable {
 
     /// How long a blob is kept that nothing refers to, when its publisher does not say, in seconds.
     package static let holdSeconds = 3_600
+
+    // MARK: - Replication
+
+    /// How long a read waits on a follower for a change that its client has seen, in milliseconds.
+    package static let sequenceWaitMilliseconds = 1_000
+    /// Requests that wait for the bucket, or for a follower to catch up.
+    package static let replicaWaiterCountMax = 65_536
+    /// How long a leader that is told to hand over may take, in milliseconds.
+    package static let handoverMilliseconds = 10_000
+    /// How often what is shipped is noted in the store's file while nothing is changed, in milliseconds.
+    package static let shippedSaveMilliseconds = 1_000
 }

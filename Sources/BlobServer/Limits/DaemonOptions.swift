@@ -24,6 +24,7 @@ package struct DaemonOptions: Sendable {
     package var mapByteCountMax = StoreLimits.mapByteCountDefault
     /// Whether it starts without a log that is missing or damaged.
     package var discardsLog = false
+    package var replica = ReplicaOptions()
     package var limits = DaemonLimits()
     package var logLevel = Logger.Level.info
 

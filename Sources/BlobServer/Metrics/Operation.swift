@@ -38,13 +38,15 @@ package enum Operation: String, CaseIterable, Sendable {
     case backup
     /// Reading the store again is begun, or asked about.
     case scrub
+    /// The replication is asked about, or this daemon is to take the lead.
+    case replication
     /// What could not be read, or names no resource.
     case unknown
 
     /// Whether its time is the daemon's, and not how long a client chose to wait or to read.
     package var isTimed: Bool {
         switch self {
-        case .wait, .watch, .backup: false
+        case .wait, .watch, .backup, .replication: false
         default: true
         }
     }

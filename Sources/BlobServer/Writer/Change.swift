@@ -19,9 +19,19 @@ enum ChangeResult: Sendable {
     case writable
     /// Everything that was acknowledged is committed.
     case committed
+    /// This daemon leads.
+    case promoted(epoch: UInt64)
     case failed(StoreError)
     /// The body is wrong, as a job found.
     case refused(ProtocolError)
+
+    /// Whether something was done, or was so already, and not refused.
+    var isChange: Bool {
+        switch self {
+        case .published, .deleted, .changed, .unchanged, .held, .categorySet, .lines, .long: true
+        case .notFound, .writable, .committed, .promoted, .failed, .refused: false
+        }
+    }
 
     /// Whether it is the result of a category's edit that is done.
     var isCategoryEdit: Bool {
@@ -63,6 +73,8 @@ struct PendingChange: ~Copyable, Sendable {
         case checkWritable
         /// Commit everything that was acknowledged.
         case waitForCommit
+        /// Take the lead of the shard. It is not the writer's: see ``ReplicaStatus``.
+        case promote(isForced: Bool)
     }
 
     let operation: Operation

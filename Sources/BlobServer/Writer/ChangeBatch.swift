@@ -68,7 +68,7 @@ struct ChangeBatch {
         case .waitForCommit:
             hasCommitWaiters = true
             completion = .waitForCommit
-        case .checkWritable, .long: completion = .check
+        case .checkWritable, .long, .promote: completion = .check
         }
         waiters.append(
             Waiter(connection: connection, completion: completion, reservation: reservation))

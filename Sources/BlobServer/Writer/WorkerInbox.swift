@@ -8,6 +8,8 @@ struct WorkerMessage: Sendable {
         case accepted(Int32, Peer, isDevice: Bool)
         /// The writer has done what a connection waits for.
         case changed(ChangeResult)
+        /// What a connection waits for is replicated, or has come to this follower.
+        case replicated(ChangeResult)
         /// The memory that a connection waits for is reserved.
         case memoryGranted
         /// The feed that a connection waits for has changed.

@@ -40,6 +40,7 @@ struct WriterLoop {
     private mutating func serve() throws(StoreError) {
         while true {
             writer.counters.writerProgress.answer()
+            try runTasks()
             let (batch, isClosed) = takeBatch()
             if !batch.isEmpty {
                 try apply(batch)
@@ -72,6 +73,21 @@ struct WriterLoop {
         }
     }
 
+    /// Does what other threads have it do.
+    private mutating func runTasks() throws(StoreError) {
+        let tasks = writer.state.withLock { state in
+            defer { state.tasks = [] }
+            return state.tasks
+        }
+        guard !tasks.isEmpty else { return }
+        for (index, task) in tasks.enumerated() {
+            guard let failure = task.run(store) else { continue }
+            for other in tasks[(index + 1)...] { other.fail(failure) }
+            throw failure
+        }
+        noteCommits()
+    }
+
     private func wait(asOf now: Instant) {
         writer.signal.wait(
             milliseconds: min(
@@ -88,6 +104,9 @@ struct WriterLoop {
         }
         var outcomes: [Outcome] = []
         if !batch.changes.isEmpty {
+            if let refusal = writer.replica.refusal {
+                return batch.complete { _ in .refused(refusal) }
+            }
             do throws(StoreError) {
                 // Changes that replace others leave about as many bytes behind. Those are freed in the
                 // same commits, so that they do not pile up until the next maintenance.
@@ -193,6 +212,8 @@ struct WriterLoop {
     private mutating func noteCommits() {
         commitClock.note(
             store.pendingChanges, commitCount: store.pendingKeys.commitCount, asOf: .now)
+        // What is committed can be shipped.
+        if writer.replica.role == .leader { writer.replica.signal.notify() }
     }
 
     // MARK: - Long changes
@@ -202,6 +223,10 @@ struct WriterLoop {
     /// - Returns: whether there was one.
     private mutating func advanceLongOperation() throws(StoreError) -> Bool {
         guard var current = longOperation.take() else { return false }
+        if let refusal = writer.replica.refusal {
+            current.connection.post(.changed(.refused(refusal)))
+            return true
+        }
         do throws(StoreError) {
             let isDone = try store.advance(&current.change, asOf: .now)
             writer.counters.batches.add()
@@ -223,6 +248,11 @@ struct WriterLoop {
     private mutating func end() throws(StoreError) {
         // The edits are done. The next run announces the rest of them.
         edits.completeAll()
+        let tasks = writer.state.withLock { state in
+            state.isEnded = true
+            return state.tasks
+        }
+        for task in tasks { task.fail(.io(operation: "stop", errno: 0)) }
         // Without room the next run begins where the last one was written.
         if let position = writer.scrub.takePosition() {
             try ignoringFull { () throws(StoreError) in try store.write(position) }
@@ -245,6 +275,11 @@ struct WriterLoop {
         writer.log.critical("The outcome of a commit is unknown; stopping: \(failure)")
         writer.onOutcomeUnknown()
         edits.completeAll()
+        let tasks = writer.state.withLock { state in
+            state.isEnded = true
+            return state.tasks
+        }
+        for task in tasks { task.fail(failure) }
         commitWaiters.completeAll(with: .failed(failure))
         while true {
             let (batch, isClosed) = takeBatch()

@@ -9,6 +9,7 @@ struct WriterMaintenance {
     private var clock = ExpiryClock()
     private var nextSweep = Instant.now
     private var nextReclaim = Instant.now
+    private var nextSave = Instant.now
     private var nextReaderCheck = Instant.now
     private var healing = HealingPosition()
     private var errorLog: RateLimitedLog
@@ -46,12 +47,16 @@ struct WriterMaintenance {
         asOf now: Instant, _ task: inout String
     ) throws(StoreError) -> Bool {
         let store = writer.store
-        let hasMoreExpired = mayDelete() ? try sweep(store) : false
+        // A follower hides what has expired; its leader removes it.
+        let isFollowing = writer.replica.isFollowing
+        writer.replica.look(at: store, asOf: now)
+        let hasMoreExpired =
+            mayDelete() && writer.replica.refusal == nil ? try sweep(store) : false
         task = "free blobs without references"
         let freed = try store.freeOrphans(
             byteCountMax: DaemonLimits.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
         task = "look after damaged payloads"
-        let hasMoreToHeal = try store.tendQuarantine(&healing, asOf: .now)
+        let hasMoreToHeal = isFollowing ? false : try store.tendQuarantine(&healing, asOf: .now)
         if let position = writer.scrub.takePosition() { try store.write(position) }
         if store.needsScrubber { writer.scrub.signal.notify() }
         task = "shorten the data file"
@@ -62,6 +67,11 @@ struct WriterMaintenance {
             let reclaimed = try store.reclaimFreePages(
                 microsecondsMax: DaemonLimits.reclaimMicrosecondsMax)
             if reclaimed.more { nextSweep = min(nextSweep, nextReclaim) }
+        }
+        if now >= nextSave {
+            task = "note what was shipped"
+            nextSave = now.after(milliseconds: DaemonLimits.shippedSaveMilliseconds)
+            try store.saveShipped()
         }
         task = "look for old snapshots"
         try writer.oldestSnapshot.look(in: store)

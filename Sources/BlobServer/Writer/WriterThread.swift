@@ -16,7 +16,11 @@ final class WriterThread: Sendable {
     struct State {
         var waiting = ChangeBatch()
         var longOperations: [LongOperation] = []
+        /// What other threads have it do.
+        var tasks: [WriterTask] = []
         var isClosed = false
+        /// Whether the thread takes no tasks any more.
+        var isEnded = false
     }
 
     let store: BlobStore
@@ -25,6 +29,7 @@ final class WriterThread: Sendable {
     let counters: DaemonCounters
     let oldestSnapshot: OldestSnapshot
     let scrub: ScrubState
+    let replica: ReplicaStatus
     let log: Logger
     let state = Mutex(State())
     let signal: WakeSignal
@@ -34,7 +39,8 @@ final class WriterThread: Sendable {
 
     init(
         _ store: BlobStore, limits: LiveLimits, bodyMemory: BodyMemory,
-        counters: DaemonCounters, oldestSnapshot: OldestSnapshot, scrub: ScrubState, log: Logger,
+        counters: DaemonCounters, oldestSnapshot: OldestSnapshot, scrub: ScrubState,
+        replica: ReplicaStatus, log: Logger,
         onOutcomeUnknown: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         self.store = store
@@ -43,6 +49,7 @@ final class WriterThread: Sendable {
         self.counters = counters
         self.oldestSnapshot = oldestSnapshot
         self.scrub = scrub
+        self.replica = replica
         self.log = log
         self.onOutcomeUnknown = onOutcomeUnknown
         signal = try WakeSignal()

@@ -18,6 +18,9 @@ package struct Shipper {
     private var writer: LogWriter
     /// What is being appended: the last batch, how many, and their bytes.
     private var pending: (sequence: UInt64, batchCount: Int, byteCount: Int)
+    /// Whether the epoch was ended: nothing is shipped behind that.
+    package private(set) var hasEnded = false
+    private var isEnding = false
     /// Blobs of the segment that is being put together which are in the bucket.
     private var uploaded: Set<UInt64> = []
 
@@ -46,14 +49,15 @@ package struct Shipper {
             let items = try items(of: batches, on: bucket)
             let byteCount = batches.reduce(0) { $0 + $1.byteCountWithBlobs }
             pending = (batches.last?.sequence ?? last, batches.count, byteCount)
-            writer.begin(
-                batches.isEmpty && ends ? .end : .batches, items, sequence: last, asOf: now)
+            isEnding = batches.isEmpty && ends
+            writer.begin(isEnding ? .end : .batches, items, sequence: last, asOf: now)
         }
         switch try writer.attempt(on: bucket) {
         case .appended(let position):
             store.noteShipped(
                 pending.sequence, byteCount: pending.byteCount, at: position)
             uploaded = []
+            hasEnded = isEnding
             return .shipped(
                 sequence: pending.sequence, batchCount: pending.batchCount,
                 byteCount: pending.byteCount)
@@ -61,6 +65,13 @@ package struct Shipper {
         case .taken(let head): return .deposed(epoch: head.epoch)
         }
     }
+
+    /// The object of a long blob.
+    ///
+    /// - Parameter stored: its bytes as stored.
+    package static func object(
+        of blob: BlobReference, _ stored: [UInt8], storeID: StoreID
+    ) -> [UInt8] { BlobObject.bytes(blob, stored, storeID) }
 
     /// The batches with what is shipped beside them. Long blobs are uploaded first: what a segment names is
     /// in the bucket.

@@ -91,9 +91,14 @@ struct ServeCommand: ParsableCommand {
             print(line)
             fflush(nil)
         }
-        guard case .stopped = end else {
+        switch end {
+        case .stopped: break
+        case .outcomeUnknown:
             throw CommandFailure(
                 .refused, "the outcome of a commit is unknown: check the disk, then restart")
+        case .deposed:
+            throw CommandFailure(
+                .refused, "another daemon leads the shard: start again, to follow it")
         }
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BlobProtocol
 import Logging
+import ObjectStore
 
 /// What the values of a setting look like: as a text, and as the daemon has them.
 struct SettingForm<Value: Sendable>: Sendable {
@@ -52,6 +53,21 @@ extension SettingForm where Value == String {
             valueName: "path", expected: "a path", parse: { $0.isEmpty ? nil : $0 }, text: { $0 },
             completion: completion)
     }
+
+    /// A prefix of a bucket.
+    static let shard = SettingForm(
+        valueName: "url", expected: "a bucket and a prefix, s3://bucket/prefix",
+        parse: { (try? ObjectStoreURL($0)) == nil ? nil : $0 }, text: { $0 })
+
+    /// A short text in one line.
+    static let line = SettingForm(
+        valueName: "text", expected: "1 to 255 printable ASCII characters",
+        parse: { text in
+            let isRight =
+                (1...255).contains(text.utf8.count)
+                && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+            return isRight ? text : nil
+        }, text: { $0 })
 
     /// An address that a path can follow.
     static let site = SettingForm(

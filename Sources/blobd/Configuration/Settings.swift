@@ -12,7 +12,7 @@ extension Setting {
         ("Store and sockets", place), ("Devices", devices), ("Payloads and notifications", content),
         ("Quotas", quotas),
         ("Connections and memory", connections), ("Feeds", feeds), ("Running", running),
-        ("Logs", logs),
+        ("Replication", replication), ("Logs", logs),
     ]
 
     private static let place: [Setting] = [
@@ -189,6 +189,40 @@ extension Setting {
         .one(
             "drain-timeout", .time(0...day), \.limits.drainMilliseconds, .live,
             "Maximum time for the answers in progress at a stop."),
+    ]
+
+    private static let replication: [Setting] = [
+        .optional(
+            "replicate", .shard, \.replica.replicate, .atStart,
+            """
+            Replicate to this prefix of an S3-compatible bucket, and begin a shard there if there is none: \
+            s3://bucket/prefix. Endpoint and credentials as for every S3 client: AWS_ENDPOINT_URL, AWS_REGION, \
+            AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY.
+            """),
+        .optional(
+            "follow", .shard, \.replica.follow, .atStart,
+            "Follow the shard at this prefix: serve reads, and take the lead when told to (blobd promote)."
+        ),
+        .one(
+            "ack", .word("level"), \.replica.acknowledgement, .atStart,
+            """
+            When a change is acknowledged: local (it is on this disk) or replicated (it is in the bucket, \
+            too). A request may ask for more: Blobd-Ack: replicated.
+            """),
+        .one(
+            "max-unreplicated", .time(1_000...day), \.replica.unreplicatedMillisecondsMax, .atStart,
+            "Refuse changes while the oldest one that is not in the bucket is older."),
+        .one(
+            "max-unreplicated-bytes", .size(1 << 20...byteCountMax),
+            \.replica.unreplicatedByteCountMax, .atStart,
+            "Refuse changes while more bytes are not in the bucket."),
+        .optional(
+            "auto-promote", .time(10_000...day), \.replica.autoPromoteMilliseconds, .atStart,
+            "Take the lead when a follower has found nothing new for so long. Leaders say every 5 s that they are alive."
+        ),
+        .optional(
+            "advertise", .line, \.replica.name, .atStart, default: "the host's name",
+            "How the others call this daemon, when it leads: a name or an address."),
     ]
 
     private static let logs: [Setting] = [

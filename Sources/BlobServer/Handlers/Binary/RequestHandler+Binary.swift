@@ -115,6 +115,13 @@ extension RequestHandler {
                 throw ProtocolError(.malformed, "this call must not have a body")
             }
         }
+        var form = form
+        switch step {
+        case .write, .receiveBody:
+            form.acknowledgement = try acknowledgement(
+                asked: frame.flags.contains(.replicated) ? .replicated : nil)
+        default: break
+        }
         return try follow(step, .counted(frame.bodyByteCount), form, into: &batch)
     }
 

@@ -9,6 +9,8 @@ final class HTTPCodec {
     /// The heads of payloads of this second.
     @exclusivity(unchecked) private(set) var payloadHead = PayloadHead()
     private var dateSecond: Int64 = -1
+    /// What the answer to a change says of the batch that it is in; nil: nothing.
+    var sequence: SequenceToken?
 
     /// Sets the time of the `Date` field.
     func setDate(seconds: Int64) {
@@ -85,6 +87,10 @@ final class HTTPCodec {
             HTTPResponseHead.field("Connection", "close", into: &out)
         } else if form.isHTTP10 {
             HTTPResponseHead.field("Connection", "keep-alive", into: &out)
+        }
+        if let sequence {
+            HTTPResponseHead.field(
+                SequenceToken.fieldName, sequence.text.utf8.span.bytes, into: &out)
         }
     }
 

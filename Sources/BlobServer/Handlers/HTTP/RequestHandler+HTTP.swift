@@ -50,6 +50,10 @@ extension RequestHandler {
             return retry
         }
         do throws(ProtocolError) {
+            if replica.isFollowing, let sequence = try missing(head, bytes, hasWaited) {
+                consumed = 0
+                return .retryBehind(sequence)
+            }
             switch request {
             case .fetch(let key):
                 let status = try appendPayload(
@@ -107,8 +111,13 @@ extension RequestHandler {
         case .sendBackup: return .sendBackup(form, entry)
         default: break
         }
+        var reply = PendingReply.Form.http(form, entry)
+        switch step {
+        case .write, .receiveBody: reply.acknowledgement = try acknowledgement(head, bytes)
+        default: break
+        }
         let next = try follow(
-            step, HTTPCodec.framing(of: head), .http(form, entry),
+            step, HTTPCodec.framing(of: head), reply,
             expectsContinue: head.expectsContinue,
             into: &batch)
         if case .answered = next { return form.step(after: head) }

@@ -31,7 +31,10 @@ extension RequestHandler {
             try HTTPCodec.checkNoBody(head)
             return .backup
         default:
-            if case .scrub = route { try HTTPCodec.checkNoBody(head) }
+            switch route {
+            case .scrub, .replication: try HTTPCodec.checkNoBody(head)
+            default: break
+            }
             guard let resource = try Resource(route, in: path) else { throw .notFound("resource") }
             var request = try ResourceRequest(resource, head, bytes)
             request.isLink = route.isLink

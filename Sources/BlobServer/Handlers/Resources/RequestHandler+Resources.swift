@@ -16,6 +16,7 @@ extension RequestHandler {
         case .delete: return try remove(request)
         default:
             if case .scrub = request.resource { return try scrub(request) }
+            if case .replication = request.resource { return try promote(request) }
             return .receiveBody(try plan(request))
         }
     }
@@ -27,6 +28,28 @@ extension RequestHandler {
         try Self.checkNoCondition(request)
         statistics.scrub.request()
         return .respond(scrubResponse)
+    }
+
+    /// Has this daemon take the lead of its shard.
+    private func promote(_ request: ResourceRequest) throws(ProtocolError) -> ActionStep {
+        guard !isStopping else { throw .stopping }
+        let query = try ResourceQuery(request.query, "force")
+        try Self.checkNoCondition(request)
+        let force = try query.text("force", .badQuery) ?? "false"
+        guard let isForced = Bool(force) else {
+            throw ProtocolError(.badQuery, "force is \(force); it must be true or false")
+        }
+        switch replica.role {
+        case .alone:
+            throw ProtocolError(.unreplicated, "this daemon is not replicated (--follow)")
+        case .leader: return .respond(replicationResponse)
+        case .follower, .changing: return .write(.promote(isForced: isForced), .promoted)
+        }
+    }
+
+    private var replicationResponse: Response {
+        .document(
+            Response.Document(body: ReplicationDocument(store, replica).numbers.finished()))
     }
 
     private var scrubResponse: Response {
@@ -67,6 +90,9 @@ extension RequestHandler {
         case .scrub:
             _ = try ResourceQuery(request.query)
             return .respond(scrubResponse)
+        case .replication:
+            _ = try ResourceQuery(request.query)
+            return .respond(replicationResponse)
         case .heldBlob:
             throw ProtocolError(
                 .methodNotAllowed, "call does not support GET of a blob; use getBlob")

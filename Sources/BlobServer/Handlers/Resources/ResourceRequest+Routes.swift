@@ -19,6 +19,7 @@ extension Resource {
         case .blobs: self = .newBlob
         case .categories: self = .categories
         case .scrub: self = .scrub
+        case .replication: self = .replication
         case .category(let name): self = .category(name: try CategoryName(inPath: name.of(path)))
         case .owner(let owner): self = .owner(try OwnerID(inPath: owner.of(path)))
         case .ownerNotifications(let owner):

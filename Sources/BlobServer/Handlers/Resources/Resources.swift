@@ -18,6 +18,7 @@ enum Resource: Sendable {
     case ownerNotifications(OwnerID)
     case ownerChanges(OwnerID)
     case scrub
+    case replication
 
     /// The notification's id, the owner or the category; empty where there is none.
     var name: String {
@@ -25,7 +26,7 @@ enum Resource: Sendable {
         case .notification(let id), .responses(let id), .envelope(let id): id.text
         case .category(let name): name.text
         case .owner(let owner), .ownerNotifications(let owner), .ownerChanges(let owner): owner.text
-        case .newNotification, .batch, .heldBlob, .newBlob, .categories, .scrub: ""
+        case .newNotification, .batch, .heldBlob, .newBlob, .categories, .scrub, .replication: ""
         }
     }
 }

@@ -1,0 +1,102 @@
+import BlobProtocol
+import BlobStore
+import Bytes
+
+/// What says that a change is there: an epoch and the number of a batch. `Blobd-Sequence: 3-1234`.
+struct SequenceToken: Equatable {
+    static let fieldName: StaticString = "Blobd-Sequence"
+    private static let lowercaseName: StaticString = "blobd-sequence"
+
+    var epoch: UInt64
+    var sequence: UInt64
+
+    var text: String { "\(epoch)-\(sequence)" }
+
+    init(epoch: UInt64, sequence: UInt64) {
+        self.epoch = epoch
+        self.sequence = sequence
+    }
+
+    /// Reads a text; nil when it is none.
+    init?(_ text: String) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let epoch = UInt64(parts[0]), let sequence = UInt64(parts[1]),
+            epoch > 0
+        else { return nil }
+        self.init(epoch: epoch, sequence: sequence)
+    }
+
+    /// The one that a request has; nil where it has none.
+    init?(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
+        guard let value = try head.value(of: Self.lowercaseName, in: bytes) else { return nil }
+        guard let token = SequenceToken(value.of(bytes).text()) else {
+            throw ProtocolError(
+                .malformed,
+                "Blobd-Sequence is \(value.of(bytes).excerpt()); it must be EPOCH-SEQUENCE, as an answer had it"
+            )
+        }
+        self = token
+    }
+}
+
+extension BlobStore {
+    /// The last batch; nil in a store that is not replicated.
+    var sequenceToken: SequenceToken? {
+        guard let state = replicationState else { return nil }
+        return SequenceToken(epoch: state.epoch, sequence: lastSequence)
+    }
+}
+
+extension RequestHandler {
+    /// The batch that a follower has to wait for before it answers a request; nil: none.
+    ///
+    /// - Throws: `behind` when it has waited already; `sequence_lost` when no such batch will come.
+    func missing(
+        _ head: HTTPRequestHead, _ bytes: RawSpan, _ hasWaited: Bool
+    ) throws(ProtocolError) -> UInt64? {
+        guard let token = try SequenceToken(head, bytes), token.sequence > 0 else { return nil }
+        guard store.hasSequence(token.sequence, of: token.epoch) else {
+            throw ProtocolError(
+                .sequenceLost,
+                "the change \(token.text) was lost with the host that led epoch \(token.epoch)")
+        }
+        guard store.lastSequence < token.sequence else { return nil }
+        guard hasWaited else { return token.sequence }
+        let leader = replica.leader
+        throw ProtocolError(
+            .behind,
+            "this follower has applied \(store.lastSequence), and the change \(token.text) is asked for; ask \(leader.isEmpty ? "the leader" : leader)"
+        )
+    }
+
+    /// What a change waits for: what its request says, or else what the daemon does.
+    func acknowledgement(
+        _ head: HTTPRequestHead, _ bytes: RawSpan
+    ) throws(ProtocolError) -> Acknowledgement {
+        guard let value = try head.value(of: "blobd-ack", in: bytes) else {
+            return try acknowledgement(asked: nil)
+        }
+        let text = value.of(bytes).text()
+        guard let wanted = Acknowledgement(rawValue: text) else {
+            throw ProtocolError(
+                .malformed,
+                "Blobd-Ack is \(value.of(bytes).excerpt()); it must be local or replicated")
+        }
+        return try acknowledgement(asked: wanted)
+    }
+
+    /// The same for what a request says, in either dialect; nil: it says nothing.
+    func acknowledgement(
+        asked wanted: Acknowledgement?
+    ) throws(ProtocolError) -> Acknowledgement {
+        // A request may ask for more, and not for less.
+        let usual = replica.options.acknowledgement
+        guard let wanted else { return usual }
+        guard wanted == .replicated || usual == .replicated else { return .local }
+        guard replica.role != .alone else {
+            throw ProtocolError(
+                .unreplicated, "this daemon is not replicated (--replicate)")
+        }
+        return .replicated
+    }
+}

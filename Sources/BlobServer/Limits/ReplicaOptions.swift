@@ -1,0 +1,31 @@
+/// What a publish waits for before it is acknowledged.
+package enum Acknowledgement: String, CaseIterable, Sendable {
+    /// It is on this host's disk.
+    case local
+    /// It is in the bucket, too.
+    case replicated
+}
+
+/// How a daemon belongs to a replicated shard.
+package struct ReplicaOptions: Sendable {
+    /// The shard of a daemon that may begin it: `s3://bucket/prefix`.
+    package var replicate: String?
+    /// The shard of a daemon that only joins it.
+    package var follow: String?
+    /// What a request waits for that does not say so itself.
+    package var acknowledgement = Acknowledgement.local
+    /// How old the oldest change may be that is not in the bucket, in milliseconds.
+    package var unreplicatedMillisecondsMax = 60_000
+    /// Bytes of the changes that are not in the bucket.
+    package var unreplicatedByteCountMax = 1 << 30
+    /// How long a follower finds nothing new before it takes the lead, in milliseconds; nil: it waits to be
+    /// told.
+    package var autoPromoteMilliseconds: Int?
+    /// How clients of other hosts are told to reach this one; nil: the host's name.
+    package var name: String?
+
+    package init() {}
+
+    /// The shard; nil: the daemon is not replicated.
+    package var shard: String? { replicate ?? follow }
+}

@@ -1,0 +1,178 @@
+import BlobProtocol
+import BlobStore
+import Logging
+import Replication
+import Synchronization
+
+/// Following: applies what a leader shipped, and takes the lead when it is asked to, or when nothing new has
+/// come for too long.
+struct FollowerDuty {
+    enum Outcome {
+        case goesOn(ReplicaRole.Step)
+        /// This store leads now.
+        case leads
+    }
+
+    private let context: ReplicaThread.Context
+    private let applier: SegmentApplier
+    private var log: LogFollower
+    /// When the last segment was found.
+    private var lastSegment = Instant.now
+    private var lastPackLook = Instant.now
+    private var knownEpoch: UInt64 = 0
+    /// The wish for the lead that a leader was told of, and until when it may take.
+    private var asked: (wish: ReplicaStatus.Promotion, end: Instant, epoch: UInt64)?
+    /// Whether the leader has ended its epoch.
+    private var hasEnded = false
+
+    /// When this store takes the lead again where nobody did that it was handed over to.
+    private var reclaimsAt: Instant?
+
+    /// - Parameter hasHandedOver: whether this store led until now.
+    init(_ context: ReplicaThread.Context, hasHandedOver: Bool = false) {
+        self.context = context
+        if hasHandedOver {
+            reclaimsAt = Instant.now.after(milliseconds: 2 * DaemonLimits.handoverMilliseconds)
+        }
+        let writer = context.writer
+        applier = SegmentApplier(context.store) { body throws(StoreError) in
+            try writer.perform(body)
+        }
+        log = LogFollower(
+            storeID: context.store.id,
+            behind: context.store.replicationState?.position ?? .start)
+        context.replica.role = .follower
+    }
+
+    mutating func step(on bucket: any Bucket) throws -> Outcome {
+        try ShardCheck.run(context.store, context.access, on: bucket)
+        do {
+            return try followingStep(on: bucket)
+        } catch let error as ReplicationError {
+            switch error {
+            case .tooOld, .forked:
+                // The next start makes it anew.
+                try context.writer.perform { (store) throws(StoreError) in
+                    try store.stepDown(to: .deposed)
+                }
+            default: break
+            }
+            throw error
+        }
+    }
+
+    private mutating func followingStep(on bucket: any Bucket) throws -> Outcome {
+        let now = Instant.now
+        if let wish = context.replica.takePromotion() {
+            return try take(wish, on: bucket, asOf: now)
+        }
+        let isQuiet =
+            now.milliseconds(since: lastSegment) >= ReplicationLimits.packLookMilliseconds
+            && now.milliseconds(since: lastPackLook) >= ReplicationLimits.packLookMilliseconds
+        if isQuiet { lastPackLook = now }
+        switch try log.next(on: bucket, looksAtPacks: isQuiet) {
+        case .segment(let segment):
+            try apply(segment, on: bucket)
+            lastSegment = .now
+            reclaimsAt = nil
+            hasEnded = segment.head.kind == .end
+            if hasEnded, asked != nil { return try takeOver(on: bucket) }
+            return .goesOn(.again)
+        case .nothing:
+            if let asked, now >= asked.end {
+                self.asked = nil
+                try? bucket.delete(ShardNames.handover(asked.epoch))
+                asked.wish.connection.post(
+                    .replicated(
+                        .refused(
+                            ProtocolError(
+                                .unavailable,
+                                "the leader \(context.replica.leader) did not hand over within \(DaemonLimits.handoverMilliseconds / 1_000) s; where it is gone for good: --force"
+                            ))))
+            }
+            if let reclaimsAt, now >= reclaimsAt {
+                context.log.warning("Nobody has taken the lead: this daemon takes it again")
+                self.reclaimsAt = nil
+                return try takeOver(on: bucket)
+            }
+            if mayPromoteItself(asOf: now) { return try takeOver(on: bucket) }
+            return .goesOn(.wait(milliseconds: ReplicationLimits.pollMilliseconds))
+        }
+    }
+
+    private mutating func apply(_ segment: Segment, on bucket: any Bucket) throws {
+        try applier.apply(segment, on: bucket)
+        context.replica.movedAt.store(Instant.now.nanoseconds, ordering: .relaxed)
+        context.replica.appliedTime.store(segment.head.time.milliseconds, ordering: .relaxed)
+        context.replica.complete(upTo: context.store.lastSequence, asOf: .now)
+        guard segment.head.epoch != knownEpoch else { return }
+        knownEpoch = segment.head.epoch
+        if let newest = try Epochs.newest(on: bucket) {
+            context.replica.leader = newest.document.host
+        }
+    }
+
+    private func mayPromoteItself(asOf now: Instant) -> Bool {
+        guard let after = context.replica.options.autoPromoteMilliseconds else { return false }
+        return now.milliseconds(since: lastSegment) >= after
+    }
+
+    // MARK: - Taking the lead
+
+    private mutating func take(
+        _ wish: ReplicaStatus.Promotion, on bucket: any Bucket, asOf now: Instant
+    ) throws -> Outcome {
+        guard !wish.isForced, !hasEnded else {
+            asked = (wish, now, 0)
+            return try takeOver(on: bucket)
+        }
+        let epoch = try Epochs.newest(on: bucket)?.number ?? 0
+        let name = ShardNames.handover(epoch)
+        _ = try bucket.create(name, Array(context.replica.options.hostName.utf8))
+        asked = (wish, now.after(milliseconds: DaemonLimits.handoverMilliseconds), epoch)
+        return .goesOn(.again)
+    }
+
+    private mutating func takeOver(on bucket: any Bucket) throws -> Outcome {
+        let (context, applier) = (context, applier)
+        context.replica.role = .changing
+        let wish = asked?.wish
+        asked = nil
+        do {
+            let takeOver = TakeOver(
+                storeID: context.store.id, nonce: .random(),
+                host: context.replica.options.hostName)
+            let outcome = try takeOver.run(
+                &log, on: bucket, sequence: { context.store.lastSequence }, asOf: .now
+            ) { (segment) throws(ReplicationError) in try applier.apply(segment, on: bucket) }
+            switch outcome {
+            case .lost(let epoch, let host):
+                context.replica.role = .follower
+                lastSegment = .now
+                wish?.connection.post(
+                    .replicated(
+                        .refused(
+                            ProtocolError(
+                                .unavailable, "\(host) took the lead meanwhile (epoch \(epoch))"))))
+                return .goesOn(.again)
+            case .leads(let epoch, let nonce, let fence):
+                let isLogging = context.isLogging
+                try context.writer.perform { (store) throws(StoreError) in
+                    try store.lead(
+                        epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: .now)
+                    if isLogging { try? store.beginLogging() }
+                }
+                context.log.notice("Leading epoch \(epoch)")
+                wish?.connection.post(.replicated(.promoted(epoch: epoch)))
+                return .leads
+            }
+        } catch {
+            context.replica.role = .follower
+            wish?.connection.post(
+                .replicated(
+                    .refused(
+                        ProtocolError(.unavailable, "cannot take the lead: \(error)"))))
+            throw error
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import BlobStore
+import Logging
+import Replication
+
+/// What a leader did and did not ship before another store took the lead: saved to files, and not merged.
+enum LostChanges {
+    /// Saves what waits to be shipped, in the form of segments and objects, below
+    /// `DIR/unreplicated-epoch-N/`.
+    ///
+    /// - Returns: false when nothing waits.
+    static func save(_ store: BlobStore, to directory: String, _ log: Logger) throws -> Bool {
+        guard let state = store.replicationState, store.lastSequence > state.sequence else {
+            return false
+        }
+        let folder = "\(directory)/unreplicated-epoch-\(state.epoch)"
+        var files = try LostFiles(folder)
+        var position = state.position
+        var last = state.sequence
+        while true {
+            let batches = try store.outbox(
+                after: last, byteCountMax: ReplicationLimits.segmentByteCount)
+            guard let end = batches.last else { break }
+            var items: [Segment.Item] = []
+            for batch in batches {
+                var contents: [ArraySlice<UInt8>] = []
+                for blob in batch.blobs {
+                    let bytes = try store.storedBytes(of: blob)
+                    if blob.isShippedWithBatch {
+                        contents.append(bytes[...])
+                    } else {
+                        try files.write(
+                            ShardNames.blob(blob.number),
+                            Shipper.object(of: blob, bytes, storeID: store.id))
+                    }
+                }
+                items.append((batch, contents))
+            }
+            let segment = Segment(
+                Segment.Head(
+                    kind: .batches, storeID: store.id, epoch: state.epoch, nonce: state.nonce,
+                    behind: position, sequence: end.sequence, time: .now), items)
+            try files.write(ShardNames.log(segment.head.number), segment.bytes)
+            position = segment.position
+            last = end.sequence
+        }
+        try files.finish()
+        log.critical(
+            "\(last - state.sequence) batches of changes were acknowledged here and not replicated: they are saved in \(folder), and not in the shard"
+        )
+        return true
+    }
+}

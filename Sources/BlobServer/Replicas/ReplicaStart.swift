@@ -1,0 +1,113 @@
+import BlobStore
+import Glibc
+import Logging
+import Replication
+
+/// What is found out, and done, before a daemon of a shard begins to serve: whether its store leads,
+/// follows, or must be made anew.
+struct ReplicaStart {
+    private let options: DaemonOptions
+    private let open: () throws -> BlobStore
+    private let storeOptions: StoreOptions
+    private let access: ShardAccess
+    private let bucket: any Bucket
+    private let log: Logger
+
+    /// - Parameters:
+    ///   - storeOptions: for a store that is made of a base.
+    ///   - open: opens the store.
+    init(
+        _ options: DaemonOptions, _ storeOptions: StoreOptions, _ access: ShardAccess, log: Logger,
+        open: @escaping () throws -> BlobStore
+    ) throws {
+        self.options = options
+        self.storeOptions = storeOptions
+        self.access = access
+        bucket = try access.makeBucket()
+        self.log = log
+        self.open = open
+    }
+
+    /// The store, which leads or follows. Of one that does already nothing is asked of the bucket: a daemon
+    /// starts, and serves, also while the bucket is away.
+    func run() throws -> BlobStore {
+        if hasStore, let store = try openedStore() { return store }
+        if !hasStore, options.replica.follow == nil {
+            let store = try open()
+            try begin(store)
+            return store
+        }
+        try seed(why: hasStore ? "its history is not the shard's any more" : "there is none yet")
+        return try open()
+    }
+
+    private var hasStore: Bool { Glibc.access("\(options.dataPath)/data.mdb", F_OK) == 0 }
+
+    /// The store that is there; nil where it must be made anew. Its files are closed then.
+    private func openedStore() throws -> BlobStore? {
+        let store = try open()
+        guard let state = store.replicationState else {
+            guard options.replica.replicate != nil else {
+                throw Daemon.Failure(
+                    description:
+                        "\(options.dataPath) has a store that belongs to no shard: give --follow an empty --data, or begin a shard with --replicate"
+                )
+            }
+            try begin(store)
+            return store
+        }
+        guard case .deposed = state.role else { return store }
+        return nil
+    }
+
+    // MARK: - Beginning a shard
+
+    private func begin(_ store: BlobStore) throws {
+        let document = StoreDocument(storeID: store.id.description)
+        var attempt = 0
+        while case .unknown = try bucket.create(ShardNames.store, document.bytes) {
+            try bucket.pause(beforeRetrying: attempt)
+            attempt += 1
+        }
+        try ShardCheck.run(store, access, on: bucket)
+        let nonce = Nonce.random()
+        let epoch = EpochDocument(
+            storeID: store.id.description, nonce: nonce, host: options.replica.hostName, time: .now)
+        guard try Epochs.create(1, epoch, on: bucket) != nil else {
+            throw Daemon.Failure(
+                description:
+                    "\(options.replica.shard ?? "the shard") was begun by another run of this store: give --follow and an empty --data"
+            )
+        }
+        try store.lead(epoch: 1, nonce: nonce, behind: .start, isFirst: true, asOf: .now)
+        log.notice("Began the shard \(options.replica.shard ?? "")")
+    }
+
+    // MARK: - Seeding
+
+    private func seed(why: String) throws {
+        _ = try ShardCheck.storeDocument(on: bucket)
+        guard let number = try Seeder.bases(on: bucket).last else {
+            throw Daemon.Failure(
+                description:
+                    "\(options.replica.shard ?? "the shard") has no base yet: its leader writes one when it starts"
+            )
+        }
+        let manifest = try Seeder.manifest(number, on: bucket)
+        log.notice(
+            "Making the store in \(options.dataPath) of the base behind segment \(number): \(why)")
+        try Seeder.seed(
+            options.dataPath, options: storeOptions, from: manifest, asOf: .now, on: bucket)
+    }
+}
+
+extension ReplicaOptions {
+    /// How this host is called.
+    var hostName: String {
+        if let name { return name }
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, 255) == 0 else { return "unknown" }
+        return String(
+            decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

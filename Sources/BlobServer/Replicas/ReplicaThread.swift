@@ -1,0 +1,115 @@
+import BlobProtocol
+import BlobStore
+import Glibc
+import Logging
+import Replication
+import Synchronization
+
+/// The thread that ships what this daemon does, or applies what another one did.
+final class ReplicaThread: Sendable {
+    /// What the thread works with.
+    struct Context: Sendable {
+        let store: BlobStore
+        let writer: WriterThread
+        let replica: ReplicaStatus
+        let access: ShardAccess
+        let isLogging: Bool
+        let log: Logger
+    }
+
+    private let context: Context
+    private let isClosed = Atomic(false)
+    private let thread = Mutex<WorkerThread?>(nil)
+    private let onDeposed: @Sendable () -> Void
+
+    /// Starts the thread.
+    ///
+    /// - Parameter onDeposed: called once when this daemon must be started again: another store leads, or
+    ///   this one must be made anew.
+    init(
+        _ context: Context, onDeposed: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
+        self.context = context
+        self.onDeposed = onDeposed
+        let thread = try WorkerThread(name: "blobd-replica") { [self] in run() }
+        self.thread.withLock { $0 = thread }
+    }
+
+    /// Ends the thread. What is not shipped is shipped after the next start.
+    func close() {
+        isClosed.store(true, ordering: .releasing)
+        context.access.stop()
+        context.replica.signal.notify()
+        thread.withLock { $0.take() }?.join()
+        context.replica.failAll(.stopping)
+    }
+
+    private func run() {
+        let bucket: any Bucket
+        do { bucket = try context.access.makeBucket() } catch {
+            context.log.critical("Cannot reach \(context.access.name): \(error)")
+            return onDeposed()
+        }
+        var failures = ReplicaFailures(context.log)
+        var role = ReplicaRole(context, on: bucket)
+        while !isClosed.load(ordering: .acquiring) {
+            let step: ReplicaRole.Step
+            do {
+                step = try role.step()
+                failures.noteSuccess()
+            } catch let error as ReplicationError {
+                if error.isStop { continue }
+                step = failures.note(error)
+            } catch {
+                step = failures.note(error)
+            }
+            let now = Instant.now
+            context.replica.look(at: context.store, asOf: now)
+            context.replica.complete(upTo: role.reachedSequence, asOf: now)
+            switch step {
+            case .again: continue
+            case .wait(let milliseconds):
+                context.replica.signal.wait(milliseconds: milliseconds)
+            case .mustRestart(let why):
+                context.log.critical("\(why); start the daemon again")
+                context.replica.role = .changing
+                context.replica.failAll(
+                    ProtocolError(
+                        .unreplicated,
+                        "stored here, and another daemon leads: it is not replicated"))
+                return onDeposed()
+            }
+        }
+    }
+}
+
+/// Logs failures, each kind once until it is over, and says how long to wait.
+private struct ReplicaFailures {
+    private let log: Logger
+    private var last: String?
+    private var count = 0
+
+    init(_ log: Logger) { self.log = log }
+
+    mutating func noteSuccess() {
+        if last != nil { log.notice("The replication goes on") }
+        last = nil
+        count = 0
+    }
+
+    /// - Returns: what to do next.
+    mutating func note(_ error: any Error) -> ReplicaRole.Step {
+        if let error = error as? ReplicationError {
+            switch error {
+            case .tooOld, .forked, .otherStore: return .mustRestart(why: error.description)
+            default: break
+            }
+        }
+        let text = "\(error)"
+        if text != last { log.error("The replication waits: \(text)") }
+        last = text
+        count += 1
+        // Doubled up to eight seconds.
+        return .wait(milliseconds: 125 << min(count, 6))
+    }
+}

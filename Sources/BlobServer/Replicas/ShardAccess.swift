@@ -1,0 +1,41 @@
+import ObjectStore
+import Replication
+import Synchronization
+
+/// How the threads of a daemon reach the bucket of its shard.
+final class ShardAccess: Sendable {
+    /// The shard, in words.
+    let name: String
+    /// What its requests are counted in.
+    let bucket: ObjectBucket
+    private let stopSignal = StopSignal()
+    private let checked = Atomic(false)
+
+    /// Whether this process knows that the bucket has its shard, and keeps conditional creates.
+    var isChecked: Bool { checked.load(ordering: .acquiring) }
+
+    func noteChecked() { checked.store(true, ordering: .releasing) }
+
+    /// - Parameter shard: `s3://bucket/prefix`. The rest is in the environment, as for every program that
+    ///   uses S3.
+    init(shard: String) throws {
+        name = shard
+        bucket = try ObjectBucket(shard)
+    }
+
+    /// Makes a client, for one thread.
+    func makeBucket() throws -> any Bucket { try S3Bucket(bucket, stop: stopSignal) }
+
+    /// Refuses a server that does not keep conditional creates: every leader could be two.
+    func probe() throws {
+        let report = try ConditionalWriteProbe.short.run(bucket, stop: stopSignal)
+        guard !report.isSound else { return }
+        throw Daemon.Failure(
+            description:
+                "\(name) cannot be replicated to: the server does not keep conditional creates (\(report.faults.first ?? "")); blobd probe \(name) shows more"
+        )
+    }
+
+    /// Has all clients stop what they wait for.
+    func stop() { stopSignal.stop() }
+}

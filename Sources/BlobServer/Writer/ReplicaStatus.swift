@@ -1,0 +1,228 @@
+import BlobProtocol
+import BlobStore
+import Synchronization
+
+/// What all threads know of the replication, and who waits for it.
+final class ReplicaStatus: Sendable {
+    /// What this daemon is in its shard.
+    enum Role: UInt8 {
+        /// It belongs to none.
+        case alone = 0
+        /// It takes changes, and ships them.
+        case leader = 1
+        /// It applies what a leader ships.
+        case follower = 2
+        /// It takes no changes for a moment: the lead is changing.
+        case changing = 3
+
+        /// As it is shown.
+        var name: String {
+            switch self {
+            case .alone: "alone"
+            case .leader: "leader"
+            case .follower: "follower"
+            case .changing: "changing"
+            }
+        }
+
+        /// What a store's state says.
+        init(of state: ReplicationState?) {
+            switch state?.role {
+            case nil: self = .alone
+            case .leader: self = .leader
+            case .follower, .deposed: self = .follower
+            }
+        }
+    }
+
+    /// A request that waits.
+    struct Waiter {
+        /// For this batch.
+        let sequence: UInt64
+        let connection: ConnectionAddress
+        /// What it is told then; nil: that it may go on.
+        let result: ChangeResult?
+        /// Until when it waits.
+        let end: Instant
+    }
+
+    /// A wish to take the lead.
+    struct Promotion {
+        let isForced: Bool
+        let connection: ConnectionAddress
+    }
+
+    let options: ReplicaOptions
+    private let roleNumber: Atomic<UInt8>
+    /// Whether too much is not in the bucket.
+    private let isBlocked = Atomic(false)
+    /// Who leads, in words.
+    private let leaderName = Mutex("")
+    private let waiters = Mutex<[Waiter]>([])
+    private let waiterCount = Atomic(0)
+    private let promotion = Mutex<Promotion?>(nil)
+    /// When the oldest change was acknowledged that is not in the bucket, about, by the monotonic clock; 0:
+    /// there is none.
+    let unshippedSince = Atomic<Int64>(0)
+    /// When anything was shipped, or applied, last.
+    let movedAt = Atomic<Int64>(0)
+    /// When what was shipped, or applied, last was done, by the leader's wall clock.
+    let appliedTime = Atomic<Int64>(0)
+    /// Wakes the thread that ships or follows.
+    let signal: WakeSignal
+
+    init(_ options: ReplicaOptions, role: Role) throws(SystemError) {
+        self.options = options
+        roleNumber = Atomic(role.rawValue)
+        signal = try WakeSignal()
+    }
+
+    /// One load.
+    var role: Role {
+        get { Role(rawValue: roleNumber.load(ordering: .relaxed)) ?? .alone }
+        set { roleNumber.store(newValue.rawValue, ordering: .releasing) }
+    }
+
+    /// Whether the store is changed by what a leader shipped, and by nothing else. One load.
+    var isFollowing: Bool { role == .follower || role == .changing }
+
+    /// Who leads, in words; empty where it is not known.
+    var leader: String {
+        get { leaderName.withLock { $0 } }
+        set { leaderName.withLock { $0 = newValue } }
+    }
+
+    // MARK: - Changes
+
+    /// Why no change is taken now; nil: one is.
+    var refusal: ProtocolError? {
+        switch role {
+        case .alone: return nil
+        case .leader:
+            guard isBlocked.load(ordering: .relaxed) else { return nil }
+            return ProtocolError(
+                .unreplicated,
+                "more than \(options.unreplicatedMillisecondsMax / 1_000) s or \(options.unreplicatedByteCountMax) bytes of changes are not in the bucket (--max-unreplicated, --max-unreplicated-bytes); try again"
+            )
+        case .follower:
+            return ProtocolError(
+                .follower,
+                "this daemon follows \(leader.isEmpty ? "another one" : leader): change it there")
+        case .changing:
+            return ProtocolError(.follower, "the lead is changing; try again")
+        }
+    }
+
+    /// Looks whether too much is not in the bucket.
+    func look(at store: BlobStore, asOf now: Instant) {
+        guard role == .leader else { return }
+        let isShipped = store.lastSequence == store.shippedSequence
+        var since = unshippedSince.load(ordering: .relaxed)
+        if isShipped {
+            since = 0
+        } else if since == 0 {
+            since = now.nanoseconds
+        }
+        unshippedSince.store(since, ordering: .relaxed)
+        let age = since == 0 ? 0 : (now.nanoseconds - since) / 1_000_000
+        isBlocked.store(
+            age > Int64(options.unreplicatedMillisecondsMax)
+                || store.unshippedByteCount > options.unreplicatedByteCountMax,
+            ordering: .relaxed)
+    }
+
+    /// How old what is not replicated is: of a leader its oldest change that is not in the bucket, of a
+    /// follower the time since it last found something. In milliseconds; it grows while nothing moves.
+    func lagMilliseconds(asOf now: Instant) -> Int {
+        let since: Int64
+        switch role {
+        case .alone: return 0
+        case .leader: since = unshippedSince.load(ordering: .relaxed)
+        case .follower, .changing: since = movedAt.load(ordering: .relaxed)
+        }
+        return since == 0 ? 0 : Int(max(0, now.nanoseconds - since) / 1_000_000)
+    }
+
+    // MARK: - Waiting
+
+    /// Whether a request waits for the bucket. One load.
+    var hasWaiters: Bool { waiterCount.load(ordering: .acquiring) > 0 }
+
+    /// Has a request wait.
+    ///
+    /// - Returns: false when too many wait.
+    func wait(_ waiter: Waiter) -> Bool {
+        let isAdded = waiters.withLock { waiters in
+            guard waiters.count < DaemonLimits.replicaWaiterCountMax else { return false }
+            waiters.append(waiter)
+            waiterCount.store(waiters.count, ordering: .releasing)
+            return true
+        }
+        if isAdded { signal.notify() }
+        return isAdded
+    }
+
+    /// Ends the waiting of those who have what they wait for, and of those who have waited long enough.
+    func complete(upTo sequence: UInt64, asOf now: Instant) {
+        guard hasWaiters else { return }
+        var done: [Waiter] = []
+        waiters.withLock { waiters in
+            waiters.removeAll { waiter in
+                guard waiter.sequence <= sequence || waiter.end <= now else { return false }
+                done.append(waiter)
+                return true
+            }
+            waiterCount.store(waiters.count, ordering: .releasing)
+        }
+        var inboxes = InboxWakes()
+        for waiter in done {
+            let result: ChangeResult
+            if waiter.sequence <= sequence || waiter.result == nil {
+                result = waiter.result ?? .committed
+            } else {
+                result = .refused(
+                    ProtocolError(
+                        .unreplicated,
+                        "stored here, and not in the bucket within \(options.unreplicatedMillisecondsMax / 1_000) s: it may be lost with this host"
+                    ))
+            }
+            inboxes.leave(.replicated(result), for: waiter.connection)
+        }
+        inboxes.wakeAll()
+    }
+
+    /// Ends all waiting: this daemon leads no more, or stops.
+    func failAll(_ error: ProtocolError) {
+        let all = waiters.withLock { waiters in
+            defer { waiters = [] }
+            waiterCount.store(0, ordering: .releasing)
+            return waiters
+        }
+        var inboxes = InboxWakes()
+        for waiter in all { inboxes.leave(.replicated(.refused(error)), for: waiter.connection) }
+        inboxes.wakeAll()
+    }
+
+    // MARK: - Promotion
+
+    /// Asks for the lead.
+    ///
+    /// - Returns: false when somebody asks already.
+    func promote(_ wish: Promotion) -> Bool {
+        let isFirst = promotion.withLock { promotion in
+            guard promotion == nil else { return false }
+            promotion = wish
+            return true
+        }
+        if isFirst { signal.notify() }
+        return isFirst
+    }
+
+    /// Takes the wish for the lead.
+    func takePromotion() -> Promotion? {
+        promotion.withLock { promotion in
+            defer { promotion = nil }
+            return promotion
+        }
+    }
+}
