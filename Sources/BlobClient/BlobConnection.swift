@@ -35,6 +35,10 @@ public struct BlobConnection: ~Copyable, Sendable {
     /// Why the connection cannot be used any more, or nil while it can.
     public internal(set) var failure: ClientError?
 
+    /// Whether the changes of this connection are acknowledged when they are in the bucket of the daemon's shard,
+    /// too. A daemon that is not replicated refuses them then.
+    public var awaitsReplication = false
+
     let options: Options
     var socket: UnixSocket
     var input = InputBuffer()
@@ -128,6 +132,10 @@ public struct BlobConnection: ~Copyable, Sendable {
             throw ClientError.tooManyUnanswered(limit: daemon.requestsInFlightMax)
         }
         let requestID = nextRequestID
+        var flags = flags
+        if awaitsReplication, operation.knownFlags.contains(.replicated) {
+            flags.insert(.replicated)
+        }
         do throws(ProtocolError) {
             try RequestFrame.compose(
                 operation, flags: flags, requestID: requestID, bodyByteCount: bodyByteCount,

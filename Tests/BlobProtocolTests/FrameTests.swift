@@ -90,10 +90,11 @@ import BlobProtocol
                 frame.compose(into: &bytes)
                 let parsed = try? RequestFrame.parse(bytes.span.bytes)
                 let isKnown = Opcode(rawValue: opcode) != nil
-                // Besides, the bodies of put and call may be coded.
+                // Besides, the bodies of put and call may be coded, and changes may wait for the bucket.
                 let hasFlags =
                     ([3, 4, 5, 10].contains(opcode) && bit < 3)
                     || ([3, 10].contains(opcode) && bit == 4)
+                    || ([3, 7, 10].contains(opcode) && bit == 5)
                 #expect((parsed != nil) == (!isKnown || hasFlags))
             }
         }

@@ -15,6 +15,7 @@ import BlobProtocol
         case .metrics: return ["metrics"]
         case .backup: return ["backup"]
         case .scrub: return ["scrub"]
+        case .replication: return ["replication"]
         case .openAPI: return ["openapi"]
         case .notifications: return ["notifications"]
         case .notification(let id): return ["notification", text(id, in: bytes)!]
@@ -49,6 +50,7 @@ import BlobProtocol
         #expect(route("/metrics") == ["metrics"])
         #expect(route("/v1/scrub") == ["scrub"])
         #expect(route("/v1/scrub/1") == [])
+        #expect(route("/v1/replication") == ["replication"])
         #expect(route("/v1/backups") == [])
         #expect(route("/v1/openapi.json") == ["openapi"])
         #expect(route("/v1/openapi") == [])
@@ -103,7 +105,7 @@ import BlobProtocol
     func allow() {
         let slice = Slice.empty
         let routes: [Route] = [
-            .livez, .readyz, .stats, .metrics, .backup, .scrub, .openAPI,
+            .livez, .readyz, .stats, .metrics, .backup, .scrub, .replication, .openAPI,
             .notifications,
             .notification(id: slice),
             .payload(id: slice),

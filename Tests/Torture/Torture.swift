@@ -12,7 +12,8 @@ struct Torture: ParsableCommand {
             was wrong. It exits with 0 or 1 accordingly, and the daemon never outlives it.
             """,
         subcommands: [
-            KillScenario.self, GarbageScenario.self, IdleScenario.self, DescriptorsScenario.self,
+            KillScenario.self, FailoverScenario.self, GarbageScenario.self, IdleScenario.self,
+            DescriptorsScenario.self,
             UploadScenario.self, SlowScenario.self, UnreadScenario.self, ChurnScenario.self,
             FullScenario.self, SyncsScenario.self, WaitersScenario.self, RacesScenario.self,
             FeedScenario.self, FeedLife.self,

@@ -90,6 +90,8 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case behind
     /// What the client has seen was lost with the host that had it.
     case sequenceLost = "sequence_lost"
+    /// The daemon is not replicated.
+    case notReplicated = "not_replicated"
     case full
     /// A limit of the store (507) or of an owner (429); ``ProtocolError/status`` says which.
     case quotaExceeded = "quota_exceeded"
@@ -114,7 +116,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .methodNotAllowed: 405
         case .notAcceptable: 406
         case .timeout: 408
-        case .responseConflict, .sequenceLost: 409
+        case .responseConflict, .sequenceLost, .notReplicated: 409
         case .expired, .resync: 410
         case .lengthRequired: 411
         case .preconditionFailed: 412
@@ -178,9 +180,10 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .stopping: "Stopping"
         case .unavailable: "Unavailable"
         case .follower: "Not the leader"
-        case .unreplicated: "Not replicated"
+        case .unreplicated: "Not replicated yet"
         case .behind: "Behind the leader"
         case .sequenceLost: "Change lost"
+        case .notReplicated: "Not replicated"
         case .versionNotSupported: "HTTP version not supported"
         case .full: "No space left"
         case .quotaExceeded: "Quota exceeded"

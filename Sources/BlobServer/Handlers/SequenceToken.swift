@@ -95,7 +95,7 @@ extension RequestHandler {
         guard wanted == .replicated || usual == .replicated else { return .local }
         guard replica.role != .alone else {
             throw ProtocolError(
-                .unreplicated, "this daemon is not replicated (--replicate)")
+                .notReplicated, "this daemon is not replicated (--replicate)")
         }
         return .replicated
     }

@@ -48,7 +48,7 @@ struct ReplicaStart {
         let store = try open()
         guard let state = store.replicationState else {
             guard options.replica.replicate != nil else {
-                throw Daemon.Failure(
+                throw ReplicaFailure(
                     description:
                         "\(options.dataPath) has a store that belongs to no shard: give --follow an empty --data, or begin a shard with --replicate"
                 )
@@ -74,7 +74,7 @@ struct ReplicaStart {
         let epoch = EpochDocument(
             storeID: store.id.description, nonce: nonce, host: options.replica.hostName, time: .now)
         guard try Epochs.create(1, epoch, on: bucket) != nil else {
-            throw Daemon.Failure(
+            throw ReplicaFailure(
                 description:
                     "\(options.replica.shard ?? "the shard") was begun by another run of this store: give --follow and an empty --data"
             )
@@ -88,7 +88,7 @@ struct ReplicaStart {
     private func seed(why: String) throws {
         _ = try ShardCheck.storeDocument(on: bucket)
         guard let number = try Seeder.bases(on: bucket).last else {
-            throw Daemon.Failure(
+            throw ReplicaFailure(
                 description:
                     "\(options.replica.shard ?? "the shard") has no base yet: its leader writes one when it starts"
             )

@@ -30,7 +30,7 @@ final class ShardAccess: Sendable {
     func probe() throws {
         let report = try ConditionalWriteProbe.short.run(bucket, stop: stopSignal)
         guard !report.isSound else { return }
-        throw Daemon.Failure(
+        throw ReplicaFailure(
             description:
                 "\(name) cannot be replicated to: the server does not keep conditional creates (\(report.faults.first ?? "")); blobd probe \(name) shows more"
         )

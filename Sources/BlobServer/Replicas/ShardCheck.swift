@@ -10,7 +10,7 @@ enum ShardCheck {
         guard found.storeID == store.id.description else {
             let newest = try Epochs.newest(on: bucket)
             let leader = newest.map { ", led by \($0.document.host)" } ?? ""
-            throw Daemon.Failure(
+            throw ReplicaFailure(
                 description:
                     "\(access.name) has the store \(found.storeID)\(leader), and \(store.directory) is \(store.id): to follow it give --follow and an empty --data; else use another prefix"
             )

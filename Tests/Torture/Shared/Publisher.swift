@@ -38,6 +38,8 @@ final class Publisher: Sendable {
         var byteCounts = 100...2_000_000
         /// Changes that are sent together at most.
         var pipelineMax = 4
+        /// Whether each waits for the bucket.
+        var awaitsReplication = false
         /// Payloads that several publishers publish.
         var shared: [(payload: Payload, digest: PayloadDigest)] = []
     }
@@ -69,6 +71,7 @@ final class Publisher: Sendable {
     /// Changes until the connection ends. Throws only when the daemon answers something wrong.
     func work(at socket: String, seed: UInt64, round: Int, until stop: StopSign) throws {
         guard var connection = try? BlobConnection.connect(to: socket) else { return }
+        connection.awaitsReplication = plan.awaitsReplication
         var generator = SeededGenerator(seed: seed, thread: number, round: round)
         while !stop.isUp {
             do {

@@ -158,18 +158,25 @@ import Testing
             ]
         ),
         (
+            "BlobServer/Replicas",
+            [
+                "BlobStore", "BlobProtocol", "ObjectStore", "Replication", "BlobServer/Net",
+                "BlobServer/Limits", "BlobServer/Logs", "BlobServer/Writer",
+            ]
+        ),
+        (
             "BlobServer/Daemon",
             [
                 "BlobStore", "BlobProtocol", "BlobServer/Net", "BlobServer/Limits",
                 "BlobServer/Walk", "BlobServer/Metrics", "BlobServer/Logs", "BlobServer/Writer",
-                "BlobServer/Handlers", "BlobServer/Connections",
+                "BlobServer/Handlers", "BlobServer/Connections", "BlobServer/Replicas",
             ]
         ),
 
         ("blobd/Terminal", ["BlobClient", "BlobProtocol"]),
         (
             "blobd/Configuration",
-            ["BlobServer/Limits", "BlobStore", "BlobProtocol", "blobd/Terminal"]
+            ["BlobServer/Limits", "BlobStore", "BlobProtocol", "ObjectStore", "blobd/Terminal"]
         ),
         ("blobd/Bench", ["LoadGenerator", "BlobClient", "BlobProtocol", "blobd/Terminal"]),
         (

@@ -277,6 +277,61 @@ enum OpenAPIText {
         }
       }
     },
+    "/v1/replication": {
+      "get": {
+        "operationId": "replication",
+        "summary": "What the daemon is in its shard, and how far it is.",
+        "tags": ["operation"],
+        "responses": {
+          "200": {
+            "description": "What it is.",
+            "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Replication"}}}
+          },
+          "400": {"$ref": "#/components/responses/BadRequest"},
+          "408": {"$ref": "#/components/responses/Timeout"},
+          "414": {"$ref": "#/components/responses/URITooLong"},
+          "417": {"$ref": "#/components/responses/ExpectationFailed"},
+          "431": {"$ref": "#/components/responses/HeadersTooLarge"},
+          "500": {"$ref": "#/components/responses/InternalError"},
+          "501": {"$ref": "#/components/responses/NotImplemented"},
+          "503": {"$ref": "#/components/responses/Unavailable"},
+          "505": {"$ref": "#/components/responses/VersionNotSupported"}
+        }
+      },
+      "head": {
+        "operationId": "replicationHead",
+        "summary": "The answer of GET without its body.",
+        "tags": ["operation"],
+        "responses": {
+          "200": {"$ref": "#/components/responses/Head"}, "4XX": {"$ref": "#/components/responses/HeadError"},
+          "5XX": {"$ref": "#/components/responses/HeadError"}
+        }
+      },
+      "post": {
+        "operationId": "promote",
+        "summary": "Take the lead of the shard. The answer comes when this daemon leads.",
+        "tags": ["operation"],
+        "parameters": [{"name": "force", "in": "query", "schema": {"type": "boolean", "default": false}, "description": "Do not ask the leader: it is gone."}],
+        "responses": {
+          "200": {
+            "description": "What it is.",
+            "headers": {"Cache-Control": {"$ref": "#/components/headers/NoStore"}},
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Replication"}}}
+          },
+          "400": {"$ref": "#/components/responses/BadRequest"},
+          "409": {"$ref": "#/components/responses/Conflict"},
+          "408": {"$ref": "#/components/responses/Timeout"},
+          "414": {"$ref": "#/components/responses/URITooLong"},
+          "417": {"$ref": "#/components/responses/ExpectationFailed"},
+          "431": {"$ref": "#/components/responses/HeadersTooLarge"},
+          "500": {"$ref": "#/components/responses/InternalError"},
+          "501": {"$ref": "#/components/responses/NotImplemented"},
+          "503": {"$ref": "#/components/responses/Unavailable"},
+          "505": {"$ref": "#/components/responses/VersionNotSupported"}
+        }
+      }
+    },
     "/v1/notifications": {
       "post": {
         "operationId": "publishNew",
@@ -1514,6 +1569,22 @@ enum OpenAPIText {
           }
         ]
       },
+      "Replication": {
+        "type": "object",
+        "required": ["role"],
+        "properties": {
+          "role": {"enum": ["alone", "leader", "follower", "changing"]},
+          "shard": {"type": "string"},
+          "leader": {"type": "string", "description": "As it calls itself (--advertise)."},
+          "epoch": {"type": "integer"},
+          "segment": {"type": "integer", "description": "The last one that is known to be in the log, or was applied."},
+          "sequence": {"type": "integer", "description": "The last batch of changes here."},
+          "shipped_sequence": {"type": "integer", "description": "The last one in the bucket."},
+          "unreplicated_bytes": {"type": "integer"},
+          "lag_milliseconds": {"type": "integer"}
+        },
+        "description": "What a daemon is in its shard. One that is not replicated has the role alone."
+      },
       "Statistics": {
         "type": "object",
         "required": ["notifications", "store_id", "version", "errors"],
@@ -1577,7 +1648,8 @@ enum OpenAPIText {
           "precondition_required", "payload_too_large", "uri_too_long", "unsupported_content_coding", "bad_range", "expectation_failed",
           "too_many_requests", "headers_too_large", "response_conflict", "resync", "record_too_large", "unsupported_media_type", "envelope_too_large",
           "attachment_too_large", "no_message", "empty_notification", "internal", "corrupt", "outcome_unknown", "unsupported_transfer_coding",
-          "stopping", "unavailable", "version_not_supported", "full", "quota_exceeded"
+          "stopping", "unavailable", "follower", "unreplicated", "behind", "sequence_lost", "not_replicated", "version_not_supported", "full",
+          "quota_exceeded"
         ],
         "description": "docs/PROTOCOL.md has their meanings. Codes may be added."
       }
@@ -1655,7 +1727,12 @@ enum OpenAPIText {
         "description": "The key was used for another response.",
         "content": {
           "application/problem+json": {
-            "schema": {"allOf": [{"$ref": "#/components/schemas/Problem"}, {"properties": {"status": {"const": 409}, "code": {"enum": ["response_conflict"]}}}]}
+            "schema": {
+              "allOf": [
+                {"$ref": "#/components/schemas/Problem"},
+                {"properties": {"status": {"const": 409}, "code": {"enum": ["response_conflict", "sequence_lost", "not_replicated"]}}}
+              ]
+            }
           }
         }
       },
@@ -1820,7 +1897,10 @@ enum OpenAPIText {
         "content": {
           "application/problem+json": {
             "schema": {
-              "allOf": [{"$ref": "#/components/schemas/Problem"}, {"properties": {"status": {"const": 503}, "code": {"enum": ["stopping", "unavailable"]}}}]
+              "allOf": [
+                {"$ref": "#/components/schemas/Problem"},
+                {"properties": {"status": {"const": 503}, "code": {"enum": ["stopping", "unavailable", "follower", "unreplicated", "behind"]}}}
+              ]
             }
           }
         }

@@ -41,7 +41,7 @@ extension RequestHandler {
         }
         switch replica.role {
         case .alone:
-            throw ProtocolError(.unreplicated, "this daemon is not replicated (--follow)")
+            throw ProtocolError(.notReplicated, "this daemon is not replicated (--follow)")
         case .leader: return .respond(replicationResponse)
         case .follower, .changing: return .write(.promote(isForced: isForced), .promoted)
         }

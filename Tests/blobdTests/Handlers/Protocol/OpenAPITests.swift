@@ -69,7 +69,8 @@ import Testing
         case .stats: .metrics
         case .metrics: .backup
         case .backup: .scrub
-        case .scrub: .openAPI
+        case .scrub: .replication
+        case .replication: .openAPI
         case .openAPI: .notifications
         case .notifications: .notification(id: slice)
         case .notification: .payload(id: slice)

@@ -1,0 +1,193 @@
+import ArgumentParser
+import BlobClient
+import BlobProtocol
+import Glibc
+import Synchronization
+import TestSupport
+
+/// Kills the leader of a shard with its folder, again and again, and looks whether what it acknowledged as
+/// replicated is there on the follower that takes the lead.
+struct FailoverScenario: Scenario {
+    static let configuration = CommandConfiguration(
+        commandName: "failover",
+        abstract: "The leader of a shard is killed and its folder deleted, under publishers.",
+        discussion: """
+            Two daemons share a bucket (moto, or Ceph's RGW). In each round the leader is killed under \
+            publishers who wait for the bucket, and one who does not; its folder is deleted; the follower is \
+            promoted. Every change that was acknowledged as replicated in the round must be there, one in \
+            eight of the older ones too. What is lost of the others is counted. Then a new follower begins.
+            """)
+
+    @OptionGroup var options: ScenarioOptions
+
+    @Option(help: "How often the leader is killed. With --short: 3.")
+    var rounds: Int?
+
+    @Option(help: "How many publish at the same time.")
+    var publishers = 16
+
+    @Option(help: "The server: moto or rgw.")
+    var server = "moto"
+
+    @Option(help: "The greatest age of a local change that may be lost, in milliseconds.")
+    var lossMillisecondsMax = 2_000
+
+    var secondsMax: UInt32 { UInt32(clamping: 120 + roundCount * 30) }
+
+    private var roundCount: Int { rounds ?? (options.short ? 3 : 200) }
+
+    func torture(_ bench: inout Workbench) throws -> [String] {
+        let bucket = try BucketServer(server, in: bench.folder + "/bucket")
+        for (name, value) in bucket.environment { setenv(name, value, 1) }
+        var plan = Publisher.Plan()
+        plan.publisherCount = publishers
+        plan.awaitsReplication = true
+        plan.idCount = 20
+        plan.byteCounts = 100...150_000
+        let crowd = Publisher.crowd(plan, using: &bench.generator)
+        var figures = Figures()
+        var names = ["a", "b"]
+        var leader = try member(names[0], bench, "--replicate")
+        for round in 1...roundCount {
+            var follower = try member(names[1], bench, "--follow")
+            let lost = try play(&leader, crowd, round, bench.seed, &bench.generator)
+            Files.remove(bench.folder + "/" + names[0] + "/data")
+            let begin = Clock.milliseconds()
+            try promote(follower)
+            figures.promotionMillisecondsMost = max(
+                figures.promotionMillisecondsMost, Clock.milliseconds() - begin)
+            let counts = Counts(crowd.count)
+            let socket = follower.socket
+            try Threads.run(crowd.count) { index in
+                counts.set(index, try crowd[index].check(at: socket, round: round, sampling: 8))
+            }
+            figures.checked += counts.sum
+            try figures.note(try lost.missing(at: socket), limit: lossMillisecondsMax)
+            names.swapAt(0, 1)
+            swap(&leader, &follower)
+            if round % 10 == 0 { say("failover: round \(round), \(figures.words(crowd))") }
+        }
+        try leader.stop()
+        try verify(bench, data: bench.folder + "/" + names[0] + "/data", "after the last round")
+        return ["\(roundCount) rounds with \(server)", figures.words(crowd)]
+    }
+
+    private struct Figures {
+        var checked = 0
+        var promotionMillisecondsMost = 0
+        var lostCount = 0
+        var lossMillisecondsMost = 0
+
+        mutating func note(_ missing: (count: Int, milliseconds: Int), limit: Int) throws {
+            lostCount += missing.count
+            lossMillisecondsMost = max(lossMillisecondsMost, missing.milliseconds)
+            try require(
+                missing.milliseconds <= limit,
+                "a local change was lost \(missing.milliseconds) ms after it was acknowledged")
+        }
+
+        func words(_ crowd: [Publisher]) -> String {
+            let acknowledged = crowd.reduce(0) { $0 + $1.acknowledgedCount }
+            return
+                "\(acknowledged) changes acknowledged as replicated, \(checked) compared, \(lostCount) local ones lost, the oldest \(lossMillisecondsMost) ms old; longest promotion \(promotionMillisecondsMost) ms"
+        }
+    }
+
+    private func member(
+        _ name: String, _ bench: borrowing Workbench, _ flag: String
+    ) throws -> DaemonUnderTest {
+        let folder = bench.folder + "/" + name
+        mkdir(folder, 0o755)
+        let own = Workbench(folder: folder, blobd: bench.blobd)
+        let arguments = [flag, "s3://test/shard", "--advertise", name]
+        guard flag == "--follow" else {
+            return try DaemonUnderTest.serving(own, arguments: arguments)
+        }
+        // Until the leader has written its first base there is nothing to begin with.
+        let end = Clock.milliseconds() + 30_000
+        while true {
+            do { return try DaemonUnderTest.serving(own, arguments: arguments) } catch {
+                guard Clock.milliseconds() < end else { throw error }
+                Clock.pause(microseconds: 100_000)
+            }
+        }
+    }
+
+    /// Publishes, and kills the leader in the middle.
+    private func play(
+        _ leader: inout DaemonUnderTest, _ crowd: [Publisher], _ round: Int, _ seed: UInt64,
+        _ generator: inout SeededGenerator
+    ) throws -> LocalPublisher {
+        let (socket, stop) = (leader.socket, StopSign())
+        let local = LocalPublisher(round: round)
+        let threads = try Threads.start(crowd.count + 1) { index in
+            if index == crowd.count { return local.work(at: socket, until: stop) }
+            try crowd[index].work(at: socket, seed: seed, round: round, until: stop)
+        }
+        Clock.pause(microseconds: Int.random(in: 200_000...1_200_000, using: &generator))
+        let wasRunning = leader.isRunning()
+        leader.kill()
+        local.noteKill()
+        stop.putUp()
+        try threads.join()
+        try require(wasRunning, "the leader ended by itself in round \(round)")
+        return local
+    }
+
+    private func promote(_ follower: borrowing DaemonUnderTest) throws {
+        var connection = try follower.connect()
+        _ = try connection.promote(isForced: true)
+    }
+}
+
+/// Publishes one notification after the other, without waiting for the bucket.
+private final class LocalPublisher: Sendable {
+    private let round: Int
+    private let acknowledged = Mutex<[Int]>([])
+    private let killedAt = Mutex(0)
+
+    init(round: Int) { self.round = round }
+
+    private func id(_ index: Int) -> String { "local-\(round)-\(index)" }
+
+    func work(at socket: String, until stop: StopSign) {
+        guard var connection = try? BlobConnection.connect(to: socket) else { return }
+        var index = 0
+        while !stop.isUp {
+            let request = PutRequest(
+                id: id(index), mediaType: "text/plain", lifetime: .seconds(3_600))
+            let body = Array("\(index)".utf8)
+            guard (try? connection.put(request, body.span.bytes)) != nil else { return }
+            let now = Clock.milliseconds()
+            acknowledged.withLock { $0.append(now) }
+            index += 1
+            Clock.pause(microseconds: 1_000)
+        }
+    }
+
+    func noteKill() { killedAt.withLock { $0 = Clock.milliseconds() } }
+
+    private func has(_ id: String, _ connection: inout BlobConnection) throws -> Bool {
+        do {
+            _ = try connection.get(id)
+            return true
+        } catch ClientError.notFound {
+            return false
+        }
+    }
+
+    /// How many of the acknowledged ones are not there, and how long before the kill the first of them was
+    /// acknowledged. None may be there behind one that is not.
+    func missing(at socket: String) throws -> (count: Int, milliseconds: Int) {
+        var connection = try BlobConnection.connect(to: socket)
+        let times = acknowledged.withLock { $0 }
+        var first: Int?
+        for index in times.indices {
+            let isThere = try has(id(index), &connection)
+            if !isThere, first == nil { first = index }
+            try require(!isThere || first == nil, "\(id(index)) is there, and one before it is not")
+        }
+        guard let first else { return (0, 0) }
+        return (times.count - first, max(0, killedAt.withLock { $0 } - times[first]))
+    }
+}
