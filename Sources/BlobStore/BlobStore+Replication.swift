@@ -102,15 +102,16 @@ extension BlobStore {
     /// - Parameters:
     ///   - batches: of one segment, in order, each with the stored bytes of the blobs that are shipped with
     ///     it. Those that are done already are left out.
+    ///   - longBlobs: stored bytes of other blobs, by their numbers. Those that are not among them are staged.
     ///   - epoch: the segment's.
     ///   - position: the segment.
     /// - Throws: ``StoreError/corrupt(_:)`` when they do not continue what is here, with nothing of the
     ///   batch changed; ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
     package func apply(
-        _ batches: [(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])], of epoch: UInt64,
-        at position: LogPosition
+        _ batches: [(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])],
+        longBlobs: [UInt64: [UInt8]] = [:], of epoch: UInt64, at position: LogPosition
     ) throws(StoreError) {
-        try pipeline.apply(batches, of: epoch, at: position)
+        try pipeline.apply(batches, longBlobs: longBlobs, of: epoch, at: position)
     }
 
     /// Stores a blob of several chunks ahead of the batch that refers to it. It is leased by the caller.

@@ -50,6 +50,7 @@ struct FailoverScenario: Scenario {
         var leader = try member(names[0], bench, "--replicate")
         for round in 1...roundCount {
             var follower = try member(names[1], bench, "--follow")
+            try catchUp(follower, to: leader)
             let lost = try play(&leader, crowd, round, bench.seed, &bench.generator)
             Files.remove(bench.folder + "/" + names[0] + "/data")
             let begin = Clock.milliseconds()
@@ -132,6 +133,20 @@ struct FailoverScenario: Scenario {
         try threads.join()
         try require(wasRunning, "the leader ended by itself in round \(round)")
         return local
+    }
+
+    /// Waits until a new follower has what its leader has.
+    private func catchUp(
+        _ follower: borrowing DaemonUnderTest, to leader: borrowing DaemonUnderTest
+    ) throws {
+        var first = try leader.connect()
+        var second = try follower.connect()
+        let goal = try first.replication().shippedSequence ?? 0
+        let end = Clock.milliseconds() + 120_000
+        while try second.replication().sequence ?? 0 < goal {
+            try require(Clock.milliseconds() < end, "the follower does not catch up")
+            Clock.pause(microseconds: 20_000)
+        }
     }
 
     private func promote(_ follower: borrowing DaemonUnderTest) throws {

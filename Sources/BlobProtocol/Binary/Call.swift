@@ -116,7 +116,8 @@ public enum Call {
             return Request(
                 method: method,
                 condition: try Condition(
-                    flags.subtracting([.bodyIsGzip, .replicated]), revision: head.integer(8, as: UInt64.self)),
+                    flags.subtracting([.bodyIsGzip, .replicated]),
+                    revision: head.integer(8, as: UInt64.self)),
                 coding: flags.contains(.bodyIsGzip) ? .gzip : .identity,
                 target: target, device: device, mediaType: mediaType, deviceName: deviceName,
                 type: type)

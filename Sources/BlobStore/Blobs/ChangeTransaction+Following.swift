@@ -7,9 +7,11 @@ internal import LMDB
 extension ChangeTransaction {
     /// Does again what a batch did.
     ///
-    /// - Parameter contents: stored bytes of the blobs that are shipped with the batch, in their order.
+    /// - Parameters:
+    ///   - contents: stored bytes of the blobs that are shipped with the batch, in their order.
+    ///   - longBlobs: stored bytes of others, by their numbers; those that are not among them are staged.
     mutating func apply(
-        _ batch: ReplicatedBatch, _ contents: [ArraySlice<UInt8>]
+        _ batch: ReplicatedBatch, _ contents: [ArraySlice<UInt8>], longBlobs: [UInt64: [UInt8]]
     ) throws(StoreError) {
         now = batch.time
         var next = 0
@@ -18,8 +20,10 @@ extension ChangeTransaction {
                 guard next < contents.count, contents[next].count == blob.storedByteCount else {
                     throw .corrupt("the batch \(batch.sequence) lacks the bytes of \(blob.digest)")
                 }
-                try putChunks(of: blob, contents[next])
+                try putChunks(of: blob, Array(contents[next]))
                 next += 1
+            } else if let bytes = longBlobs[blob.number] {
+                try putChunks(of: blob, bytes)
             } else if try orphanEntry(blob.number)?.state == .staged {
                 try adopt(blob.number)
             }
@@ -81,10 +85,10 @@ extension ChangeTransaction {
 
     /// Stores the chunks of a blob whose stored bytes are here.
     private mutating func putChunks(
-        of blob: BlobReference, _ bytes: ArraySlice<UInt8>
+        of blob: BlobReference, _ bytes: [UInt8]
     ) throws(StoreError) {
         for index in 0..<ChunkLayout.count(of: blob.storedByteCount) {
-            try transaction.putChunk(of: blob, at: index, Array(bytes), in: tables.chunks)
+            try transaction.putChunk(of: blob, at: index, bytes, in: tables.chunks)
         }
     }
 }

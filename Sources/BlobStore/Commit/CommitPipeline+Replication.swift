@@ -98,10 +98,11 @@ extension CommitPipeline {
     /// - Parameters:
     ///   - batches: each with the stored bytes of the blobs that are shipped with it. Those that are done
     ///     already are left out.
+    ///   - longBlobs: stored bytes of blobs that are not shipped with their batch and not staged.
     ///   - position: the segment that they are in.
     func apply(
-        _ batches: [(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])], of epoch: UInt64,
-        at position: LogPosition
+        _ batches: [(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])],
+        longBlobs: [UInt64: [UInt8]], of epoch: UInt64, at position: LogPosition
     ) throws(StoreError) {
         let replication = core.replication
         guard var state = replication.state, state.role == .follower else {
@@ -115,6 +116,7 @@ extension CommitPipeline {
             {
                 let item = rest[rest.startIndex + count]
                 byteCount += item.contents.reduce(item.batch.bytes.count) { $0 + $1.count }
+                for blob in item.batch.blobs { byteCount += longBlobs[blob.number]?.count ?? 0 }
                 count += 1
             }
             let part = rest.prefix(count)
@@ -128,7 +130,7 @@ extension CommitPipeline {
             state.sequence = last.sequence
             state.epoch = epoch
             if rest.isEmpty { state.position = position }
-            try apply(part, state, byteCount: byteCount)
+            try apply(part, longBlobs, state, byteCount: byteCount)
         }
         guard state.position != position else { return }
         // A fence, or a heartbeat: nothing needs to be written for it.
@@ -139,7 +141,7 @@ extension CommitPipeline {
 
     private func apply(
         _ part: ArraySlice<(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])>,
-        _ state: ReplicationState, byteCount: Int
+        _ longBlobs: [UInt64: [UInt8]], _ state: ReplicationState, byteCount: Int
     ) throws(StoreError) {
         let growth =
             2 * byteCount
@@ -148,7 +150,9 @@ extension CommitPipeline {
             try inTransaction(
                 growth: growth, asOf: Timestamp(milliseconds: 0), isPublishing: true
             ) { (transaction) throws(StoreError) in
-                for item in part { try transaction.apply(item.batch, item.contents) }
+                for item in part {
+                    try transaction.apply(item.batch, item.contents, longBlobs: longBlobs)
+                }
                 try transaction.setMeta(ReplicationState.name, to: state.bytes)
                 return try transaction.epochs()
             }

@@ -26,18 +26,28 @@ package struct SegmentApplier {
     ) throws(ReplicationError) {
         let done = store.lastSequence
         var leases = StagedLeases(of: store)
+        // Some come with their batches, in one commit; what is more is written ahead.
+        var longBlobs: [UInt64: [UInt8]] = [:]
+        var held = 0
         for item in segment.items where item.batch.sequence > done {
             for blob in item.batch.blobs where !blob.isShippedWithBatch {
                 let bytes = try Self.bytes(of: blob, in: store.id, on: bucket)
+                held += bytes.count
+                guard held > ReplicationLimits.heldBlobByteCount else {
+                    longBlobs[blob.number] = bytes
+                    continue
+                }
                 leases.take(blob)
                 try inStore { () throws(StoreError) in
                     try onWriter { (store) throws(StoreError) in try store.stage(blob, bytes) }
                 }
             }
         }
+        let blobs = longBlobs
         try inStore { () throws(StoreError) in
             try onWriter { (store) throws(StoreError) in
-                try store.apply(segment.items, of: segment.head.epoch, at: segment.position)
+                try store.apply(
+                    segment.items, longBlobs: blobs, of: segment.head.epoch, at: segment.position)
             }
         }
     }

@@ -5,6 +5,8 @@ package enum ReplicationLimits {
     package static let segmentByteCount = 4 << 20
     /// Bytes of a segment that is read.
     package static let segmentByteCountMax = 256 << 20
+    /// Bytes of long blobs that a follower holds in memory, to store them with their batches.
+    package static let heldBlobByteCount = 16 << 20
     /// Segments of a pack.
     package static let packSegmentCountMax = 4_096
     /// Bytes of a pack, about: one more segment may follow.
