@@ -160,11 +160,15 @@ extension BlobStore {
 
     /// A cursor of one of the owner's feeds; nil when the text is none, or is another owner's.
     ///
-    /// - Throws: ``StoreError/resync`` for a cursor of a store whose backup this one comes from.
+    /// - Throws: ``StoreError/resync`` for a cursor of a store whose backup this one comes from, and for one that
+    ///   was given by a leader whose later changes were lost.
     public func feedCursor(
         _ text: RawSpan, owner: RawSpan
     ) throws(StoreError) -> FeedCursor? {
-        if let cursor = FeedCursor(text, owner: owner, store: id) { return cursor }
+        if let cursor = FeedCursor(text, owner: owner, store: id) {
+            guard hasRevision(of: cursor) else { throw .resync }
+            return cursor
+        }
         for id in core.predecessors.storeIDs
         where FeedCursor(text, owner: owner, store: id) != nil {
             throw .resync

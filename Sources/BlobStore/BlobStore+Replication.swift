@@ -29,6 +29,16 @@ extension BlobStore {
         core.replication.knowledge.withLock { $0.epochs.hasSequence(sequence, of: epoch) }
     }
 
+    /// Whether what a cursor has seen is in this store's history, or will be. A lock in a store that is
+    /// replicated; else one load.
+    func hasRevision(of cursor: FeedCursor) -> Bool {
+        guard core.replication.isReplicated.load(ordering: .relaxed) else { return true }
+        return core.replication.knowledge.withLock { knowledge in
+            knowledge.epochs.hasRevision(cursor.position)
+                && (cursor.base == 0 || knowledge.epochs.hasRevision(cursor.base))
+        }
+    }
+
     /// Makes this store the leader of an epoch. See `docs/REPLICATION.md`. One transaction.
     ///
     /// - Parameters:

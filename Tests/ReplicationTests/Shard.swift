@@ -77,6 +77,12 @@ final class Member {
         precondition(store.id == id)
     }
 
+    /// Closes the store for good.
+    func abandon() throws {
+        shipper = nil
+        close()
+    }
+
     private func close() {
         let other = TemporaryFolder()
         // The only reference: a store is closed with its last one.

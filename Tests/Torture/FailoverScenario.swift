@@ -37,8 +37,10 @@ struct FailoverScenario: Scenario {
     private var roundCount: Int { rounds ?? (options.short ? 3 : 200) }
 
     func torture(_ bench: inout Workbench) throws -> [String] {
-        let bucket = try BucketServer(server, in: bench.folder + "/bucket")
-        for (name, value) in bucket.environment { setenv(name, value, 1) }
+        guard let kind = ObjectServer.Kind(rawValue: server) else {
+            throw TestFailure("the server is \(server); it must be moto or rgw")
+        }
+        for (name, value) in try ObjectServer.shared(kind).variables { setenv(name, value, 1) }
         var plan = Publisher.Plan()
         plan.publisherCount = publishers
         plan.awaitsReplication = true
@@ -125,7 +127,9 @@ struct FailoverScenario: Scenario {
             if index == crowd.count { return local.work(at: socket, until: stop) }
             try crowd[index].work(at: socket, seed: seed, round: round, until: stop)
         }
-        Clock.pause(microseconds: Int.random(in: 200_000...1_200_000, using: &generator))
+        Clock.pause(
+            microseconds: Int.random(
+                in: 200_000...(options.short ? 1_200_000 : 2_500_000), using: &generator))
         let wasRunning = leader.isRunning()
         leader.kill()
         local.noteKill()

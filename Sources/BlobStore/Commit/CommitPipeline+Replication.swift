@@ -14,6 +14,7 @@ extension CommitPipeline {
         }
         guard let state = knowledge.state else { return }
         replication.knowledge.withLock { $0 = knowledge }
+        replication.isReplicated.store(true, ordering: .releasing)
         replication.shippedSequence.store(state.sequence, ordering: .relaxed)
         replication.lastSequence.store(state.sequence, ordering: .relaxed)
         replication.capturesChanges.store(state.role == .leader, ordering: .relaxed)
@@ -68,6 +69,7 @@ extension CommitPipeline {
                 knowledge.state = state
                 knowledge.epochs = list
             }
+            replication.isReplicated.store(true, ordering: .releasing)
         } catch {
             replication.capturesChanges.store(old?.role == .leader, ordering: .relaxed)
             throw error

@@ -22,6 +22,8 @@ final class Replication: Sendable {
     }
 
     let knowledge = Mutex(Knowledge())
+    /// Whether the store belongs to a shard.
+    let isReplicated = Atomic(false)
     /// Whether changes are noted, to be shipped. One load where it is not.
     let capturesChanges = Atomic(false)
     /// The last batch of this store.

@@ -61,6 +61,9 @@ public struct Snapshot: ~Copyable {
         return try transaction.view.get(id, in: table)
     }
 
+    /// The number of the last change. One B-tree lookup.
+    package borrowing func lastRevision() throws(StoreError) -> UInt64 { try counters().revision }
+
     /// The counters as of this commit. One B-tree lookup.
     borrowing func counters() throws(StoreError) -> Counters {
         let name = Array(Counters.name.utf8)

@@ -68,6 +68,11 @@ import Testing
         try await torture("backup")
     }
 
+    @Test(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+    func failover() async throws {
+        try await torture("failover")
+    }
+
     @Test(.disabled(if: hasSanitizer, "the recorder is not loaded beside the sanitizer"))
     func restoresThatAreCut() async throws {
         try await torture("restore-cuts")

@@ -54,8 +54,24 @@ extension RequestHandler {
                 of: query.owner.utf8.span.bytes, from: query.start, limit: query.limit,
                 byteCountMax: pageByteCountMax, matching: query.filter)
         } catch {
+            if case .resync = error, let behind = behind(query, in: snapshot) { throw behind }
             throw resynchronising(problem(error), query.owner)
         }
+    }
+
+    /// What a follower says to a cursor that has seen more than it has applied, in the same history; nil where
+    /// that is not why.
+    private func behind(
+        _ query: FeedQuery, in snapshot: borrowing Snapshot
+    ) -> ProtocolError? {
+        guard replica.isFollowing, case .after(let cursor) = query.start,
+            let revision = try? snapshot.lastRevision(), cursor.position > revision
+        else { return nil }
+        let leader = replica.leader
+        return ProtocolError(
+            .behind,
+            "this follower has applied changes up to revision \(revision), and the cursor has seen \(cursor.position); try again, or ask \(leader.isEmpty ? "the leader" : leader)"
+        )
     }
 
     /// Adds to `resync` where the owner's history is.
