@@ -119,8 +119,9 @@ final class Member {
 
     /// Applies all there is.
     func follow() throws {
-        while case .segment(let segment) = try log.next(on: bucket, looksAtPacks: true) {
+        while case .segment(let segment) = try log.peek(on: bucket, looksAtPacks: true) {
             try applier.apply(segment, on: bucket)
+            log.accept()
         }
     }
 

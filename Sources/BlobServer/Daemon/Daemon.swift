@@ -207,7 +207,8 @@ private struct RunningDaemon {
             try AccessLog(path: path, format: options.accessLogFormat, log: log)
         }
         let replica = try ReplicaStatus(
-            options.replica, role: ReplicaStatus.Role(of: store.replicationState))
+            options.replica, role: ReplicaStatus.Role(of: store.replicationState),
+            counters: access?.bucket.counters)
         let writer = try WriterThread(
             store, limits: limits, bodyMemory: bodyMemory, counters: counters,
             oldestSnapshot: oldestSnapshot, scrub: scrub, replica: replica, log: log,
@@ -227,7 +228,7 @@ private struct RunningDaemon {
                 store: store, counters: counters, bodyMemory: bodyMemory, scrub: scrub),
             metrics: MetricsDocument(
                 store: store, counters: counters, bodyMemory: bodyMemory, limits: limits,
-                accessLog: accessLog, oldestSnapshot: oldestSnapshot),
+                accessLog: accessLog, oldestSnapshot: oldestSnapshot, replica: replica),
             pages: pages,
             linkedByteCountMin: pages == nil ? .max : options.limits.linkedByteCountMin,
             accessLog: accessLog, log: log)

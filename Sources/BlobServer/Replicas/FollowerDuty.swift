@@ -70,9 +70,10 @@ struct FollowerDuty {
             now.milliseconds(since: lastSegment) >= ReplicationLimits.packLookMilliseconds
             && now.milliseconds(since: lastPackLook) >= ReplicationLimits.packLookMilliseconds
         if isQuiet { lastPackLook = now }
-        switch try log.next(on: bucket, looksAtPacks: isQuiet) {
+        switch try log.peek(on: bucket, looksAtPacks: isQuiet) {
         case .segment(let segment):
             try apply(segment, on: bucket)
+            log.accept()
             lastSegment = .now
             reclaimsAt = nil
             hasEnded = segment.head.kind == .end

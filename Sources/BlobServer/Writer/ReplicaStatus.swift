@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import ObjectStore
 import Synchronization
 
 /// What all threads know of the replication, and who waits for it.
@@ -68,10 +69,15 @@ final class ReplicaStatus: Sendable {
     let movedAt = Atomic<Int64>(0)
     /// When what was shipped, or applied, last was done, by the leader's wall clock.
     let appliedTime = Atomic<Int64>(0)
+    /// What was asked of the bucket; nil: there is none.
+    let bucketCounters: ObjectStoreCounters?
     /// Wakes the thread that ships or follows.
     let signal: WakeSignal
 
-    init(_ options: ReplicaOptions, role: Role) throws(SystemError) {
+    init(
+        _ options: ReplicaOptions, role: Role, counters: ObjectStoreCounters?
+    ) throws(SystemError) {
+        bucketCounters = counters
         self.options = options
         roleNumber = Atomic(role.rawValue)
         signal = try WakeSignal()

@@ -39,13 +39,14 @@ package struct TakeOver {
         let epoch = try createEpoch(on: bucket, asOf: now)
         while true {
             // Packs are looked at, too: a name that is free may have been packed and deleted.
-            while case .segment(let segment) = try log.next(on: bucket, looksAtPacks: true) {
+            while case .segment(let segment) = try log.peek(on: bucket, looksAtPacks: true) {
                 if segment.head.epoch > epoch {
                     return .lost(
                         epoch: segment.head.epoch,
                         host: (try? Epochs.document(segment.head.epoch, on: bucket))?.host ?? "")
                 }
                 try apply(segment)
+                log.accept()
             }
             var writer = LogWriter(
                 storeID: storeID, epoch: epoch, nonce: nonce, behind: log.position)

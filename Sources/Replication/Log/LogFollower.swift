@@ -12,6 +12,8 @@ package struct LogFollower {
     private let storeID: StoreID
     /// The last segment that was read.
     package private(set) var position: LogPosition
+    /// What was given and is not accepted yet.
+    private var current: Segment?
     /// Segments of a pack that are read next.
     private var packed: [Segment] = []
 
@@ -21,15 +23,26 @@ package struct LogFollower {
         self.position = position
     }
 
-    /// The next segment. One request where it is there or not there yet.
+    /// The next segment, which counts as read. See ``peek(on:looksAtPacks:)``.
+    package mutating func next(
+        on bucket: some Bucket, looksAtPacks: Bool
+    ) throws(ReplicationError) -> Next {
+        let next = try peek(on: bucket, looksAtPacks: looksAtPacks)
+        accept()
+        return next
+    }
+
+    /// The next segment, which is given again until it is accepted. One request where it is there or not there
+    /// yet.
     ///
     /// - Parameter looksAtPacks: whether packs are looked at where the name is missing: it may have been
     ///   packed and deleted. A request more.
     /// - Throws: ``ReplicationError/tooOld(position:)`` when neither has it, and later ones are there;
     ///   ``ReplicationError/forked(number:)`` when it does not continue what was read.
-    package mutating func next(
+    package mutating func peek(
         on bucket: some Bucket, looksAtPacks: Bool
     ) throws(ReplicationError) -> Next {
+        if let current { return .segment(current) }
         if packed.isEmpty {
             let name = ShardNames.log(position.number + 1)
             let found = try onBucket { () throws(BucketError) in
@@ -41,8 +54,16 @@ package struct LogFollower {
         }
         guard !packed.isEmpty else { return .nothing }
         let segment = packed.removeFirst()
-        try advance(to: segment)
+        try check(segment)
+        current = segment
         return .segment(segment)
+    }
+
+    /// What was given last is applied: the next one is behind it.
+    package mutating func accept() {
+        guard let segment = current else { return }
+        position = segment.position
+        current = nil
     }
 
     private mutating func take(
@@ -55,11 +76,12 @@ package struct LogFollower {
         guard ShardNames.log(segment.head.number) == name else {
             throw .damaged(name: name, why: "is the segment \(segment.head.number)")
         }
-        try advance(to: segment)
+        try check(segment)
+        current = segment
         return segment
     }
 
-    private mutating func advance(to segment: Segment) throws(ReplicationError) {
+    private func check(_ segment: Segment) throws(ReplicationError) {
         guard segment.head.storeID == storeID else {
             throw .otherStore(
                 found: segment.head.storeID.description, expected: storeID.description)
@@ -67,7 +89,6 @@ package struct LogFollower {
         guard segment.head.previous == position else {
             throw .forked(number: segment.head.number)
         }
-        position = segment.position
     }
 
     /// Reads the pack that has the next segment; nothing where there is none and nothing is behind it.

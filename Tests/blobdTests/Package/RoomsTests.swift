@@ -138,14 +138,15 @@ import Testing
         (
             "BlobServer/Writer",
             [
-                "BlobStore", "BlobProtocol", "BlobServer/Net", "BlobServer/Limits",
+                "BlobStore", "BlobProtocol", "ObjectStore", "BlobServer/Net", "BlobServer/Limits",
                 "BlobServer/Metrics", "BlobServer/Logs",
             ]
         ),
         (
             "BlobServer/Handlers",
             [
-                "BlobStore", "BlobProtocol", "BlobJSON", "BlobServer/Net", "BlobServer/Limits",
+                "BlobStore", "BlobProtocol", "BlobJSON", "ObjectStore", "BlobServer/Net",
+                "BlobServer/Limits",
                 "BlobServer/Metrics", "BlobServer/Logs", "BlobServer/Writer",
             ]
         ),

@@ -10,11 +10,12 @@ struct MetricsDocument: Sendable {
     let limits: LiveLimits
     let accessLog: AccessLog?
     let oldestSnapshot: OldestSnapshot
+    let replica: ReplicaStatus
     private let startedAt = Timestamp.now
 
     init(
         store: BlobStore, counters: DaemonCounters, bodyMemory: BodyMemory, limits: LiveLimits,
-        accessLog: AccessLog?, oldestSnapshot: OldestSnapshot
+        accessLog: AccessLog?, oldestSnapshot: OldestSnapshot, replica: ReplicaStatus
     ) {
         self.store = store
         self.counters = counters
@@ -22,6 +23,7 @@ struct MetricsDocument: Sendable {
         self.limits = limits
         self.accessLog = accessLog
         self.oldestSnapshot = oldestSnapshot
+        self.replica = replica
     }
 
     /// The document. Costs two snapshots, a look at every table's root, and some files of `/proc`.
@@ -32,6 +34,7 @@ struct MetricsDocument: Sendable {
         addRequests(to: &text)
         try addStore(to: &text)
         addWrites(to: &text)
+        addReplication(to: &text)
         addConnections(to: &text)
         addProcess(to: &text)
         return text.bytes

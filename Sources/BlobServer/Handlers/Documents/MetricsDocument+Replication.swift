@@ -1,0 +1,63 @@
+import BlobStore
+import ObjectStore
+
+extension MetricsDocument {
+    /// What the replication does; nothing of a daemon that belongs to no shard.
+    func addReplication(to text: inout MetricsText) {
+        guard let state = store.replicationState else { return }
+        let role = replica.role
+        text.begin(
+            "blobd_replication_role", .gauge,
+            "What the daemon is in its shard: 1 for one of the roles.")
+        for one in [ReplicaStatus.Role.leader, .follower, .changing] {
+            text.sample("blobd_replication_role", ["role": one.name], one == role ? 1 : 0)
+        }
+        text.add(
+            "blobd_replication_epoch", .gauge, "The epoch of the shard.", Int(clamping: state.epoch)
+        )
+        text.add(
+            "blobd_replication_sequence", .gauge, "The last batch of changes here.",
+            Int(clamping: store.lastSequence))
+        text.add(
+            "blobd_replication_shipped_sequence", .gauge,
+            "The last batch of changes in the bucket.",
+            Int(clamping: store.shippedSequence))
+        text.begin(
+            "blobd_replication_lag_seconds", .gauge,
+            "Of a leader, the age of the oldest change that is not in the bucket; of a follower, the time since it found something."
+        )
+        text.sample(
+            "blobd_replication_lag_seconds",
+            seconds: Double(replica.lagMilliseconds(asOf: .now)) / 1_000)
+        text.add(
+            "blobd_replication_unreplicated_bytes", .gauge,
+            "Bytes of changes that are not in the bucket.", max(0, store.unshippedByteCount))
+        guard let requests = replica.bucketCounters else { return }
+        addRequests(requests, to: &text)
+    }
+
+    private func addRequests(_ counters: ObjectStoreCounters, to text: inout MetricsText) {
+        let families: [(String, String, KeyPath<ObjectStoreCounters.Counts, Int>)] = [
+            (
+                "blobd_bucket_requests_total",
+                "Requests that were sent to the bucket, each attempt by itself.", \.requests
+            ),
+            (
+                "blobd_bucket_errors_total", "Requests without an answer, or with an error.",
+                \.errors
+            ),
+            ("blobd_bucket_sent_bytes_total", "Bytes that were sent to the bucket.", \.bytesUp),
+            (
+                "blobd_bucket_received_bytes_total", "Bytes that came from the bucket.",
+                \.bytesDown
+            ),
+        ]
+        for (name, help, count) in families {
+            text.begin(name, .counter, help)
+            for operation in ObjectOperation.allCases {
+                text.sample(
+                    name, ["operation": operation.rawValue], counters[operation][keyPath: count])
+            }
+        }
+    }
+}
