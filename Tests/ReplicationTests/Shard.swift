@@ -58,9 +58,13 @@ final class Member {
 
     /// Ships on, as after a start.
     func resume() throws {
-        var state = try #require(store.replicationState)
+        let state = try #require(store.replicationState)
         #expect(try Resumption.run(store, state, on: bucket) == .leads)
-        state = try #require(store.replicationState)
+        try beginShipping()
+    }
+
+    private func beginShipping() throws {
+        let state = try #require(store.replicationState)
         shipper = Shipper(
             store,
             LogWriter(
@@ -134,7 +138,7 @@ final class Member {
         ) { (segment) throws(ReplicationError) in try applier.apply(segment, on: bucket) }
         guard case .leads(let epoch, let nonce, let fence) = outcome else { return outcome }
         try store.lead(epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: noon)
-        try resume()
+        try beginShipping()
         return outcome
     }
 

@@ -208,7 +208,7 @@ private struct RunningDaemon {
         }
         let replica = try ReplicaStatus(
             options.replica, role: ReplicaStatus.Role(of: store.replicationState),
-            counters: access?.bucket.counters)
+            counters: access?.counters)
         let writer = try WriterThread(
             store, limits: limits, bodyMemory: bodyMemory, counters: counters,
             oldestSnapshot: oldestSnapshot, scrub: scrub, replica: replica, log: log,

@@ -6,8 +6,9 @@ import Synchronization
 final class ShardAccess: Sendable {
     /// The shard, in words.
     let name: String
+    private let bucket: ObjectBucket
     /// What its requests are counted in.
-    let bucket: ObjectBucket
+    var counters: ObjectStoreCounters { bucket.counters }
     private let stopSignal = StopSignal()
     private let checked = Atomic(false)
 
