@@ -9,8 +9,8 @@ import Synchronization
 struct FollowerDuty {
     enum Outcome {
         case goesOn(ReplicaRole.Step)
-        /// This store leads now.
-        case leads
+        /// This store leads now, and writes the log with this.
+        case leads(LogWriter)
     }
 
     private let context: ReplicaThread.Context
@@ -163,9 +163,11 @@ struct FollowerDuty {
                         epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: .now)
                     if isLogging { try? store.beginLogging() }
                 }
-                context.log.notice("Leading epoch \(epoch)")
+                context.log.notice("Leading epoch \(epoch) of \(context.access.name)")
                 wish?.connection.post(.replicated(.promoted(epoch: epoch)))
-                return .leads
+                return .leads(
+                    LogWriter(
+                        storeID: context.store.id, epoch: epoch, nonce: nonce, behind: fence))
             }
         } catch {
             context.replica.role = .follower

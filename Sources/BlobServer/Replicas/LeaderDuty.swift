@@ -24,8 +24,11 @@ struct LeaderDuty {
     /// Whether a follower has asked for the lead.
     private var isHandingOver = false
 
-    init(_ context: ReplicaThread.Context) {
+    /// - Parameter writer: behind the fence of this run, where it has taken the lead already.
+    init(_ context: ReplicaThread.Context, _ writer: LogWriter? = nil) {
         self.context = context
+        shipper = writer.map { Shipper(context.store, $0) }
+        epoch = context.store.replicationState?.epoch ?? 0
         nextHeartbeat = .now
         nextLook = .now
         context.replica.leader = context.replica.options.hostName
@@ -56,19 +59,51 @@ struct LeaderDuty {
             return try Deposition.run(context, epoch: epoch, host: host)
                 ? .handedOver : .deposed(host: host, epoch: epoch)
         }
-        guard let now = store.replicationState else { return .goesOn(.again) }
-        // Another run of this leader cannot be taken for this one.
+        // A late request of the run before cannot come behind a fence, and nobody can take that run for this one.
+        switch try takeOver(from: store.replicationState ?? state, on: bucket) {
+        case .lost(let epoch, let host):
+            return try Deposition.run(context, epoch: epoch, host: host)
+                ? .handedOver : .deposed(host: host, epoch: epoch)
+        case .leads(let epoch, let nonce, let fence):
+            try context.writer.perform { (store) throws(StoreError) in
+                try store.lead(
+                    epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: .now)
+            }
+            self.epoch = epoch
+            shipper = Shipper(
+                store,
+                LogWriter(storeID: store.id, epoch: epoch, nonce: nonce, behind: fence))
+            context.log.notice("Leading epoch \(epoch) of \(context.access.name)")
+        }
+        return .goesOn(.again)
+    }
+
+    /// Begins an epoch behind what this store has shipped.
+    ///
+    /// - Parameter before: the state of the run before.
+    private func takeOver(
+        from before: ReplicationState, on bucket: any Bucket
+    ) throws -> TakeOver.Outcome {
+        // The nonce first: an epoch that is created and not noted is known as this store's own by it.
         let nonce = Nonce.random()
         try context.writer.perform { (store) throws(StoreError) in
             try store.lead(
-                epoch: now.epoch, nonce: nonce, behind: now.position, isFirst: false, asOf: .now)
+                epoch: before.epoch, nonce: nonce, behind: before.position, isFirst: false,
+                asOf: .now)
         }
-        epoch = now.epoch
-        shipper = Shipper(
-            store,
-            LogWriter(storeID: store.id, epoch: epoch, nonce: nonce, behind: now.position))
-        context.log.notice("Leading epoch \(epoch) of \(context.access.name)")
-        return .goesOn(.again)
+        let store = context.store
+        guard let state = store.replicationState else {
+            throw ReplicaFailure(description: "the store belongs to no shard")
+        }
+        var log = LogFollower(storeID: store.id, behind: state.position)
+        let takeOver = TakeOver(
+            storeID: store.id, nonce: nonce, host: context.replica.options.hostName)
+        return try takeOver.run(
+            &log, on: bucket, sequence: { store.shippedSequence }, asOf: .now
+        ) { (segment) throws(ReplicationError) in
+            // A late request of the run before.
+            try Resumption.note(segment, of: store, before)
+        }
     }
 
     mutating func step(on bucket: any Bucket) throws -> Outcome {

@@ -65,8 +65,8 @@ struct ReplicaRole {
             }()
             switch outcome {
             case .goesOn(let step): return step
-            case .leads:
-                duty = .leading(LeaderDuty(context))
+            case .leads(let writer):
+                duty = .leading(LeaderDuty(context, writer))
                 return .again
             }
         }

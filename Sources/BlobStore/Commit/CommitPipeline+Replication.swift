@@ -31,7 +31,7 @@ extension CommitPipeline {
 
     /// Makes this store the leader of an epoch, or goes on as the leader of one with another nonce.
     ///
-    /// A new epoch's revisions and blob numbers begin behind a gap: what the leader before gave and did not
+    /// A new epoch's revisions and blob numbers begin behind a gap: what the leaders before gave and did not
     /// ship is so never given again. That it begins is the first batch of the epoch.
     ///
     /// - Parameters:
@@ -234,8 +234,11 @@ extension ChangeTransaction {
     ) throws(StoreError) -> EpochList {
         let before = counters.revision
         if !isFirst {
-            counters.revision += StoreLimits.failoverGap
-            counters.nextBlobNumber += StoreLimits.failoverGap
+            // One gap for each epoch between: who took one of those may have given numbers behind the same
+            // batch, and have left nothing in the log.
+            let gap = StoreLimits.failoverGap &* (epoch &- (epochs.epochs.last?.epoch ?? 0))
+            counters.revision += gap
+            counters.nextBlobNumber += gap
         }
         let list = epochs.adding(
             EpochList.Epoch(

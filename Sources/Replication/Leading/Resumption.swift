@@ -13,6 +13,20 @@ package enum Resumption {
         case deposed(epoch: UInt64, host: String, end: LogPosition)
     }
 
+    /// Notes a segment that is this store's own as shipped.
+    ///
+    /// - Throws: ``ReplicationError/forked(number:)`` for one of another leader, or of another copy of this
+    ///   store.
+    package static func note(
+        _ segment: Segment, of store: BlobStore, _ state: ReplicationState
+    ) throws(ReplicationError) {
+        guard segment.head.nonce == state.nonce, segment.head.sequence <= store.lastSequence else {
+            throw .forked(number: segment.head.number)
+        }
+        let byteCount = segment.items.reduce(0) { $0 + $1.batch.byteCountWithBlobs }
+        store.noteShipped(segment.head.sequence, byteCount: byteCount, at: segment.position)
+    }
+
     /// Reads the log behind the store's position. A request for each name.
     ///
     /// - Parameters:
@@ -27,18 +41,17 @@ package enum Resumption {
             guard case .segment(let segment) = try log.next(on: bucket, looksAtPacks: true) else {
                 break
             }
-            let isOwn = segment.head.epoch == state.epoch && segment.head.nonce == state.nonce
-            guard isOwn, segment.head.sequence <= store.lastSequence else {
+            do throws(ReplicationError) { try note(segment, of: store, state) } catch {
                 return .deposed(
                     epoch: segment.head.epoch,
                     host: (try? Epochs.document(segment.head.epoch, on: bucket))?.host ?? "",
                     end: before)
             }
-            let byteCount = segment.items.reduce(0) { $0 + $1.batch.byteCountWithBlobs }
-            store.noteShipped(
-                segment.head.sequence, byteCount: byteCount, at: segment.position)
         }
-        if let newest = try Epochs.newest(on: bucket), newest.number > state.epoch {
+        // One of this run that was not noted before it died is its own.
+        if let newest = try Epochs.newest(on: bucket), newest.number > state.epoch,
+            newest.document.nonce != state.nonce
+        {
             return .deposed(
                 epoch: newest.number, host: newest.document.host, end: log.position)
         }

@@ -48,9 +48,20 @@ package struct LogFollower {
             let found = try onBucket { () throws(BucketError) in
                 try bucket.get(name, byteCountMax: ReplicationLimits.segmentByteCountMax)
             }
-            if let found { return .segment(try take(found, name)) }
-            guard looksAtPacks else { return .nothing }
-            try readPack(on: bucket)
+            if let found {
+                let segment = try read(found, name)
+                // A fence may have been put where the name was free because it had been packed. The pack is
+                // the history then.
+                if segment.head.kind == .fence { try readPack(on: bucket) }
+                if packed.isEmpty {
+                    try check(segment)
+                    current = segment
+                    return .segment(segment)
+                }
+            } else {
+                guard looksAtPacks else { return .nothing }
+                try readPack(on: bucket)
+            }
         }
         guard !packed.isEmpty else { return .nothing }
         let segment = packed.removeFirst()
@@ -66,7 +77,7 @@ package struct LogFollower {
         current = nil
     }
 
-    private mutating func take(
+    private func read(
         _ bytes: [UInt8], _ name: String
     ) throws(ReplicationError) -> Segment {
         let segment: Segment
@@ -76,8 +87,6 @@ package struct LogFollower {
         guard ShardNames.log(segment.head.number) == name else {
             throw .damaged(name: name, why: "is the segment \(segment.head.number)")
         }
-        try check(segment)
-        current = segment
         return segment
     }
 
