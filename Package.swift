@@ -93,7 +93,7 @@ let package = Package(
             name: "blobd",
             dependencies: [
                 "BlobJSON", "BlobStore", "BlobProtocol", "Bytes", "BlobClient", "BlobServer",
-                "LoadGenerator", "CLinux", "CYAML", "Notifications", "ObjectStore",
+                "LoadGenerator", "CLinux", "CYAML", "Notifications", "ObjectStore", "Replication",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -156,7 +156,8 @@ let package = Package(
         .testTarget(
             name: "ReplicationTests",
             dependencies: [
-                "BlobStore", "Bytes", "FeedModel", "Hashing", "Replication", "TestSupport",
+                "BlobStore", "Bytes", "FeedModel", "Hashing", "ObjectStore", "Replication",
+                "TestSupport", "blobd",
             ],
             swiftSettings: borrowing),
         .testTarget(

@@ -1,7 +1,8 @@
 internal import Bytes
+internal import Glibc
 internal import LMDB
 
-// Bases: where a follower begins.
+// Bases: where a follower begins, and a restore.
 
 extension BlobStore {
     /// Writes a base: one moment of the store, without the bytes of long blobs. As ``backUp(asOf:progress:to:)``
@@ -9,15 +10,14 @@ extension BlobStore {
     ///
     /// - Parameters:
     ///   - now: the present, which the base bears.
+    ///   - noting: called with its moment, while no later change is in it, and before the first bytes.
     ///   - write: takes the next bytes.
-    /// - Returns: the last batch that it has.
     package func writeBase(
-        asOf now: Timestamp, to write: (RawSpan) throws -> Void
-    ) throws -> UInt64 {
-        var sequence: UInt64 = 0
+        asOf now: Timestamp, noting: (BaseMoment) -> Void = { _ in },
+        to write: (RawSpan) throws -> Void
+    ) throws {
         _ = try BackupWriter(core, for: .base).run(
-            asOf: now, progress: { _, _ in }, noting: { sequence = $0 }, to: write)
-        return sequence
+            asOf: now, progress: { _, _ in }, noting: noting, to: write)
     }
 
     /// Calls `body` with each long blob of the store, in the order of their digests, from short snapshots.
@@ -32,6 +32,57 @@ extension BlobStore {
             for blob in blobs { try body(blob) }
             last = next
         }
+    }
+
+    /// A long blob's bytes as they are stored; nil when it was released since it was found.
+    package func storedBytes(ofLive blob: BlobReference) throws(StoreError) -> [UInt8]? {
+        // Before the look: what is live then is not freed before this returns.
+        let lease = lease(blob)
+        defer { withExtendedLifetime(lease) {} }
+        let isLive = try core.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.isLive(blob)
+        }
+        return isLive ? try storedBytes(of: blob) : nil
+    }
+
+    /// Numbers of long blobs that this store has, is about to have, or had behind a batch, in order.
+    /// 8 bytes of memory for each.
+    ///
+    /// A number is first staged, then live, perhaps quarantined, and at last retired. They are read in
+    /// this order, from snapshot to snapshot, so that none is missed on its way.
+    ///
+    /// - Parameter sequence: blobs that were retired up to this batch are left out.
+    package func longBlobNumbers(retiredAfter sequence: UInt64) throws -> [UInt64] {
+        var numbers = try core.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.stagedNumbers()
+        }
+        try forEachLongBlob { numbers.append($0.number) }
+        numbers += try core.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.quarantinedNumbers()
+        }
+        var next: [UInt8]? = IndexKeys.retired(sequence + 1, 0)
+        while let key = next {
+            next = try core.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.retiredNumbers(from: key, countMax: 10_000, to: &numbers)
+            }
+        }
+        numbers.sort()
+        return numbers
+    }
+
+    /// Forgets blobs that were retired up to a batch: no base that is kept has them. It is a change like
+    /// any other, and followers do it, too.
+    ///
+    /// - Parameters:
+    ///   - sequence: the last batch of the oldest base that is kept.
+    ///   - countMax: how many are forgotten in one transaction.
+    ///   - now: the present.
+    /// - Returns: how many were; fewer than `countMax`: those were all.
+    package func pruneRetired(
+        upTo sequence: UInt64, countMax: Int = StoreLimits.transactionPutCountMax,
+        asOf now: Timestamp
+    ) throws(StoreError) -> Int {
+        try pipeline.pruneRetired(upTo: sequence, countMax: countMax, asOf: now)
     }
 
     /// Makes a follower's store of a base. What is in the folder of a store stays until the new one is whole
@@ -70,6 +121,48 @@ extension BlobStore {
         }
         try Creation.finishStaging(in: directory, replacing: isReplacing)
     }
+
+    /// Checks that a folder has no store, and makes it if it is not there.
+    package static func requireNoStore(in directory: String) throws(StoreError) {
+        try makeDirectory(directory)
+        for name in [DataFile.name, WriteAheadLog.fileName] {
+            guard !DataFile.exists("\(directory)/\(name)") else {
+                throw .cannotOpen(
+                    path: directory,
+                    reason: "it has \(name); restore to a directory without a store")
+            }
+        }
+    }
+
+    /// Makes a store of another one, in a folder that has none, as if of its backup: see
+    /// ``restore(to:options:asOf:progress:from:)``.
+    package static func restore(
+        _ source: BlobStore, to directory: String, asOf now: Timestamp,
+        progress: (_ byteCount: Int, _ total: Int) -> Void
+    ) throws {
+        var options = source.options
+        options.isReplicated = false
+        try BackupPipe.run { write in
+            try source.backUp(asOf: now, to: write)
+        } reading: { read in
+            try restore(to: directory, options: options, asOf: now, progress: progress, from: read)
+        }
+    }
+
+    /// Removes a store that was made for a moment, with its folder. Nothing happens where there is no folder.
+    ///
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` when somebody uses it. What is not a store's stays.
+    package static func removeStore(at directory: String) throws(StoreError) {
+        guard DataFile.exists(directory) else { return }
+        let lock = try DirectoryLock(directory)
+        defer { withExtendedLifetime(lock) {} }
+        Creation.removeLeftovers(in: directory)
+        for name in [
+            DataFile.name, DataFile.lockName, DataFile.pendingName, WriteAheadLog.fileName,
+            DirectoryLock.fileName,
+        ] { unlink("\(directory)/\(name)") }
+        rmdir(directory)
+    }
 }
 
 extension Snapshot {
@@ -84,6 +177,50 @@ extension Snapshot {
             last = batch.sequence
         }
         return last
+    }
+
+    /// Whether a blob has its entry.
+    fileprivate borrowing func isLive(_ blob: BlobReference) throws(StoreError) -> Bool {
+        let key = blob.digest.rawWords
+        guard let value = try transaction.view.get(key.span.bytes, in: store.tables.blobs) else {
+            return false
+        }
+        return try BlobEntry(value, digest: blob.digest).number == blob.number
+    }
+
+    /// Numbers of blobs that are written ahead.
+    fileprivate borrowing func stagedNumbers() throws(StoreError) -> [UInt64] {
+        var numbers: [UInt64] = []
+        var cursor = try transaction.cursor(in: store.tables.orphans)
+        var isThere = try cursor.first()
+        while isThere {
+            let (number, entry) = try cursor.orphan()
+            if entry.state == .staged { numbers.append(number) }
+            isThere = try cursor.next()
+        }
+        return numbers
+    }
+
+    /// Numbers of damaged blobs that notifications refer to.
+    fileprivate borrowing func quarantinedNumbers() throws(StoreError) -> [UInt64] {
+        var cursor = try transaction.cursor(in: store.tables.index)
+        return try cursor.quarantineEntries().map(\.blob.number)
+    }
+
+    /// Numbers of retired blobs from a key on, and where to go on; nil: there are no more.
+    fileprivate borrowing func retiredNumbers(
+        from key: [UInt8], countMax: Int, to numbers: inout [UInt64]
+    ) throws(StoreError) -> [UInt8]? {
+        var cursor = try transaction.cursor(in: store.tables.index)
+        var isThere = try cursor.seek(key.span.bytes)
+        var count = 0
+        while isThere, cursor.key.byte(0) == IndexKeys.retiredPrefix {
+            guard count < countMax else { return cursor.key.array() }
+            numbers.append(try IndexKeys.retired(cursor.key).number)
+            count += 1
+            isThere = try cursor.next()
+        }
+        return nil
     }
 
     /// Long blobs whose digest is at or behind some bytes, and where to go on; nil: there are no more.

@@ -20,13 +20,24 @@ final class MemoryBucket: Bucket {
     enum Cut { case none, before, after }
 
     let shared: MemoryObjects
+    /// What is asked of it.
+    enum Operation { case create, put, get, list, delete }
+
+    /// Called before each request: as if this client was paused there.
+    var onRequest: (Operation, String) throws(BucketError) -> Void = { _, _ in }
+    /// How often each was asked.
+    private(set) var counts: [Operation: Int] = [:]
     /// Asked with the number of each request, from 0.
     var cut: (Int) -> Cut = { _ in .none }
     private(set) var requestCount = 0
 
     init(_ shared: MemoryObjects) { self.shared = shared }
 
-    private func request<Result>(_ body: () -> Result) throws(BucketError) -> Result {
+    private func request<Result>(
+        _ operation: Operation, _ name: String, _ body: () -> Result
+    ) throws(BucketError) -> Result {
+        try onRequest(operation, name)
+        counts[operation, default: 0] += 1
         defer { requestCount += 1 }
         switch cut(requestCount) {
         case .none: return body()
@@ -39,7 +50,7 @@ final class MemoryBucket: Bucket {
 
     func create(_ name: String, _ bytes: [UInt8]) throws(BucketError) -> CreateOutcome {
         do throws(BucketError) {
-            return try request {
+            return try request(.create, name) {
                 shared.objects.withLock { objects in
                     guard objects[name] == nil else { return .exists }
                     objects[name] = bytes
@@ -52,22 +63,24 @@ final class MemoryBucket: Bucket {
     }
 
     func put(_ name: String, _ bytes: [UInt8]) throws(BucketError) {
-        try request { shared[name] = bytes }
+        try request(.put, name) { shared[name] = bytes }
     }
 
     func get(_ name: String, byteCountMax: Int) throws(BucketError) -> [UInt8]? {
-        let found = try request { shared[name] }
+        let found = try request(.get, name) { shared[name] }
         guard (found?.count ?? 0) <= byteCountMax else { throw BucketError("\(name) is too long") }
         return found
     }
 
     func list(_ prefix: String, after name: String) throws(BucketError) -> [String] {
-        try request {
+        try request(.list, prefix) {
             Array(shared.names.filter { $0.hasPrefix(prefix) && $0 > name }.prefix(7))
         }
     }
 
-    func delete(_ name: String) throws(BucketError) { try request { shared[name] = nil } }
+    func delete(_ name: String) throws(BucketError) {
+        try request(.delete, name) { shared[name] = nil }
+    }
 
     func pause(beforeRetrying attempt: Int) throws(BucketError) {}
 }

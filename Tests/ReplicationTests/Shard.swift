@@ -8,12 +8,26 @@ import TestSupport
 /// The present of the tests.
 let noon = Timestamp(milliseconds: 1_800_000_000_000)
 
+/// A clock that a test moves.
+final class TestClock {
+    var now = noon
+
+    func advance(milliseconds: Int64) {
+        now = Timestamp(milliseconds: now.milliseconds + milliseconds)
+    }
+}
+
 /// A store of a shard, and its way to the bucket.
 final class Member {
     let folder = TemporaryFolder()
     private(set) var store: BlobStore
     let bucket: MemoryBucket
+    /// Of the thread that makes packs and bases.
+    let upkeep: MemoryBucket
+    let clock: TestClock
     let name: String
+    var schedule = BaseSchedule()
+    var maintenance: BucketMaintenance?
     var shipper: Shipper?
     var log: LogFollower
 
@@ -26,21 +40,29 @@ final class Member {
     }
 
     /// A new store.
-    init(_ name: String, _ objects: MemoryObjects) throws {
+    init(_ name: String, _ objects: MemoryObjects, clock: TestClock = TestClock()) throws {
         self.name = name
+        self.clock = clock
         bucket = MemoryBucket(objects)
+        upkeep = MemoryBucket(objects)
         store = try BlobStore.open(at: folder.path, options: Self.options)
         log = LogFollower(storeID: store.id, behind: .start)
     }
 
     /// A follower that begins with the newest base.
-    init(_ name: String, seededFrom objects: MemoryObjects) throws {
+    init(
+        _ name: String, seededFrom objects: MemoryObjects, clock: TestClock = TestClock(),
+        base: Int = 0
+    ) throws {
         self.name = name
+        self.clock = clock
         bucket = MemoryBucket(objects)
-        let number = try #require(try Seeder.bases(on: bucket).last)
+        upkeep = MemoryBucket(objects)
+        // The newest one, or one of those before it.
+        let number = try #require(try Seeder.bases(on: bucket).dropLast(base).last)
         let manifest = try Seeder.manifest(number, on: bucket)
         try Seeder.seed(
-            folder.path, options: Self.options, from: manifest, asOf: noon, on: bucket)
+            folder.path, options: Self.options, from: manifest, asOf: clock.now, on: bucket)
         store = try BlobStore.open(at: folder.path, options: Self.options)
         log = LogFollower(storeID: store.id, behind: try #require(store.replicationState).position)
     }
@@ -49,10 +71,10 @@ final class Member {
     func begin() throws {
         try bucket.put(ShardNames.store, StoreDocument(storeID: store.id.description).bytes)
         let document = EpochDocument(
-            storeID: store.id.description, nonce: .random(), host: name, time: noon)
+            storeID: store.id.description, nonce: .random(), host: name, time: clock.now)
         _ = try #require(try Epochs.create(1, document, on: bucket))
         try store.lead(
-            epoch: 1, nonce: document.nonce, behind: .start, isFirst: true, asOf: noon)
+            epoch: 1, nonce: document.nonce, behind: .start, isFirst: true, asOf: clock.now)
         try resume()
     }
 
@@ -74,6 +96,7 @@ final class Member {
     /// Opens the store again.
     func reopen() throws {
         shipper = nil
+        maintenance = nil
         let path = folder.path
         let id = store.id
         close()
@@ -96,7 +119,7 @@ final class Member {
     /// Ships everything.
     func ship() throws {
         while true {
-            let step = try shipper?.step(on: bucket, asOf: noon, appendsEmpty: false)
+            let step = try shipper?.step(on: bucket, asOf: clock.now, appendsEmpty: false)
             switch step {
             case .shipped, .unknown: continue
             case .nothing: return
@@ -107,13 +130,35 @@ final class Member {
     }
 
     func writeBase(all: Bool = true) throws {
-        let position = try #require(shipper).position
-        let writer = BaseWriter(store)
-        let manifest = try writer.upload(
-            behind: position, of: try #require(store.replicationState).epoch, uploadsAllBlobs: all,
-            asOf: noon, on: bucket)
+        let (clock, position) = (clock, try #require(shipper).position)
+        var writer = BaseWriter(
+            store, behind: position, of: try #require(store.replicationState).epoch,
+            uploadsAllBlobs: all)
+        try writer.upload(on: bucket) { clock.now }
         try ship()
-        try writer.finish(manifest, on: bucket)
+        #expect(try writer.finish(on: bucket) == .finished)
+    }
+
+    /// Does all that is to do in the bucket, and ships meanwhile.
+    @discardableResult
+    func maintain() throws -> [BucketMaintenance.Step] {
+        let (clock, store) = (clock, store)
+        if maintenance == nil {
+            maintenance = try BucketMaintenance(
+                store, epoch: try #require(store.replicationState).epoch, schedule, on: upkeep,
+                clock: { clock.now },
+                onWriter: { body throws(StoreError) in try body(store) })
+        }
+        var steps: [BucketMaintenance.Step] = []
+        while let step = try maintenance?.step(on: upkeep), step != .nothing {
+            steps.append(step)
+            if case .unknown(let why) = step, steps.dropLast().last == step {
+                throw TestFailure("unknown again: \(why)")
+            }
+            if case .uploadedBase = step { try ship() }
+            if case .prunedRetired = step { try ship() }
+        }
+        return steps
     }
 
     private var applier: SegmentApplier {
@@ -134,10 +179,10 @@ final class Member {
         let (store, applier, bucket) = (store, applier, bucket)
         let takeOver = TakeOver(storeID: store.id, nonce: .random(), host: name)
         let outcome = try takeOver.run(
-            &log, on: bucket, sequence: { store.lastSequence }, asOf: noon
+            &log, on: bucket, sequence: { store.lastSequence }, asOf: clock.now
         ) { (segment) throws(ReplicationError) in try applier.apply(segment, on: bucket) }
         guard case .leads(let epoch, let nonce, let fence) = outcome else { return outcome }
-        try store.lead(epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: noon)
+        try store.lead(epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: clock.now)
         try beginShipping()
         return outcome
     }
@@ -145,7 +190,7 @@ final class Member {
     /// All that the tables have and every host has alike, with the bytes of all blobs.
     func contents() throws -> Digest {
         var hash = SHA256()
-        _ = try store.writeBase(asOf: noon) { hash.update($0) }
+        try store.writeBase(asOf: noon) { hash.update($0) }
         try store.forEachLongBlob { blob in hash.update(try store.storedBytes(of: blob)) }
         return Digest(hash.digest())
     }

@@ -40,13 +40,17 @@ struct LeaderDuty {
             hasBase = true
             return
         }
-        let writer = BaseWriter(context.store)
-        let manifest = try writer.upload(
-            behind: shipper.position, of: epoch, uploadsAllBlobs: true, asOf: .now, on: bucket)
-        while context.store.shippedSequence < manifest.sequence {
-            _ = try shipper.step(on: bucket, asOf: .now, appendsEmpty: false)
+        var writer = BaseWriter(
+            context.store, behind: shipper.position, of: epoch, uploadsAllBlobs: true)
+        try writer.upload(on: bucket) { .now }
+        var isFinished = false
+        while !isFinished {
+            switch try writer.finish(on: bucket) {
+            case .finished: isFinished = true
+            case .waits: _ = try shipper.step(on: bucket, asOf: .now, appendsEmpty: false)
+            case .unknown: try bucket.pause(beforeRetrying: 0)
+            }
         }
-        try writer.finish(manifest, on: bucket)
         hasBase = true
     }
 

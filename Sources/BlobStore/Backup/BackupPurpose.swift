@@ -1,5 +1,19 @@
 internal import Bytes
 
+/// Which moment of a store a base is of.
+package struct BaseMoment: Sendable, Hashable {
+    /// The last batch that it has.
+    package var sequence: UInt64
+    /// The blobs that it has are below this number.
+    package var nextBlobNumber: UInt64
+
+    /// A moment.
+    package init(sequence: UInt64, nextBlobNumber: UInt64) {
+        self.sequence = sequence
+        self.nextBlobNumber = nextBlobNumber
+    }
+}
+
 /// What a backup is taken for, which decides what is in it.
 enum BackupPurpose {
     /// To be restored as another store.

@@ -32,7 +32,7 @@ struct BackupWriter: ~Copyable {
     /// Writes the backup.
     consuming func run(
         asOf now: Timestamp, progress: (_ byteCount: Int, _ total: Int) -> Void,
-        noting lastBatch: (UInt64) -> Void = { _ in },
+        noting moment: (BaseMoment) -> Void = { _ in },
         to write: (RawSpan) throws -> Void
     ) throws -> BackupHead {
         var spool = try SpoolFile(directory: core.directory)
@@ -41,7 +41,12 @@ struct BackupWriter: ~Copyable {
         defer { core.leases.releaseAll(before: heldBefore) }
         let (counters, format) = try core.withSnapshot { (snapshot) throws(StoreError) in
             let counters = try snapshot.counters()
-            if case .base = purpose { lastBatch(try snapshot.lastBatch()) }
+            if case .base = purpose {
+                moment(
+                    BaseMoment(
+                        sequence: try snapshot.lastBatch(),
+                        nextBlobNumber: counters.nextBlobNumber))
+            }
             // While the snapshot is open: no blob of it is freed in between.
             if purpose.requiresAllPayloads { try Self.requireSound(snapshot) }
             heldBefore = counters.nextBlobNumber

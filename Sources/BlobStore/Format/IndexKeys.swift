@@ -139,6 +139,16 @@ enum IndexKeys {
         return key
     }
 
+    /// What the key of a retired blob says.
+    static func retired(
+        _ key: RawSpan
+    ) throws(StoreError) -> (sequence: UInt64, number: UInt64) {
+        guard key.byteCount == 17, key.byte(0) == retiredPrefix else {
+            throw .corrupt("a key of a retired blob in the index")
+        }
+        return (UInt64(bigEndian: key.word(1)), UInt64(bigEndian: key.word(9)))
+    }
+
     /// When a tombstone's retention ends. Moments of the years 1970 to 9999, here and below.
     static func tombstoneEnd(_ end: Timestamp, _ owner: String, _ revision: UInt64) -> [UInt8] {
         var key = time(end, .tombstone)

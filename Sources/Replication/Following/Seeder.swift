@@ -20,20 +20,7 @@ package enum Seeder {
     package static func manifest(
         _ number: UInt64, on bucket: some Bucket
     ) throws(ReplicationError) -> BaseManifest {
-        let name = ShardNames.manifest(number)
-        let bytes = try onBucket { () throws(BucketError) in
-            try bucket.get(name, byteCountMax: ReplicationLimits.documentByteCountMax)
-        }
-        guard let bytes else { throw .damaged(name: name, why: "is missing") }
-        do throws(DamagedObject) {
-            let manifest = try BaseManifest(bytes)
-            guard manifest.position.number == number else {
-                throw DamagedObject("is of the segment \(manifest.position.number)")
-            }
-            return manifest
-        } catch {
-            throw .damaged(name: name, why: error.description)
-        }
+        try BaseManifest.read(number, on: bucket)
     }
 
     /// Makes a store of a base. What was in the folder is replaced when the new store is whole.

@@ -24,14 +24,26 @@ package struct SegmentApplier {
     package func apply(
         _ segment: Segment, on bucket: some Bucket
     ) throws(ReplicationError) {
+        try apply(segment.items, of: segment.head.epoch, at: segment.position, on: bucket)
+    }
+
+    /// Applies batches of one segment, or of several that follow one another.
+    ///
+    /// - Parameters:
+    ///   - items: in order. Those that are done already are left out.
+    ///   - epoch: that of the last segment.
+    ///   - position: the last segment.
+    package func apply(
+        _ items: [Segment.Item], of epoch: UInt64, at position: LogPosition, on bucket: some Bucket
+    ) throws(ReplicationError) {
         let done = store.lastSequence
         var leases = StagedLeases(of: store)
         // Some come with their batches, in one commit; what is more is written ahead.
         var longBlobs: [UInt64: [UInt8]] = [:]
         var held = 0
-        for item in segment.items where item.batch.sequence > done {
+        for item in items where item.batch.sequence > done {
             for blob in item.batch.blobs where !blob.isShippedWithBatch {
-                let bytes = try Self.bytes(of: blob, in: store.id, on: bucket)
+                let bytes = try bytes(of: blob, at: position, on: bucket)
                 held += bytes.count
                 guard held > ReplicationLimits.heldBlobByteCount else {
                     longBlobs[blob.number] = bytes
@@ -47,8 +59,25 @@ package struct SegmentApplier {
         try inStore { () throws(StoreError) in
             try onWriter { (store) throws(StoreError) in
                 try store.apply(
-                    segment.items, longBlobs: blobs, of: segment.head.epoch, at: segment.position)
+                    items, longBlobs: blobs, of: epoch, at: position)
             }
+        }
+    }
+
+    /// The same as ``bytes(of:in:on:)``, for a segment. Blobs that were retired before the oldest base are
+    /// deleted: who is behind it finds segments that name them.
+    private func bytes(
+        of blob: BlobReference, at position: LogPosition, on bucket: some Bucket
+    ) throws(ReplicationError) -> [UInt8] {
+        do throws(ReplicationError) {
+            return try Self.bytes(of: blob, in: store.id, on: bucket)
+        } catch {
+            if case .damaged = error, let oldest = try? Seeder.bases(on: bucket).first,
+                oldest > position.number
+            {
+                throw .tooOld(position: position.number)
+            }
+            throw error
         }
     }
 

@@ -2,23 +2,58 @@ package import BlobStore
 internal import Bytes
 internal import Hashing
 
-/// Puts a base of a leader's store into the bucket.
+/// Puts a base of a leader's store into the bucket, beside the thread that ships: ``upload(on:clock:)``, then
+/// ``finish(on:)`` again and again until it is done.
 package struct BaseWriter {
+    /// What became of an attempt to finish.
+    package enum Outcome: Sendable, Hashable {
+        /// The base counts.
+        case finished
+        /// Some of what it has is not in the log yet.
+        case waits(forSequence: UInt64)
+        /// The manifest may be there or not. Try again.
+        case unknown(String)
+    }
+
     private let store: BlobStore
+    private let epoch: UInt64
+    private let position: LogPosition
+    private let uploadsAllBlobs: Bool
+    /// What was uploaded; nil before.
+    package private(set) var manifest: BaseManifest?
 
-    package init(_ store: BlobStore) { self.store = store }
-
-    /// Uploads all parts of a base. It counts only with its manifest: ``finish(_:on:)``.
+    /// A base of a store.
     ///
     /// - Parameters:
-    ///   - position: a segment that is in the log.
+    ///   - position: a segment that is in the log, and behind which no base was begun: a name never has
+    ///     other bytes.
     ///   - epoch: the one in which this store leads.
     ///   - uploadsAllBlobs: whether long blobs are uploaded, too: of a store that was not replicated before
     ///     they are not in the bucket. Those of later batches are.
-    package func upload(
-        behind position: LogPosition, of epoch: UInt64, uploadsAllBlobs: Bool, asOf now: Timestamp,
-        on bucket: some Bucket
-    ) throws -> BaseManifest {
+    package init(
+        _ store: BlobStore, behind position: LogPosition, of epoch: UInt64, uploadsAllBlobs: Bool
+    ) {
+        self.store = store
+        self.position = position
+        self.epoch = epoch
+        self.uploadsAllBlobs = uploadsAllBlobs
+    }
+
+    /// The segment that it is behind.
+    package var number: UInt64 { position.number }
+
+    /// Uploads all parts. The base counts only with its manifest.
+    ///
+    /// - Parameter clock: the present, by the clock that batches are stamped with.
+    package mutating func upload(on bucket: some Bucket, clock: () -> Timestamp) throws {
+        // Before the tables: what they have is then in the bucket, or was stored since and is shipped.
+        if uploadsAllBlobs {
+            try store.forEachLongBlob { blob in
+                guard let bytes = try store.storedBytes(ofLive: blob) else { return }
+                try bucket.put(
+                    ShardNames.blob(blob.number), BlobObject.bytes(blob, bytes, store.id))
+            }
+        }
         var parts: [BaseManifest.Part] = []
         var part: [UInt8] = []
         func send() throws(BucketError) {
@@ -28,29 +63,52 @@ package struct BaseWriter {
             parts.append(BaseManifest.Part(byteCount: part.count, digest: Digest(hash)))
             part.removeAll(keepingCapacity: true)
         }
-        let sequence = try store.writeBase(asOf: now) { bytes in
+        var moment = BaseMoment(sequence: 0, nextBlobNumber: 0)
+        var time = clock()
+        try store.writeBase(asOf: time) {
+            moment = $0
+            // Behind the last change of the moment, and not only behind the beginning.
+            time = max(time, clock())
+        } to: { bytes in
             part.append(contentsOf: bytes)
             if part.count >= ReplicationLimits.partByteCount { try send() }
         }
         try send()
-        if uploadsAllBlobs {
-            try store.forEachLongBlob { blob in
-                let bytes = try store.storedBytes(of: blob)
-                try bucket.put(
-                    ShardNames.blob(blob.number), BlobObject.bytes(blob, bytes, store.id))
-            }
-        }
-        return BaseManifest(
-            storeID: store.id.description, epoch: epoch, position: position, sequence: sequence,
-            time: now, parts: parts)
+        manifest = BaseManifest(
+            storeID: store.id.description, epoch: epoch, position: position,
+            sequence: moment.sequence, time: time, nextBlobNumber: moment.nextBlobNumber,
+            parts: parts)
     }
 
-    /// Makes a base count. All that it has must be in the log: ``BlobStore/BlobStore/shippedSequence``.
-    package func finish(
-        _ manifest: BaseManifest, on bucket: some Bucket
-    ) throws(ReplicationError) {
-        try onBucket { () throws(BucketError) in
-            try bucket.put(ShardNames.manifest(manifest.position.number), manifest.bytes)
+    /// Makes the base count, when all that it has is in the log and this store leads still.
+    ///
+    /// A leader that is paused here may create its manifest behind another leader's collection: of a base
+    /// before that one's fence, some of whose parts or blobs may be gone. The next collection deletes it, since
+    /// newer bases are kept; a restore that begins with it before that is refused, and names what is missing.
+    ///
+    /// - Throws: ``ReplicationError/deposed(epoch:leader:)``; ``ReplicationError/damaged(name:why:)`` when
+    ///   another manifest is there.
+    package func finish(on bucket: some Bucket) throws(ReplicationError) -> Outcome {
+        guard let manifest else { preconditionFailure("upload first") }
+        guard store.shippedSequence >= manifest.sequence else {
+            return .waits(forSequence: manifest.sequence)
         }
+        try Epochs.requireNewest(epoch, on: bucket)
+        let name = ShardNames.manifest(position.number)
+        let bytes = manifest.bytes
+        let outcome = try onBucket { () throws(BucketError) in try bucket.create(name, bytes) }
+        switch outcome {
+        case .created: return .finished
+        case .unknown(let why): return .unknown(why)
+        case .exists: break
+        }
+        let found = try onBucket { () throws(BucketError) in
+            try bucket.get(name, byteCountMax: ReplicationLimits.documentByteCountMax)
+        }
+        guard let found else { return .unknown("\(name) was there and is not") }
+        guard found == bytes else {
+            throw .damaged(name: name, why: "is another base's than the one made here")
+        }
+        return .finished
     }
 }

@@ -18,6 +18,22 @@ package enum Epochs {
         return Found(number: number, document: try document(number, on: bucket))
     }
 
+    /// Checks that a store leads still, before it deletes something. One request.
+    ///
+    /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when there is a newer epoch.
+    static func requireNewest(
+        _ epoch: UInt64, on bucket: some Bucket
+    ) throws(ReplicationError) {
+        let newer = try onBucket { () throws(BucketError) in
+            try bucket.list(ShardNames.epochPrefix, after: ShardNames.epoch(epoch))
+        }
+        guard let name = newer.last,
+            let number = ShardNames.number(name, behind: ShardNames.epochPrefix)
+        else { return }
+        throw .deposed(
+            epoch: number, leader: (try? document(number, on: bucket))?.host ?? "another host")
+    }
+
     static func document(
         _ number: UInt64, on bucket: some Bucket
     ) throws(ReplicationError) -> EpochDocument {

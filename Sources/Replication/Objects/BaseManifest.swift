@@ -17,8 +17,14 @@ package struct BaseManifest: Sendable, Hashable {
     package var position: LogPosition
     /// The last batch that it has: those up to it are left out of the segments behind it.
     package var sequence: UInt64
+    /// No batch that it has is later, by its leader's clock.
     package var time: Timestamp
+    /// The blobs that it has are below this number.
+    package var nextBlobNumber: UInt64
     package var parts: [Part]
+
+    /// Bytes of its parts.
+    package var byteCount: Int { parts.reduce(0) { $0 + $1.byteCount } }
 
     /// A follower's state when it has all of the base.
     package var state: ReplicationState {
@@ -29,13 +35,14 @@ package struct BaseManifest: Sendable, Hashable {
 
     package init(
         storeID: String, epoch: UInt64, position: LogPosition, sequence: UInt64, time: Timestamp,
-        parts: [Part]
+        nextBlobNumber: UInt64, parts: [Part]
     ) {
         self.storeID = storeID
         self.epoch = epoch
         self.position = position
         self.sequence = sequence
         self.time = time
+        self.nextBlobNumber = nextBlobNumber
         self.parts = parts
     }
 
@@ -63,6 +70,7 @@ package struct BaseManifest: Sendable, Hashable {
             number: try number(value, "segment"), hash: try digest(value, "segment_digest"))
         sequence = try number(value, "sequence")
         time = Timestamp(milliseconds: try Document.integer(value, "milliseconds"))
+        nextBlobNumber = try number(value, "next_blob")
         guard case .array(let list) = value["parts"] else { throw DamagedObject("has no parts") }
         parts = []
         for part in list {
@@ -83,6 +91,7 @@ package struct BaseManifest: Sendable, Hashable {
             JSONMember("segment_digest", .string(position.hash.description)),
             JSONMember("sequence", number(sequence)),
             JSONMember("milliseconds", .number(JSONNumber(time.milliseconds))),
+            JSONMember("next_blob", number(nextBlobNumber)),
             JSONMember(
                 "parts",
                 .array(
@@ -93,5 +102,29 @@ package struct BaseManifest: Sendable, Hashable {
                         ])
                     })),
         ])
+    }
+}
+
+extension BaseManifest {
+    /// Reads the manifest of a base. One request.
+    ///
+    /// - Throws: ``ReplicationError/damaged(name:why:)`` also where there is none.
+    package static func read(
+        _ number: UInt64, on bucket: some Bucket
+    ) throws(ReplicationError) -> BaseManifest {
+        let name = ShardNames.manifest(number)
+        let bytes = try onBucket { () throws(BucketError) in
+            try bucket.get(name, byteCountMax: ReplicationLimits.documentByteCountMax)
+        }
+        guard let bytes else { throw .damaged(name: name, why: "is missing") }
+        do throws(DamagedObject) {
+            let manifest = try BaseManifest(bytes)
+            guard manifest.position.number == number else {
+                throw DamagedObject("is of the segment \(manifest.position.number)")
+            }
+            return manifest
+        } catch {
+            throw .damaged(name: name, why: error.description)
+        }
     }
 }

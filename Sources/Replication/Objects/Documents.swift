@@ -1,5 +1,7 @@
 internal import BlobJSON
 package import BlobStore
+internal import Bytes
+internal import Hashing
 
 /// `store.json`: which store a shard is of.
 package struct StoreDocument: Sendable, Hashable {
@@ -25,6 +27,22 @@ package struct StoreDocument: Sendable, Hashable {
             JSONMember("version", .number(JSONNumber(Self.version))),
             JSONMember("store", .string(storeID)),
         ])
+    }
+}
+
+extension StoreDocument {
+    /// Reads that of a shard. One request.
+    ///
+    /// - Throws: ``ReplicationError/noShard`` where there is none.
+    package static func read(on bucket: some Bucket) throws(ReplicationError) -> StoreDocument {
+        let bytes = try onBucket { () throws(BucketError) in
+            try bucket.get(
+                ShardNames.store, byteCountMax: ReplicationLimits.documentByteCountMax)
+        }
+        guard let bytes else { throw .noShard }
+        do throws(DamagedObject) { return try StoreDocument(bytes) } catch {
+            throw .damaged(name: ShardNames.store, why: error.description)
+        }
     }
 }
 
@@ -67,12 +85,23 @@ package struct EpochDocument: Sendable, Hashable {
     }
 }
 
-/// What short documents are read and written with.
+/// What short documents are read and written with: JSON objects, whose last member `sha256` is the SHA-256 of the same
+/// object without it, so that no changed byte is taken for something that was written.
 enum Document {
+    private static let digestName = "sha256"
+
     static func parse(_ bytes: [UInt8]) throws(DamagedObject) -> JSONValue {
-        do throws(JSONError) { return try JSONValue.parse(bytes.span.bytes) } catch {
+        let value: JSONValue
+        do throws(JSONError) { value = try JSONValue.parse(bytes.span.bytes) } catch {
             throw DamagedObject("is no JSON: \(error)")
         }
+        guard case .object(let members) = value, members.last?.name == digestName else {
+            throw DamagedObject("has no \"\(digestName)\" at its end")
+        }
+        guard Self.bytes(members.dropLast()) == bytes else {
+            throw DamagedObject("fails its SHA-256")
+        }
+        return value
     }
 
     static func text(_ value: JSONValue, _ name: String) throws(DamagedObject) -> String {
@@ -90,8 +119,12 @@ enum Document {
     }
 
     static func bytes(_ members: [JSONMember]) -> [UInt8] {
+        var text: [UInt8] = []
+        JSONValue.object(members).append(to: &text)
+        let digest = Digest(SHA256.digest(of: text.span.bytes))
         var bytes: [UInt8] = []
-        JSONValue.object(members).append(to: &bytes)
+        JSONValue.object(members + [JSONMember(digestName, .string(digest.description))])
+            .append(to: &bytes)
         bytes.append(0x0A)
         return bytes
     }

@@ -3,6 +3,10 @@ internal import Bytes
 
 /// A pack: segments, fences included, one behind the other as they were in the log.
 enum Pack {
+    /// The longest that is read.
+    static let byteCountMax =
+        ReplicationLimits.packByteCount + ReplicationLimits.segmentByteCountMax
+
     /// Reads a pack, and checks each segment and the chain that they form.
     static func segments(
         _ bytes: [UInt8], _ range: ClosedRange<UInt64>
@@ -25,5 +29,56 @@ enum Pack {
             throw DamagedObject("has other segments than its name says")
         }
         return segments
+    }
+
+    /// Reads the segments of a pack in a bucket; nil where it is not there.
+    static func segments(
+        _ range: ClosedRange<UInt64>, on bucket: some Bucket
+    ) throws(ReplicationError) -> [Segment]? {
+        let name = ShardNames.pack(range)
+        let bytes = try onBucket { () throws(BucketError) in
+            try bucket.get(name, byteCountMax: byteCountMax)
+        }
+        guard let bytes else { return nil }
+        do throws(DamagedObject) { return try segments(bytes, range) } catch {
+            throw .damaged(name: name, why: error.description)
+        }
+    }
+
+    /// The packs that are in a bucket, by their first segments.
+    static func ranges(on bucket: some Bucket) throws(ReplicationError) -> [ClosedRange<UInt64>] {
+        let names = try onBucket { () throws(BucketError) in
+            try bucket.names(ShardNames.packPrefix)
+        }
+        return names.compactMap(ShardNames.packRange)
+    }
+}
+
+extension Segment {
+    /// What a name of the log begins with; nil where it is not there. All of it is read and checked.
+    package static func head(
+        _ number: UInt64, on bucket: some Bucket
+    ) throws(ReplicationError) -> Head? {
+        try read(number, on: bucket)?.head
+    }
+
+    /// Reads a name of the log; nil where it is not there.
+    static func read(
+        _ number: UInt64, on bucket: some Bucket
+    ) throws(ReplicationError) -> Segment? {
+        let name = ShardNames.log(number)
+        let bytes = try onBucket { () throws(BucketError) in
+            try bucket.get(name, byteCountMax: ReplicationLimits.segmentByteCountMax)
+        }
+        guard let bytes else { return nil }
+        do throws(DamagedObject) {
+            let segment = try Segment(bytes)
+            guard segment.head.number == number else {
+                throw DamagedObject("is the segment \(segment.head.number)")
+            }
+            return segment
+        } catch {
+            throw .damaged(name: name, why: error.description)
+        }
     }
 }

@@ -19,6 +19,9 @@ package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertibl
     /// What this store has is not what the log has: it must be made anew from a base.
     case forked(number: UInt64)
 
+    /// The bucket does not have what a restore asks for.
+    case notRestorable(String)
+
     /// Why, in words for a person, with what to do.
     package var description: String {
         switch self {
@@ -33,6 +36,7 @@ package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertibl
             "the log behind \(position) is not in the bucket any more: this store is made anew"
         case .forked(let number):
             "the log has another segment \(number) than this store has applied: this store is made anew"
+        case .notRestorable(let why): why
         }
     }
 

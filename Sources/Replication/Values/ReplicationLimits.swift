@@ -13,6 +13,17 @@ package enum ReplicationLimits {
     package static let packByteCount = 32 << 20
     /// How old the oldest segment becomes before it is packed, in milliseconds.
     package static let packMilliseconds = 300_000
+    /// How long the names of a pack's segments stay beside it, in milliseconds: a follower that is no
+    /// further behind never needs packs.
+    package static let packGraceMilliseconds: Int64 = 600_000
+    /// Names that a leader reads for a pack, or deletes behind one, before it looks at anything else.
+    package static let namesPerStep = 64
+    /// The least that packs have before a base is made because of them, in bytes.
+    package static let packsPerBaseByteCountMin = 64 << 20
+    /// How often a leader looks for what may be deleted, in milliseconds, also where it makes no base.
+    package static let collectMilliseconds: Int64 = 86_400_000
+    /// How long a base without its manifest stays, in milliseconds.
+    package static let unfinishedBaseMilliseconds: Int64 = 86_400_000
     /// How long a leader that has nothing to ship waits before it says that it is alive, in milliseconds:
     /// at most 720 names an hour, with packs.
     package static let heartbeatMilliseconds = 5_200

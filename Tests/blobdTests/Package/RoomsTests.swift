@@ -121,6 +121,14 @@ import Testing
             ]
         ),
 
+        (
+            "Replication/Restoring",
+            [
+                "BlobStore", "Replication/Bucket", "Replication/Values", "Replication/Objects",
+                "Replication/Following",
+            ]
+        ),
+
         ("BlobServer/Net", ["BlobStore"]),
         ("BlobServer/Walk", ["BlobStore", "BlobServer/Net"]),
         ("BlobServer/Limits", ["BlobStore", "BlobProtocol", "BlobServer/Net"]),
@@ -192,7 +200,7 @@ import Testing
             "blobd/Commands",
             [
                 "blobd/Top", "BlobServer/Daemon", "BlobServer/Limits", "BlobServer/Logs",
-                "BlobServer/Net", "BlobServer/Walk", "ObjectStore",
+                "BlobServer/Net", "BlobServer/Walk", "ObjectStore", "Replication",
                 "BlobStore",
                 "BlobClient", "BlobProtocol", "BlobJSON", "blobd/Terminal", "blobd/Configuration",
             ]

@@ -1,0 +1,63 @@
+internal import BlobStore
+
+/// The bases that a bucket has. Manifests never change, and are read once.
+struct BaseCatalog {
+    /// Those that count: with a manifest and all their parts, in the order of their segments.
+    private(set) var bases: [BaseManifest] = []
+    /// Names of bases that do not count, by their segments.
+    private(set) var unfinished: [UInt64: [String]] = [:]
+    private var names: [UInt64: [String]] = [:]
+    private var manifests: [UInt64: BaseManifest] = [:]
+
+    /// Looks again. A LIST, another one for each 1,000 parts, and a GET for each manifest that is new.
+    mutating func refresh(on bucket: some Bucket) throws(ReplicationError) {
+        let all = try onBucket { () throws(BucketError) in
+            try bucket.names(ShardNames.basePrefix)
+        }
+        names = [:]
+        for name in all {
+            let digits = name.dropFirst(ShardNames.basePrefix.count).prefix { $0 != "/" }
+            guard let number = UInt64(digits), name.hasPrefix(ShardNames.base(number)) else {
+                continue
+            }
+            names[number, default: []].append(name)
+        }
+        bases = []
+        unfinished = [:]
+        for (number, names) in names {
+            guard names.contains(ShardNames.manifest(number)) else {
+                unfinished[number] = names
+                continue
+            }
+            let manifest: BaseManifest
+            if let known = manifests[number] {
+                manifest = known
+            } else {
+                manifest = try BaseManifest.read(number, on: bucket)
+                manifests[number] = manifest
+            }
+            let has = Set(names)
+            let isWhole = manifest.parts.indices.allSatisfy {
+                has.contains(ShardNames.part($0, ofBase: number))
+            }
+            if isWhole { bases.append(manifest) } else { unfinished[number] = names }
+        }
+        bases.sort { $0.position.number < $1.position.number }
+        manifests = manifests.filter { self.names[$0.key] != nil }
+    }
+
+    /// Notes a base that was finished here.
+    mutating func add(_ manifest: BaseManifest) {
+        manifests[manifest.position.number] = manifest
+        bases.append(manifest)
+    }
+
+    /// Whether something has the names of a base behind a segment.
+    func hasNames(_ number: UInt64) -> Bool { names[number] != nil }
+
+    /// All names of a base, its manifest first: what is deleted half does not count.
+    func names(of number: UInt64) -> [String] {
+        let manifest = ShardNames.manifest(number)
+        return [manifest] + (names[number] ?? []).filter { $0 != manifest }
+    }
+}

@@ -1,0 +1,191 @@
+package import BlobStore
+internal import Synchronization
+
+/// What a leader does in its bucket beside shipping: packs, bases, and deleting what nobody needs any more.
+///
+/// It belongs to a thread of its own with a client of its own, since uploading a base takes long, and shipping
+/// goes on meanwhile. Whatever it throws may be tried again with the next step, but
+/// ``ReplicationError/deposed(epoch:leader:)``: then it ends.
+package struct BucketMaintenance {
+    /// What a step did.
+    package enum Step: Sendable, Hashable {
+        /// Names of the log were read for the next pack.
+        case read(Int)
+        /// A pack is in the bucket.
+        case packed(ClosedRange<UInt64>, byteCount: Int)
+        /// Names of the log that a pack has were deleted.
+        case deletedSegments(Int)
+        /// The parts of a base are in the bucket.
+        case uploadedBase(BaseManifest)
+        /// A base counts.
+        case finishedBase(BaseManifest)
+        /// Bases and packs that are older than the retention were deleted.
+        case deletedHistory(Int)
+        /// Objects of blobs were deleted.
+        case deletedBlobs(Int)
+        /// Retired blobs were forgotten, in a batch of this store's.
+        case prunedRetired(Int)
+        /// What became of the last attempt is not known. Try again soon.
+        case unknown(String)
+        /// There is nothing to do yet: look again in a second.
+        case nothing
+    }
+
+    private enum Collecting {
+        case history
+        case blobs(BlobCollector, upTo: UInt64)
+        case retired(upTo: UInt64)
+    }
+
+    private let store: BlobStore
+    private let epoch: UInt64
+    private let schedule: BaseSchedule
+    private let onWriter: OnWriter
+    private let clock: () -> Timestamp
+    private var packer: Packer
+    private var catalog = BaseCatalog()
+    private var history: HistoryCollector
+    private var base: BaseWriter?
+    /// What was packed when the newest base was begun.
+    private var packedBefore = 0
+    private var collecting: Collecting?
+    private var collectedAt: Timestamp
+
+    /// Runs a change of the store on the thread that makes them all, and returns when it is done.
+    package typealias OnWriter =
+        @Sendable (
+            @escaping @Sendable (BlobStore) throws(StoreError) -> Void
+        ) throws(StoreError) -> Void
+
+    /// The maintenance of a leader's bucket. Lists the packs, the log and the bases.
+    ///
+    /// - Parameters:
+    ///   - store: it leads.
+    ///   - epoch: the one in which it does.
+    ///   - schedule: when bases are made, and how long they are kept.
+    ///   - bucket: this thread's.
+    ///   - clock: the present, by the clock that the store's changes are stamped with.
+    ///   - onWriter: runs a change.
+    package init(
+        _ store: BlobStore, epoch: UInt64, _ schedule: BaseSchedule, on bucket: some Bucket,
+        clock: @escaping () -> Timestamp, onWriter: @escaping OnWriter
+    ) throws(ReplicationError) {
+        self.store = store
+        self.epoch = epoch
+        self.schedule = schedule
+        self.clock = clock
+        self.onWriter = onWriter
+        packer = try Packer(storeID: store.id, epoch: epoch, on: bucket, asOf: clock())
+        history = HistoryCollector(epoch: epoch, schedule: schedule)
+        collectedAt = clock()
+        try catalog.refresh(on: bucket)
+    }
+
+    /// The bases that count, in the order of their segments.
+    package var bases: [BaseManifest] { catalog.bases }
+
+    /// The first segment that is in no pack.
+    package var firstUnpacked: UInt64 { packer.firstUnpacked }
+
+    /// Does what comes next, if anything does: a piece of it, but for the upload of a base, which is one step
+    /// however long it takes.
+    package mutating func step(on bucket: some Bucket) throws -> Step {
+        if let step = try finishBase(on: bucket) { return step }
+        guard let position = store.replicationState?.position else { return .nothing }
+        switch try packer.step(upTo: position, on: bucket, asOf: clock()) {
+        case .read(let count): return .read(count)
+        case .packed(let range, let byteCount): return .packed(range, byteCount: byteCount)
+        case .deleted(let count): return .deletedSegments(count)
+        case .unknown(let why): return .unknown(why)
+        case .nothing: break
+        }
+        if let step = try beginBase(behind: position, on: bucket) { return step }
+        return try collect(on: bucket)
+    }
+
+    private mutating func beginBase(
+        behind position: LogPosition, on bucket: some Bucket
+    ) throws -> Step? {
+        guard base == nil,
+            schedule.isDue(
+                behind: catalog.bases.last,
+                packedByteCount: packer.packedByteCount - packedBefore, asOf: clock()),
+            // A name never has other bytes: behind a base that was begun there, the next segment is waited
+            // for.
+            !catalog.hasNames(position.number)
+        else { return nil }
+        // Without a base nobody has said yet that all long blobs are in the bucket.
+        var writer = BaseWriter(
+            store, behind: position, of: epoch, uploadsAllBlobs: catalog.bases.isEmpty)
+        let packed = packer.packedByteCount
+        do {
+            try writer.upload(on: bucket, clock: clock)
+        } catch {
+            // What is there of it is never written over.
+            try? catalog.refresh(on: bucket)
+            throw error
+        }
+        guard let manifest = writer.manifest else { return nil }
+        packedBefore = packed
+        base = writer
+        return .uploadedBase(manifest)
+    }
+
+    private mutating func finishBase(on bucket: some Bucket) throws(ReplicationError) -> Step? {
+        guard let base, let manifest = base.manifest else { return nil }
+        switch try base.finish(on: bucket) {
+        case .waits: return nil
+        case .unknown(let why): return .unknown(why)
+        case .finished:
+            self.base = nil
+            catalog.add(manifest)
+            collecting = collecting ?? .history
+            return .finishedBase(manifest)
+        }
+    }
+
+    private mutating func collect(on bucket: some Bucket) throws -> Step {
+        let now = clock()
+        if collecting == nil,
+            (now.milliseconds - collectedAt.milliseconds).magnitude
+                >= ReplicationLimits.collectMilliseconds.magnitude
+        {
+            collecting = .history
+        }
+        switch collecting {
+        case nil: return .nothing
+        case .history:
+            collectedAt = now
+            let (oldest, deletedCount) = try history.run(
+                &catalog, inProgress: base?.number, on: bucket, asOf: now)
+            collecting = try oldest.map {
+                .blobs(
+                    try BlobCollector(store, epoch: epoch, oldest: $0), upTo: $0.sequence)
+            }
+            return .deletedHistory(deletedCount)
+        case .blobs(var collector, let sequence):
+            let before = collector.deletedCount
+            let hasMore = try collector.step(on: bucket)
+            collecting = hasMore ? .blobs(collector, upTo: sequence) : .retired(upTo: sequence)
+            return .deletedBlobs(collector.deletedCount - before)
+        case .retired(let sequence):
+            let count = try prune(upTo: sequence, asOf: now)
+            if count < StoreLimits.transactionPutCountMax { collecting = nil }
+            return .prunedRetired(count)
+        }
+    }
+
+    private func prune(upTo sequence: UInt64, asOf now: Timestamp) throws(StoreError) -> Int {
+        let count = PrunedCount()
+        try onWriter { (store) throws(StoreError) in
+            count.value.store(
+                try store.pruneRetired(upTo: sequence, asOf: now), ordering: .relaxed)
+        }
+        return count.value.load(ordering: .relaxed)
+    }
+}
+
+/// A count that the thread of all changes says.
+private final class PrunedCount: Sendable {
+    let value = Atomic(0)
+}

@@ -1,0 +1,62 @@
+internal import BlobStore
+
+/// Deletes bases and packs that no restore within the retention needs.
+///
+/// What it deletes is behind a newer base that stays, and a later look never finds an older one to be needed
+/// again. So it does no harm where it wakes up after another store took over: of that store's bases and
+/// packs it saw none, since a new epoch was created before them, and the epochs were read after the
+/// names.
+struct HistoryCollector {
+    private let epoch: UInt64
+    private let schedule: BaseSchedule
+    /// When bases that do not count were first seen here, by their segments.
+    private var unfinishedSince: [UInt64: Timestamp] = [:]
+
+    init(epoch: UInt64, schedule: BaseSchedule) {
+        self.epoch = epoch
+        self.schedule = schedule
+    }
+
+    /// Deletes what may be deleted. A LIST of the bases, one of the packs and one of the epochs.
+    ///
+    /// - Parameters:
+    ///   - inProgress: the segment of the base that is being made here.
+    ///   - now: the present.
+    /// - Returns: the oldest base that is kept, nil where there is none, and how many names were deleted.
+    /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
+    mutating func run(
+        _ catalog: inout BaseCatalog, inProgress: UInt64?, on bucket: some Bucket,
+        asOf now: Timestamp
+    ) throws(ReplicationError) -> (oldest: BaseManifest?, deletedCount: Int) {
+        try catalog.refresh(on: bucket)
+        guard let oldest = schedule.oldestKept(of: catalog.bases, asOf: now) else {
+            return (nil, 0)
+        }
+        let end = oldest.position.number
+        var names = catalog.bases.prefix { $0.position.number < end }.flatMap {
+            catalog.names(of: $0.position.number)
+        }
+        unfinishedSince = unfinishedSince.filter { catalog.unfinished[$0.key] != nil }
+        for number in catalog.unfinished.keys.sorted() where number != inProgress {
+            let since = unfinishedSince[number] ?? now
+            unfinishedSince[number] = since
+            if now.milliseconds - since.milliseconds
+                >= ReplicationLimits.unfinishedBaseMilliseconds
+            {
+                names += catalog.names(of: number)
+            }
+        }
+        let ranges = try Pack.ranges(on: bucket)
+        let newest = ranges.map(\.upperBound).max()
+        // The newest one says where the log was packed up to.
+        names += ranges.filter { $0.upperBound <= end && $0.upperBound != newest }
+            .map(ShardNames.pack)
+        guard !names.isEmpty else { return (oldest, 0) }
+        try Epochs.requireNewest(epoch, on: bucket)
+        try onBucket { () throws(BucketError) in
+            for name in names { try bucket.delete(name) }
+        }
+        try catalog.refresh(on: bucket)
+        return (oldest, names.count)
+    }
+}

@@ -1,0 +1,189 @@
+package import BlobStore
+
+/// Puts the segments of the log together in packs, and deletes their names some time later.
+///
+/// It reads the names of the log as they come: a GET for each, 8 % of what their PUTs cost at list prices, and at
+/// most a pack of memory. What is packed is so what is in the bucket, also after a start.
+///
+/// A pack has what was in the log for good, and a name of the log is deleted only beside its pack. So a
+/// packer that was paused for however long, in whatever step, changes nothing that a later leader has: the
+/// segments it knows are before the fence, and never change.
+package struct Packer {
+    /// What a step did.
+    package enum Step: Sendable, Hashable {
+        /// Names of the log were read.
+        case read(Int)
+        /// A pack is in the bucket.
+        case packed(ClosedRange<UInt64>, byteCount: Int)
+        /// Names that a pack has were deleted.
+        case deleted(Int)
+        /// What became of the last attempt is not known. Try again soon.
+        case unknown(String)
+        /// There is nothing to do yet.
+        case nothing
+    }
+
+    /// Names that are deleted, beside their pack.
+    private struct Cleanup {
+        var range: ClosedRange<UInt64>
+        /// Those that are there and are no fences; nil: to be looked up in the pack.
+        var numbers: [UInt64]?
+        /// Those that were listed.
+        var listed: [UInt64] = []
+        var due: Timestamp
+    }
+
+    private let storeID: StoreID
+    private let epoch: UInt64
+    /// The next name to read.
+    private var next: UInt64
+    /// The last one that was read; nil: before the first.
+    private var last: LogPosition?
+    /// What the next pack has.
+    private var bytes: [UInt8] = []
+    private var heads: [Segment.Head] = []
+    /// Whether ``bytes`` is being put under its name.
+    private var isPending = false
+    private var cleanups: [Cleanup] = []
+    /// Bytes of all packs that were made here.
+    package private(set) var packedByteCount = 0
+
+    /// A packer of a leader, which goes on from what there is. A LIST of the packs and one of the log, and
+    /// more where they have more than 1,000 names.
+    package init(
+        storeID: StoreID, epoch: UInt64, on bucket: some Bucket, asOf now: Timestamp
+    ) throws(ReplicationError) {
+        self.storeID = storeID
+        self.epoch = epoch
+        let ranges = try Pack.ranges(on: bucket)
+        // The newest pack is never deleted: where there is none, there never was one.
+        next = (ranges.map(\.upperBound).max() ?? 0) + 1
+        let names = try onBucket { () throws(BucketError) in
+            try bucket.names(ShardNames.logPrefix)
+        }
+        let numbers = names.compactMap { ShardNames.number($0, behind: ShardNames.logPrefix) }
+        for range in ranges {
+            let listed = numbers.filter { range.contains($0) }
+            guard !listed.isEmpty else { continue }
+            cleanups.append(
+                Cleanup(
+                    range: range, listed: listed,
+                    due: now.adding(milliseconds: ReplicationLimits.packGraceMilliseconds)))
+        }
+    }
+
+    /// The first segment that is in no pack.
+    package var firstUnpacked: UInt64 { heads.first?.number ?? next }
+
+    /// Does one step: reads some names, or makes a pack, or deletes some names.
+    ///
+    /// - Parameters:
+    ///   - position: the last name that is known to be in the log.
+    ///   - now: the present.
+    /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
+    package mutating func step(
+        upTo position: LogPosition, on bucket: some Bucket, asOf now: Timestamp
+    ) throws(ReplicationError) -> Step {
+        if isPending || isDue(asOf: now) { return try pack(on: bucket, asOf: now) }
+        if next <= position.number { return .read(try read(upTo: position, on: bucket, asOf: now)) }
+        return try clean(on: bucket, asOf: now)
+    }
+
+    private func isDue(asOf now: Timestamp) -> Bool {
+        guard let first = heads.first else { return false }
+        return heads.count >= ReplicationLimits.packSegmentCountMax
+            || bytes.count >= ReplicationLimits.packByteCount
+            || now.milliseconds - first.time.milliseconds
+                >= Int64(ReplicationLimits.packMilliseconds)
+    }
+
+    private mutating func read(
+        upTo position: LogPosition, on bucket: some Bucket, asOf now: Timestamp
+    ) throws(ReplicationError) -> Int {
+        var count = 0
+        while next <= position.number, count < ReplicationLimits.namesPerStep, !isDue(asOf: now) {
+            guard let segment = try Segment.read(next, on: bucket) else {
+                // Another leader may have packed it.
+                try Epochs.requireNewest(epoch, on: bucket)
+                throw .damaged(
+                    name: ShardNames.log(next), why: "is missing, and is in no pack yet")
+            }
+            guard segment.head.storeID == storeID, last == nil || last == segment.head.previous,
+                next < position.number || segment.position == position
+            else { throw .forked(number: next) }
+            bytes += segment.bytes
+            heads.append(segment.head)
+            last = segment.position
+            next += 1
+            count += 1
+        }
+        return count
+    }
+
+    private mutating func pack(
+        on bucket: some Bucket, asOf now: Timestamp
+    ) throws(ReplicationError) -> Step {
+        guard let first = heads.first, let final = heads.last else { return .nothing }
+        let range = first.number...final.number
+        let name = ShardNames.pack(range)
+        isPending = true
+        let outcome = try onBucket { () throws(BucketError) in try bucket.create(name, bytes) }
+        switch outcome {
+        case .created: break
+        case .unknown(let why): return .unknown(why)
+        case .exists:
+            // It may be the one whose answer was lost.
+            let found = try onBucket { () throws(BucketError) in
+                try bucket.get(name, byteCountMax: Pack.byteCountMax)
+            }
+            guard let found else { return .unknown("\(name) was there and is not") }
+            guard found == bytes else {
+                throw .damaged(name: name, why: "has other bytes than the log")
+            }
+        }
+        isPending = false
+        packedByteCount += bytes.count
+        defer {
+            bytes = []
+            heads = []
+        }
+        cleanups.append(
+            Cleanup(
+                range: range, numbers: heads.filter { $0.kind != .fence }.map(\.number),
+                due: now.adding(milliseconds: ReplicationLimits.packGraceMilliseconds)))
+        return .packed(range, byteCount: bytes.count)
+    }
+
+    /// Deletes some names of the oldest pack whose time has come. Fences stay for ever: a leader that was
+    /// paused before it must find its next name taken, however late it wakes up.
+    private mutating func clean(
+        on bucket: some Bucket, asOf now: Timestamp
+    ) throws(ReplicationError) -> Step {
+        guard var cleanup = cleanups.first, cleanup.due <= now else { return .nothing }
+        var numbers: [UInt64]
+        if let known = cleanup.numbers {
+            numbers = known
+        } else {
+            // What is a fence is said by the pack. A fence that was put where a pack is already is none.
+            guard let segments = try Pack.segments(cleanup.range, on: bucket) else {
+                cleanups.removeFirst()
+                return .deleted(0)
+            }
+            let fences = Set(segments.filter { $0.head.kind == .fence }.map(\.head.number))
+            numbers = cleanup.listed.filter { !fences.contains($0) }
+        }
+        if !numbers.isEmpty { try Epochs.requireNewest(epoch, on: bucket) }
+        let part = numbers.prefix(ReplicationLimits.namesPerStep)
+        try onBucket { () throws(BucketError) in
+            for number in part { try bucket.delete(ShardNames.log(number)) }
+        }
+        numbers.removeFirst(part.count)
+        if numbers.isEmpty {
+            cleanups.removeFirst()
+        } else {
+            cleanup.numbers = numbers
+            cleanups[0] = cleanup
+        }
+        return .deleted(part.count)
+    }
+}

@@ -1,0 +1,240 @@
+package import BlobStore
+internal import Bytes
+
+/// Makes a store of what a bucket has of a shard: as it was behind one batch.
+///
+/// The newest base at or before that batch, and then each segment up to it, in a work folder; everything is
+/// checked as it is read. The result is copied into a store of its own, as from a backup, and so needs
+/// twice the room meanwhile.
+package struct Restorer {
+    /// Up to where a shard is restored.
+    package enum Target: Sendable, Hashable {
+        /// All that is in the bucket.
+        case end
+        /// Up to a batch, with it.
+        case sequence(UInt64)
+        /// Up to the last batch before the first one, in the log's order, that is later than a moment.
+        case time(Timestamp)
+    }
+
+    /// What was restored.
+    package struct Restored: Sendable, Hashable {
+        /// The shard's store, whose history it is.
+        package var shardID: String
+        /// The segment that the base is behind.
+        package var base: UInt64
+        /// The last batch.
+        package var sequence: UInt64
+        /// When that was done, by its leader's clock. Of a base without a batch behind it: when the base
+        /// was made.
+        package var time: Timestamp
+        /// The last segment that was read.
+        package var segment: UInt64
+        /// Batches that were done again behind the base.
+        package var batchCount: UInt64
+        /// What the new store bears; nil where it was only verified.
+        package var storeID: String?
+    }
+
+    /// How far it is.
+    package enum Progress: Sendable, Hashable {
+        /// Bytes of the base, and in all.
+        case base(Int, Int)
+        /// The last batch that was done again, and the one to be reached where it is known.
+        case batches(UInt64, UInt64?)
+        /// Bytes of the new store, and in all.
+        case store(Int, Int)
+    }
+
+    private let target: Target
+    private let options: StoreOptions
+    private let now: Timestamp
+    private let progress: (Progress) -> Void
+
+    /// The folder in the new store's where it is prepared.
+    package static let workName = "restore.new"
+    /// Segments that are done again in one go, in bytes, about.
+    private static let stepByteCount = 4 << 20
+
+    /// A restore.
+    ///
+    /// - Parameters:
+    ///   - options: how the store is opened to be built.
+    ///   - now: the present, which the store bears as the moment it was made.
+    ///   - progress: called as it goes on.
+    package init(
+        _ target: Target, options: StoreOptions = StoreOptions(), asOf now: Timestamp,
+        progress: @escaping (Progress) -> Void = { _ in }
+    ) {
+        self.target = target
+        var options = options
+        options.isReplicated = true
+        self.options = options
+        self.now = now
+        self.progress = progress
+    }
+
+    /// Restores into a folder that has no store. A power cut leaves the whole store, or none; what it leaves of
+    /// the work folder is removed by the next restore.
+    ///
+    /// - Parameter directory: is made if it is not there. The new store has an id of its own, as one that is restored
+    ///   from a backup, and is not replicated.
+    /// - Throws: ``ReplicationError/notRestorable(_:)`` when the bucket does not go back so far, or not so far on; else
+    ///   what names the object that is missing or damaged. The folder has no store then.
+    package func restore(to directory: String, from bucket: some Bucket) throws -> Restored {
+        try BlobStore.requireNoStore(in: directory)
+        let work = "\(directory)/\(Self.workName)"
+        try BlobStore.removeStore(at: work)
+        // Removed when nobody uses it any more.
+        defer { try? BlobStore.removeStore(at: work) }
+        return try restore(to: directory, in: work, from: bucket)
+    }
+
+    private func restore(
+        to directory: String, in work: String, from bucket: some Bucket
+    ) throws -> Restored {
+        var (store, restored) = try build(in: work, from: bucket)
+        try BlobStore.restore(store, to: directory, asOf: now) { progress(.store($0, $1)) }
+        store = try BlobStore.openReadOnly(at: directory, options: options)
+        restored.storeID = store.id.description
+        return restored
+    }
+
+    /// Does all of it but the new store, verifies what that would have, and leaves nothing.
+    ///
+    /// - Parameter directory: is made to work in, and removed.
+    package func verify(in directory: String, from bucket: some Bucket) throws -> Restored {
+        try BlobStore.removeStore(at: directory)
+        defer { try? BlobStore.removeStore(at: directory) }
+        return try verified(in: directory, from: bucket)
+    }
+
+    private func verified(in directory: String, from bucket: some Bucket) throws -> Restored {
+        let (store, restored) = try build(in: directory, from: bucket)
+        let report = try store.verify(.bytes, goesOnBehindDamage: true)
+        if let problem = report.problems.first {
+            throw ReplicationError.store(
+                .corrupt("the restored store has \(report.problemCount) problems: \(problem)"))
+        }
+        return restored
+    }
+
+    /// A follower's store of the moment.
+    private func build(
+        in directory: String, from bucket: some Bucket
+    ) throws -> (BlobStore, Restored) {
+        let shardID = try StoreDocument.read(on: bucket).storeID
+        let manifest = try base(of: shardID, on: bucket)
+        try Seeder.seed(
+            directory, options: options, from: manifest, asOf: now, on: bucket,
+            progress: { progress(.base($0, $1)) })
+        let store = try BlobStore.open(at: directory, options: options)
+        var restored = Restored(
+            shardID: shardID, base: manifest.position.number, sequence: manifest.sequence,
+            time: manifest.time, segment: manifest.position.number, batchCount: 0)
+        var history = try History(of: store.id, behind: manifest.position, on: bucket)
+        var step = Step()
+        while !isReached(restored.sequence) {
+            guard let segment = try history.next(on: bucket) else { break }
+            restored.segment = segment.head.number
+            let items = wanted(segment.items, behind: restored.sequence)
+            if let last = items.last?.batch {
+                restored.batchCount += UInt64(items.count)
+                (restored.sequence, restored.time) = (last.sequence, last.time)
+            }
+            step.add(items, of: segment)
+            if step.byteCount >= Self.stepByteCount {
+                try step.apply(to: store, on: bucket)
+                progress(.batches(restored.sequence, wantedSequence))
+            }
+            let hasLater = segment.items.contains { $0.batch.sequence > restored.sequence }
+            if hasLater { break }
+        }
+        try step.apply(to: store, on: bucket)
+        if let wanted = wantedSequence, restored.sequence < wanted {
+            throw ReplicationError.notRestorable(
+                "the log ends with the batch \(restored.sequence) of \(RestoreText.time(restored.time)): there is no batch \(wanted)"
+            )
+        }
+        return (store, restored)
+    }
+
+    private var wantedSequence: UInt64? {
+        if case .sequence(let sequence) = target { sequence } else { nil }
+    }
+
+    private func isReached(_ sequence: UInt64) -> Bool {
+        wantedSequence.map { sequence >= $0 } ?? false
+    }
+
+    /// The batches of a segment that are done again.
+    private func wanted(_ items: [Segment.Item], behind sequence: UInt64) -> [Segment.Item] {
+        let new = items.drop { $0.batch.sequence <= sequence }
+        return Array(
+            new.prefix { item in
+                switch target {
+                case .end: true
+                case .sequence(let last): item.batch.sequence <= last
+                case .time(let last): item.batch.time <= last
+                }
+            })
+    }
+
+    /// The newest base that has nothing later than the target.
+    private func base(
+        of shardID: String, on bucket: some Bucket
+    ) throws(ReplicationError) -> BaseManifest {
+        var oldest: BaseManifest?
+        for number in try Seeder.bases(on: bucket).reversed() {
+            let manifest = try BaseManifest.read(number, on: bucket)
+            guard manifest.storeID == shardID else {
+                throw .otherStore(found: manifest.storeID, expected: shardID)
+            }
+            let isBefore =
+                switch target {
+                case .end: true
+                case .sequence(let last): manifest.sequence <= last
+                case .time(let last): manifest.time <= last
+                }
+            if isBefore { return manifest }
+            oldest = manifest
+        }
+        guard let oldest else {
+            throw .notRestorable(
+                "the bucket has no base of this shard: its leader has made none yet")
+        }
+        throw .notRestorable(
+            "no base is at or before that: the oldest is of \(RestoreText.time(oldest.time)), behind the batch \(oldest.sequence)"
+        )
+    }
+
+    /// Segments that are done again together: a transaction each would take a sync each.
+    private struct Step {
+        private var items: [Segment.Item] = []
+        private var last: Segment?
+        private(set) var byteCount = 0
+
+        mutating func add(_ new: [Segment.Item], of segment: Segment) {
+            items += new
+            last = segment
+            byteCount += segment.bytes.count
+        }
+
+        mutating func apply(to store: BlobStore, on bucket: some Bucket) throws {
+            guard let last, !items.isEmpty else { return }
+            let applier = SegmentApplier(store) { body throws(StoreError) in try body(store) }
+            try applier.apply(items, of: last.head.epoch, at: last.position, on: bucket)
+            self = Step()
+        }
+    }
+}
+
+/// Moments in messages.
+private enum RestoreText {
+    /// As RFC 3339 has it, with milliseconds, in UTC.
+    static func time(_ time: Timestamp) -> String {
+        var bytes: [UInt8] = []
+        RFC3339.append(time.milliseconds, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,161 @@
+import BlobStore
+import Replication
+import TestSupport
+import Testing
+
+/// What a leader does in its bucket beside shipping.
+@Suite struct MaintenanceTests {
+    @Test("An idle hour takes at most 720 PUT")
+    func idleHour() throws {
+        let objects = MemoryObjects()
+        let clock = TestClock()
+        let leader = try Member("one", objects, clock: clock)
+        try leader.begin()
+        try leader.ship()
+        try leader.maintain()
+        // An hour in which a base is made, too.
+        clock.advance(milliseconds: 86_400_000 - 1_800_000)
+        try leader.maintain()
+        let before = (leader.bucket.counts, leader.upkeep.counts)
+        var beats = 0
+        for second in 0..<3_600 {
+            clock.advance(milliseconds: 1_000)
+            if second * 1_000 >= beats * ReplicationLimits.heartbeatMilliseconds {
+                _ = try leader.shipper?.step(
+                    on: leader.bucket, asOf: clock.now, appendsEmpty: true)
+                beats += 1
+            }
+            try leader.maintain()
+        }
+        func count(_ operation: MemoryBucket.Operation) -> Int {
+            (leader.bucket.counts[operation] ?? 0) + (leader.upkeep.counts[operation] ?? 0)
+                - (before.0[operation] ?? 0) - (before.1[operation] ?? 0)
+        }
+        print(
+            "an idle hour: \(count(.create) + count(.put)) PUT, \(count(.get)) GET, \(count(.list)) LIST, \(count(.delete)) DELETE"
+        )
+        #expect(count(.create) + count(.put) <= 720)
+        #expect(objects.count("base/") == 4)
+        #expect(objects.count("pack/") >= 11)
+        // What was packed is deleted ten minutes later, and the five minutes before are not packed.
+        #expect(objects.count("log/") < 200)
+    }
+
+    @Test("A follower that was away reads packs, and one that was away too long begins anew")
+    func away() throws {
+        let clock = TestClock()
+        let objects = MemoryObjects()
+        let leader = try Member("one", objects, clock: clock)
+        leader.schedule = BaseSchedule(
+            intervalMilliseconds: 3_600_000, retentionMilliseconds: 3_600_000)
+        try leader.begin()
+        try leader.ship()
+        try leader.maintain()
+        let follower = try Member("two", seededFrom: objects)
+        let other = try Member("three", seededFrom: objects)
+        func work(_ round: Int) throws {
+            for number in 0..<20 {
+                try leader.store.put(
+                    "n\(number)",
+                    SeededGenerator.bytes(number * 5_000, seed: UInt64(round * 20 + number)))
+                try leader.ship()
+                clock.advance(milliseconds: 60_000)
+                try leader.maintain()
+            }
+        }
+        try work(0)
+        #expect(objects[ShardNames.log(2)] == nil)
+        try follower.follow()
+        #expect(try follower.contents() == leader.contents())
+        #expect(follower.store.lastSequence == leader.store.lastSequence)
+        // Over a start of the leader, which goes on from what is there.
+        try leader.reopen()
+        try leader.resume()
+        let first = try #require(objects.names.compactMap(ShardNames.packRange).last).upperBound
+        try leader.maintain()
+        #expect(leader.maintenance?.firstUnpacked == first + 1)
+        try work(1)
+        try follower.follow()
+        #expect(try follower.contents() == leader.contents())
+        for round in 2..<8 {
+            try work(round)
+            try follower.follow()
+        }
+        #expect(throws: ReplicationError.self) { try other.follow() }
+        #expect(try follower.contents() == leader.contents())
+        #expect(try follower.store.verify().problems == [])
+    }
+
+    @Test("Packs, bases and collecting come to the same, wherever a request is cut")
+    func cuts() throws {
+        // Every so many requests, until a run ends before its cut.
+        for place in 0..<200 {
+            let kind: MemoryBucket.Cut = place % 2 == 0 ? .before : .after
+            let index = place * 7
+            let history = try TestHistory(
+                seed: 11,
+                schedule: BaseSchedule(
+                    intervalMilliseconds: 200_000, retentionMilliseconds: 200_000))
+            let leader = history.leader
+            var isCut = false
+            leader.upkeep.cut = { [first = leader.upkeep.requestCount] in
+                guard $0 == first + index else { return .none }
+                isCut = true
+                return kind
+            }
+            for number in 0..<8 {
+                let isLast = number == 7
+                history.clock.advance(milliseconds: isLast ? 700_000 : 100_000)
+                for _ in 0..<2 { try history.change(leader.store) }
+                try leader.ship()
+                for _ in 0..<2 {
+                    do { try leader.maintain() } catch ReplicationError.bucket {
+                    } catch is BucketError {}
+                }
+            }
+            try leader.ship()
+            let follower = try Member("two", seededFrom: history.objects)
+            try follower.follow()
+            #expect(try follower.contents() == leader.contents(), "cut \(kind) \(index)")
+            let folder = TemporaryFolder()
+            let restored = try Restorer(.end, asOf: noon).restore(
+                to: folder.path, from: MemoryBucket(history.objects))
+            #expect(restored.sequence == leader.store.shippedSequence)
+            #expect(
+                try BlobStore.openReadOnly(at: folder.path).tablesDigest()
+                    == leader.store.tablesDigest(), "cut \(kind) \(index)")
+            guard isCut else {
+                print("maintenance: \(index) requests, cut at each seventh")
+                return
+            }
+        }
+        Issue.record("no end of requests")
+    }
+
+    @Test("A base without its manifest is deleted a day later, and never written over")
+    func unfinished() throws {
+        let clock = TestClock()
+        let objects = MemoryObjects()
+        let leader = try Member("one", objects, clock: clock)
+        try leader.begin()
+        try leader.ship()
+        leader.upkeep.onRequest = { (operation, name) throws(BucketError) in
+            if name.hasSuffix("manifest.json") { throw BucketError("away") }
+        }
+        #expect(throws: (any Error).self) { try leader.maintain() }
+        leader.upkeep.onRequest = { _, _ in }
+        try leader.reopen()
+        try leader.resume()
+        // The same segment is the last one still.
+        try leader.maintain()
+        #expect(try Seeder.bases(on: leader.bucket) == [])
+        _ = try leader.shipper?.step(on: leader.bucket, asOf: clock.now, appendsEmpty: true)
+        try leader.maintain()
+        #expect(try Seeder.bases(on: leader.bucket).count == 1)
+        let count = objects.count("base/")
+        clock.advance(milliseconds: ReplicationLimits.unfinishedBaseMilliseconds)
+        try leader.maintain()
+        #expect(objects.count("base/") == count - 1)
+        #expect(try Seeder.bases(on: leader.bucket).count == 1)
+    }
+}
