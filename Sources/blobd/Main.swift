@@ -49,6 +49,7 @@ struct Blobd: ParsableCommand {
             ScrubCommand.self,
             BackupCommand.self,
             RestoreCommand.self,
+            ReplicasCommand.self,
             CompactCommand.self,
             DumpCommand.self,
             LoadCommand.self,

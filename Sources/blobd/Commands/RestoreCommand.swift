@@ -1,34 +1,75 @@
 import ArgumentParser
 import BlobStore
+import Glibc
 
-/// `blobd restore`: makes a store of a backup.
+/// `blobd restore`: makes a store of a backup, or of what a bucket has of a replicated one.
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Create a store from a backup.",
+        abstract: "Create a store from a backup or from a bucket.",
         discussion: """
-            Verifies the backup, writes the store and verifies it, and only then gives it its name. On any \
+            Verifies the source, writes the store and verifies it, and only then gives it its name. On any \
             error no store is left behind. The directory must not have a store.
+
+            From a bucket the store is restored as it was at its end, at a time (--at: up to the last change \
+            at or before it) or behind one batch (--sequence). It needs twice the store's room meanwhile. \
+            --verify-only does the same in a temporary directory, and removes it. The restored store is \
+            not replicated.
 
             The restored store has a new id, and its revisions continue 2^40 higher. Devices that followed \
             a feed before get 410 resync: they read their history again, and miss nothing.
 
               blobd restore /backups/monday.blobd --data ./data
               ssh archive 'cat monday.blobd' | blobd restore - --data ./data
+              blobd restore s3://bucket/blobd --data ./data --at 2026-12-01T09:30:00Z
+              blobd restore s3://bucket/blobd --verify-only
             """)
 
-    @Argument(help: ArgumentHelp("The backup, or - for standard input.", valueName: "file"))
-    var file: String
+    @Argument(
+        help: ArgumentHelp(
+            "The backup, - for standard input, or s3://bucket/prefix.", valueName: "source"))
+    var source: String
 
     @Option(help: ArgumentHelp("The directory of the new store.", valueName: "dir"))
-    var data: String
+    var data: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "From a bucket: the last moment to restore, such as 2026-12-01T09:30:00Z.",
+            valueName: "time"))
+    var at: String?
+
+    @Option(
+        help: ArgumentHelp("From a bucket: the last batch to restore.", valueName: "number"))
+    var sequence: UInt64?
+
+    @Flag(help: "From a bucket: restore to a temporary directory, verify, and remove it.")
+    var verifyOnly = false
 
     @Flag(help: "Print what was restored as JSON.")
     var json = false
 
+    private var isBucket: Bool { source.hasPrefix("s3://") }
+
+    func validate() throws {
+        guard isBucket || (at == nil && sequence == nil && !verifyOnly) else {
+            throw ValidationError(
+                "--at, --sequence and --verify-only need a bucket: s3://bucket/prefix")
+        }
+        guard at == nil || sequence == nil else {
+            throw ValidationError("give --at or --sequence, not both")
+        }
+        guard data != nil || verifyOnly else { throw ValidationError("give --data") }
+    }
+
     func run() throws {
         let begin = ContinuousClock.now
-        let summary = try restore()
+        if isBucket {
+            let restore = try BucketRestore(
+                source, at: at, sequence: sequence, data: verifyOnly ? nil : data)
+            return try StandardOutput.write(try restore.run(json: json, since: begin))
+        }
+        let summary = try restoreBackup(to: data ?? "")
         let seconds = (ContinuousClock.now - begin) / .seconds(1)
         try StandardOutput.write(
             json
@@ -39,8 +80,8 @@ struct RestoreCommand: ParsableCommand {
                     + "\((seconds * 1_000).rounded() / 1_000) s\n")
     }
 
-    private func restore() throws -> BackupSummary {
-        var input = try InputFile(file)
+    private func restoreBackup(to data: String) throws -> BackupSummary {
+        var input = try InputFile(source)
         var progress = ProgressBar("restoring")
         defer { progress.finish() }
         do {

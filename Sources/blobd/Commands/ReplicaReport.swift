@@ -1,0 +1,154 @@
+import BlobStore
+import Replication
+
+/// What `blobd replicas` prints.
+struct ReplicaReport: Encodable {
+    struct Leader: Encodable {
+        var epoch: UInt64
+        var host: String
+        var since: String
+    }
+
+    struct Log: Encodable {
+        var segment: UInt64
+        var sequence: UInt64
+        var time: String
+        var ageSeconds: Double
+        /// Whether the leader has said that it leads no more.
+        var hasEnded: Bool
+    }
+
+    struct Base: Encodable {
+        var segment: UInt64
+        var sequence: UInt64
+        var time: String
+        var bytes: Int
+    }
+
+    /// An estimate, of 30 days.
+    struct Month: Encodable {
+        var puts: Int
+        var gets: Int
+        var dollarsOfRequests: Double
+        var dollarsOfStorage: Double
+        var dollarsPerFollower: Double
+    }
+
+    var url: String
+    var storeID: String
+    var leader: Leader?
+    var log: Log?
+    var bases: [Base] = []
+    var packs = 0
+    var objects: [String: ObjectInventory.Kind]
+    var month: Month?
+
+    private enum CodingKeys: String, CodingKey {
+        case url, storeID, leader, log, bases, packs, objects, month
+    }
+
+    /// Reads the documents, the newest segment, and one that is about an hour older.
+    init(
+        _ url: String, _ inventory: ObjectInventory, on bucket: S3Bucket, asOf now: Timestamp
+    ) throws {
+        self.url = url
+        storeID = try StoreDocument.read(on: bucket).storeID
+        objects = inventory.sizes
+        packs = inventory.packs.count
+        if let newest = try Epochs.newest(on: bucket) {
+            leader = Leader(
+                epoch: newest.number, host: newest.document.host,
+                since: CommandLineText.text(milliseconds: newest.document.time.milliseconds))
+        }
+        for number in try Seeder.bases(on: bucket) {
+            let manifest = try BaseManifest.read(number, on: bucket)
+            bases.append(
+                Base(
+                    segment: number, sequence: manifest.sequence,
+                    time: CommandLineText.text(milliseconds: manifest.time.milliseconds),
+                    bytes: manifest.byteCount))
+        }
+        guard let last = inventory.logNumbers.max(),
+            let head = try Segment.head(last, on: bucket)
+        else { return }
+        log = Log(
+            segment: last, sequence: head.sequence,
+            time: CommandLineText.text(milliseconds: head.time.milliseconds),
+            ageSeconds: Double(now.milliseconds - head.time.milliseconds) / 1_000,
+            hasEnded: head.kind == .end)
+        // Names that are not packed yet, and those of the ten minutes of grace.
+        let first = inventory.logNumbers.sorted().last { $0 + Self.countedMax <= last }
+        let counted = first ?? inventory.logNumbers.min() ?? last
+        guard counted < last, let earlier = try Segment.head(counted, on: bucket) else { return }
+        month = Self.month(
+            segments: last - counted,
+            milliseconds: head.time.milliseconds - earlier.time.milliseconds,
+            byteCount: inventory.byteCount)
+    }
+
+    /// How many segments are counted at most.
+    private static let countedMax: UInt64 = 100
+    private static let dollarsPerPut = 5.0 / 1_000_000
+    private static let dollarsPerGet = 0.4 / 1_000_000
+    private static let dollarsPerByte = 0.023 / 1_000_000_000
+    private static let monthMilliseconds = 30 * 86_400_000.0
+    private static let followerGets = 4 * 30 * 86_400.0
+
+    private static func month(segments: UInt64, milliseconds: Int64, byteCount: Int) -> Month? {
+        guard milliseconds > 0 else { return nil }
+        let appended = Double(segments) * monthMilliseconds / Double(milliseconds)
+        // A pack every five minutes, and a base a day.
+        let puts = appended + monthMilliseconds / 300_000 + 60
+        // Each segment is read once for its pack.
+        let gets = appended
+        return Month(
+            puts: Int(puts), gets: Int(gets),
+            dollarsOfRequests: cents(puts * dollarsPerPut + gets * dollarsPerGet),
+            dollarsOfStorage: cents(Double(byteCount) * dollarsPerByte),
+            dollarsPerFollower: cents(followerGets * dollarsPerGet))
+    }
+
+    private static func cents(_ dollars: Double) -> Double { (dollars * 100).rounded() / 100 }
+
+    /// For people.
+    var text: String {
+        var text = "store     \(storeID)\n"
+        if let leader {
+            text +=
+                "leader    \(HumanText.line(leader.host)), epoch \(leader.epoch), since \(leader.since)\n"
+        } else {
+            text += "leader    none\n"
+        }
+        if let log {
+            text +=
+                "log       batch \(HumanText.count(log.sequence)) in segment \(log.segment) of \(log.time), \(age(log.ageSeconds)) ago\(log.hasEnded ? ", and the leader has stepped down" : "")\n"
+        } else {
+            text += "log       empty\n"
+        }
+        for base in bases {
+            text +=
+                "base      batch \(HumanText.count(base.sequence)) behind segment \(base.segment), \(base.time), \(HumanText.bytes(base.bytes))\n"
+        }
+        if bases.isEmpty { text += "base      none: nothing can be restored yet\n" }
+        for kind in ObjectInventory.kinds {
+            guard let size = objects[kind] else { continue }
+            let name = "\(kind)/" + String(repeating: " ", count: 10 - kind.count - 1)
+            text +=
+                "\(name)\(HumanText.count(size.objects)) objects, \(HumanText.bytes(size.bytes))\n"
+        }
+        if let month {
+            text +=
+                "a month   about \(HumanText.count(month.puts)) PUT and \(HumanText.count(month.gets)) GET: $\(dollars(month.dollarsOfRequests)), storage $\(dollars(month.dollarsOfStorage)), each follower $\(dollars(month.dollarsPerFollower))\n"
+        }
+        return text
+    }
+
+    private func age(_ seconds: Double) -> String {
+        HumanText.duration(milliseconds: Int64(seconds * 1_000))
+    }
+
+    private func dollars(_ amount: Double) -> String {
+        let cents = Int((amount * 100).rounded())
+        return "\(cents / 100).\(cents % 100 < 10 ? "0" : "")\(cents % 100)"
+    }
+}
