@@ -77,6 +77,7 @@ install_test_needs() {
         'strace:command -v strace' \
         'util-linux:command -v setpriv && command -v prlimit' \
         'mount:command -v mount' \
+        'iproute2:command -v ip' \
         'spin:command -v spin' \
         'prometheus:command -v promtool' \
         'python3-venv:python3 -c "import ensurepip, venv"' \

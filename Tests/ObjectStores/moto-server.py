@@ -1,6 +1,6 @@
-"""An S3 server for tests: moto's, on loopback, one request at a time.
+"""An S3 server for tests: moto's, one request at a time.
 
-Usage: moto-server.py PORT BUCKET
+Usage: moto-server.py PORT BUCKET ADDRESS
 
 moto compares and stores a conditional put in two steps, so that two threads may both win. A lock around each request makes
 it a server that keeps its promise. Connections are kept alive, as those of real servers are.
@@ -34,15 +34,15 @@ class Handler(WSGIRequestHandler):
 
 
 def main():
-    port, bucket = int(sys.argv[1]), sys.argv[2]
-    server = make_server("127.0.0.1", port, one_at_a_time, threaded=True, request_handler=Handler)
+    port, bucket, address = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+    server = make_server(address, port, one_at_a_time, threaded=True, request_handler=Handler)
     import boto3
     with lock:
         pass
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     client = boto3.client(
-        "s3", endpoint_url=f"http://127.0.0.1:{port}", region_name="us-east-1",
+        "s3", endpoint_url=f"http://{address}:{port}", region_name="us-east-1",
         aws_access_key_id="testkey", aws_secret_access_key="testsecret")
     client.create_bucket(Bucket=bucket)
     print("ready", flush=True)
