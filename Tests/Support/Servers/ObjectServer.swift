@@ -14,6 +14,7 @@ public final class ObjectServer: Sendable {
     public let kind: Kind
     /// What clients are given: endpoint, region and keys. The bucket is `test`.
     public let variables: [String: String]
+    private let folder: String
 
     /// Where it listens, on 127.0.0.1.
     public var port: UInt16 {
@@ -52,8 +53,9 @@ public final class ObjectServer: Sendable {
         var failure = TestFailure("")
         for _ in 0..<5 {
             switch try Self.start(kind) {
-            case .success(let output):
-                variables = Self.variables(output)
+            case .success(let started):
+                variables = Self.variables(started.output)
+                folder = started.folder
                 return
             case .failure(let errors): failure = errors
             }
@@ -61,7 +63,9 @@ public final class ObjectServer: Sendable {
         throw failure
     }
 
-    private static func start(_ kind: Kind) throws -> Result<String, TestFailure> {
+    private static func start(_ kind: Kind) throws -> Result<
+        (output: String, folder: String), TestFailure
+    > {
         let folder = try Files.makeFolder("blobd-\(kind)")
         try guardFolder(folder)
         let (end, output, errors) = try run([
@@ -71,7 +75,19 @@ public final class ObjectServer: Sendable {
         guard end == .exited(0) else {
             return .failure(TestFailure("\(kind) did not start: \(errors)"))
         }
-        return .success(String(decoding: output, as: UTF8.self))
+        return .success((String(decoding: output, as: UTF8.self), folder))
+    }
+
+    /// Has the server answer nothing, and keep its connections, until ``resume()``.
+    public func pause() { signal(SIGSTOP) }
+
+    /// Has the server go on.
+    public func resume() { signal(SIGCONT) }
+
+    private func signal(_ number: Int32) {
+        let text = Files.text("\(folder)/\(kind.rawValue).pid")
+        guard let pid = text.split(separator: " ").first.flatMap({ pid_t($0) }) else { return }
+        kill(pid, number)
     }
 
     /// A port below those that the kernel gives to clients, that is free with the next one: RGW's monitor has that.

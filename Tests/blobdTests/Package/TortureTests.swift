@@ -73,6 +73,11 @@ import Testing
         try await torture("failover")
     }
 
+    @Test(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+    func bucketAway() async throws {
+        try await torture("bucket-away")
+    }
+
     @Test(.disabled(if: hasSanitizer, "the recorder is not loaded beside the sanitizer"))
     func restoresThatAreCut() async throws {
         try await torture("restore-cuts")
