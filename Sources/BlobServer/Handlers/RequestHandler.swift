@@ -26,6 +26,8 @@ final class RequestHandler {
     private var errorLog: RateLimitedLog
     /// The time of this iteration, by which payloads expire.
     @exclusivity(unchecked) private(set) var now = Timestamp.now
+    /// Whether the store is a follower's in this iteration.
+    @exclusivity(unchecked) private(set) var isFollowing = false
     /// Set when the daemon is stopping: answers are then the last of their connections.
     @exclusivity(unchecked) var isStopping = false
 
@@ -62,7 +64,7 @@ final class RequestHandler {
         /// It is to be answered when the writer has committed: nothing of it was used.
         case retryAfterCommit
         /// It is to be answered when this follower has a batch, or a moment later: nothing of it was used.
-        case retryBehind(UInt64)
+        indirect case retryBehind(UInt64)
         /// It is to be answered in a new snapshot: nothing of it was used.
         case retryInNewSnapshot
         /// Its body follows.
@@ -82,6 +84,7 @@ final class RequestHandler {
     /// - Parameter moment: the same time by the monotonic clock.
     func beginIteration(_ moment: Instant) {
         now = .now
+        isFollowing = replica.isFollowing
         observer.beginIteration(asOf: moment)
         http.setDate(seconds: now.milliseconds / 1_000)
     }

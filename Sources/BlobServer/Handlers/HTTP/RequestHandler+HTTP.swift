@@ -49,11 +49,13 @@ extension RequestHandler {
             consumed = 0
             return retry
         }
+        if isFollowing,
+            let step = behind(head, bytes, hasWaited, form, of: connection, into: &batch)
+        {
+            if case .retryBehind = step { consumed = 0 }
+            return step
+        }
         do throws(ProtocolError) {
-            if replica.isFollowing, let sequence = try missing(head, bytes, hasWaited) {
-                consumed = 0
-                return .retryBehind(sequence)
-            }
             switch request {
             case .fetch(let key):
                 let status = try appendPayload(
@@ -76,6 +78,20 @@ extension RequestHandler {
             }
         } catch {
             let entry = entry(.fetch, head, bytes, of: connection)
+            return refuse(error, head, bytes, form, entry, into: &batch)
+        }
+    }
+
+    /// What to do with a request of a follower's client that has seen more than the follower has; nil: answer it.
+    @inline(never)
+    private func behind(
+        _ head: HTTPRequestHead, _ bytes: RawSpan, _ hasWaited: Bool, _ form: HTTPForm,
+        of connection: Session, into batch: inout AnswerBatch
+    ) -> Step? {
+        do throws(ProtocolError) {
+            return try missing(head, bytes, hasWaited).map { .retryBehind($0) }
+        } catch {
+            let entry = entry(.unknown, head, bytes, of: connection)
             return refuse(error, head, bytes, form, entry, into: &batch)
         }
     }
