@@ -178,6 +178,7 @@ private struct RunningDaemon {
     private let threads: [WorkerThread]
     private let scrubThread: ScrubThread
     private let replicaThread: ReplicaThread?
+    private let bucketThread: BucketMaintenanceThread?
     private let failure: FailureSignal
     private let reports: ServiceReports
     private let log: Logger
@@ -235,12 +236,16 @@ private struct RunningDaemon {
         try accessLog?.start()
         try writer.start()
         scrubThread = try ScrubThread(store, scrub, limits: limits, log: log)
-        replicaThread = try access.map { access throws(SystemError) in
-            try ReplicaThread(
-                ReplicaThread.Context(
-                    store: store, writer: writer, replica: replica, access: access,
-                    isLogging: options.limits.isLogging, log: log),
-                onDeposed: { failure.depose() })
+        let context = access.map {
+            ReplicaThread.Context(
+                store: store, writer: writer, replica: replica, access: $0,
+                isLogging: options.limits.isLogging, log: log)
+        }
+        replicaThread = try context.map { context throws(SystemError) in
+            try ReplicaThread(context, onDeposed: { failure.depose() })
+        }
+        bucketThread = try context.map { context throws(SystemError) in
+            try BucketMaintenanceThread(context)
         }
         try publishers.start(writer)
         var inboxes: [WorkerInbox] = []
@@ -325,6 +330,7 @@ private struct RunningDaemon {
         stopAtOnceOnSecondSignal(&acceptor)
         for thread in threads { thread.join() }
         replicaThread?.close()
+        bucketThread?.close()
         environment.backups.close()
         scrubThread.close()
         environment.publishers.close()

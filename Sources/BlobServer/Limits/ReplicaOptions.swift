@@ -21,6 +21,10 @@ package struct ReplicaOptions: Sendable {
     /// How long a follower finds nothing new before it takes the lead, in milliseconds; nil: it waits to be
     /// told.
     package var autoPromoteMilliseconds: Int?
+    /// From one base to the next, in milliseconds.
+    package var baseIntervalMilliseconds = 86_400_000
+    /// How far back the shard can be restored, in milliseconds.
+    package var retentionMilliseconds = 7 * 86_400_000
     /// How clients of other hosts are told to reach this one; nil: the host's name.
     package var name: String?
 

@@ -2,6 +2,7 @@ import BlobProtocol
 import BlobStore
 import Logging
 import Replication
+import Synchronization
 
 /// What a leader does when another store leads: it saves what was not replicated, and follows.
 enum Deposition {
@@ -13,6 +14,7 @@ enum Deposition {
         _ context: ReplicaThread.Context, epoch: UInt64, host: String
     ) throws -> Bool {
         context.replica.role = .changing
+        context.replica.leadingEpoch.store(0, ordering: .releasing)
         context.replica.failAll(
             ProtocolError(
                 .unreplicated,

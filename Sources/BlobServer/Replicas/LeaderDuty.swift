@@ -20,7 +20,6 @@ struct LeaderDuty {
     private var nextHeartbeat: Instant
     private var nextLook: Instant
     private var attempts = 0
-    private var hasBase = false
     /// Whether a follower has asked for the lead.
     private var isHandingOver = false
 
@@ -33,25 +32,7 @@ struct LeaderDuty {
         nextLook = .now
         context.replica.leader = context.replica.options.hostName
         context.replica.role = .leader
-    }
-
-    private mutating func writeFirstBase(_ shipper: inout Shipper, on bucket: any Bucket) throws {
-        guard try Seeder.bases(on: bucket).isEmpty else {
-            hasBase = true
-            return
-        }
-        var writer = BaseWriter(
-            context.store, behind: shipper.position, of: epoch, uploadsAllBlobs: true)
-        try writer.upload(on: bucket) { .now }
-        var isFinished = false
-        while !isFinished {
-            switch try writer.finish(on: bucket) {
-            case .finished: isFinished = true
-            case .waits: _ = try shipper.step(on: bucket, asOf: .now, appendsEmpty: false)
-            case .unknown: try bucket.pause(beforeRetrying: 0)
-            }
-        }
-        hasBase = true
+        if shipper != nil { context.replica.leadingEpoch.store(epoch, ordering: .releasing) }
     }
 
     /// Finds out whether this store leads still, and what of it is in the log.
@@ -77,6 +58,7 @@ struct LeaderDuty {
             shipper = Shipper(
                 store,
                 LogWriter(storeID: store.id, epoch: epoch, nonce: nonce, behind: fence))
+            context.replica.leadingEpoch.store(epoch, ordering: .releasing)
             context.log.notice("Leading epoch \(epoch) of \(context.access.name)")
         }
         return .goesOn(.again)
@@ -113,7 +95,6 @@ struct LeaderDuty {
     mutating func step(on bucket: any Bucket) throws -> Outcome {
         guard var shipper else { return try begin(on: bucket) }
         defer { self.shipper = shipper }
-        if !hasBase { try writeFirstBase(&shipper, on: bucket) }
         return try step(&shipper, on: bucket)
     }
 
@@ -168,6 +149,7 @@ struct LeaderDuty {
 
     private func handOver(on bucket: any Bucket) throws -> Outcome {
         let isLogging = context.isLogging
+        context.replica.leadingEpoch.store(0, ordering: .releasing)
         try context.writer.perform { (store) throws(StoreError) in
             if isLogging { try store.endLogging() }
             try store.stepDown(to: .follower)

@@ -62,6 +62,8 @@ final class ReplicaStatus: Sendable {
     private let waiters = Mutex<[Waiter]>([])
     private let waiterCount = Atomic(0)
     private let promotion = Mutex<Promotion?>(nil)
+    /// The epoch in which this daemon ships; 0: it does not.
+    let leadingEpoch = Atomic<UInt64>(0)
     /// When the oldest change was acknowledged that is not in the bucket, about, by the monotonic clock; 0:
     /// there is none.
     let unshippedSince = Atomic<Int64>(0)

@@ -220,6 +220,17 @@ extension Setting {
             "auto-promote", .time(10_000...day), \.replica.autoPromoteMilliseconds, .atStart,
             "Take the lead when a follower has found nothing new for so long. Leaders say every 5 s that they are alive."
         ),
+        .one(
+            "base-interval", .time(60_000...365 * day), \.replica.baseIntervalMilliseconds,
+            .atStart,
+            "Write a full copy of the tables to the bucket at least so often. A follower begins with one."
+        ),
+        .one(
+            "retention", .time(60_000...3_650 * day), \.replica.retentionMilliseconds, .atStart,
+            """
+            How far back the shard can be restored. Expired payloads stay in the bucket for that long, and \
+            up to a base's interval longer.
+            """),
         .optional(
             "advertise", .line, \.replica.name, .atStart, default: "the host's name",
             "How the others call this daemon, when it leads: a name or an address."),

@@ -1,0 +1,83 @@
+import BlobStore
+import Logging
+import Replication
+import Synchronization
+
+/// The thread that packs the log, makes bases and deletes what nobody needs, while this daemon leads.
+final class BucketMaintenanceThread: Sendable {
+    private let context: ReplicaThread.Context
+    private let isClosed = Atomic(false)
+    private let signal: WakeSignal
+    private let thread = Mutex<WorkerThread?>(nil)
+
+    /// How long it waits where there is nothing to do, in milliseconds.
+    private static let pauseMilliseconds = 1_000
+    /// How long it waits after a failure, in milliseconds.
+    private static let failurePauseMilliseconds = 5_000
+
+    /// Starts the thread.
+    init(_ context: ReplicaThread.Context) throws(SystemError) {
+        self.context = context
+        signal = try WakeSignal()
+        let thread = try WorkerThread(name: "blobd-bucket") { [self] in run() }
+        self.thread.withLock { $0 = thread }
+    }
+
+    /// Ends the thread. What it was doing is done again after the next start.
+    func close() {
+        isClosed.store(true, ordering: .releasing)
+        signal.notify()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    private func run() {
+        guard let bucket = try? context.access.makeBucket() else { return }
+        var log = RateLimitedLog(context.log)
+        var maintenance: BucketMaintenance?
+        var epoch: UInt64 = 0
+        while !isClosed.load(ordering: .acquiring) {
+            let leading = context.replica.leadingEpoch.load(ordering: .acquiring)
+            var pause = Self.pauseMilliseconds
+            do {
+                if leading != epoch {
+                    maintenance = nil
+                    if leading > 0 { maintenance = try begin(leading, on: bucket) }
+                    epoch = leading
+                }
+                if try maintenance?.step(on: bucket).isSomething == true { pause = 0 }
+            } catch let error as ReplicationError where error.isStop {
+                continue
+            } catch ReplicationError.deposed {
+                // The thread that ships finds out, too.
+                maintenance = nil
+            } catch {
+                log.note(.warning, "The bucket is not looked after: \(error)")
+                pause = Self.failurePauseMilliseconds
+            }
+            if pause > 0 { signal.wait(milliseconds: pause) }
+        }
+    }
+
+    private func begin(
+        _ epoch: UInt64, on bucket: any Bucket
+    ) throws(ReplicationError) -> BucketMaintenance {
+        let (writer, options) = (context.writer, context.replica.options)
+        return try BucketMaintenance(
+            context.store, epoch: epoch,
+            BaseSchedule(
+                intervalMilliseconds: Int64(options.baseIntervalMilliseconds),
+                retentionMilliseconds: Int64(options.retentionMilliseconds)),
+            on: bucket, clock: { .now }
+        ) { body throws(StoreError) in try writer.perform(body) }
+    }
+}
+
+extension BucketMaintenance.Step {
+    /// Whether there may be more to do at once.
+    fileprivate var isSomething: Bool {
+        switch self {
+        case .nothing, .unknown, .read(0), .deletedSegments(0): false
+        default: true
+        }
+    }
+}
