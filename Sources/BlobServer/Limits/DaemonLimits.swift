@@ -282,6 +282,8 @@ package struct DaemonLimits: Sendable {
     package static let replicaWaiterCountMax = 65_536
     /// How long a leader that is told to hand over may take, in milliseconds.
     package static let handoverMilliseconds = 10_000
+    /// How long a new follower waits for the first base of its shard, in milliseconds.
+    package static let firstBaseMilliseconds = 60_000
     /// How often what is shipped is noted in the store's file while nothing is changed, in milliseconds.
     package static let shippedSaveMilliseconds = 1_000
 }

@@ -85,9 +85,22 @@ struct ReplicaStart {
 
     // MARK: - Seeding
 
+    /// The newest base. A leader writes its first one when it starts, which is waited for.
+    private func newestBase() throws -> UInt64? {
+        let end = Instant.now.after(milliseconds: DaemonLimits.firstBaseMilliseconds)
+        var hasSaid = false
+        while true {
+            if let number = try Seeder.bases(on: bucket).last { return number }
+            guard Instant.now < end else { return nil }
+            if !hasSaid { log.notice("Waiting for the first base of the leader") }
+            hasSaid = true
+            usleep(500_000)
+        }
+    }
+
     private func seed(why: String) throws {
         _ = try ShardCheck.storeDocument(on: bucket)
-        guard let number = try Seeder.bases(on: bucket).last else {
+        guard let number = try newestBase() else {
             throw ReplicaFailure(
                 description:
                     "\(options.replica.shard ?? "the shard") has no base yet: its leader writes one when it starts"
