@@ -164,6 +164,9 @@ struct FollowerDuty {
                     if isLogging { try? store.beginLogging() }
                 }
                 context.log.notice("Leading epoch \(epoch) of \(context.access.name)")
+                // Who asks next is told of the new leader.
+                context.replica.leader = context.replica.options.hostName
+                context.replica.role = .leader
                 wish?.connection.post(.replicated(.promoted(epoch: epoch)))
                 return .leads(
                     LogWriter(
