@@ -110,7 +110,7 @@ static int can_fold(void) {
 #endif
 
 uint32_t cchecksum_crc32(uint32_t crc, const void *bytes, size_t count) {
-    // zlib takes a null pointer for a wish to start over.
+    // zlib takes a null pointer for a request to start over.
     if (count == 0) return crc;
 #if defined(__x86_64__)
     if (count >= FOLDED_MIN && can_fold()) return crc32_folded(crc, bytes, count);

@@ -149,9 +149,9 @@ extension Worker {
     /// Submits a change without a body.
     func submit(_ operation: PendingChange.Operation, _ connection: Connection) {
         if case .promote(let isForced) = operation {
-            let wish = ReplicaStatus.Promotion(
+            let request = ReplicaStatus.Promotion(
                 isForced: isForced, connection: connection.address)
-            guard !environment.replica.promote(wish) else { return }
+            guard !environment.replica.promote(request) else { return }
             return connection.address.post(
                 .replicated(
                     .refused(ProtocolError(.unavailable, "the lead is changing already"))))

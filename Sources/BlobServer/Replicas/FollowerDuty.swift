@@ -20,8 +20,8 @@ struct FollowerDuty {
     private var lastSegment = Instant.now
     private var lastPackLook = Instant.now
     private var knownEpoch: UInt64 = 0
-    /// The wish for the lead that a leader was told of, and until when it may take.
-    private var asked: (wish: ReplicaStatus.Promotion, end: Instant, epoch: UInt64)?
+    /// The request for the lead that a leader was told of, and until when it may take.
+    private var asked: (request: ReplicaStatus.Promotion, end: Instant, epoch: UInt64)?
     /// Whether the leader has ended its epoch.
     private var hasEnded = false
 
@@ -63,8 +63,8 @@ struct FollowerDuty {
 
     private mutating func followingStep(on bucket: any Bucket) throws -> Outcome {
         let now = Instant.now
-        if let wish = context.replica.takePromotion() {
-            return try take(wish, on: bucket, asOf: now)
+        if let request = context.replica.takePromotion() {
+            return try take(request, on: bucket, asOf: now)
         }
         let isQuiet =
             now.milliseconds(since: lastSegment) >= ReplicationLimits.packLookMilliseconds
@@ -83,7 +83,7 @@ struct FollowerDuty {
             if let asked, now >= asked.end {
                 self.asked = nil
                 try? bucket.delete(ShardNames.handover(asked.epoch))
-                asked.wish.connection.post(
+                asked.request.connection.post(
                     .replicated(
                         .refused(
                             ProtocolError(
@@ -121,23 +121,23 @@ struct FollowerDuty {
     // MARK: - Taking the lead
 
     private mutating func take(
-        _ wish: ReplicaStatus.Promotion, on bucket: any Bucket, asOf now: Instant
+        _ request: ReplicaStatus.Promotion, on bucket: any Bucket, asOf now: Instant
     ) throws -> Outcome {
-        guard !wish.isForced, !hasEnded else {
-            asked = (wish, now, 0)
+        guard !request.isForced, !hasEnded else {
+            asked = (request, now, 0)
             return try takeOver(on: bucket)
         }
         let epoch = try Epochs.newest(on: bucket)?.number ?? 0
         let name = ShardNames.handover(epoch)
         _ = try bucket.create(name, Array(context.replica.options.hostName.utf8))
-        asked = (wish, now.after(milliseconds: DaemonLimits.handoverMilliseconds), epoch)
+        asked = (request, now.after(milliseconds: DaemonLimits.handoverMilliseconds), epoch)
         return .goesOn(.again)
     }
 
     private mutating func takeOver(on bucket: any Bucket) throws -> Outcome {
         let (context, applier) = (context, applier)
         context.replica.role = .changing
-        let wish = asked?.wish
+        let request = asked?.request
         asked = nil
         do {
             let takeOver = TakeOver(
@@ -150,7 +150,7 @@ struct FollowerDuty {
             case .lost(let epoch, let host):
                 context.replica.role = .follower
                 lastSegment = .now
-                wish?.connection.post(
+                request?.connection.post(
                     .replicated(
                         .refused(
                             ProtocolError(
@@ -167,14 +167,14 @@ struct FollowerDuty {
                 // Who asks next is told of the new leader.
                 context.replica.leader = context.replica.options.hostName
                 context.replica.role = .leader
-                wish?.connection.post(.replicated(.promoted(epoch: epoch)))
+                request?.connection.post(.replicated(.promoted(epoch: epoch)))
                 return .leads(
                     LogWriter(
                         storeID: context.store.id, epoch: epoch, nonce: nonce, behind: fence))
             }
         } catch {
             context.replica.role = .follower
-            wish?.connection.post(
+            request?.connection.post(
                 .replicated(
                     .refused(
                         ProtocolError(.unavailable, "cannot take the lead: \(error)"))))

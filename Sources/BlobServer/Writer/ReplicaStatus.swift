@@ -47,7 +47,7 @@ final class ReplicaStatus: Sendable {
         let end: Instant
     }
 
-    /// A wish to take the lead.
+    /// A request to take the lead.
     struct Promotion {
         let isForced: Bool
         let connection: ConnectionAddress
@@ -216,17 +216,17 @@ final class ReplicaStatus: Sendable {
     /// Asks for the lead.
     ///
     /// - Returns: false when somebody asks already.
-    func promote(_ wish: Promotion) -> Bool {
+    func promote(_ request: Promotion) -> Bool {
         let isFirst = promotion.withLock { promotion in
             guard promotion == nil else { return false }
-            promotion = wish
+            promotion = request
             return true
         }
         if isFirst { signal.notify() }
         return isFirst
     }
 
-    /// Takes the wish for the lead.
+    /// Takes the request for the lead.
     func takePromotion() -> Promotion? {
         promotion.withLock { promotion in
             defer { promotion = nil }
