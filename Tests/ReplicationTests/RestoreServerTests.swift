@@ -35,7 +35,7 @@ import Testing
         #expect(try bucket.create(ShardNames.store, [1]) == .exists)
         #expect(try bucket.names("") == history.objects.names)
 
-        let oldest = try Seeder.manifest(
+        let oldest = try BaseManifest.read(
             try #require(try Seeder.bases(on: bucket).first), on: bucket)
         let sequence = try #require(history.anySequence(from: oldest.sequence))
         let folder = TemporaryFolder()

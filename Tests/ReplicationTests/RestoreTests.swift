@@ -29,7 +29,7 @@ import Testing
         try history.leader.maintain()
         let (objects, bucket) = (history.objects, MemoryBucket(history.objects))
         let bases = try Seeder.bases(on: bucket)
-        let oldest = try Seeder.manifest(try #require(bases.first), on: bucket)
+        let oldest = try BaseManifest.read(try #require(bases.first), on: bucket)
         print(
             "restores: \(bases.count) bases from batch \(oldest.sequence) on, \(objects.count("pack/")) packs, \(objects.count("log/")) segments, \(objects.count("blob/")) blobs"
         )
@@ -80,13 +80,13 @@ import Testing
         try history.leader.maintain()
         let bucket = MemoryBucket(history.objects)
         let bases = try Seeder.bases(on: bucket)
-        let oldest = try Seeder.manifest(try #require(bases.first), on: bucket)
+        let oldest = try BaseManifest.read(try #require(bases.first), on: bucket)
         let names = history.objects.names
         let end = history.clock.now.milliseconds - 1_200_000
         #expect(oldest.time.milliseconds <= end)
         #expect(
             try bases.dropFirst().allSatisfy {
-                try Seeder.manifest($0, on: bucket).time.milliseconds > end
+                try BaseManifest.read($0, on: bucket).time.milliseconds > end
             })
         let packs = names.compactMap(ShardNames.packRange)
         #expect(packs.dropLast().allSatisfy { $0.upperBound > oldest.position.number })

@@ -60,7 +60,7 @@ final class Member {
         upkeep = MemoryBucket(objects)
         // The newest one, or one of those before it.
         let number = try #require(try Seeder.bases(on: bucket).dropLast(base).last)
-        let manifest = try Seeder.manifest(number, on: bucket)
+        let manifest = try BaseManifest.read(number, on: bucket)
         try Seeder.seed(
             folder.path, options: Self.options, from: manifest, asOf: clock.now, on: bucket)
         store = try BlobStore.open(at: folder.path, options: Self.options)

@@ -104,7 +104,6 @@ struct FollowerDuty {
     private mutating func apply(_ segment: Segment, on bucket: any Bucket) throws {
         try applier.apply(segment, on: bucket)
         context.replica.movedAt.store(Instant.now.nanoseconds, ordering: .relaxed)
-        context.replica.appliedTime.store(segment.head.time.milliseconds, ordering: .relaxed)
         context.replica.complete(upTo: context.store.lastSequence, asOf: .now)
         guard segment.head.epoch != knownEpoch else { return }
         knownEpoch = segment.head.epoch

@@ -40,7 +40,7 @@ struct LeaderDuty {
         let store = context.store
         guard let state = store.replicationState else { return .goesOn(.again) }
         try ShardCheck.run(store, context.access, on: bucket)
-        if case .deposed(let epoch, let host, _) = try Resumption.run(store, state, on: bucket) {
+        if case .deposed(let epoch, let host) = try Resumption.run(store, state, on: bucket) {
             return try Deposition.run(context, epoch: epoch, host: host)
                 ? .handedOver : .deposed(host: host, epoch: epoch)
         }

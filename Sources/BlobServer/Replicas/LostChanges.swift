@@ -20,20 +20,10 @@ enum LostChanges {
             let batches = try store.outbox(
                 after: last, byteCountMax: ReplicationLimits.segmentByteCount)
             guard let end = batches.last else { break }
-            var items: [Segment.Item] = []
-            for batch in batches {
-                var contents: [ArraySlice<UInt8>] = []
-                for blob in batch.blobs {
-                    let bytes = try store.storedBytes(of: blob)
-                    if blob.isShippedWithBatch {
-                        contents.append(bytes[...])
-                    } else {
-                        try files.write(
-                            ShardNames.blob(blob.number),
-                            Shipper.object(of: blob, bytes, storeID: store.id))
-                    }
-                }
-                items.append((batch, contents))
+            let items = try Segment.items(of: batches, bytes: { try store.storedBytes(of: $0) }) {
+                try files.write(
+                    ShardNames.blob($0.number),
+                    Shipper.object(of: $0, try store.storedBytes(of: $0), storeID: store.id))
             }
             let segment = Segment(
                 Segment.Head(

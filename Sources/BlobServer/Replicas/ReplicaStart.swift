@@ -64,11 +64,7 @@ struct ReplicaStart {
 
     private func begin(_ store: BlobStore) throws {
         let document = StoreDocument(storeID: store.id.description)
-        var attempt = 0
-        while case .unknown = try bucket.create(ShardNames.store, document.bytes) {
-            try bucket.pause(beforeRetrying: attempt)
-            attempt += 1
-        }
+        try bucket.createRepeatedly(ShardNames.store, document.bytes)
         try ShardCheck.run(store, access, on: bucket)
         let nonce = Nonce.random()
         let epoch = EpochDocument(
@@ -99,14 +95,14 @@ struct ReplicaStart {
     }
 
     private func seed(why: String) throws {
-        _ = try ShardCheck.storeDocument(on: bucket)
+        _ = try StoreDocument.read(on: bucket)
         guard let number = try newestBase() else {
             throw ReplicaFailure(
                 description:
                     "\(options.replica.shard ?? "the shard") has no base yet: its leader writes one when it starts"
             )
         }
-        let manifest = try Seeder.manifest(number, on: bucket)
+        let manifest = try BaseManifest.read(number, on: bucket)
         log.notice(
             "Making the store in \(options.dataPath) of the base behind segment \(number): \(why)")
         try Seeder.seed(

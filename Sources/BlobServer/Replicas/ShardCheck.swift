@@ -6,7 +6,7 @@ enum ShardCheck {
     /// Throws unless the bucket has the shard of this store, and its server keeps conditional creates.
     static func run(_ store: BlobStore, _ access: ShardAccess, on bucket: any Bucket) throws {
         guard !access.isChecked else { return }
-        let found = try storeDocument(on: bucket)
+        let found = try StoreDocument.read(on: bucket)
         guard found.storeID == store.id.description else {
             let newest = try Epochs.newest(on: bucket)
             let leader = newest.map { ", led by \($0.document.host)" } ?? ""
@@ -17,15 +17,5 @@ enum ShardCheck {
         }
         try access.probe()
         access.noteChecked()
-    }
-
-    /// Which store a shard is of.
-    static func storeDocument(on bucket: any Bucket) throws -> StoreDocument {
-        guard let bytes = try bucket.get(ShardNames.store, byteCountMax: 65_536) else {
-            throw ReplicationError.noShard
-        }
-        do { return try StoreDocument(bytes) } catch {
-            throw ReplicationError.damaged(name: ShardNames.store, why: "\(error)")
-        }
     }
 }

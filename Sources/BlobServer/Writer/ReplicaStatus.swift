@@ -69,8 +69,6 @@ final class ReplicaStatus: Sendable {
     let unshippedSince = Atomic<Int64>(0)
     /// When anything was shipped, or applied, last.
     let movedAt = Atomic<Int64>(0)
-    /// When what was shipped, or applied, last was done, by the leader's wall clock.
-    let appliedTime = Atomic<Int64>(0)
     /// What was asked of the bucket; nil: there is none.
     let bucketCounters: ObjectStoreCounters?
     /// Wakes the thread that ships or follows.

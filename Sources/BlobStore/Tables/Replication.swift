@@ -14,13 +14,6 @@ final class Replication: Sendable {
         var removedSequence: UInt64 = 0
     }
 
-    /// Batches that wait to be shipped.
-    struct Unshipped: Sendable, Hashable {
-        var count = 0
-        /// With the bytes of their blobs.
-        var byteCount = 0
-    }
-
     let knowledge = Mutex(Knowledge())
     /// Whether the store belongs to a shard.
     let isReplicated = Atomic(false)

@@ -69,3 +69,50 @@ extension Bucket {
         }
     }
 }
+
+/// What became of an attempt to create a name that may have been tried before.
+enum OwnCreation {
+    /// It is there with these bytes, by this attempt or an earlier one.
+    case done
+    /// It may be there or not. Try again with the same bytes.
+    case unknown(String)
+    /// Other bytes are there.
+    case other([UInt8])
+}
+
+extension Bucket {
+    /// Creates a name, once. Where something is there it is read: it may be what an earlier attempt created,
+    /// whose answer was lost.
+    ///
+    /// - Parameter byteCountMax: of what is there.
+    func createOwn(
+        _ name: String, _ bytes: [UInt8], byteCountMax: Int
+    ) throws(BucketError) -> OwnCreation {
+        switch try create(name, bytes) {
+        case .created: return .done
+        case .unknown(let why): return .unknown(why)
+        case .exists: break
+        }
+        guard let found = try get(name, byteCountMax: byteCountMax) else {
+            return .unknown("\(name) was there and is not")
+        }
+        return found == bytes ? .done : .other(found)
+    }
+
+    /// Creates a name, as often as it takes until it is known that something is there.
+    ///
+    /// - Returns: whether it was created by the last attempt; else something was there, perhaps by an earlier one.
+    @discardableResult
+    package func createRepeatedly(_ name: String, _ bytes: [UInt8]) throws(BucketError) -> Bool {
+        var attempt = 0
+        while true {
+            switch try create(name, bytes) {
+            case .created: return true
+            case .exists: return false
+            case .unknown:
+                try pause(beforeRetrying: attempt)
+                attempt += 1
+            }
+        }
+    }
+}

@@ -16,13 +16,6 @@ package enum Seeder {
         }
     }
 
-    /// What a base has.
-    package static func manifest(
-        _ number: UInt64, on bucket: some Bucket
-    ) throws(ReplicationError) -> BaseManifest {
-        try BaseManifest.read(number, on: bucket)
-    }
-
     /// Makes a store of a base. What was in the folder is replaced when the new store is whole.
     ///
     /// - Parameter progress: called with bytes read and bytes in all, about.
@@ -31,9 +24,12 @@ package enum Seeder {
         asOf now: Timestamp, on bucket: some Bucket,
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in }
     ) throws {
+        guard let storeID = StoreID(manifest.storeID) else {
+            throw ReplicationError.damaged(
+                name: ShardNames.manifest(manifest.position.number), why: "has no store id")
+        }
         var next = 0
         var part: ArraySlice<UInt8> = []
-        var storeID: StoreID?
         try BlobStore.seed(
             directory, options: options, as: manifest.state, asOf: now, progress: progress
         ) { buffer, byteCountMax in
@@ -45,13 +41,7 @@ package enum Seeder {
             buffer += part.prefix(count)
             part = part.dropFirst(count)
         } blob: { blob in
-            let id = storeID ?? StoreID(manifest.storeID)
-            guard let id else {
-                throw ReplicationError.damaged(
-                    name: ShardNames.manifest(manifest.position.number), why: "has no store id")
-            }
-            storeID = id
-            return try SegmentApplier.bytes(of: blob, in: id, on: bucket)
+            try SegmentApplier.bytes(of: blob, in: storeID, on: bucket)
         }
     }
 

@@ -6,12 +6,6 @@ package struct SegmentApplier {
     /// Runs a change on the thread that writes.
     private let onWriter: OnWriter
 
-    /// Runs a change of the store on the thread that makes them all, and returns when it is done.
-    package typealias OnWriter =
-        @Sendable (
-            @escaping @Sendable (BlobStore) throws(StoreError) -> Void
-        ) throws(StoreError) -> Void
-
     /// - Parameters:
     ///   - store: it follows.
     ///   - onWriter: runs a change.

@@ -95,20 +95,15 @@ package struct BaseWriter {
         }
         try Epochs.requireNewest(epoch, on: bucket)
         let name = ShardNames.manifest(position.number)
-        let bytes = manifest.bytes
-        let outcome = try onBucket { () throws(BucketError) in try bucket.create(name, bytes) }
+        let outcome = try onBucket { () throws(BucketError) in
+            try bucket.createOwn(
+                name, manifest.bytes, byteCountMax: ReplicationLimits.documentByteCountMax)
+        }
         switch outcome {
-        case .created: return .finished
+        case .done: return .finished
         case .unknown(let why): return .unknown(why)
-        case .exists: break
-        }
-        let found = try onBucket { () throws(BucketError) in
-            try bucket.get(name, byteCountMax: ReplicationLimits.documentByteCountMax)
-        }
-        guard let found else { return .unknown("\(name) was there and is not") }
-        guard found == bytes else {
+        case .other:
             throw .damaged(name: name, why: "is another base's than the one made here")
         }
-        return .finished
     }
 }

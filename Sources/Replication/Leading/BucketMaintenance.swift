@@ -51,12 +51,6 @@ package struct BucketMaintenance {
     private var collecting: Collecting?
     private var collectedAt: Timestamp
 
-    /// Runs a change of the store on the thread that makes them all, and returns when it is done.
-    package typealias OnWriter =
-        @Sendable (
-            @escaping @Sendable (BlobStore) throws(StoreError) -> Void
-        ) throws(StoreError) -> Void
-
     /// The maintenance of a leader's bucket. Lists the packs, the log and the bases.
     ///
     /// - Parameters:

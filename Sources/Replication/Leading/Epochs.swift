@@ -53,23 +53,12 @@ package enum Epochs {
     package static func create(
         _ number: UInt64, _ document: EpochDocument, on bucket: some Bucket
     ) throws(ReplicationError) -> Found? {
-        let name = ShardNames.epoch(number)
-        var attempt = 0
-        while true {
-            let outcome = try onBucket { () throws(BucketError) in
-                try bucket.create(name, document.bytes)
-            }
-            switch outcome {
-            case .created: return Found(number: number, document: document)
-            case .exists:
-                // It may be the one whose answer was lost.
-                let found = try Self.document(number, on: bucket)
-                return found.nonce == document.nonce
-                    ? Found(number: number, document: found) : nil
-            case .unknown:
-                try onBucket { () throws(BucketError) in try bucket.pause(beforeRetrying: attempt) }
-                attempt += 1
-            }
+        let isCreated = try onBucket { () throws(BucketError) in
+            try bucket.createRepeatedly(ShardNames.epoch(number), document.bytes)
         }
+        if isCreated { return Found(number: number, document: document) }
+        // It may be the one whose answer was lost.
+        let found = try Self.document(number, on: bucket)
+        return found.nonce == document.nonce ? Found(number: number, document: found) : nil
     }
 }

@@ -127,19 +127,13 @@ package struct Packer {
         let range = first.number...final.number
         let name = ShardNames.pack(range)
         isPending = true
-        let outcome = try onBucket { () throws(BucketError) in try bucket.create(name, bytes) }
+        let outcome = try onBucket { () throws(BucketError) in
+            try bucket.createOwn(name, bytes, byteCountMax: Pack.byteCountMax)
+        }
         switch outcome {
-        case .created: break
+        case .done: break
         case .unknown(let why): return .unknown(why)
-        case .exists:
-            // It may be the one whose answer was lost.
-            let found = try onBucket { () throws(BucketError) in
-                try bucket.get(name, byteCountMax: Pack.byteCountMax)
-            }
-            guard let found else { return .unknown("\(name) was there and is not") }
-            guard found == bytes else {
-                throw .damaged(name: name, why: "has other bytes than the log")
-            }
+        case .other: throw .damaged(name: name, why: "has other bytes than the log")
         }
         isPending = false
         packedByteCount += bytes.count

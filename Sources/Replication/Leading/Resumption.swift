@@ -9,8 +9,8 @@ package enum Resumption {
     package enum Outcome: Sendable, Hashable {
         /// It leads still. All of its log is noted.
         case leads
-        /// It leads no more: of what was shipped this is the last name, and another leader's is behind it.
-        case deposed(epoch: UInt64, host: String, end: LogPosition)
+        /// It leads no more.
+        case deposed(epoch: UInt64, host: String)
     }
 
     /// Notes a segment that is this store's own as shipped.
@@ -36,24 +36,18 @@ package enum Resumption {
         _ store: BlobStore, _ state: ReplicationState, on bucket: some Bucket
     ) throws(ReplicationError) -> Outcome {
         var log = LogFollower(storeID: store.id, behind: state.position)
-        while true {
-            let before = log.position
-            guard case .segment(let segment) = try log.next(on: bucket, looksAtPacks: true) else {
-                break
-            }
+        while case .segment(let segment) = try log.next(on: bucket, looksAtPacks: true) {
             do throws(ReplicationError) { try note(segment, of: store, state) } catch {
                 return .deposed(
                     epoch: segment.head.epoch,
-                    host: (try? Epochs.document(segment.head.epoch, on: bucket))?.host ?? "",
-                    end: before)
+                    host: (try? Epochs.document(segment.head.epoch, on: bucket))?.host ?? "")
             }
         }
         // One of this run that was not noted before it died is its own.
         if let newest = try Epochs.newest(on: bucket), newest.number > state.epoch,
             newest.document.nonce != state.nonce
         {
-            return .deposed(
-                epoch: newest.number, host: newest.document.host, end: log.position)
+            return .deposed(epoch: newest.number, host: newest.document.host)
         }
         return .leads
     }

@@ -73,29 +73,22 @@ package struct Shipper {
         of blob: BlobReference, _ stored: [UInt8], storeID: StoreID
     ) -> [UInt8] { BlobObject.bytes(blob, stored, storeID) }
 
-    /// The batches with what is shipped beside them. Long blobs are uploaded first: what a segment names is
-    /// in the bucket.
+    /// The batches with what is shipped beside them. Long blobs are uploaded first, once for all attempts.
     private mutating func items(
         of batches: [ReplicatedBatch], on bucket: some Bucket
     ) throws(ReplicationError) -> [Segment.Item] {
-        var items: [Segment.Item] = []
-        for batch in batches {
-            var contents: [ArraySlice<UInt8>] = []
-            for blob in batch.blobs {
-                if !blob.isShippedWithBatch, uploaded.contains(blob.number) { continue }
-                let bytes = try inStore { () throws(StoreError) in try store.storedBytes(of: blob) }
-                if blob.isShippedWithBatch {
-                    contents.append(bytes[...])
-                    continue
-                }
-                let object = BlobObject.bytes(blob, bytes, store.id)
-                try onBucket { () throws(BucketError) in
-                    try bucket.put(ShardNames.blob(blob.number), object)
-                }
-                uploaded.insert(blob.number)
-            }
-            items.append((batch, contents))
+        let store = store
+        func bytes(_ blob: BlobReference) throws(ReplicationError) -> [UInt8] {
+            try inStore { () throws(StoreError) in try store.storedBytes(of: blob) }
         }
-        return items
+        return try Segment.items(of: batches, bytes: bytes) {
+            (blob) throws(ReplicationError) in
+            guard !uploaded.contains(blob.number) else { return }
+            let object = Self.object(of: blob, try bytes(blob), storeID: store.id)
+            try onBucket { () throws(BucketError) in
+                try bucket.put(ShardNames.blob(blob.number), object)
+            }
+            uploaded.insert(blob.number)
+        }
     }
 }

@@ -94,11 +94,6 @@ package struct TakeOver {
     /// Whether a pack has, or is behind, a number.
     private func isPacked(_ number: UInt64, on bucket: some Bucket) throws(ReplicationError) -> Bool
     {
-        let span = UInt64(ReplicationLimits.packSegmentCountMax)
-        let first = ShardNames.pack((number > span ? number - span : 0)...UInt64.max)
-        let names = try onBucket { () throws(BucketError) in
-            try bucket.names(ShardNames.packPrefix, after: first)
-        }
-        return names.compactMap(ShardNames.packRange).contains { $0.upperBound >= number }
+        try Pack.ranges(reaching: number, on: bucket).contains { $0.upperBound >= number }
     }
 }

@@ -44,12 +44,7 @@ package struct LogFollower {
     ) throws(ReplicationError) -> Next {
         if let current { return .segment(current) }
         if packed.isEmpty {
-            let name = ShardNames.log(position.number + 1)
-            let found = try onBucket { () throws(BucketError) in
-                try bucket.get(name, byteCountMax: ReplicationLimits.segmentByteCountMax)
-            }
-            if let found {
-                let segment = try read(found, name)
+            if let segment = try Segment.read(position.number + 1, on: bucket) {
                 // A fence may have been put where the name was free because it had been packed. The pack is
                 // the history then.
                 if segment.head.kind == .fence { try readPack(on: bucket) }
@@ -77,19 +72,6 @@ package struct LogFollower {
         current = nil
     }
 
-    private func read(
-        _ bytes: [UInt8], _ name: String
-    ) throws(ReplicationError) -> Segment {
-        let segment: Segment
-        do throws(DamagedObject) { segment = try Segment(bytes) } catch {
-            throw .damaged(name: name, why: error.description)
-        }
-        guard ShardNames.log(segment.head.number) == name else {
-            throw .damaged(name: name, why: "is the segment \(segment.head.number)")
-        }
-        return segment
-    }
-
     private func check(_ segment: Segment) throws(ReplicationError) {
         guard segment.head.storeID == storeID else {
             throw .otherStore(
@@ -103,34 +85,15 @@ package struct LogFollower {
     /// Reads the pack that has the next segment; nothing where there is none and nothing is behind it.
     private mutating func readPack(on bucket: some Bucket) throws(ReplicationError) {
         let wanted = position.number + 1
-        let span = UInt64(ReplicationLimits.packSegmentCountMax)
-        let first =
-            ShardNames.packPrefix
-            + ShardNames.log(wanted > span ? wanted - span : 0)
-            .dropFirst(ShardNames.logPrefix.count)
-        let names = try onBucket { () throws(BucketError) in
-            try bucket.names(ShardNames.packPrefix, after: first)
-        }
-        let ranges = names.compactMap(ShardNames.packRange)
+        let ranges = try Pack.ranges(reaching: wanted, on: bucket)
         guard let range = ranges.last(where: { $0.contains(wanted) }) else {
             guard ranges.allSatisfy({ $0.upperBound < wanted }) else {
                 throw .tooOld(position: position.number)
             }
             return
         }
-        let name = ShardNames.pack(range)
-        let bytes = try onBucket { () throws(BucketError) in
-            try bucket.get(
-                name,
-                byteCountMax: ReplicationLimits.packByteCount
-                    + ReplicationLimits.segmentByteCountMax)
-        }
         // It may have been deleted since it was listed: too old, then, as the next look finds.
-        guard let bytes else { return }
-        do throws(DamagedObject) {
-            packed = try Pack.segments(bytes, range).filter { $0.head.number >= wanted }
-        } catch {
-            throw .damaged(name: name, why: error.description)
-        }
+        guard let segments = try Pack.segments(range, on: bucket) else { return }
+        packed = segments.filter { $0.head.number >= wanted }
     }
 }

@@ -51,22 +51,19 @@ package struct LogWriter {
     package mutating func attempt(on bucket: some Bucket) throws(ReplicationError) -> Outcome {
         guard let segment = pending else { preconditionFailure("nothing is pending") }
         let name = ShardNames.log(segment.head.number)
-        switch try onBucket({ () throws(BucketError) in
-            try bucket.create(name, segment.bytes)
-        }) {
-        case .created: return confirm(segment)
+        let outcome = try onBucket { () throws(BucketError) in
+            try bucket.createOwn(
+                name, segment.bytes, byteCountMax: ReplicationLimits.segmentByteCountMax)
+        }
+        switch outcome {
+        case .done: return confirm(segment)
         case .unknown(let why): return .unknown(why)
-        case .exists: break
-        }
-        let found = try onBucket { () throws(BucketError) in
-            try bucket.get(name, byteCountMax: ReplicationLimits.segmentByteCountMax)
-        }
-        guard let found else { return .unknown("\(name) was there and is not") }
-        if found == segment.bytes { return confirm(segment) }
-        do throws(DamagedObject) {
-            return .taken(try Segment(found).head)
-        } catch {
-            throw .damaged(name: name, why: error.description)
+        case .other(let found):
+            do throws(DamagedObject) {
+                return .taken(try Segment(found).head)
+            } catch {
+                throw .damaged(name: name, why: error.description)
+            }
         }
     }
 

@@ -46,9 +46,16 @@ enum Pack {
     }
 
     /// The packs that are in a bucket, by their first segments.
-    static func ranges(on bucket: some Bucket) throws(ReplicationError) -> [ClosedRange<UInt64>] {
+    ///
+    /// - Parameter number: those whose segments are all before this one may be left out.
+    static func ranges(
+        reaching number: UInt64 = 0, on bucket: some Bucket
+    ) throws(ReplicationError) -> [ClosedRange<UInt64>] {
+        // No pack that reaches it begins earlier.
+        let span = UInt64(ReplicationLimits.packSegmentCountMax)
+        let first = ShardNames.packs(from: number > span ? number - span : 0)
         let names = try onBucket { () throws(BucketError) in
-            try bucket.names(ShardNames.packPrefix)
+            try bucket.names(ShardNames.packPrefix, after: first)
         }
         return names.compactMap(ShardNames.packRange)
     }

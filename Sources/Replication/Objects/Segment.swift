@@ -77,6 +77,30 @@ package struct Segment: Sendable {
     static let headByteCount = 128
     private static let digestByteCount = 32
 
+    /// Batches with the stored bytes that are shipped beside them.
+    ///
+    /// - Parameters:
+    ///   - bytes: the stored bytes of a blob that is shipped with its batch.
+    ///   - putLong: stores the object of another blob: what a segment names is there before it.
+    package static func items<Failure: Error>(
+        of batches: [ReplicatedBatch], bytes: (BlobReference) throws(Failure) -> [UInt8],
+        putLong: (BlobReference) throws(Failure) -> Void
+    ) throws(Failure) -> [Item] {
+        var items: [Item] = []
+        for batch in batches {
+            var contents: [ArraySlice<UInt8>] = []
+            for blob in batch.blobs {
+                if blob.isShippedWithBatch {
+                    contents.append(try bytes(blob)[...])
+                } else {
+                    try putLong(blob)
+                }
+            }
+            items.append((batch, contents))
+        }
+        return items
+    }
+
     /// Makes a segment.
     package init(_ head: Head, _ items: [Item] = []) {
         var bytes = Self.magic

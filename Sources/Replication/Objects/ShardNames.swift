@@ -23,6 +23,9 @@ package enum ShardNames {
         packPrefix + padded(range.lowerBound) + "-" + padded(range.upperBound)
     }
 
+    /// Before all packs that begin with a number or behind it, and behind all others.
+    static func packs(from number: UInt64) -> String { packPrefix + padded(number) }
+
     /// The segments of a pack; nil when a name is none.
     package static func packRange(_ name: String) -> ClosedRange<UInt64>? {
         let parts = name.dropFirst(packPrefix.count).split(separator: "-")
