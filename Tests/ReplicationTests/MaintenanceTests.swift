@@ -158,4 +158,35 @@ import Testing
         #expect(objects.count("base/") == count - 1)
         #expect(try Seeder.bases(on: leader.bucket).count == 1)
     }
+
+    @Test("A base is not begun again under its names, also where they cannot be listed")
+    func namesOfBases() throws {
+        let clock = TestClock()
+        let objects = MemoryObjects()
+        let leader = try Member("one", objects, clock: clock)
+        leader.schedule = BaseSchedule(
+            intervalMilliseconds: 60_000, retentionMilliseconds: 60_000)
+        try leader.begin()
+        try leader.ship()
+        // The base counts, and then the bucket is away for longer than the interval.
+        var isAway = false
+        leader.upkeep.onRequest = { (operation, name) throws(BucketError) in
+            if isAway { throw BucketError("away") }
+            if name.hasSuffix("manifest.json"), operation == .create { isAway = true }
+        }
+        #expect(throws: (any Error).self) { try leader.maintain() }
+        let name = try #require(objects.names.last { $0.contains("/part-") })
+        let part = objects[name]
+        clock.advance(milliseconds: 70_000)
+        isAway = false
+        leader.upkeep.onRequest = { _, _ in }
+        try leader.maintain()
+        #expect(objects[name] == part)
+        _ = try leader.shipper?.step(on: leader.bucket, asOf: clock.now, appendsEmpty: true)
+        try leader.maintain()
+        #expect(try Seeder.bases(on: leader.bucket).count == 2)
+        let follower = try Member("two", seededFrom: objects, base: 1)
+        try follower.follow()
+        #expect(try follower.contents() == leader.contents())
+    }
 }

@@ -8,6 +8,8 @@ struct BaseCatalog {
     private(set) var unfinished: [UInt64: [String]] = [:]
     private var names: [UInt64: [String]] = [:]
     private var manifests: [UInt64: BaseManifest] = [:]
+    /// Segments behind which a base was begun here, whether its names have been seen or not.
+    private var begun: Set<UInt64> = []
 
     /// Looks again. A LIST, another one for each 1,000 parts, and a GET for each manifest that is new.
     mutating func refresh(on bucket: some Bucket) throws(ReplicationError) {
@@ -52,8 +54,12 @@ struct BaseCatalog {
         bases.append(manifest)
     }
 
-    /// Whether something has the names of a base behind a segment.
-    func hasNames(_ number: UInt64) -> Bool { names[number] != nil }
+    /// Notes that a base is begun here, before its first name is created: of a request that failed nobody knows
+    /// when it arrives, and a listing may fail, too.
+    mutating func begin(_ number: UInt64) { begun.insert(number) }
+
+    /// Whether something has, or may get, the names of a base behind a segment.
+    func hasNames(_ number: UInt64) -> Bool { names[number] != nil || begun.contains(number) }
 
     /// All names of a base, its manifest first: what is deleted half does not count.
     func names(of number: UInt64) -> [String] {

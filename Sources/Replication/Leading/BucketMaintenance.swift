@@ -112,6 +112,7 @@ package struct BucketMaintenance {
         var writer = BaseWriter(
             store, behind: position, of: epoch, uploadsAllBlobs: catalog.bases.isEmpty)
         let packed = packer.packedByteCount
+        catalog.begin(position.number)
         do {
             try writer.upload(on: bucket, clock: clock)
         } catch {
