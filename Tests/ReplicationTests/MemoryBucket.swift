@@ -4,13 +4,76 @@ import TestSupport
 
 /// What all clients of a bucket in memory see.
 final class MemoryObjects: Sendable {
-    let objects = Mutex<[String: [UInt8]]>([:])
+    /// The bytes by their names, and the names in order: a listing sorts nothing.
+    private struct State {
+        var bytes: [String: [UInt8]] = [:]
+        var names: [String] = []
 
-    var names: [String] { objects.withLock { $0.keys.sorted() } }
+        /// Where the first name is that is not before another one.
+        func place(of name: String) -> Int {
+            var (low, high) = (0, names.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if names[middle] < name { low = middle + 1 } else { high = middle }
+            }
+            return low
+        }
+    }
+
+    private let state = Mutex(State())
+    /// Called with each new client, before it is used: by one thread, as the clients.
+    nonisolated(unsafe) var onConnect: ((MemoryBucket) -> Void)?
+
+    init(_ all: [String: [UInt8]] = [:]) {
+        state.withLock { $0 = State(bytes: all, names: all.keys.sorted()) }
+    }
+
+    /// All of it.
+    var all: [String: [UInt8]] { state.withLock { $0.bytes } }
+
+    var names: [String] { state.withLock { $0.names } }
 
     subscript(_ name: String) -> [UInt8]? {
-        get { objects.withLock { $0[name] } }
-        set { objects.withLock { $0[name] = newValue } }
+        get { state.withLock { $0.bytes[name] } }
+        set {
+            state.withLock { state in
+                let place = state.place(of: name)
+                switch (state.bytes.updateValue(newValue, of: name), newValue) {
+                case (nil, .some): state.names.insert(name, at: place)
+                case (.some, nil): state.names.remove(at: place)
+                default: break
+                }
+            }
+        }
+    }
+
+    /// - Returns: whether there was nothing under the name.
+    func create(_ name: String, _ bytes: [UInt8]) -> Bool {
+        state.withLock { state in
+            guard state.bytes[name] == nil else { return false }
+            state.names.insert(name, at: state.place(of: name))
+            state.bytes[name] = bytes
+            return true
+        }
+    }
+
+    /// At most so many names that begin with a text, behind one of them.
+    func names(_ prefix: String, after name: String, countMax: Int) -> [String] {
+        state.withLock { state in
+            let begin = state.place(of: max(prefix, name))
+            let rest = state.names[begin...].lazy.drop { $0 <= name }
+            return Array(rest.prefix { $0.hasPrefix(prefix) }.prefix(countMax))
+        }
+    }
+}
+
+extension [String: [UInt8]] {
+    /// Replaces the bytes of a name, or removes them.
+    ///
+    /// - Returns: those that were there.
+    fileprivate mutating func updateValue(_ bytes: [UInt8]?, of name: String) -> [UInt8]? {
+        guard let bytes else { return removeValue(forKey: name) }
+        return updateValue(bytes, forKey: name)
     }
 }
 
@@ -31,7 +94,10 @@ final class MemoryBucket: Bucket {
     var cut: (Int) -> Cut = { _ in .none }
     private(set) var requestCount = 0
 
-    init(_ shared: MemoryObjects) { self.shared = shared }
+    init(_ shared: MemoryObjects) {
+        self.shared = shared
+        shared.onConnect?(self)
+    }
 
     private func request<Result>(
         _ operation: Operation, _ name: String, _ body: () -> Result
@@ -51,11 +117,7 @@ final class MemoryBucket: Bucket {
     func create(_ name: String, _ bytes: [UInt8]) throws(BucketError) -> CreateOutcome {
         do throws(BucketError) {
             return try request(.create, name) {
-                shared.objects.withLock { objects in
-                    guard objects[name] == nil else { return .exists }
-                    objects[name] = bytes
-                    return .created
-                }
+                shared.create(name, bytes) ? .created : .exists
             }
         } catch {
             return .unknown(error.description)
@@ -74,7 +136,7 @@ final class MemoryBucket: Bucket {
 
     func list(_ prefix: String, after name: String) throws(BucketError) -> [String] {
         try request(.list, prefix) {
-            Array(shared.names.filter { $0.hasPrefix(prefix) && $0 > name }.prefix(7))
+            shared.names(prefix, after: name, countMax: 7)
         }
     }
 

@@ -29,7 +29,7 @@ import Testing
             schedule: BaseSchedule(
                 intervalMilliseconds: 300_000, retentionMilliseconds: 600_000))
         try history.run(60, stepSeconds: 30)
-        for (name, bytes) in history.objects.objects.withLock({ $0 }) {
+        for (name, bytes) in history.objects.all {
             #expect(try bucket.create(name, bytes) == .created)
         }
         #expect(try bucket.create(ShardNames.store, [1]) == .exists)

@@ -148,7 +148,7 @@ import Testing
         history.clock.advance(milliseconds: ReplicationLimits.packGraceMilliseconds)
         try history.leader.maintain()
         try history.run(20, stepSeconds: 1)
-        let whole = history.objects.objects.withLock { $0 }
+        let whole = history.objects.all
         let prefixes = [
             "store.json", "epoch/", "log/", "pack/", "base/", "blob/",
         ]
@@ -162,17 +162,14 @@ import Testing
             #expect(!names.isEmpty, "\(prefix)")
             for name in names.shuffled(using: &generator).prefix(3) {
                 for cut in [false, true] {
-                    let objects = MemoryObjects()
                     var bytes = whole[name] ?? []
                     if cut {
                         bytes.removeLast(1 + generator.below(bytes.count))
                     } else {
                         bytes[generator.below(bytes.count)] ^= 1 << UInt8(generator.below(8))
                     }
-                    objects.objects.withLock {
-                        $0 = whole
-                        $0[name] = bytes
-                    }
+                    let objects = MemoryObjects(whole)
+                    objects[name] = bytes
                     let refusal = Self.refusal(objects)
                     // A blob that nothing before the end refers to is not read.
                     if prefix == "blob/", refusal == nil { continue }

@@ -1,5 +1,6 @@
 import BlobStore
 import Replication
+import Synchronization
 import TestSupport
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 @Suite struct ZombieTests {
     /// A member, and what it was told to be in the bucket.
     private final class Host {
-        let member: Member
+        private(set) var member: Member
         /// Ids of changes that were acknowledged as replicated here.
         var acknowledged: [String] = []
         /// Published, with the batch that each is in.
@@ -15,17 +16,51 @@ import Testing
         var isDeposed = false
         private var count = 0
 
-        init(_ member: Member) { self.member = member }
+        init(_ member: Member) {
+            self.member = member
+            member.schedule = ZombieTests.schedule
+        }
 
-        func publish() throws {
+        /// Long payloads are objects, which are collected.
+        func publish(isLong: Bool) throws {
             let id = "\(member.name)-\(count)"
             count += 1
-            try member.store.put(id, Array(id.utf8))
+            let bytes = isLong ? SeededGenerator.bytes(70_000, seed: UInt64(count)) : []
+            try member.store.put(id, Array(id.utf8) + bytes, seconds: 86_400_000)
             waiting.append((id, member.store.lastSequence))
         }
 
         private func ignoringCuts(_ error: any Error) throws {
-            guard case .bucket = error as? ReplicationError else { throw error }
+            switch error as? ReplicationError {
+            case .bucket: break
+            case .deposed: isDeposed = true
+            default: if !(error is BucketError) { throw error }
+            }
+        }
+
+        /// Does what is due in the bucket beside shipping, once.
+        func maintain() throws {
+            guard !isDeposed, member.shipper != nil else { return }
+            do { try member.maintain() } catch let failure as TestFailure {
+                // Deposed, or cut twice in the same step.
+                if "\(failure)".contains("deposed") { isDeposed = true }
+            } catch { try ignoringCuts(error) }
+        }
+
+        /// Takes the lead. A host that was away for so long that the log is gone is made anew first.
+        ///
+        /// - Returns: whether it leads.
+        func takeOver(_ objects: MemoryObjects) throws -> Bool {
+            do {
+                guard case .leads = try member.takeOver() else { return false }
+                return true
+            } catch ReplicationError.tooOld {
+                do {
+                    member = try Member(member.name, seededFrom: objects, clock: member.clock)
+                    member.schedule = ZombieTests.schedule
+                } catch { try ignoringCuts(error) }
+            } catch { try ignoringCuts(error) }
+            return false
         }
 
         /// One step of shipping. A request that is cut is sent again with the next step.
@@ -33,7 +68,7 @@ import Testing
             guard !isDeposed, member.shipper != nil else { return }
             do {
                 let step = try member.shipper?.step(
-                    on: member.bucket, asOf: noon, appendsEmpty: appendsEmpty)
+                    on: member.bucket, asOf: member.clock.now, appendsEmpty: appendsEmpty)
                 if case .deposed = step { isDeposed = true }
             } catch {
                 try ignoringCuts(error)
@@ -47,6 +82,10 @@ import Testing
     @Test("Nothing is acknowledged behind a fence, and nothing that was is lost", arguments: 0..<4)
     func zombies(number: Int) throws {
         for _ in 0..<LongRuns.count("ZOMBIE_SEEDS", usually: 40) / 4 { try zombie() }
+        let all = Self.totals.withLock { $0 }
+        print(
+            "zombies: so far \(all.takeOvers) take-overs, \(all.acknowledged) changes acknowledged as replicated, \(all.deleted) objects deleted"
+        )
     }
 
     private func zombie() throws {
@@ -60,46 +99,66 @@ import Testing
     }
 
     private func play(_ generator: inout SeededGenerator) throws {
-        let objects = MemoryObjects()
-        let first = Host(try Member("a", objects))
+        let (objects, clock) = (MemoryObjects(), TestClock())
+        let first = Host(try Member("a", objects, clock: clock))
         try first.member.begin()
         try first.member.writeBase()
         var hosts = [first]
-        for name in ["b", "c"] { hosts.append(Host(try Member(name, seededFrom: objects))) }
-        for host in hosts {
-            var own = SeededGenerator(seed: generator.next())
-            // One request in eight is cut: before it was done, or behind that.
-            host.member.bucket.cut = { _ in
-                switch own.below(16) {
+        for name in ["b", "c"] {
+            hosts.append(Host(try Member(name, seededFrom: objects, clock: clock)))
+        }
+        var own = SeededGenerator(seed: generator.next())
+        var cuts = true
+        /// One request in eight is cut: before it was done, or behind that.
+        func connect(_ bucket: MemoryBucket) {
+            bucket.cut = { _ in
+                guard cuts else { return .none }
+                return switch own.below(16) {
                 case 0: .before
                 case 1: .after
                 default: .none
                 }
             }
         }
+        for host in hosts {
+            connect(host.member.bucket)
+            connect(host.member.upkeep)
+        }
+        objects.onConnect = connect
         var leaders = [first]
+        var takeOverCount = 0
         for _ in 0..<generator.below(60) + 20 {
             let leader = leaders[generator.below(leaders.count)]
-            switch generator.below(10) {
-            case 0..<5: if !leader.isDeposed { try leader.publish() }
+            switch generator.below(12) {
+            case 0..<5: if !leader.isDeposed { try leader.publish(isLong: generator.chance(20)) }
             case 5..<9: try leader.ship()
+            case 9: try leader.maintain()
+            case 10:
+                // The newest leader goes on while all the others sleep, until all that may go is gone.
+                try Self.collectEverything(leaders[leaders.count - 1], clock, &generator)
             default:
                 // Another host takes over, while the leaders before are anywhere.
                 guard let next = hosts.first(where: { host in !leaders.contains { $0 === host } })
                 else { break }
-                do {
-                    if case .leads = try next.member.takeOver() { leaders.append(next) }
-                } catch {
-                    try ignoringCuts(error)
+                // Whoever promotes it tries again when a request was cut.
+                var leads = false
+                for _ in 0..<8 where !leads {
+                    leads = try next.takeOver(objects)
+                }
+                guard leads else { break }
+                leaders.append(next)
+                takeOverCount += 1
+                if generator.chance(50) {
+                    try Self.collectEverything(next, clock, &generator)
                 }
             }
         }
-        for host in hosts { host.member.bucket.cut = { _ in .none } }
+        cuts = false
         for host in leaders { for _ in 0..<4 { try host.ship(appendsEmpty: true) } }
         // Of all who led, one leads.
         let ruling = leaders.filter { !$0.isDeposed }
         #expect(ruling.count <= 1, "\(ruling.count) lead")
-        let reader = Host(try Member("reader", seededFrom: objects))
+        let reader = Host(try Member("reader", seededFrom: objects, clock: clock))
         try reader.member.follow()
         for host in hosts {
             for id in host.acknowledged {
@@ -113,10 +172,36 @@ import Testing
             try reader.member.follow()
             #expect(try reader.member.contents() == leader.member.contents())
         }
+        Self.totals.withLock {
+            $0.takeOvers += takeOverCount
+            $0.acknowledged += hosts.reduce(0) { $0 + $1.acknowledged.count }
+            $0.deleted += hosts.reduce(0) { $0 + ($1.member.upkeep.counts[.delete] ?? 0) }
+        }
     }
 
-    private func ignoringCuts(_ error: any Error) throws {
-        guard case .bucket = error as? ReplicationError else { throw error }
+    /// What all seeds did, so that nobody takes an empty run for a good one.
+    private struct Totals {
+        var takeOvers = 0
+        var acknowledged = 0
+        var deleted = 0
+    }
+
+    private static let totals = Mutex(Totals())
+
+    /// So short that a few rounds collect everything.
+    private static let schedule = BaseSchedule(
+        intervalMilliseconds: 300_000, retentionMilliseconds: 300_000)
+
+    /// Packs all of the log, makes bases, and deletes what no base and no segment of the retention names.
+    private static func collectEverything(
+        _ leader: Host, _ clock: TestClock, _ generator: inout SeededGenerator
+    ) throws {
+        for _ in 0..<4 {
+            if !leader.isDeposed { try leader.publish(isLong: generator.chance(50)) }
+            for _ in 0..<3 { try leader.ship(appendsEmpty: true) }
+            clock.advance(milliseconds: ReplicationLimits.packGraceMilliseconds)
+            for _ in 0..<3 { try leader.maintain() }
+        }
     }
 
     @Test("Where a fence is deleted, the leader before goes on: so fences stay")
