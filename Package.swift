@@ -123,7 +123,7 @@ let package = Package(
             name: "blobd-torture",
             dependencies: [
                 "BlobClient", "BlobJSON", "BlobProtocol", "BlobStore", "Bytes", "FeedModel",
-                "Hashing", "TestSupport",
+                "Hashing", "ObjectStore", "Replication", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Torture",

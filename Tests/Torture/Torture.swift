@@ -12,7 +12,8 @@ struct Torture: ParsableCommand {
             was wrong. It exits with 0 or 1 accordingly, and the daemon never outlives it.
             """,
         subcommands: [
-            KillScenario.self, FailoverScenario.self, BucketAwayScenario.self, GarbageScenario.self,
+            KillScenario.self, FailoverScenario.self, BucketAwayScenario.self, ZombiesScenario.self,
+            GarbageScenario.self,
             IdleScenario.self,
             DescriptorsScenario.self,
             UploadScenario.self, SlowScenario.self, UnreadScenario.self, ChurnScenario.self,

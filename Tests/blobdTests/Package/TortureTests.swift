@@ -74,6 +74,17 @@ import Testing
     }
 
     @Test(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+    func leadersThatSleep() async throws {
+        try await torture("zombies")
+    }
+
+    /// Without the fence a change is lost: otherwise the test above proves nothing.
+    @Test(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+    func aMissingFenceIsSeen() async throws {
+        try await torture("zombies --without-fence")
+    }
+
+    @Test(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
     func bucketAway() async throws {
         try await torture("bucket-away")
     }

@@ -1,0 +1,69 @@
+import Glibc
+import TestSupport
+
+/// A library that is loaded before a daemon's others (`LD_PRELOAD`) and moves the time of day that it is told,
+/// by as many seconds as a file says. Clocks that only count go on as they are.
+struct MovedClock {
+    private let library: String
+    private let file: String
+
+    /// Compiles the library into `folder`.
+    init(folder: String, log: String) throws {
+        library = "\(folder)/clock.so"
+        file = "\(folder)/clock"
+        let source = "\(folder)/clock.c"
+        try Files.write(Array(Self.source.utf8), to: source)
+        let compile = ["cc", "-shared", "-fPIC", "-O1", "-Wall", "-o", library, source]
+        let ending = try runToEnd(compile, log: log)
+        try require(ending == .exited(0), "cc did not compile the clock: \(ending)")
+        try set(seconds: 0)
+    }
+
+    /// The command in front of a program whose time of day is moved.
+    var prefix: [String] {
+        ["env", "LD_PRELOAD=\(library)", "MOVED_CLOCK=\(file)"]
+    }
+
+    /// Moves the clock of all that run with ``prefix``.
+    func set(seconds: Int64) throws {
+        let bytes = withUnsafeBytes(of: seconds) { Array($0) }
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw TestFailure(file, errno) }
+        defer { close(descriptor) }
+        // In place: it is mapped.
+        guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else {
+            throw TestFailure(file, errno)
+        }
+    }
+
+    private static let source = """
+        #define _GNU_SOURCE
+        #include <fcntl.h>
+        #include <stdint.h>
+        #include <stdlib.h>
+        #include <sys/mman.h>
+        #include <sys/syscall.h>
+        #include <time.h>
+        #include <unistd.h>
+
+        static const volatile int64_t *moved;
+
+        __attribute__((constructor)) static void begin(void) {
+            const char *path = getenv("MOVED_CLOCK");
+            int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+            if (file < 0) abort();
+            void *map = mmap(0, sizeof(int64_t), PROT_READ, MAP_SHARED, file, 0);
+            if (map == MAP_FAILED) abort();
+            moved = map;
+            close(file);
+        }
+
+        int clock_gettime(clockid_t clock, struct timespec *now) {
+            int code = syscall(SYS_clock_gettime, clock, now);
+            if (code == 0 && moved && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+                now->tv_sec += *moved;
+            return code;
+        }
+
+        """
+}
