@@ -69,7 +69,7 @@ install_build_needs() {
 }
 
 # Installs what the suite runs beside the daemon: a C compiler for faults, tracing, other users, small disks, Python
-# for the check of the OpenAPI document and for moto, Ceph's gateway (70 MB) as a real object store.
+# for the check of the OpenAPI document and for moto, Ceph's gateway (70 MB) as a real object store, fronts.
 install_test_needs() {
     install_missing \
         'gcc:command -v cc' \
@@ -82,6 +82,7 @@ install_test_needs() {
         'prometheus:command -v promtool' \
         'python3-venv:python3 -c "import ensurepip, venv"' \
         'binutils:command -v readelf' 'openssl:command -v openssl' \
+        'nginx:PATH=$PATH:/usr/sbin command -v nginx' 'haproxy:PATH=$PATH:/usr/sbin command -v haproxy' \
         'libcurl4:ldconfig -p | grep -q libcurl.so.4' \
         'ceph-mon:command -v ceph-mon' 'ceph-osd:command -v ceph-osd' 'radosgw:command -v radosgw' \
         'ceph-common:command -v ceph && command -v monmaptool && command -v radosgw-admin'
