@@ -44,6 +44,13 @@ final class ReplicaThread: Sendable {
         context.replica.failAll(.stopping)
     }
 
+    /// Answers who asks for the lead while nothing can be done.
+    private func refusePromotion(because error: any Error) {
+        context.replica.takePromotion()?.connection.post(
+            .replicated(
+                .refused(ProtocolError(.unavailable, "cannot take the lead: \(error)"))))
+    }
+
     private func run() {
         let bucket: any Bucket
         do { bucket = try context.access.makeBucket() } catch {
@@ -60,8 +67,10 @@ final class ReplicaThread: Sendable {
             } catch let error as ReplicationError {
                 if error.isStop { continue }
                 step = failures.note(error)
+                refusePromotion(because: error)
             } catch {
                 step = failures.note(error)
+                refusePromotion(because: error)
             }
             let now = Instant.now
             context.replica.look(at: context.store, asOf: now)
@@ -101,7 +110,7 @@ private struct ReplicaFailures {
     mutating func note(_ error: any Error) -> ReplicaRole.Step {
         if let error = error as? ReplicationError {
             switch error {
-            case .tooOld, .forked, .otherStore: return .mustRestart(why: error.description)
+            case .tooOld, .forked: return .mustRestart(why: "\(error): this store is made anew")
             default: break
             }
         }

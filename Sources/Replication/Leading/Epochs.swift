@@ -1,4 +1,4 @@
-internal import BlobStore
+package import BlobStore
 
 /// The epochs of a shard, as the bucket has them.
 package enum Epochs {
@@ -9,13 +9,22 @@ package enum Epochs {
     }
 
     /// The highest epoch; nil before the first. Two requests.
-    package static func newest(on bucket: some Bucket) throws(ReplicationError) -> Found? {
+    ///
+    /// - Parameter storeID: an epoch of another store is an error; nil: not looked at.
+    package static func newest(
+        on bucket: some Bucket, of storeID: StoreID? = nil
+    ) throws(ReplicationError) -> Found? {
         let names = try onBucket { () throws(BucketError) in
             try bucket.names(ShardNames.epochPrefix)
         }
         let numbers = names.compactMap { ShardNames.number($0, behind: ShardNames.epochPrefix) }
         guard let number = numbers.max() else { return nil }
-        return Found(number: number, document: try document(number, on: bucket))
+        let document = try document(number, on: bucket)
+        if let storeID, document.storeID != storeID.description {
+            throw .foreign(
+                ShardNames.epoch(number), of: document.storeID, in: storeID.description)
+        }
+        return Found(number: number, document: document)
     }
 
     /// Checks that a store leads still, before it deletes something. One request.

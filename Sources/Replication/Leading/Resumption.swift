@@ -44,7 +44,7 @@ package enum Resumption {
             }
         }
         // One of this run that was not noted before it died is its own.
-        if let newest = try Epochs.newest(on: bucket), newest.number > state.epoch,
+        if let newest = try Epochs.newest(on: bucket, of: store.id), newest.number > state.epoch,
             newest.document.nonce != state.nonce
         {
             return .deposed(epoch: newest.number, host: newest.document.host)

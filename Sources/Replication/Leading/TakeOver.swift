@@ -52,7 +52,7 @@ package struct TakeOver {
                 storeID: storeID, epoch: epoch, nonce: nonce, behind: log.position)
             writer.begin(.fence, [], sequence: sequence(), asOf: now)
             guard let fence = try create(&writer, on: bucket) else { continue }
-            if let newest = try Epochs.newest(on: bucket), newest.number > epoch {
+            if let newest = try Epochs.newest(on: bucket, of: storeID), newest.number > epoch {
                 return .lost(epoch: newest.number, host: newest.document.host)
             }
             if try !isPacked(fence.number, on: bucket) {
@@ -68,7 +68,7 @@ package struct TakeOver {
         let document = EpochDocument(
             storeID: storeID.description, nonce: nonce, host: host, time: now)
         while true {
-            let newest = try Epochs.newest(on: bucket)?.number ?? 0
+            let newest = try Epochs.newest(on: bucket, of: storeID)?.number ?? 0
             if let created = try Epochs.create(newest + 1, document, on: bucket) {
                 return created.number
             }

@@ -49,7 +49,7 @@ package struct LogFollower {
                 // the history then.
                 if segment.head.kind == .fence { try readPack(on: bucket) }
                 if packed.isEmpty {
-                    try check(segment)
+                    try segment.require(of: storeID, behind: position)
                     current = segment
                     return .segment(segment)
                 }
@@ -60,7 +60,7 @@ package struct LogFollower {
         }
         guard !packed.isEmpty else { return .nothing }
         let segment = packed.removeFirst()
-        try check(segment)
+        try segment.require(of: storeID, behind: position)
         current = segment
         return .segment(segment)
     }
@@ -70,16 +70,6 @@ package struct LogFollower {
         guard let segment = current else { return }
         position = segment.position
         current = nil
-    }
-
-    private func check(_ segment: Segment) throws(ReplicationError) {
-        guard segment.head.storeID == storeID else {
-            throw .otherStore(
-                found: segment.head.storeID.description, expected: storeID.description)
-        }
-        guard segment.head.previous == position else {
-            throw .forked(number: segment.head.number)
-        }
     }
 
     /// Reads the pack that has the next segment; nothing where there is none and nothing is behind it.

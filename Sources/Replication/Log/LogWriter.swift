@@ -59,11 +59,12 @@ package struct LogWriter {
         case .done: return confirm(segment)
         case .unknown(let why): return .unknown(why)
         case .other(let found):
-            do throws(DamagedObject) {
-                return .taken(try Segment(found).head)
-            } catch {
+            let head: Segment.Head
+            do throws(DamagedObject) { head = try Segment(found).head } catch {
                 throw .damaged(name: name, why: error.description)
             }
+            try head.require(of: storeID)
+            return .taken(head)
         }
     }
 

@@ -53,11 +53,7 @@ package struct History {
     }
 
     private mutating func advance(to segment: Segment) throws(ReplicationError) -> Segment {
-        guard segment.head.storeID == storeID else {
-            throw .otherStore(
-                found: segment.head.storeID.description, expected: storeID.description)
-        }
-        guard segment.head.previous == position else { throw .notContinued(segment.head.number) }
+        try segment.require(of: storeID, behind: position)
         position = segment.position
         return segment
     }
@@ -73,14 +69,5 @@ package struct History {
             throw .damaged(
                 name: name, why: "is missing, and is in no pack, but later segments are there")
         }
-    }
-}
-
-extension ReplicationError {
-    /// A segment that does not continue the one before.
-    fileprivate static func notContinued(_ number: UInt64) -> ReplicationError {
-        .damaged(
-            name: ShardNames.log(number),
-            why: "does not continue the segment before it: one of them is another than it was")
     }
 }

@@ -16,7 +16,8 @@ package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertibl
     case deposed(epoch: UInt64, leader: String)
     /// The log does not go back to what this store has: it must be made anew from a base.
     case tooOld(position: UInt64)
-    /// What this store has is not what the log has: it must be made anew from a base.
+    /// A segment is not behind the one before it, as this host has that: a store that has it must be made anew
+    /// from a base.
     case forked(number: UInt64)
 
     /// The bucket does not have what a restore asks for.
@@ -33,9 +34,9 @@ package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertibl
         case .noShard: "the prefix has no shard: start its leader first, with --replicate"
         case .deposed(let epoch, let leader): "\(leader) leads since epoch \(epoch)"
         case .tooOld(let position):
-            "the log behind \(position) is not in the bucket any more: this store is made anew"
+            "the log behind \(position) is not in the bucket any more"
         case .forked(let number):
-            "the log has another segment \(number) than this store has applied: this store is made anew"
+            "the segment \(number) of the log does not continue the one before it: one of them is another than it was"
         case .notRestorable(let why): why
         }
     }

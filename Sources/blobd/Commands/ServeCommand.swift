@@ -98,7 +98,9 @@ struct ServeCommand: ParsableCommand {
                 .refused, "the outcome of a commit is unknown: check the disk, then restart")
         case .deposed:
             throw CommandFailure(
-                .refused, "another daemon leads the shard: start again, to follow it")
+                .refused,
+                "the store must be made anew of its bucket, as the log says: start the daemon again"
+            )
         }
     }
 }
