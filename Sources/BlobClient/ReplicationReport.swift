@@ -14,6 +14,8 @@ public struct ReplicationReport: Sendable, Hashable, Codable {
     public let unreplicatedBytes: Int64?
     /// How old what is not replicated is.
     public let lagMilliseconds: Int64?
+    /// Payloads whose bytes are in the bucket and not here, and their bytes as stored.
+    public let evictedPayloads, evictedBytes: Int64?
 }
 
 extension BlobConnection {

@@ -125,12 +125,19 @@ extension BlobStore {
     static func build(
         _ reader: inout BackupReader, from read: BackupReader.Source, in directory: String,
         _ options: Options, asOf now: Timestamp, _ identity: Restoration.Identity = .new,
-        blob: (BlobReference) throws -> [UInt8] = { _ in [] },
+        blob: (BlobReference) throws -> LongBlob = { _ in .bytes([]) },
         progress: (_ byteCount: Int) -> Void
     ) throws {
         var restoration = try Restoration(in: directory, options: options, asOf: now, identity)
         try restoration.run(&reader, from: read, progress: progress)
-        for long in restoration.longBlobs { try restoration.put(long, try blob(long)) }
+        var evicted: [BlobReference] = []
+        for long in restoration.longBlobs {
+            switch try blob(long) {
+            case .bytes(let bytes): try restoration.put(long, bytes)
+            case .evicted: evicted.append(long)
+            }
+        }
+        try restoration.putEvicted(evicted)
     }
 
     /// Checks everything that a restored store has.

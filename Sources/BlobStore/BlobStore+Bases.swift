@@ -34,7 +34,8 @@ extension BlobStore {
         }
     }
 
-    /// A long blob's bytes as they are stored; nil when it was released since it was found.
+    /// A long blob's bytes as they are stored; nil when it was released since it was found, or is evicted: the
+    /// bucket has it then.
     package func storedBytes(ofLive blob: BlobReference) throws(StoreError) -> [UInt8]? {
         // Before the look: what is live then is not freed before this returns.
         let lease = lease(blob)
@@ -42,7 +43,13 @@ extension BlobStore {
         let isLive = try core.withSnapshot { (snapshot) throws(StoreError) in
             try snapshot.isLive(blob)
         }
-        return isLive ? try storedBytes(of: blob) : nil
+        guard isLive else { return nil }
+        do throws(StoreError) {
+            return try storedBytes(of: blob)
+        } catch {
+            guard case .evicted = error else { throw error }
+            return nil
+        }
     }
 
     /// Numbers of long blobs that this store has, is about to have, or had behind a batch, in order.
@@ -95,12 +102,12 @@ extension BlobStore {
     ///   - now: the present.
     ///   - progress: called with bytes read and bytes in all, about.
     ///   - read: appends up to so many bytes of the base; nothing at its end.
-    ///   - blob: the stored bytes of a long blob.
+    ///   - blob: the stored bytes of a long blob, or that they stay in the bucket.
     package static func seed(
         _ directory: String, options: Options, as state: ReplicationState, asOf now: Timestamp,
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
         from read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void,
-        blob: (BlobReference) throws -> [UInt8]
+        blob: (BlobReference) throws -> LongBlob
     ) throws {
         try options.check(directory)
         var reader = try BackupReader(from: read)

@@ -5,8 +5,12 @@ internal import Synchronization
 // What replication needs of a store. All changes are made on the thread that writes.
 
 extension BlobStore {
-    /// How the store belongs to a shard; nil when it is not replicated. A lock for some nanoseconds.
-    package var replicationState: ReplicationState? { core.replication.state }
+    /// How the store belongs to a shard; nil when it is not replicated. One load then, else a lock for some
+    /// nanoseconds.
+    package var replicationState: ReplicationState? {
+        guard core.replication.isReplicated.load(ordering: .acquiring) else { return nil }
+        return core.replication.state
+    }
 
     /// The number of the last batch: of what is acknowledged here, or was applied here.
     package var lastSequence: UInt64 { core.replication.lastSequence.load(ordering: .acquiring) }
@@ -112,14 +116,14 @@ extension BlobStore {
     /// - Parameters:
     ///   - batches: of one segment, in order, each with the stored bytes of the blobs that are shipped with
     ///     it. Those that are done already are left out.
-    ///   - longBlobs: stored bytes of other blobs, by their numbers. Those that are not among them are staged.
+    ///   - longBlobs: other blobs, by their numbers. Those that are not among them are staged.
     ///   - epoch: the segment's.
     ///   - position: the segment.
     /// - Throws: ``StoreError/corrupt(_:)`` when they do not continue what is here, with nothing of the
     ///   batch changed; ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
     package func apply(
         _ batches: [(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])],
-        longBlobs: [UInt64: [UInt8]] = [:], of epoch: UInt64, at position: LogPosition
+        longBlobs: [UInt64: LongBlob] = [:], of epoch: UInt64, at position: LogPosition
     ) throws(StoreError) {
         try pipeline.apply(batches, longBlobs: longBlobs, of: epoch, at: position)
     }

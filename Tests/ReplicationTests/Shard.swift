@@ -36,6 +36,7 @@ final class Member {
         options.mapByteCountMax = 1 << 30
         options.tombstoneRetentionMilliseconds = 2_000_000
         options.isReplicated = true
+        options.evictsBlobs = true
         return options
     }
 
@@ -52,7 +53,7 @@ final class Member {
     /// A follower that begins with the newest base.
     init(
         _ name: String, seededFrom objects: MemoryObjects, clock: TestClock = TestClock(),
-        base: Int = 0
+        base: Int = 0, leavesBlobs: Bool = false
     ) throws {
         self.name = name
         self.clock = clock
@@ -62,7 +63,8 @@ final class Member {
         let number = try #require(try Seeder.bases(on: bucket).dropLast(base).last)
         let manifest = try BaseManifest.read(number, on: bucket)
         try Seeder.seed(
-            folder.path, options: Self.options, from: manifest, asOf: clock.now, on: bucket)
+            folder.path, options: Self.options, from: manifest, leavesBlobs: leavesBlobs,
+            asOf: clock.now, on: bucket)
         store = try BlobStore.open(at: folder.path, options: Self.options)
         log = LogFollower(storeID: store.id, behind: try #require(store.replicationState).position)
     }
@@ -161,9 +163,31 @@ final class Member {
         return steps
     }
 
+    /// While its store has so many bytes, long payloads stay in the bucket; nil: all are fetched.
+    var localByteCountMax: Int?
+
     private var applier: SegmentApplier {
         let store = store
-        return SegmentApplier(store) { body throws(StoreError) in try body(store) }
+        return SegmentApplier(store, localByteCountMax: localByteCountMax) {
+            body throws(StoreError) in try body(store)
+        }
+    }
+
+    /// Evicts payloads by number, and goes on until that is done.
+    ///
+    /// - Returns: how many were begun with.
+    @discardableResult
+    func evict(_ numbers: [UInt64]? = nil) throws -> Int {
+        let found = try store.evictableBlobs(from: 0, byteCountMax: .max, lookingAt: .max).blobs
+        let count = try store.beginEvicting(
+            found.filter { numbers?.contains($0.number) != false }, bootMilliseconds: nil)
+        while try store.advanceEviction() == .goesOn {}
+        return count
+    }
+
+    /// Fetches an evicted payload.
+    func fetch(_ blob: BlobReference) throws -> PutBackOutcome {
+        try store.putBack(blob, try SegmentApplier.bytes(of: blob, in: store.id, on: bucket))
     }
 
     /// Applies all there is.

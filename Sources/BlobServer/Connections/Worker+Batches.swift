@@ -185,6 +185,9 @@ extension Worker {
             if !environment.replica.wait(waiter) {
                 connection.address.post(.replicated(.committed))
             }
+        case .retryWithBlob(let blob):
+            connection.state.enter(.awaitingCommit)
+            environment.replica.fetches.want(blob, for: connection.address, asOf: now)
         case .write(let operation, let reply):
             connection.state.enter(.awaitingChange(reply))
             submit(operation, connection)

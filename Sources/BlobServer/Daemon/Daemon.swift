@@ -139,6 +139,7 @@ package enum Daemon {
             try CrashMarker.check(directory, log)
         }
         storeOptions.isReplicated = access != nil
+        storeOptions.evictsBlobs = options.replica.localByteCountMax != nil
         let whole = storeOptions
         let open = { try BlobStore.open(at: options.dataPath, options: whole) }
         guard let access else { return try open() }
@@ -179,6 +180,8 @@ private struct RunningDaemon {
     private let scrubThread: ScrubThread
     private let replicaThread: ReplicaThread?
     private let bucketThread: BucketMaintenanceThread?
+    private let fetchThreads: FetchThreads?
+    private let evictionThread: EvictionThread?
     private let failure: FailureSignal
     private let reports: ServiceReports
     private let log: Logger
@@ -209,7 +212,8 @@ private struct RunningDaemon {
         }
         let replica = try ReplicaStatus(
             options.replica, role: ReplicaStatus.Role(of: store.replicationState),
-            counters: access?.counters)
+            counters: access?.counters,
+            fetchThreadCount: try Self.fetchThreadCount(store, options, access))
         let writer = try WriterThread(
             store, limits: limits, bodyMemory: bodyMemory, counters: counters,
             oldestSnapshot: oldestSnapshot, scrub: scrub, replica: replica, log: log,
@@ -247,6 +251,14 @@ private struct RunningDaemon {
         bucketThread = try context.map { context throws(SystemError) in
             try BucketMaintenanceThread(context)
         }
+        fetchThreads = try context.map { context throws(SystemError) in
+            try FetchThreads(context)
+        }
+        var evictionThread: EvictionThread?
+        if let context, let byteCountMax = options.replica.localByteCountMax {
+            evictionThread = try EvictionThread(context, byteCountMax: byteCountMax)
+        }
+        self.evictionThread = evictionThread
         try publishers.start(writer)
         var inboxes: [WorkerInbox] = []
         var threads: [WorkerThread] = []
@@ -258,6 +270,16 @@ private struct RunningDaemon {
         self.inboxes = inboxes
         self.threads = threads
         reports = ServiceReports(manager, counters, inboxes, writer, log)
+    }
+
+    /// Threads that fetch payloads from the bucket: none where none is there alone.
+    private static func fetchThreadCount(
+        _ store: BlobStore, _ options: DaemonOptions, _ access: ShardAccess?
+    ) throws -> Int {
+        guard access != nil else { return 0 }
+        let isNeeded =
+            try options.replica.localByteCountMax != nil || store.evictedBlobs().blobs > 0
+        return isNeeded ? DaemonLimits.fetchThreadCount : 0
     }
 
     private static func startWorker(
@@ -331,6 +353,8 @@ private struct RunningDaemon {
         for thread in threads { thread.join() }
         replicaThread?.close()
         bucketThread?.close()
+        evictionThread?.close()
+        fetchThreads?.close()
         environment.backups.close()
         scrubThread.close()
         environment.publishers.close()

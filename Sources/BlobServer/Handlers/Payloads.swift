@@ -11,7 +11,7 @@ extension RequestHandler {
     @_lifetime(borrow snapshot)
     func payload(
         _ key: PayloadKey, _ text: RawSpan, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> PayloadLookup {
+    ) throws(FetchFailure) -> PayloadLookup {
         do throws(StoreError) {
             switch key {
             case .part(let id, let part):
@@ -19,7 +19,7 @@ extension RequestHandler {
             case .digest(let digest): return try snapshot.blob(digest, asOf: now)
             }
         } catch {
-            throw problem(error)
+            throw .refused(problem(error))
         }
     }
 
@@ -28,7 +28,7 @@ extension RequestHandler {
     func map(
         _ body: BatchedAnswer.Body, of payload: Payload, into batch: inout AnswerBatch,
         in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) {
+    ) throws(FetchFailure) {
         var isLong = false
         do throws(StoreError) {
             switch body {
@@ -41,10 +41,24 @@ extension RequestHandler {
                 _ = try snapshot.storedBytes(of: blob, from: 0)
             }
         } catch {
-            throw problem(error)
+            if case .evicted(let blob) = error { throw .evicted(blob) }
+            throw .refused(problem(error))
         }
         // Inflating takes memory until the last byte is sent.
-        if isLong { try requireAnswerMemory() }
+        if isLong {
+            do throws(ProtocolError) { try requireAnswerMemory() } catch { throw .refused(error) }
+        }
+    }
+
+    /// What to do with a fetch of a blob that is in the bucket and not here: it waits for it.
+    ///
+    /// - Throws: why it cannot be fetched now.
+    @inline(never)
+    func wait(for blob: BlobReference) throws(ProtocolError) -> Step {
+        guard let why = replica.fetches.refusal(of: blob, asOf: .now) else {
+            return .retryWithBlob(blob)
+        }
+        throw ProtocolError(.unavailable, "cannot send the payload now: \(why)")
     }
 
     // MARK: - Publishing
@@ -99,6 +113,14 @@ extension RequestHandler {
             try draft.condition.check(live, part: draft.part.text)
         }
     }
+}
+
+/// Why a payload is not sent.
+enum FetchFailure: Error {
+    /// It is not there, or not for this request.
+    case refused(ProtocolError)
+    /// Its bytes are in the bucket, and not here.
+    case evicted(BlobReference)
 }
 
 /// Which bytes of a payload an answer carries, and how they are coded.

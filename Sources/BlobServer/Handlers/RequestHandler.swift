@@ -65,6 +65,8 @@ final class RequestHandler {
         case retryAfterCommit
         /// It is to be answered when this follower has a batch, or a moment later: nothing of it was used.
         indirect case retryBehind(UInt64)
+        /// It is to be answered when an evicted blob was fetched: nothing of it was used.
+        indirect case retryWithBlob(BlobReference)
         /// It is to be answered in a new snapshot: nothing of it was used.
         case retryInNewSnapshot
         /// Its body follows.

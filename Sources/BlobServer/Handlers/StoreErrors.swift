@@ -24,6 +24,10 @@ extension ProtocolError {
             ]
         case .corrupt:
             self.init(.corrupt, "the stored bytes failed their checksum and are not sent")
+        case .evicted:
+            self.init(
+                .unavailable, "the payload's bytes are in the bucket, and not here; try again")
+        case .hasEvicted: self.init(.unavailable, error.description)
         case .outcomeUnknown:
             self.init(
                 .outcomeUnknown,

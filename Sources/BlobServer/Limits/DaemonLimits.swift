@@ -284,6 +284,24 @@ package struct DaemonLimits: Sendable {
     package static let handoverMilliseconds = 10_000
     /// How long a new follower waits for the first base of its shard, in milliseconds.
     package static let firstBaseMilliseconds = 60_000
+    /// Threads that fetch evicted payloads from the bucket. Each holds one payload in memory.
+    package static let fetchThreadCount = 4
+    /// Requests that wait for evicted payloads.
+    package static let fetchWaiterCountMax = 16_384
+    /// How long a request waits for an evicted payload, in milliseconds.
+    package static let fetchWaitMilliseconds = 10_000
+    /// How long nobody tries again after a payload could not be fetched, in milliseconds.
+    package static let fetchRetryMilliseconds = 1_000
+    /// How long a payload that was fetched is not evicted, in milliseconds.
+    package static let fetchedKeptMilliseconds = 10_000
+    /// Payloads of which it is remembered that they were fetched.
+    package static let recentFetchCountMax = 65_536
+    /// Bytes of payloads that are evicted together.
+    package static let evictedByteCountMax = 16 << 20
+    /// Chunks that are looked at for them.
+    package static let evictionLookCountMax = 16_384
+    /// Evicting goes on until the store has this part less than it may, in percent.
+    package static let evictionSlackPercent = 5
     /// How often what is shipped is noted in the store's file while nothing is changed, in milliseconds.
     package static let shippedSaveMilliseconds = 1_000
 }

@@ -25,6 +25,8 @@ package struct ReplicaOptions: Sendable {
     package var baseIntervalMilliseconds = 86_400_000
     /// How far back the shard can be restored, in milliseconds.
     package var retentionMilliseconds = 7 * 86_400_000
+    /// Bytes of the store that may be in use before long payloads are evicted; nil: none is.
+    package var localByteCountMax: Int?
     /// How clients of other hosts are told to reach this one; nil: the host's name.
     package var name: String?
 

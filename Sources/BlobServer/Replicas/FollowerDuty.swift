@@ -24,7 +24,6 @@ struct FollowerDuty {
     private var asked: (request: ReplicaStatus.Promotion, end: Instant, epoch: UInt64)?
     /// Whether the leader has ended its epoch.
     private var hasEnded = false
-
     /// When this store takes the lead again where nobody did that it was handed over to.
     private var reclaimsAt: Instant?
 
@@ -35,9 +34,9 @@ struct FollowerDuty {
             reclaimsAt = Instant.now.after(milliseconds: 2 * DaemonLimits.handoverMilliseconds)
         }
         let writer = context.writer
-        applier = SegmentApplier(context.store) { body throws(StoreError) in
-            try writer.perform(body)
-        }
+        applier = SegmentApplier(
+            context.store, localByteCountMax: context.replica.options.localByteCountMax
+        ) { body throws(StoreError) in try writer.perform(body) }
         log = LogFollower(
             storeID: context.store.id,
             behind: context.store.replicationState?.position ?? .start)
@@ -77,7 +76,7 @@ struct FollowerDuty {
             lastSegment = .now
             reclaimsAt = nil
             hasEnded = segment.head.kind == .end
-            if hasEnded, asked != nil { return try takeOver(on: bucket) }
+            if hasEnded, let request = takeAsked() { return try takeOver(request, on: bucket) }
             return .goesOn(.again)
         case .nothing:
             if let asked, now >= asked.end {
@@ -94,9 +93,9 @@ struct FollowerDuty {
             if let reclaimsAt, now >= reclaimsAt {
                 context.log.warning("Nobody has taken the lead: this daemon takes it again")
                 self.reclaimsAt = nil
-                return try takeOver(on: bucket)
+                return try takeOver(takeAsked(), on: bucket)
             }
-            if mayPromoteItself(asOf: now) { return try takeOver(on: bucket) }
+            if mayPromoteItself(asOf: now) { return try takeOver(takeAsked(), on: bucket) }
             return .goesOn(.wait(milliseconds: ReplicationLimits.pollMilliseconds))
         }
     }
@@ -122,10 +121,7 @@ struct FollowerDuty {
     private mutating func take(
         _ request: ReplicaStatus.Promotion, on bucket: any Bucket, asOf now: Instant
     ) throws -> Outcome {
-        guard !request.isForced, !hasEnded else {
-            asked = (request, now, 0)
-            return try takeOver(on: bucket)
-        }
+        guard !request.isForced, !hasEnded else { return try takeOver(request, on: bucket) }
         let epoch = try Epochs.newest(on: bucket)?.number ?? 0
         let name = ShardNames.handover(epoch)
         _ = try bucket.create(name, Array(context.replica.options.hostName.utf8))
@@ -133,11 +129,20 @@ struct FollowerDuty {
         return .goesOn(.again)
     }
 
-    private mutating func takeOver(on bucket: any Bucket) throws -> Outcome {
+    /// The request that the leader was told of; nil: there is none.
+    private mutating func takeAsked() -> ReplicaStatus.Promotion? {
+        defer { asked = nil }
+        return asked?.request
+    }
+
+    /// Takes the lead.
+    ///
+    /// - Parameter request: who asked for it, and is told; nil: nobody.
+    private mutating func takeOver(
+        _ request: ReplicaStatus.Promotion?, on bucket: any Bucket
+    ) throws -> Outcome {
         let (context, applier) = (context, applier)
         context.replica.role = .changing
-        let request = asked?.request
-        asked = nil
         do {
             let takeOver = TakeOver(
                 storeID: context.store.id, nonce: .random(),

@@ -106,6 +106,12 @@ struct LeaderDuty {
             try context.writer.perform { (store) throws(StoreError) in try store.commitPending() }
         }
         let now = Instant.now
+        // Also while there is something to ship all the time.
+        if now >= nextLook, !isHandingOver {
+            nextLook = now.after(milliseconds: ReplicationLimits.handoverLookMilliseconds)
+            try lookForHandover(on: bucket)
+            if isHandingOver { return .goesOn(.again) }
+        }
         let isDue = now >= nextHeartbeat
         switch try shipper.step(
             on: bucket, asOf: .now, appendsEmpty: isDue, ends: isHandingOver)
@@ -128,11 +134,6 @@ struct LeaderDuty {
             return try Deposition.run(context, epoch: epoch, host: host)
                 ? .handedOver : .deposed(host: host, epoch: epoch)
         case .nothing:
-            if now >= nextLook {
-                nextLook = now.after(milliseconds: ReplicationLimits.handoverLookMilliseconds)
-                try lookForHandover(on: bucket)
-                if isHandingOver { return .goesOn(.again) }
-            }
             let next = min(nextHeartbeat, nextLook)
             return .goesOn(.wait(milliseconds: max(1, next.milliseconds(since: now) + 1)))
         }

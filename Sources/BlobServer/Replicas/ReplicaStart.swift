@@ -106,7 +106,8 @@ struct ReplicaStart {
         log.notice(
             "Making the store in \(options.dataPath) of the base behind segment \(number): \(why)")
         try Seeder.seed(
-            options.dataPath, options: storeOptions, from: manifest, asOf: .now, on: bucket)
+            options.dataPath, options: storeOptions, from: manifest,
+            leavesBlobs: options.replica.localByteCountMax != nil, asOf: .now, on: bucket)
     }
 }
 

@@ -71,12 +71,16 @@ final class ReplicaStatus: Sendable {
     let movedAt = Atomic<Int64>(0)
     /// What was asked of the bucket; nil: there is none.
     let bucketCounters: ObjectStoreCounters?
+    /// Payloads that are in the bucket and asked for here.
+    let fetches: BlobFetches
     /// Wakes the thread that ships or follows.
     let signal: WakeSignal
 
     init(
-        _ options: ReplicaOptions, role: Role, counters: ObjectStoreCounters?
+        _ options: ReplicaOptions, role: Role, counters: ObjectStoreCounters?,
+        fetchThreadCount: Int = 0
     ) throws(SystemError) {
+        fetches = try BlobFetches(threadCount: fetchThreadCount)
         bucketCounters = counters
         self.options = options
         roleNumber = Atomic(role.rawValue)

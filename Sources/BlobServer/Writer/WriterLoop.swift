@@ -40,8 +40,13 @@ struct WriterLoop {
     private mutating func serve() throws(StoreError) {
         while true {
             writer.counters.writerProgress.answer()
-            try runTasks()
-            let (batch, isClosed) = takeBatch()
+            let (batch, tasks, isClosed) = takeBatch()
+            do throws(StoreError) {
+                if !tasks.isEmpty { try run(tasks) }
+            } catch {
+                batch.complete { _ in .failed(error) }
+                throw error
+            }
             if !batch.isEmpty {
                 try apply(batch)
                 noteCommits()
@@ -64,22 +69,21 @@ struct WriterLoop {
         }
     }
 
-    private mutating func takeBatch() -> (batch: ChangeBatch, isClosed: Bool) {
+    private mutating func takeBatch() -> (
+        batch: ChangeBatch, tasks: [WriterTask], isClosed: Bool
+    ) {
         writer.state.withLock { state in
             if longOperation == nil, !state.longOperations.isEmpty {
                 longOperation = state.longOperations.removeFirst()
             }
-            return (state.waiting.take(DaemonLimits.changeBatchCountMax), state.isClosed)
+            let tasks = state.tasks
+            if !tasks.isEmpty { state.tasks = [] }
+            return (state.waiting.take(DaemonLimits.changeBatchCountMax), tasks, state.isClosed)
         }
     }
 
     /// Does what other threads have it do.
-    private mutating func runTasks() throws(StoreError) {
-        let tasks = writer.state.withLock { state in
-            defer { state.tasks = [] }
-            return state.tasks
-        }
-        guard !tasks.isEmpty else { return }
+    private mutating func run(_ tasks: [WriterTask]) throws(StoreError) {
         for (index, task) in tasks.enumerated() {
             guard let failure = task.run(store) else { continue }
             for other in tasks[(index + 1)...] { other.fail(failure) }
@@ -282,8 +286,9 @@ struct WriterLoop {
         for task in tasks { task.fail(failure) }
         commitWaiters.completeAll(with: .failed(failure))
         while true {
-            let (batch, isClosed) = takeBatch()
+            let (batch, tasks, isClosed) = takeBatch()
             batch.complete { _ in .failed(failure) }
+            for task in tasks { task.fail(failure) }
             let long = longOperation.take()
             long?.connection.post(.changed(.failed(failure)))
             guard batch.isEmpty, long == nil else { continue }

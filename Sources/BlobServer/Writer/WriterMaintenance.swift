@@ -50,6 +50,7 @@ struct WriterMaintenance {
         // A follower hides what has expired; its leader removes it.
         let isFollowing = writer.replica.isFollowing
         writer.replica.look(at: store, asOf: now)
+        writer.replica.fetches.expire(asOf: now)
         let hasMoreExpired =
             mayDelete() && writer.replica.refusal == nil ? try sweep(store) : false
         task = "free blobs without references"

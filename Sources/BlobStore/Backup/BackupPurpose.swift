@@ -31,7 +31,10 @@ enum BackupPurpose {
         switch self {
         case .backup: [FormatRecord.name, Predecessors.name]
         case .compaction:
-            [EpochList.name, FormatRecord.name, Predecessors.name, ReplicationState.name]
+            [
+                EpochList.name, EvictionCount.name, FormatRecord.name, Predecessors.name,
+                ReplicationState.name,
+            ]
         case .base: [EpochList.name, FormatRecord.name, Predecessors.name]
         }
     }
@@ -44,7 +47,8 @@ enum BackupPurpose {
         switch self {
         case .backup: return prefix != IndexKeys.outboxPrefix && prefix != IndexKeys.retiredPrefix
         case .compaction: return true
-        case .base: return prefix != IndexKeys.outboxPrefix
+        case .base:
+            return prefix != IndexKeys.outboxPrefix && prefix != IndexKeys.evictedPrefix
         }
     }
 

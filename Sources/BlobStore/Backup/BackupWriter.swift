@@ -14,6 +14,8 @@ struct BackupWriter: ~Copyable {
     private var byteCount = 0
     private var writer = BlockWriter()
     private let purpose: BackupPurpose
+    /// Blobs whose chunks may be missing here, and are not copied.
+    private var evicted: Set<UInt64> = []
 
     /// A blob of the backup.
     private struct Blob {
@@ -49,12 +51,15 @@ struct BackupWriter: ~Copyable {
             }
             // While the snapshot is open: no blob of it is freed in between.
             if purpose.requiresAllPayloads { try Self.requireSound(snapshot) }
+            if case .backup = purpose { try Self.requireNoneEvicted(snapshot) }
             heldBefore = counters.nextBlobNumber
             core.leases.takeAll(before: heldBefore)
             try copyTables(of: snapshot, counters, to: &spool, &blobs)
             return (counters, purpose.format(try snapshot.format()))
         }
         if !purpose.requiresAllPayloads { blobs.removeAll { !$0.isShort } }
+        let evicted = evicted
+        if !evicted.isEmpty { blobs.removeAll { evicted.contains($0.number) } }
         blobs.sort { $0.number < $1.number }
         let chunkCount = blobs.reduce(0) { $0 + ChunkLayout.count(of: $1.storedByteCount) }
         let storedByteCount = blobs.reduce(0) { $0 + $1.storedByteCount }
@@ -113,6 +118,11 @@ struct BackupWriter: ~Copyable {
                 while isThere {
                     if purpose.includes(cursor.key, of: table) {
                         try Self.check(cursor, table, &blobs)
+                        if case .index = table, cursor.key.byte(0) == IndexKeys.evictedPrefix,
+                            let number = IndexKeys.number(cursor.key)
+                        {
+                            evicted.insert(number)
+                        }
                         writer.append(cursor.key, cursor.value, of: table)
                     }
                     if writer.isFull { try spool.append(writer.take().span.bytes) }
@@ -131,6 +141,16 @@ struct BackupWriter: ~Copyable {
         throw .corrupt(
             "\(entries.count) payloads are damaged (\(first.blob.digest)\(entries.count > 1 ? ", …" : "")): publish them again, or delete their notifications"
         )
+    }
+
+    /// What is in the bucket alone cannot be copied from here.
+    private static func requireNoneEvicted(
+        _ snapshot: borrowing Snapshot
+    ) throws(StoreError) {
+        let count = try snapshot.evictionCount()
+        guard count.blobs > 0 else { return }
+        throw .hasEvicted(
+            blobs: Int(clamping: count.blobs), bytes: Int(clamping: count.bytes))
     }
 
     /// Checks an entry before it is copied.

@@ -102,6 +102,28 @@ struct Restoration {
         }
     }
 
+    /// Notes of blobs that their bytes stay in the bucket.
+    func putEvicted(_ blobs: [BlobReference]) throws {
+        guard !blobs.isEmpty else { return }
+        var count = EvictionCount()
+        for start in stride(from: 0, to: blobs.count, by: StoreLimits.transactionPutCountMax) {
+            var transaction = try begin()
+            for blob in blobs[start...].prefix(StoreLimits.transactionPutCountMax) {
+                let key = IndexKeys.evicted(blob.number)
+                let entry = EvictionEntry(storedByteCount: UInt64(blob.storedByteCount))
+                try transaction.set(
+                    key.span.bytes, to: entry.bytes(key: key).span.bytes, in: tables.index)
+                count.blobs += 1
+                count.bytes += entry.storedByteCount
+            }
+            let name = Array(EvictionCount.name.utf8)
+            try transaction.set(name.span.bytes, to: count.value.span.bytes, in: tables.meta)
+            do throws(LMDBError) { try transaction.commit() } catch {
+                throw Creation.failure(error)
+            }
+        }
+    }
+
     private func begin() throws(StoreError) -> WriteTransaction {
         do throws(LMDBError) { return try environment.beginWrite() } catch {
             throw Creation.failure(error)

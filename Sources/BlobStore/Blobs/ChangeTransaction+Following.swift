@@ -4,14 +4,30 @@ internal import LMDB
 // A follower's tables are changed by what a leader shipped. What belongs to one host is this host's own:
 // when an orphan's pages may be used again, and the counters of orphans.
 
+/// What a follower has of a blob that is not shipped with its batch.
+package enum LongBlob: Sendable {
+    /// Its bytes, as stored.
+    case bytes([UInt8])
+    /// Nothing: its bytes stay in the bucket until somebody asks for them.
+    case evicted
+
+    /// Bytes that it takes here.
+    package var byteCount: Int {
+        switch self {
+        case .bytes(let bytes): bytes.count
+        case .evicted: 0
+        }
+    }
+}
+
 extension ChangeTransaction {
     /// Does again what a batch did.
     ///
     /// - Parameters:
     ///   - contents: stored bytes of the blobs that are shipped with the batch, in their order.
-    ///   - longBlobs: stored bytes of others, by their numbers; those that are not among them are staged.
+    ///   - longBlobs: others, by their numbers; those that are not among them are staged.
     mutating func apply(
-        _ batch: ReplicatedBatch, _ contents: [ArraySlice<UInt8>], longBlobs: [UInt64: [UInt8]]
+        _ batch: ReplicatedBatch, _ contents: [ArraySlice<UInt8>], longBlobs: [UInt64: LongBlob]
     ) throws(StoreError) {
         now = batch.time
         var next = 0
@@ -22,10 +38,14 @@ extension ChangeTransaction {
                 }
                 try putChunks(of: blob, Array(contents[next]))
                 next += 1
-            } else if let bytes = longBlobs[blob.number] {
-                try putChunks(of: blob, bytes)
-            } else if try orphanEntry(blob.number)?.state == .staged {
-                try adopt(blob.number)
+            } else {
+                switch longBlobs[blob.number] {
+                case .bytes(let bytes)?: try putChunks(of: blob, bytes)
+                case .evicted?:
+                    try addEvicted(blob.number, storedByteCount: blob.storedByteCount)
+                case nil:
+                    if try orphanEntry(blob.number)?.state == .staged { try adopt(blob.number) }
+                }
             }
         }
         var reader = OperationReader(batch.operations)

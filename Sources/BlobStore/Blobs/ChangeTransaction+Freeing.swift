@@ -154,6 +154,9 @@ extension ChangeTransaction {
                 puts += 1
             }
             try removeOrphan(number, entry)
+            if isReplicated, entry.storedByteCount > UInt64(StoreLimits.chunkByteCountMax) {
+                try removeEvicted(number)
+            }
             result.blobs += 1
             puts += 1
         }

@@ -37,6 +37,9 @@ struct ChunkReader: ~Escapable {
     ) throws(StoreError) -> RawSpan {
         let bytes: RawSpan
         do throws(StoreError) {
+            guard store._withUnsafeGuaranteedRef({ $0.evictions.admits(blob.number) }) else {
+                throw .evicted(blob)
+            }
             bytes = try checkedChunk(of: blob, at: index)
         } catch {
             if case .corrupt = error {
@@ -45,7 +48,7 @@ struct ChunkReader: ~Escapable {
             throw error
         }
         let isQuarantined = store._withUnsafeGuaranteedRef { store in
-            store.verifiedChunks.insert(ordinal)
+            store.evictions.ifOpen(blob.number) { store.verifiedChunks.insert(ordinal) }
             // Only now: it may have been quarantined since its bytes were looked at.
             guard store.quarantine.contains(blob.number) else { return false }
             store.verifiedChunks.remove(ordinal)
@@ -106,10 +109,24 @@ struct ChunkReader: ~Escapable {
         let table = store._withUnsafeGuaranteedRef { $0.tables.chunks }
         guard let value = try view.get(key.bytes, in: table),
             value.byteCount == ChunkLayout.prefixByteCount(before: byteCount) + byteCount
-        else {
-            throw .corrupt("chunk \(index) of \(blob.digest) is missing or has another length")
-        }
+        else { throw missing(blob, index) }
         return value
+    }
+
+    /// Why a chunk is not there.
+    @inline(never)
+    private func missing(_ blob: BlobReference, _ index: Int) -> StoreError {
+        let (key, entry) = (Keys.chunk(blob.number, index), IndexKeys.evicted(blob.number))
+        let tables = store._withUnsafeGuaranteedRef { $0.tables }
+        do throws(StoreError) {
+            if try view.get(key.bytes, in: tables.chunks) == nil,
+                let value = try view.get(entry.span.bytes, in: tables.index)
+            {
+                _ = try EvictionEntry(value, key: entry.span.bytes)
+                return .evicted(blob)
+            }
+        } catch { return error }
+        return .corrupt("chunk \(index) of \(blob.digest) is missing or has another length")
     }
 }
 

@@ -100,11 +100,11 @@ extension CommitPipeline {
     /// - Parameters:
     ///   - batches: each with the stored bytes of the blobs that are shipped with it. Those that are done
     ///     already are left out.
-    ///   - longBlobs: stored bytes of blobs that are not shipped with their batch and not staged.
+    ///   - longBlobs: blobs that are not shipped with their batch and not staged.
     ///   - position: the segment that they are in.
     func apply(
         _ batches: [(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])],
-        longBlobs: [UInt64: [UInt8]], of epoch: UInt64, at position: LogPosition
+        longBlobs: [UInt64: LongBlob], of epoch: UInt64, at position: LogPosition
     ) throws(StoreError) {
         let replication = core.replication
         guard var state = replication.state, state.role == .follower else {
@@ -118,7 +118,7 @@ extension CommitPipeline {
             {
                 let item = rest[rest.startIndex + count]
                 byteCount += item.contents.reduce(item.batch.bytes.count) { $0 + $1.count }
-                for blob in item.batch.blobs { byteCount += longBlobs[blob.number]?.count ?? 0 }
+                for blob in item.batch.blobs { byteCount += longBlobs[blob.number]?.byteCount ?? 0 }
                 count += 1
             }
             let part = rest.prefix(count)
@@ -143,7 +143,7 @@ extension CommitPipeline {
 
     private func apply(
         _ part: ArraySlice<(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])>,
-        _ longBlobs: [UInt64: [UInt8]], _ state: ReplicationState, byteCount: Int
+        _ longBlobs: [UInt64: LongBlob], _ state: ReplicationState, byteCount: Int
     ) throws(StoreError) {
         let growth =
             2 * byteCount

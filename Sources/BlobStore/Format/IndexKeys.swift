@@ -23,6 +23,8 @@ enum IndexKeys {
     static let outboxPrefix: UInt8 = 5
     /// The first byte of the keys of blobs of several chunks that nothing refers to any more.
     static let retiredPrefix: UInt8 = 6
+    /// The first byte of the keys of blobs whose chunks may be missing, since the bucket has their bytes.
+    static let evictedPrefix: UInt8 = 7
 
     /// Where what ends stands in the key of a time.
     static let timeByteCount = 8
@@ -123,6 +125,13 @@ enum IndexKeys {
     static func outbox(_ sequence: UInt64) -> [UInt8] {
         var key = [outboxPrefix]
         key.append(bigEndian: sequence)
+        return key
+    }
+
+    /// A blob whose chunks may be missing.
+    static func evicted(_ number: UInt64) -> [UInt8] {
+        var key = [evictedPrefix]
+        key.append(bigEndian: number)
         return key
     }
 

@@ -42,6 +42,14 @@ struct ChunkKey {
         words = [number.bigEndian, UInt64(index.bigEndian)]
     }
 
+    /// The blob's number and the chunk's index of a key of 12 bytes.
+    static func numbers(_ key: RawSpan) -> (number: UInt64, index: Int) {
+        (
+            UInt64(bigEndian: key.word(0)),
+            Int(UInt32(bigEndian: key.integer(8, as: UInt32.self)))
+        )
+    }
+
     /// The 12 bytes, borrowed from this key.
     var bytes: RawSpan {
         @inline(__always)

@@ -76,4 +76,9 @@ package struct ReplicatedBatch: Sendable {
 extension BlobReference {
     /// Whether its bytes are shipped with the batch that stored it. A longer one is an object of its own.
     package var isShippedWithBatch: Bool { storedByteCount <= StoreLimits.chunkByteCountMax }
+
+    /// Whether a host may have its record without its bytes.
+    package var isEvictable: Bool {
+        !isShippedWithBatch && chunkCount <= StoreLimits.evictableChunkCountMax
+    }
 }

@@ -12,6 +12,12 @@ struct ZeroCopyGrace {
     /// Blobs from this number on are this run's: no earlier one sent them.
     let firstOwnNumber: UInt64
 
+    /// The same for a blob that is not an orphan: earlier runs could send it until this one began.
+    func isOver(for number: UInt64, bootMilliseconds: Int64?) -> Bool {
+        graceMilliseconds <= 0 || number >= firstOwnNumber
+            || ZeroCopyMark.isOver(graceMilliseconds, after: start, at: bootMilliseconds)
+    }
+
     /// Whether no peer of an earlier run can be reading it any more.
     ///
     /// - Parameter bootMilliseconds: the boot clock's present; nil counts as the start of this run.

@@ -204,8 +204,12 @@ package struct Scrubber {
                 of: blob, at: index, disk, in: core.environment.mappedFile)
             return false
         } catch {
-            guard case .corrupt = error else { throw error }
-            return true
+            switch error {
+            case .corrupt: return true
+            // The bucket has its bytes.
+            case .evicted: return false
+            default: throw error
+            }
         }
     }
 
@@ -227,7 +231,13 @@ package struct Scrubber {
                     guard (try? snapshot.blobEntry(blob.digest))?.number == blob.number else {
                         return false
                     }
-                    return (try? ChunkReader(snapshot).checkedChunk(of: blob, at: index)) == nil
+                    do throws(StoreError) {
+                        _ = try ChunkReader(snapshot).checkedChunk(of: blob, at: index)
+                        return false
+                    } catch {
+                        if case .evicted = error { return false }
+                        return true
+                    }
                 }
                 if isWrongInMemory { chunkCount += 1 }
             }

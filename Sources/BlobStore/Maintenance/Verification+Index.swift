@@ -91,6 +91,11 @@ extension Snapshot {
                 }
                 return
             }
+            guard key.byte(0) != IndexKeys.evictedPrefix else {
+                let entry = try EvictionEntry(cursor.value, key: key)
+                recount.evicted[UInt64(bigEndian: key.word(1))] = entry.storedByteCount
+                return
+            }
             guard key.byte(0) != IndexKeys.retiredPrefix else { return }
             let ownerKey = try OwnerKey(key)
             if countsOwners { recount.owner.begin(ownerKey.owner, &report) }

@@ -13,6 +13,8 @@ struct Recount {
     /// Blob number: stored bytes, for blobs and orphans alike.
     var numbers: [UInt64: Int] = [:]
     var partlyFreed: Set<UInt64> = []
+    /// By blob number: stored bytes of those whose chunks may be missing.
+    var evicted: [UInt64: UInt64] = [:]
     /// The highest revision that anything has.
     var revisionMax: UInt64 = 0
     /// What the owner has whose entries are walked over.
@@ -143,9 +145,13 @@ extension Snapshot {
             found[number, default: 0] += ChunkLayout.byteCount(
                 ofValue: cursor.value.byteCount)
         }
+        for number in recount.evicted.keys where recount.numbers[number] == nil {
+            report.add("blob \(number) is said to be evicted, and is not stored")
+        }
+        report.evictedBlobs = recount.evicted.count
         for (number, byteCount) in recount.numbers where !recount.partlyFreed.contains(number) {
             let there = found[number] ?? 0
-            if there != byteCount {
+            if there != byteCount, recount.evicted[number] == nil {
                 report.add("blob \(number) has \(there) stored bytes; expected \(byteCount)")
             }
         }
@@ -206,6 +212,7 @@ extension Snapshot {
             case ScrubMark.name: _ = try ScrubMark(value)
             case ReplicationState.name: _ = try ReplicationState(value)
             case EpochList.name: _ = try EpochList(value)
+            case EvictionCount.name: _ = try EvictionCount(value)
             case LogState.name:
                 guard LogState(value) != nil else {
                     throw .corrupt("the state of the write-ahead log")
@@ -242,6 +249,13 @@ extension Snapshot {
         ]
         for (name, said, counted) in pairs where said != counted {
             report.add("the counter of \(name) is \(said); counted: \(counted)")
+        }
+        let evicted = try evictionCount()
+        let evictedBytes = recount.evicted.values.reduce(0, +)
+        if evicted.blobs != recount.evicted.count || evicted.bytes != evictedBytes {
+            report.add(
+                "the counter of evicted blobs is \(evicted.blobs) with \(evicted.bytes) bytes; counted: \(recount.evicted.count) with \(evictedBytes)"
+            )
         }
         let highest = recount.numbers.keys.max() ?? 0
         if said.nextBlobNumber <= highest {

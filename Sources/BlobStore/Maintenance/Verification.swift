@@ -27,6 +27,8 @@ public struct VerifyReport: Sendable, Hashable {
     public var orphans = 0
     /// Stored bytes whose checksums and digests were computed.
     public var bytesStored = 0
+    /// Blobs whose bytes are in the bucket of the store's shard, and not here.
+    public var evictedBlobs = 0
     /// Acknowledged changes that are only in the log (`changes.log`).
     public var changesInLog = 0
     /// What is wrong, in words: the first ``problemsDescribedMax``.
@@ -144,6 +146,7 @@ package struct Verifier {
                 try snapshot.checkBytes(of: blob)
                 return nil
             } catch {
+                if case .evicted = error { return nil }
                 return error.description + (isQuarantined ? " (quarantined)" : "")
             }
         }

@@ -31,6 +31,8 @@ struct ChangeTransaction: ~Copyable {
     var sequence: UInt64 = 0
     /// The last shipped batch that this transaction removes from those that wait; 0: none.
     var removedShipped: UInt64 = 0
+    /// Whether the store belongs to a shard: blobs may be evicted then.
+    let isReplicated: Bool
     /// Memory for one key after the other, taken out while it is used.
     var spareKey: [UInt8] = []
     /// How much there may be.
@@ -46,6 +48,7 @@ struct ChangeTransaction: ~Copyable {
         tables = store.tables
         self.now = now
         durations = store.durations
+        isReplicated = store.replication.isReplicated.load(ordering: .relaxed)
         retentionMilliseconds = store.adjustable.tombstoneRetentionMilliseconds
         takeQuotas(of: store)
         if store.replication.capturesChanges.load(ordering: .relaxed) { captureAll(of: store) }

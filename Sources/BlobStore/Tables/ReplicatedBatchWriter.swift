@@ -31,7 +31,9 @@ struct ReplicatedBatchWriter {
     ) throws(StoreError) -> Bool {
         switch UInt8(operation.table) {
         case tables.notifications.number, tables.blobs.number: return true
-        case tables.index.number: return operation.key.byte(0) != IndexKeys.outboxPrefix
+        case tables.index.number:
+            let prefix = operation.key.byte(0)
+            return prefix != IndexKeys.outboxPrefix && prefix != IndexKeys.evictedPrefix
         case tables.orphans.number:
             guard operation.isPut else { return false }
             let number = UInt64(bigEndian: operation.key.word(0))

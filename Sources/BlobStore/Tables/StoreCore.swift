@@ -29,6 +29,8 @@ final class StoreCore: Sendable {
     let quarantine = Quarantine()
     /// How much there may be; ``BlobStore/setQuotas(_:)`` changes it.
     let quotas: Mutex<Quotas>
+    /// Blobs that are being removed here, since the bucket has their bytes.
+    let evictions: Evictions
     /// Its part in a shard.
     let replication = Replication()
     /// How long this process's writes took.
@@ -49,6 +51,7 @@ final class StoreCore: Sendable {
         self.options = options
         adjustable = AdjustableOptions(options)
         quotas = Mutex(options.quotas)
+        evictions = Evictions(leases, isEnabled: options.evictsBlobs)
         self.id = id
         self.predecessors = predecessors
         directoryLock = consume lock

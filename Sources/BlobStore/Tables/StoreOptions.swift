@@ -42,6 +42,8 @@ public struct StoreOptions: Sendable {
     /// For a store that is opened for writing: whether who opens it knows that it may belong to a shard. A
     /// store that does is refused otherwise: what is changed in it would not be shipped.
     package var isReplicated = false
+    /// Whether blobs may be evicted whose bytes are in a bucket.
+    package var evictsBlobs = false
     /// How long the pages of a store are that is made: a power of two from 512 to 32,768. nil: as
     /// the machine has them.
     package var pageByteCount: Int?

@@ -13,6 +13,12 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A checksum, a digest or a structure does not agree with itself. Nothing was returned. Run
     /// `verify`.
     case corrupt(String)
+    /// The payload's bytes are in the bucket of the store's shard, and not here. Fetch them from there; the
+    /// daemon does (`--local-bytes`).
+    case evicted(BlobReference)
+    /// So many payloads, of so many stored bytes, are in the bucket of the store's shard and not here: what needs
+    /// all of them cannot be done. The bucket has the copy.
+    case hasEvicted(blobs: Int, bytes: Int)
     /// A sync failed, so whether the change is on disk is not known. The store takes no further
     /// change in this process: stop it and start again.
     case outcomeUnknown(String)
@@ -53,6 +59,10 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case .full: "no space: the disk is full, or the store has its maximum size"
         case .quotaExceeded(let excess): excess.description
         case .corrupt(let what): "corrupt: \(what)"
+        case .evicted(let blob):
+            "the bytes of \(blob.digest) are in the bucket of the store's shard, and not here"
+        case .hasEvicted(let blobs, let bytes):
+            "\(blobs) payloads (\(bytes) bytes) are in the bucket and not here (--local-bytes); blobd restore s3://… makes a store that has them"
         case .outcomeUnknown(let why): "outcome unknown: \(why)"
         case .cannotOpen(let path, let reason): "cannot open the store at \(path): \(reason)"
         case .io(let operation, let number): "\(operation) failed: \(systemMessage(number))"

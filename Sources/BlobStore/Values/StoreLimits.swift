@@ -116,6 +116,8 @@ public enum StoreLimits {
     public static let stagedByteCountMin = 16 << 20
     /// Of several blobs that are, together, only those with more stored bytes than this.
     static let stagedPartByteCountMin = 1 << 20
+    /// Chunks of a blob that may be evicted: 256 MiB. Longer ones stay here.
+    package static let evictableChunkCountMax = 4_096
     /// Stored bytes that one such transaction writes.
     static let stagedBatchByteCount = 8 << 20
 

@@ -18,10 +18,12 @@ package enum Seeder {
 
     /// Makes a store of a base. What was in the folder is replaced when the new store is whole.
     ///
-    /// - Parameter progress: called with bytes read and bytes in all, about.
+    /// - Parameters:
+    ///   - leavesBlobs: whether long blobs stay in the bucket until somebody asks for them.
+    ///   - progress: called with bytes read and bytes in all, about.
     package static func seed(
         _ directory: String, options: StoreOptions, from manifest: BaseManifest,
-        asOf now: Timestamp, on bucket: some Bucket,
+        leavesBlobs: Bool = false, asOf now: Timestamp, on bucket: some Bucket,
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in }
     ) throws {
         guard let storeID = StoreID(manifest.storeID) else {
@@ -41,7 +43,9 @@ package enum Seeder {
             buffer += part.prefix(count)
             part = part.dropFirst(count)
         } blob: { blob in
-            try SegmentApplier.bytes(of: blob, in: storeID, on: bucket)
+            leavesBlobs && blob.isEvictable
+                ? .evicted
+                : .bytes(try SegmentApplier.bytes(of: blob, in: storeID, on: bucket))
         }
     }
 

@@ -5,12 +5,19 @@ package struct SegmentApplier {
     private let store: BlobStore
     /// Runs a change on the thread that writes.
     private let onWriter: OnWriter
+    /// The store's bytes from which on long blobs stay in the bucket; nil: all are fetched.
+    private let localByteCountMax: Int?
 
     /// - Parameters:
     ///   - store: it follows.
+    ///   - localByteCountMax: while the store has so many bytes, long blobs stay in the bucket; nil: all are
+    ///     fetched.
     ///   - onWriter: runs a change.
-    package init(_ store: BlobStore, onWriter: @escaping OnWriter) {
+    package init(
+        _ store: BlobStore, localByteCountMax: Int? = nil, onWriter: @escaping OnWriter
+    ) {
         self.store = store
+        self.localByteCountMax = localByteCountMax
         self.onWriter = onWriter
     }
 
@@ -33,14 +40,19 @@ package struct SegmentApplier {
         let done = store.lastSequence
         var leases = StagedLeases(of: store)
         // Some come with their batches, in one commit; what is more is written ahead.
-        var longBlobs: [UInt64: [UInt8]] = [:]
+        var longBlobs: [UInt64: LongBlob] = [:]
         var held = 0
+        let leavesBlobs = try isFull
         for item in items where item.batch.sequence > done {
             for blob in item.batch.blobs where !blob.isShippedWithBatch {
+                guard !leavesBlobs || !blob.isEvictable else {
+                    longBlobs[blob.number] = .evicted
+                    continue
+                }
                 let bytes = try bytes(of: blob, at: position, on: bucket)
                 held += bytes.count
                 guard held > ReplicationLimits.heldBlobByteCount else {
-                    longBlobs[blob.number] = bytes
+                    longBlobs[blob.number] = .bytes(bytes)
                     continue
                 }
                 leases.take(blob)
@@ -55,6 +67,15 @@ package struct SegmentApplier {
                 try store.apply(
                     items, longBlobs: blobs, of: epoch, at: position)
             }
+        }
+    }
+
+    /// Whether the store has as many bytes as it may.
+    private var isFull: Bool {
+        get throws(ReplicationError) {
+            guard let localByteCountMax else { return false }
+            return try inStore { () throws(StoreError) in try store.usedByteCount() }
+                >= localByteCountMax
         }
     }
 

@@ -132,6 +132,10 @@ struct ServeConfiguration {
                 "is \(value("default-ttl").texts.joined()); it must be at most max-ttl, which is \(most)"
             )
         }
+        if options.replica.localByteCountMax != nil, options.replica.shard == nil {
+            throw value("local-bytes").refuse(
+                "keeps payloads in a bucket: give --replicate or --follow, too")
+        }
         guard options.signingKeyPath == nil else { return }
         if options.limits.linkBase != nil {
             throw value("link-base").refuse("signs links: give --signing-keys, too")

@@ -232,6 +232,12 @@ extension Setting {
             up to a base's interval longer.
             """),
         .optional(
+            "local-bytes", .size(0...byteCountMax), \.replica.localByteCountMax, .atStart,
+            """
+            Keep at most about so many bytes of the store here: payloads of more than 64 KiB are evicted, \
+            oldest first, when the bucket has them, and fetched again when they are asked for.
+            """),
+        .optional(
             "advertise", .line, \.replica.name, .atStart, default: "the host's name",
             "How the others call this daemon, when it leads: a name or an address."),
     ]

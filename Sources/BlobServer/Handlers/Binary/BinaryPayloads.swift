@@ -57,18 +57,24 @@ extension RequestHandler {
     func appendPayload(
         _ lookup: PayloadLookup, _ frame: RequestFrame, _ head: RawSpan,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
-    ) throws(ProtocolError) -> UInt16 {
+    ) throws(FetchFailure) -> UInt16 {
         let isHeadOnly = frame.flags.contains(.headOnly)
         switch lookup {
-        case .missing: throw .notFound("notification or part")
-        case .expired(let moment): throw .expired("payload", at: moment)
+        case .missing: throw .refused(.notFound("notification or part"))
+        case .expired(let moment): throw .refused(.expired("payload", at: moment))
         case .found(let payload):
             let blob = payload.blob
             var first = 0
             var status: UInt16 = 200
             var choice = BodyChoice.whole(
                 blob, acceptsGzip: frame.flags.contains(.gzipAccepted))
-            if let range = try WireRange.parse(head, flags: frame.flags, .get) {
+            let asked: WireRange?
+            do throws(ProtocolError) {
+                asked = try WireRange.parse(head, flags: frame.flags, .get)
+            } catch {
+                throw .refused(error)
+            }
+            if let range = asked {
                 switch range.resolve(byteCount: UInt64(blob.byteCount)) {
                 case .whole: break
                 case .partial(let lower, let upper):
@@ -77,10 +83,11 @@ extension RequestHandler {
                     status = 206
                     choice = BodyChoice(lower: first, upper: Int(upper), coding: .identity)
                 case .unsatisfiable:
-                    throw ProtocolError(
-                        .badRange,
-                        "the range begins at byte \(range.first); the payload is \(blob.byteCount) bytes long",
-                        limit: blob.byteCount)
+                    throw .refused(
+                        ProtocolError(
+                            .badRange,
+                            "the range begins at byte \(range.first); the payload is \(blob.byteCount) bytes long",
+                            limit: blob.byteCount))
                 }
             }
             let body: BatchedAnswer.Body = isHeadOnly ? .none : choice.body(of: blob)

@@ -63,7 +63,9 @@ extension RequestHandler {
         consumed = end
         switch request {
         case .fetch(let key):
-            return fetch(key, frame, head, connection, in: snapshot, into: &batch)
+            let step = fetch(key, frame, head, connection, in: snapshot, into: &batch)
+            if case .retryWithBlob = step { consumed = 0 }
+            return step
         case .perform(let action):
             let form = PendingReply.Form.binary(
                 frame, entry(action.operation, frame, action.target(head), connection))
@@ -81,7 +83,7 @@ extension RequestHandler {
         _ key: PayloadKey, _ frame: RequestFrame, _ head: RawSpan, _ connection: Session,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
     ) -> Step {
-        do throws(ProtocolError) {
+        do throws(FetchFailure) {
             let status = try appendPayload(
                 try payload(key, head, in: snapshot), frame, head, in: snapshot, into: &batch)
             requests.countFetch(status: status)
@@ -92,9 +94,27 @@ extension RequestHandler {
             }
             return .answered
         } catch {
-            let entry = entry(.fetch, frame, key.target(head), connection)
-            return refuse(error, .binary(frame, entry), frame, into: &batch)
+            return follow(error, key, frame, head, connection, into: &batch)
         }
+    }
+
+    /// Says why a payload is not sent, or waits for it.
+    @inline(never)
+    private func follow(
+        _ failure: FetchFailure, _ key: PayloadKey, _ frame: RequestFrame, _ head: RawSpan,
+        _ connection: Session, into batch: inout AnswerBatch
+    ) -> Step {
+        let refusal: ProtocolError
+        do throws(ProtocolError) {
+            switch failure {
+            case .evicted(let blob): return try wait(for: blob)
+            case .refused(let error): throw error
+            }
+        } catch {
+            refusal = error
+        }
+        let entry = entry(.fetch, frame, key.target(head), connection)
+        return refuse(refusal, .binary(frame, entry), frame, into: &batch)
     }
 
     private func entry(

@@ -1,5 +1,6 @@
 import BlobStore
 import ObjectStore
+import Synchronization
 
 extension MetricsDocument {
     /// What the replication does; nothing of a daemon that belongs to no shard.
@@ -32,8 +33,34 @@ extension MetricsDocument {
         text.add(
             "blobd_replication_unreplicated_bytes", .gauge,
             "Bytes of changes that are not in the bucket.", max(0, store.unshippedByteCount))
+        addEvictions(replica.fetches, to: &text)
         guard let requests = replica.bucketCounters else { return }
         addRequests(requests, to: &text)
+    }
+
+    private func addEvictions(_ fetches: BlobFetches, to text: inout MetricsText) {
+        if let evicted = try? store.evictedBlobs() {
+            text.add(
+                "blobd_evicted_payloads", .gauge,
+                "Payloads whose bytes are in the bucket and not here.", evicted.blobs)
+            text.add(
+                "blobd_evicted_bytes", .gauge, "Their bytes, as stored.", evicted.bytes)
+        }
+        text.add(
+            "blobd_evictions_total", .counter, "Payloads that were evicted.",
+            fetches.evictedCount.load(ordering: .relaxed))
+        text.begin(
+            "blobd_bucket_fetches_total", .counter,
+            "Evicted payloads that somebody asked for: fetched from the bucket, or not.")
+        for (result, count) in [
+            ("fetched", fetches.fetchedCount.load(ordering: .relaxed)),
+            ("failed", fetches.failedCount.load(ordering: .relaxed)),
+        ] {
+            text.sample("blobd_bucket_fetches_total", ["result": result], count)
+        }
+        text.add(
+            "blobd_bucket_fetched_bytes_total", .counter, "Their bytes, as stored.",
+            fetches.fetchedByteCount.load(ordering: .relaxed))
     }
 
     private func addRequests(_ counters: ObjectStoreCounters, to text: inout MetricsText) {

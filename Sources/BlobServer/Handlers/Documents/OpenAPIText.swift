@@ -1581,7 +1581,9 @@ enum OpenAPIText {
           "sequence": {"type": "integer", "description": "The last batch of changes here."},
           "shipped_sequence": {"type": "integer", "description": "The last one in the bucket."},
           "unreplicated_bytes": {"type": "integer"},
-          "lag_milliseconds": {"type": "integer"}
+          "lag_milliseconds": {"type": "integer"},
+          "evicted_payloads": {"type": "integer", "description": "Payloads whose bytes are in the bucket and not here (--local-bytes)."},
+          "evicted_bytes": {"type": "integer", "description": "Their bytes, as stored."}
         },
         "description": "What a daemon is in its shard. One that is not replicated has the role alone."
       },

@@ -23,6 +23,10 @@ struct ReplicationDocument {
         document.add("shipped_sequence", Int(clamping: store.shippedSequence))
         document.add("unreplicated_bytes", max(0, store.unshippedByteCount))
         document.add("lag_milliseconds", replica.lagMilliseconds(asOf: .now))
+        if let evicted = try? store.evictedBlobs() {
+            document.add("evicted_payloads", evicted.blobs)
+            document.add("evicted_bytes", evicted.bytes)
+        }
         return document
     }
 }

@@ -10,13 +10,18 @@ extension RequestHandler {
     func appendPayload(
         _ lookup: PayloadLookup, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
-    ) throws(ProtocolError) -> UInt16 {
+    ) throws(FetchFailure) -> UInt16 {
         switch lookup {
-        case .missing: throw .notFound("notification or part")
-        case .expired(let moment): throw .expired("payload", at: moment)
+        case .missing: throw .refused(.notFound("notification or part"))
+        case .expired(let moment): throw .refused(.expired("payload", at: moment))
         case .found(let payload):
             let blob = payload.blob
-            let selection = try Self.select(blob, head, bytes, &batch.scratch)
+            let selection: Selection
+            do throws(ProtocolError) {
+                selection = try Self.select(blob, head, bytes, &batch.scratch)
+            } catch {
+                throw .refused(error)
+            }
             let choice = selection.choice
             let left = max(0, (payload.expiresAt.milliseconds - now.milliseconds) / 1_000)
             var fields = PayloadHead.Fields(status: selection.status, maxAge: UInt64(left))

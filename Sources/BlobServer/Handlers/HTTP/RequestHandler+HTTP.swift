@@ -55,9 +55,9 @@ extension RequestHandler {
             if case .retryBehind = step { consumed = 0 }
             return step
         }
-        do throws(ProtocolError) {
-            switch request {
-            case .fetch(let key):
+        switch request {
+        case .fetch(let key):
+            do throws(FetchFailure) {
                 let status = try appendPayload(
                     try payload(key, text, in: snapshot), head, bytes, form, in: snapshot,
                     into: &batch)
@@ -67,19 +67,39 @@ extension RequestHandler {
                         LoggedRequest(head, bytes, connection), status: status, batch)
                 }
                 return form.step(after: head)
-            case .perform(let action):
-                let entry = entry(action.operation, head, bytes, of: connection)
-                do throws(ProtocolError) {
-                    let step = try perform(action, text, in: snapshot)
-                    return try follow(step, head, bytes, form, entry, into: &batch)
-                } catch {
-                    return refuse(error, head, bytes, form, entry, into: &batch)
-                }
+            } catch {
+                let step = follow(error, head, bytes, form, of: connection, into: &batch)
+                if case .retryWithBlob = step { consumed = 0 }
+                return step
+            }
+        case .perform(let action):
+            let entry = entry(action.operation, head, bytes, of: connection)
+            do throws(ProtocolError) {
+                let step = try perform(action, text, in: snapshot)
+                return try follow(step, head, bytes, form, entry, into: &batch)
+            } catch {
+                return refuse(error, head, bytes, form, entry, into: &batch)
+            }
+        }
+    }
+
+    /// Says why a payload is not sent, or waits for it.
+    @inline(never)
+    private func follow(
+        _ failure: FetchFailure, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
+        of connection: Session, into batch: inout AnswerBatch
+    ) -> Step {
+        let refusal: ProtocolError
+        do throws(ProtocolError) {
+            switch failure {
+            case .evicted(let blob): return try wait(for: blob)
+            case .refused(let error): throw error
             }
         } catch {
-            let entry = entry(.fetch, head, bytes, of: connection)
-            return refuse(error, head, bytes, form, entry, into: &batch)
+            refusal = error
         }
+        let entry = entry(.fetch, head, bytes, of: connection)
+        return refuse(refusal, head, bytes, form, entry, into: &batch)
     }
 
     /// What to do with a request of a follower's client that has seen more than the follower has; nil: answer it.

@@ -1,0 +1,165 @@
+import BlobStore
+import CLinux
+import Logging
+import Replication
+import Synchronization
+
+/// The thread that evicts long payloads, oldest first, while the store has more bytes than it may
+/// (`--local-bytes`). Each of them has its object in the bucket: the bucket is asked before.
+///
+/// It goes round: behind the newest payload it begins with the oldest again. One that was fetched back stays for
+/// a round.
+final class EvictionThread: Sendable {
+    private let context: ReplicaThread.Context
+    private let byteCountMax: Int
+    private let isClosed = Atomic(false)
+    private let signal: WakeSignal
+    private let thread = Mutex<WorkerThread?>(nil)
+
+    /// How often it looks, in milliseconds.
+    private static let pauseMilliseconds = 1_000
+    /// How long it waits where nothing could be evicted, in milliseconds: each round asks the bucket.
+    private static let fruitlessPauseMilliseconds = 30_000
+    /// How long it waits for snapshots, in milliseconds.
+    private static let snapshotPauseMilliseconds = 5
+
+    /// Starts the thread.
+    ///
+    /// - Parameter byteCountMax: bytes of the store that may be in use.
+    init(_ context: ReplicaThread.Context, byteCountMax: Int) throws(SystemError) {
+        self.context = context
+        self.byteCountMax = byteCountMax
+        signal = try WakeSignal()
+        let thread = try WorkerThread(name: "blobd-evict") { [self] in run() }
+        self.thread.withLock { $0 = thread }
+    }
+
+    /// Ends the thread. What was being evicted is gone on with after the next start.
+    func close() {
+        isClosed.store(true, ordering: .releasing)
+        signal.notify()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    private var hasEnded: Bool { isClosed.load(ordering: .acquiring) }
+
+    private func run() {
+        guard let bucket = try? context.access.makeBucket() else { return }
+        var log = RateLimitedLog(context.log)
+        var round = Round()
+        while !hasEnded {
+            var pause = Self.pauseMilliseconds
+            do {
+                // Until then nothing of the bucket is believed.
+                if context.access.isChecked, try step(&round, on: bucket) { pause = 0 }
+                if round.isFruitless {
+                    pause = Self.fruitlessPauseMilliseconds
+                    log.note(
+                        .warning,
+                        "The store has more than \(byteCountMax) bytes (--local-bytes) without a long payload that could be evicted"
+                    )
+                }
+            } catch let error as ReplicationError where error.isStop {
+                continue
+            } catch {
+                log.note(.warning, "Cannot evict payloads: \(error)")
+            }
+            if pause > 0 { signal.wait(milliseconds: pause) }
+        }
+    }
+
+    /// Where it is in its round.
+    private struct Round {
+        var next: UInt64 = 0
+        /// Whether anything was evicted, or stayed because it was fetched, since it began with the oldest.
+        var hasFound = false
+        /// Whether the whole round found nothing.
+        var isFruitless = false
+        /// Whether the store is being brought below its limit.
+        var isEvicting = false
+    }
+
+    /// Evicts some payloads, where the store has too much.
+    ///
+    /// - Returns: whether there may be more to do at once.
+    private func step(_ round: inout Round, on bucket: any Bucket) throws -> Bool {
+        let store = context.store
+        let used = try store.usedByteCount()
+        let slack = byteCountMax / 100 * DaemonLimits.evictionSlackPercent
+        let wanted = used - (round.isEvicting ? byteCountMax - slack : byteCountMax)
+        round.isFruitless = false
+        guard wanted > 0 else {
+            round.isEvicting = false
+            return false
+        }
+        round.isEvicting = true
+        let found = try store.evictableBlobs(
+            from: round.next, byteCountMax: min(wanted, DaemonLimits.evictedByteCountMax),
+            lookingAt: DaemonLimits.evictionLookCountMax)
+        let now = Instant.now
+        let candidates = found.blobs.filter {
+            guard context.replica.fetches.takeRecentlyFetched($0.number, asOf: now) else {
+                return true
+            }
+            round.hasFound = true
+            return false
+        }
+        let evicted = try evict(try inBucket(candidates, on: bucket))
+        if evicted > 0 { round.hasFound = true }
+        if let next = found.next {
+            round.next = next
+            return true
+        }
+        round.isFruitless = !round.hasFound
+        let goesOn = evicted > 0
+        round = Round(isFruitless: round.isFruitless, isEvicting: true)
+        return goesOn
+    }
+
+    /// Those that have their objects in the bucket. A LIST for each 1,000 names between the first and the last.
+    private func inBucket(
+        _ blobs: [EvictableBlob], on bucket: any Bucket
+    ) throws -> [EvictableBlob] {
+        guard let first = blobs.first, let last = blobs.last else { return [] }
+        var names: Set<UInt64> = []
+        var after = ShardNames.blob(first.number - 1)
+        while let page = try? bucket.list(ShardNames.blobPrefix, after: after), let end = page.last
+        {
+            let numbers = page.compactMap { ShardNames.number($0, behind: ShardNames.blobPrefix) }
+            names.formUnion(numbers)
+            guard let highest = numbers.last, highest < last.number, !hasEnded else { break }
+            after = end
+        }
+        return blobs.filter { names.contains($0.number) }
+    }
+
+    /// Evicts payloads whose objects are in the bucket.
+    ///
+    /// - Returns: how many were.
+    private func evict(_ blobs: [EvictableBlob]) throws -> Int {
+        guard !blobs.isEmpty else { return 0 }
+        let (store, writer) = (context.store, context.writer)
+        let before = try store.evictedBlobs().blobs
+        let count = Mutex(0)
+        try writer.perform { (store) throws(StoreError) in
+            let begun = try store.beginEvicting(
+                blobs, bootMilliseconds: .bootMilliseconds)
+            count.withLock { $0 = begun }
+        }
+        guard count.withLock({ $0 }) > 0 else { return 0 }
+        let step = Mutex(EvictionStep.goesOn)
+        while step.withLock({ $0 }) != .done, !hasEnded {
+            guard store.canAdvanceEviction else {
+                signal.wait(milliseconds: Self.snapshotPauseMilliseconds)
+                continue
+            }
+            try writer.perform { (store) throws(StoreError) in
+                let next = try store.advanceEviction()
+                step.withLock { $0 = next }
+            }
+        }
+        let evicted = max(0, try store.evictedBlobs().blobs - before)
+        context.replica.fetches.evictedCount.add(evicted, ordering: .relaxed)
+        return evicted
+    }
+}

@@ -1,0 +1,65 @@
+import BlobStore
+import Logging
+import Replication
+import Synchronization
+
+/// The threads that fetch evicted payloads from the bucket when somebody asks for one.
+final class FetchThreads: Sendable {
+    private let context: ReplicaThread.Context
+    private let fetches: BlobFetches
+    private let isClosed = Atomic(false)
+    private let threads = Mutex<[WorkerThread]>([])
+
+    /// Starts the threads.
+    init(_ context: ReplicaThread.Context) throws(SystemError) {
+        self.context = context
+        fetches = context.replica.fetches
+        for index in 0..<fetches.threadCount {
+            let thread = try WorkerThread(name: "blobd-fetch-\(index)") { [self] in run(index) }
+            threads.withLock { $0.append(thread) }
+        }
+    }
+
+    /// Ends the threads, and the waiting of all who wait for payloads.
+    func close() {
+        isClosed.store(true, ordering: .releasing)
+        fetches.wakeAll()
+        for thread in threads.withLock({ $0 }) { thread.join() }
+        fetches.failAll(.refused(.stopping))
+    }
+
+    private func run(_ index: Int) {
+        var log = RateLimitedLog(context.log)
+        var bucket: (any Bucket)?
+        while !isClosed.load(ordering: .acquiring) {
+            guard let blob = fetches.next(thread: index) else { continue }
+            do {
+                let reached = try bucket ?? context.access.makeBucket()
+                bucket = reached
+                try fetch(blob, from: reached)
+                fetches.finish(blob, nil, asOf: .now)
+            } catch {
+                log.note(
+                    .error, "Cannot fetch \(blob.digest) from \(context.access.name): \(error)")
+                fetches.finish(blob, "the bucket did not give it: \(error)", asOf: .now)
+            }
+        }
+    }
+
+    /// Fetches a payload, checks it, and stores it.
+    private func fetch(_ blob: BlobReference, from bucket: any Bucket) throws {
+        let bytes = try SegmentApplier.bytes(of: blob, in: context.store.id, on: bucket)
+        let outcome = Mutex(PutBackOutcome.later)
+        while true {
+            try context.writer.perform { (store) throws(StoreError) in
+                let result = try store.putBack(blob, bytes)
+                outcome.withLock { $0 = result }
+            }
+            guard outcome.withLock({ $0 }) == .later, !isClosed.load(ordering: .acquiring) else {
+                return
+            }
+            // Snapshots that have what is being removed are open for a moment.
+            try bucket.pause(beforeRetrying: 0)
+        }
+    }
+}

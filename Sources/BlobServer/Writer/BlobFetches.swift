@@ -1,0 +1,183 @@
+import BlobStore
+import Synchronization
+
+/// Evicted blobs that somebody asks for: each is fetched once, for all who wait for it.
+final class BlobFetches: Sendable {
+    private struct Waiter {
+        let connection: ConnectionAddress
+        let end: Instant
+    }
+
+    private struct State {
+        /// By blob number: who waits for it.
+        var waiters: [UInt64: [Waiter]] = [:]
+        var waiterCount = 0
+        /// Those that nobody fetches yet, in the order in which they were asked for.
+        var queue: [BlobReference] = []
+        /// Why a blob could not be fetched, and until when nobody tries again.
+        var failures: [UInt64: (why: String, end: Instant)] = [:]
+        /// When blobs were fetched that were not long ago.
+        var fetched: [UInt64: Instant] = [:]
+        /// Threads without work.
+        var idle: [Int] = []
+    }
+
+    private let state = Mutex(State())
+    private let threads: [FetchSignal]
+    private let hasWaiters = Atomic(false)
+    /// Blobs that were fetched, that could not be, and the stored bytes of the first.
+    let fetchedCount = Atomic(0)
+    let failedCount = Atomic(0)
+    let fetchedByteCount = Atomic(0)
+    /// Blobs that were evicted by this process.
+    let evictedCount = Atomic(0)
+
+    private final class FetchSignal: Sendable {
+        let signal: WakeSignal
+        init() throws(SystemError) { signal = try WakeSignal() }
+    }
+
+    /// - Parameter threadCount: how many threads will fetch; 0: nobody does.
+    init(threadCount: Int) throws(SystemError) {
+        var threads: [FetchSignal] = []
+        for _ in 0..<threadCount { threads.append(try FetchSignal()) }
+        self.threads = threads
+    }
+
+    /// How many threads are to fetch.
+    var threadCount: Int { threads.count }
+
+    // MARK: - Who asks
+
+    /// Why a blob cannot be fetched now; nil: ``want(_:for:asOf:)`` it.
+    func refusal(of blob: BlobReference, asOf now: Instant) -> String? {
+        guard threadCount > 0 else {
+            return "its bytes are in the bucket, and this daemon does not fetch any (--local-bytes)"
+        }
+        return state.withLock { state in
+            if let failure = state.failures[blob.number] {
+                if now < failure.end { return failure.why }
+                state.failures[blob.number] = nil
+            }
+            guard state.waiterCount < DaemonLimits.fetchWaiterCountMax else {
+                return "\(state.waiterCount) requests wait for payloads from the bucket"
+            }
+            return nil
+        }
+    }
+
+    /// Has a connection wait until a blob was fetched, or could not be.
+    func want(_ blob: BlobReference, for connection: ConnectionAddress, asOf now: Instant) {
+        let end = now.after(milliseconds: DaemonLimits.fetchWaitMilliseconds)
+        let thread: Int? = state.withLock { state in
+            state.waiterCount += 1
+            let isFirst = state.waiters[blob.number] == nil
+            state.waiters[blob.number, default: []].append(
+                Waiter(connection: connection, end: end))
+            hasWaiters.store(true, ordering: .relaxed)
+            guard isFirst else { return nil }
+            state.queue.append(blob)
+            return state.idle.popLast()
+        }
+        if let thread { threads[thread].signal.notify() }
+    }
+
+    /// Ends the waiting of those who have waited long enough. They are told why.
+    func expire(asOf now: Instant) {
+        guard hasWaiters.load(ordering: .relaxed) else { return }
+        let late = state.withLock { state in
+            var late: [Waiter] = []
+            for (number, waiters) in state.waiters {
+                let ended = waiters.filter { $0.end <= now }
+                guard !ended.isEmpty else { continue }
+                late += ended
+                state.waiters[number] = waiters.filter { $0.end > now }
+                state.waiterCount -= ended.count
+                state.failures[number] = (
+                    "the bucket has not sent it within \(DaemonLimits.fetchWaitMilliseconds / 1_000) s",
+                    now.after(milliseconds: DaemonLimits.fetchRetryMilliseconds)
+                )
+            }
+            return late
+        }
+        Self.tell(late, .committed)
+    }
+
+    /// Ends all waiting: the daemon stops.
+    func failAll(_ result: ChangeResult) {
+        let all = state.withLock { state in
+            defer {
+                state.waiters = [:]
+                state.waiterCount = 0
+                state.queue = []
+            }
+            return state.waiters.values.flatMap { $0 }
+        }
+        Self.tell(all, result)
+    }
+
+    private static func tell(_ waiters: [Waiter], _ result: ChangeResult) {
+        var inboxes = InboxWakes()
+        for waiter in waiters { inboxes.leave(.replicated(result), for: waiter.connection) }
+        inboxes.wakeAll()
+    }
+
+    // MARK: - Who fetches
+
+    /// The next blob to fetch. Where there is none the thread waits for one, at most a second.
+    func next(thread: Int) -> BlobReference? {
+        let found = state.withLock { state -> BlobReference? in
+            guard !state.queue.isEmpty else {
+                if !state.idle.contains(thread) { state.idle.append(thread) }
+                return nil
+            }
+            return state.queue.removeFirst()
+        }
+        if found == nil { threads[thread].signal.wait(milliseconds: 1_000) }
+        return found
+    }
+
+    /// Wakes all threads.
+    func wakeAll() { for thread in threads { thread.signal.notify() } }
+
+    /// A blob was fetched, or could not be.
+    ///
+    /// - Parameter failure: why not.
+    func finish(_ blob: BlobReference, _ failure: String?, asOf now: Instant) {
+        let waiters = state.withLock { state in
+            let waiters = state.waiters.removeValue(forKey: blob.number) ?? []
+            state.waiterCount -= waiters.count
+            hasWaiters.store(!state.waiters.isEmpty, ordering: .relaxed)
+            if let failure {
+                state.failures[blob.number] = (
+                    failure, now.after(milliseconds: DaemonLimits.fetchRetryMilliseconds)
+                )
+            } else {
+                if state.fetched.count >= DaemonLimits.recentFetchCountMax { state.fetched = [:] }
+                state.fetched[blob.number] = now
+            }
+            return waiters
+        }
+        if failure == nil {
+            fetchedCount.add(1, ordering: .relaxed)
+            fetchedByteCount.add(blob.storedByteCount, ordering: .relaxed)
+        } else {
+            failedCount.add(1, ordering: .relaxed)
+        }
+        Self.tell(waiters, .committed)
+    }
+
+    // MARK: - Who evicts
+
+    /// Whether a blob was fetched since this was asked last: it stays for another round. One that is a few
+    /// seconds here stays anyway.
+    func takeRecentlyFetched(_ number: UInt64, asOf now: Instant) -> Bool {
+        state.withLock { state in
+            guard let moment = state.fetched[number] else { return false }
+            if now.milliseconds(since: moment) > DaemonLimits.fetchedKeptMilliseconds {
+                state.fetched[number] = nil
+            }
+            return true
+        }
+    }
+}

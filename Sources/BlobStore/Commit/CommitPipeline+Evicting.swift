@@ -1,0 +1,164 @@
+internal import LMDB
+internal import Synchronization
+
+// Blobs are evicted some at a time, in steps between which the thread that writes does other things. Each is
+// called by that thread.
+
+extension CommitPipeline {
+    /// Begins to evict blobs whose objects are in the bucket. Blobs that are leased, yet to be shipped, damaged or
+    /// gone are left out, and those that peers of earlier runs may still be reading.
+    ///
+    /// - Returns: how many are being evicted.
+    func beginEvicting(
+        _ blobs: [EvictableBlob], bootMilliseconds: Int64?
+    ) throws(StoreError) -> Int {
+        let evictions = core.evictions
+        precondition(evictions.isEnabled, "the store was opened to evict nothing")
+        guard evictions.run.withLock({ $0 == nil }) else { return 0 }
+        let grace = core.leases.zeroCopyGrace.withLock { $0 }
+        let wanted = blobs.filter { blob in
+            blob.chunkCount <= StoreLimits.evictableChunkCountMax
+                && !core.leases.isHeld(blob.number)
+                && grace?.isOver(for: blob.number, bootMilliseconds: bootMilliseconds) != false
+        }
+        guard !wanted.isEmpty else { return 0 }
+        evictions.close(wanted) { blob in
+            for index in 0..<blob.chunkCount {
+                core.verifiedChunks.remove(blob.number &+ UInt64(index))
+            }
+        }
+        var noted: [EvictableBlob] = []
+        let transaction: UInt64
+        do throws(StoreError) {
+            (noted, transaction) = try whileWriting { () throws(StoreError) in
+                try inTransaction(
+                    growth: evictionGrowth(wanted.count), asOf: Timestamp(milliseconds: 0),
+                    isPublishing: false
+                ) { (transaction) throws(StoreError) in
+                    var noted: [EvictableBlob] = []
+                    for blob in wanted
+                    where try transaction.noteEvicted(
+                        blob.number, storedByteCount: blob.storedByteCount)
+                    { noted.append(blob) }
+                    return (noted, transaction.transaction.id)
+                }
+            }
+        } catch {
+            evictions.open(wanted)
+            throw error
+        }
+        let numbers = Set(noted.map(\.number))
+        evictions.open(wanted.filter { !numbers.contains($0.number) })
+        guard !noted.isEmpty else { return 0 }
+        evictions.run.withLock {
+            $0 = Evictions.Run(blobs: noted, stage: .closing(transaction: transaction))
+        }
+        return noted.count
+    }
+
+    private func evictionGrowth(_ count: Int) -> Int {
+        (1 + count / 64) * Change.bookkeepingByteCount * core.environment.pageScale
+    }
+
+    /// Goes on with what is being evicted.
+    func advanceEviction() throws(StoreError) -> EvictionStep {
+        let evictions = core.evictions
+        guard var run = evictions.run.withLock({ $0 }) else { return .done }
+        if let awaited = run.awaitedTransaction, core.environment.readers.oldestViewed < awaited {
+            return .waits
+        }
+        switch run.stage {
+        case .closing:
+            let (removed, kept) = evictions.decide(run.blobs)
+            run.blobs = removed
+            run.stage = .removing(next: 0)
+            evictions.run.withLock { $0 = run }
+            evictions.open(kept)
+            try forgetEvicted(kept.map(\.number))
+        case .removing(let next):
+            let rest = run.blobs[next...]
+            let (count, transaction) = try whileWriting { () throws(StoreError) in
+                try inTransaction(
+                    growth: evictionGrowth(rest.count), asOf: Timestamp(milliseconds: 0),
+                    isPublishing: false
+                ) { (transaction) throws(StoreError) in
+                    let count = try transaction.removeChunks(
+                        of: rest, countMax: StoreLimits.transactionPutCountMax / 2)
+                    return (count, transaction.transaction.id)
+                }
+            }
+            let isDone = next + count >= run.blobs.count
+            run.stage =
+                isDone ? .removed(transaction: transaction) : .removing(next: next + count)
+            evictions.run.withLock { $0 = run }
+        case .removed:
+            evictions.open(run.blobs)
+            evictions.run.withLock { $0 = nil }
+            return .done
+        }
+        return .goesOn
+    }
+
+    private func forgetEvicted(_ numbers: [UInt64]) throws(StoreError) {
+        guard !numbers.isEmpty else { return }
+        try whileWriting { () throws(StoreError) in
+            try inTransaction(
+                growth: evictionGrowth(numbers.count), asOf: Timestamp(milliseconds: 0),
+                isPublishing: false
+            ) { (transaction) throws(StoreError) in
+                for number in numbers { try transaction.removeEvicted(number) }
+            }
+        }
+    }
+
+    /// Stores the bytes of an evicted blob again, the last chunks first: where one is there, all behind it are.
+    ///
+    /// - Parameter bytes: as stored, and checked.
+    func putBack(_ blob: BlobReference, _ bytes: [UInt8]) throws(StoreError) -> PutBackOutcome {
+        precondition(bytes.count == blob.storedByteCount)
+        switch core.evictions.keep(blob.number) {
+        case true?:
+            try forgetEvicted([blob.number])
+            return .stored
+        case false?: return .later
+        case nil: break
+        }
+        let step = StoreLimits.stagedBatchByteCount / StoreLimits.chunkByteCountMax
+        var end = blob.chunkCount
+        while end > 0 {
+            let start = max(0, end - step)
+            let range = start..<end
+            let growth =
+                range.count * (StoreLimits.chunkByteCountMax + core.environment.pageByteCount)
+                + Change.bookkeepingByteCount * core.environment.pageScale
+            let isWanted = try whileWriting { () throws(StoreError) in
+                try inTransaction(
+                    growth: growth, asOf: Timestamp(milliseconds: 0), isPublishing: true
+                ) { (transaction) throws(StoreError) in
+                    try transaction.putBack(blob, bytes, range)
+                }
+            }
+            guard isWanted else { return .gone }
+            end = start
+        }
+        return .stored
+    }
+}
+
+extension ChangeTransaction {
+    /// Stores some chunks of an evicted blob; with the first one it is evicted no more.
+    ///
+    /// - Returns: false when it is not evicted, or has gone.
+    fileprivate mutating func putBack(
+        _ blob: BlobReference, _ bytes: [UInt8], _ range: Range<Int>
+    ) throws(StoreError) -> Bool {
+        guard try evictionEntry(blob.number) != nil, try orphanEntry(blob.number) == nil else {
+            return false
+        }
+        for index in range {
+            try transaction.putChunk(of: blob, at: index, bytes, in: tables.chunks)
+        }
+        if range.lowerBound == 0 { try removeEvicted(blob.number) }
+        return true
+    }
+}

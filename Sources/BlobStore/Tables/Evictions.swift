@@ -1,0 +1,132 @@
+internal import Synchronization
+
+/// Blobs whose chunks are about to be removed here: their objects in the bucket have the bytes.
+///
+/// A reader may go on with a chunk's pages after its snapshot has ended, under a lease. So a blob is first
+/// closed: a reader that has no lease finds it evicted. When all snapshots have ended that were open before,
+/// everyone who uses its pages has a lease. If nobody has, none can be taken, and the chunks are removed. It is
+/// open again when no snapshot has the removed chunks any more.
+final class Evictions: Sendable {
+    private enum Phase {
+        case closed
+        /// Somebody who has a lease went on to read it: its chunks stay.
+        case kept
+        case removing
+    }
+
+    /// Blobs that are evicted together, and how far that is.
+    struct Run {
+        enum Stage {
+            /// It waits for the snapshots that were open before this transaction.
+            case closing(transaction: UInt64)
+            /// Chunks are removed, from this blob on.
+            case removing(next: Int)
+            /// It waits for the snapshots that have the chunks.
+            case removed(transaction: UInt64)
+        }
+
+        var blobs: [EvictableBlob]
+        var stage: Stage
+
+        /// The commit that every open snapshot must have before the next step; nil: none.
+        var awaitedTransaction: UInt64? {
+            switch stage {
+            case .closing(let transaction), .removed(let transaction): transaction
+            case .removing: nil
+            }
+        }
+    }
+
+    /// Whether blobs are evicted by this process at all. It is known before the first reader comes.
+    let isEnabled: Bool
+    private let leases: LeaseTable
+    private let phases = Mutex<[UInt64: Phase]>([:])
+    /// Changed by the thread that writes alone; nil: nothing is being evicted.
+    let run = Mutex<Run?>(nil)
+
+    init(_ leases: LeaseTable, isEnabled: Bool) {
+        self.leases = leases
+        self.isEnabled = isEnabled
+    }
+
+    // MARK: - Readers
+
+    /// Whether a blob's chunks may be read by who looks at one for the first time.
+    func admits(_ number: UInt64) -> Bool {
+        guard isEnabled else { return true }
+        return phases.withLock { phases in
+            switch phases[number] {
+            case nil, .kept: return true
+            case .removing: return false
+            case .closed:
+                guard leases.isHeld(number) else { return false }
+                phases[number] = .kept
+                return true
+            }
+        }
+    }
+
+    /// Calls `body`, which notes that a chunk is verified, unless the blob is being evicted: what is noted is not
+    /// looked at here again.
+    func ifOpen(_ number: UInt64, _ body: () -> Void) {
+        guard isEnabled else { return body() }
+        phases.withLock { phases in
+            if phases[number] == nil { body() }
+        }
+    }
+
+    // MARK: - The thread that writes
+
+    /// Closes blobs. `forget` is called for each: the chunks of a blob must not count as verified from then on.
+    func close(_ blobs: [EvictableBlob], forgetting forget: (EvictableBlob) -> Void) {
+        phases.withLock { phases in
+            for blob in blobs {
+                phases[blob.number] = .closed
+                forget(blob)
+            }
+        }
+    }
+
+    /// Opens blobs for everybody.
+    func open(_ blobs: some Sequence<EvictableBlob>) {
+        phases.withLock { phases in
+            for blob in blobs { phases[blob.number] = nil }
+        }
+    }
+
+    /// Decides which closed blobs are removed, when all earlier snapshots have ended: those that nobody has a
+    /// lease of. From then on nobody can take one.
+    func decide(
+        _ blobs: [EvictableBlob]
+    ) -> (removed: [EvictableBlob], kept: [EvictableBlob]) {
+        phases.withLock { phases in
+            var (removed, kept): ([EvictableBlob], [EvictableBlob]) = ([], [])
+            for blob in blobs {
+                switch phases[blob.number] {
+                case .closed where !leases.isHeld(blob.number):
+                    phases[blob.number] = .removing
+                    removed.append(blob)
+                // It was put back: its mark is gone already.
+                case nil: break
+                case .closed, .kept, .removing: kept.append(blob)
+                }
+            }
+            return (removed, kept)
+        }
+    }
+
+    /// Has a blob stay that is closed and not removed yet.
+    ///
+    /// - Returns: false when its chunks are being removed, or were a moment ago; nil when it is not closed.
+    func keep(_ number: UInt64) -> Bool? {
+        phases.withLock { phases in
+            switch phases[number] {
+            case nil: return nil
+            case .removing: return false
+            case .closed, .kept:
+                phases[number] = nil
+                return true
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// A blob of several chunks that is here.
+package struct EvictableBlob: Sendable, Hashable {
+    /// Its number.
+    package var number: UInt64
+    /// How many chunks it has.
+    package var chunkCount: Int
+    /// Bytes of those that are here, as stored.
+    package var storedByteCount: Int
+}
+
+/// What a step of evicting did.
+package enum EvictionStep: Sendable, Hashable {
+    /// Snapshots are open that may use what is to be removed: try again a moment later.
+    case waits
+    /// There is another step.
+    case goesOn
+    /// Nothing is being evicted any more.
+    case done
+}
+
+/// What became of bytes that came from the bucket.
+package enum PutBackOutcome: Sendable, Hashable {
+    /// They are here.
+    case stored
+    /// The blob is being removed this moment: try again a moment later.
+    case later
+    /// The blob is here already, or nobody needs it any more.
+    case gone
+}
+
+/// How many blobs may have chunks missing here, since the bucket has them.
+package struct EvictedBlobs: Sendable, Hashable {
+    /// How many there are.
+    package var blobs = 0
+    /// Their stored bytes.
+    package var bytes = 0
+}
