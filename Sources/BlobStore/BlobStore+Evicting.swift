@@ -58,6 +58,9 @@ extension BlobStore {
         try pipeline.putBack(blob, bytes)
     }
 
+    /// How many blobs this process has evicted.
+    package var evictionCountEver: Int { core.evictions.countEver.load(ordering: .relaxed) }
+
     /// How many blobs may have chunks missing here. One lookup.
     package func evictedBlobs() throws(StoreError) -> EvictedBlobs {
         let count = try core.withSnapshot { (snapshot) throws(StoreError) in

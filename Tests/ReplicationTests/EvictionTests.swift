@@ -180,6 +180,20 @@ import Testing
         try requireSound(follower.store, evicted: 0)
     }
 
+    /// Its key stayed for ever, and said that a blob was evicted that nobody had.
+    @Test("A payload that was freed since it was found is not evicted")
+    func freedMeanwhile() throws {
+        let leader = try leader()
+        let store = leader.store
+        let blobs = try store.evictableBlobs(from: 0, byteCountMax: .max, lookingAt: .max).blobs
+        try store.delete("id-1", asOf: noon)
+        try leader.ship()
+        #expect(try store.freeOrphans(byteCountMax: .max).blobs == 1)
+        #expect(try store.beginEvicting(blobs, bootMilliseconds: nil) == 7)
+        while try store.advanceEviction() == .goesOn {}
+        try requireSound(store, evicted: 7)
+    }
+
     @Test(
         "A follower leaves long payloads in the bucket while it has too much, and can take the lead"
     )

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BlobClient
+import Glibc
 import TestSupport
 
 /// Readers of every manner fetch what publishers replace and delete at the same time.
@@ -56,12 +57,20 @@ struct ChurnScenario: Scenario {
     @Flag(help: "Let daemons free at once what an earlier one may have sent, for --kills.")
     var withoutGrace = false
 
+    @Flag(
+        help: """
+            Replicate to a bucket (moto), and have less here than there is: long payloads are evicted \
+            and fetched again all the time.
+            """)
+    var evicting = false
+
     @Flag(help: "Change bytes after they were received, so that it must fail.")
     var spoil = false
 
     var secondsMax: UInt32 { UInt32(clamping: 180 + 2 * duration) }
 
-    private var duration: Int { seconds ?? (options.short ? 4 : 120) }
+    /// A bucket in memory keeps every edition: a minute is some GiB.
+    private var duration: Int { seconds ?? (options.short ? 4 : evicting ? 60 : 120) }
     private var notificationCount: Int { notifications ?? (options.short ? 32 : 512) }
     private var times: ReadingPlan.Times {
         ReadingPlan.Times(pauseMilliseconds: options.short ? 200...1_000 : 2_000...5_000)
@@ -75,8 +84,15 @@ struct ChurnScenario: Scenario {
 
     /// The daemon frees as eagerly as it can, and cuts off who is slow or nobody. It stops in the
     /// middle of most answers.
-    private func arguments(cutsOffSlow: Bool) -> [String] {
-        [
+    private func arguments(_ bench: Workbench, cutsOffSlow: Bool) -> [String] {
+        let replication =
+            evicting
+            ? [
+                "--replicate", "s3://test/churn-\(bench.seed)", "--ack", "replicated",
+                // A third of the live bytes, about.
+                "--local-bytes", "\(notificationCount * 80)KiB",
+            ] : []
+        return replication + [
             DaemonFlag.sweep, "10ms", DaemonFlag.keepFree, "0", DaemonFlag.drain, "500ms",
             DaemonFlag.idle, "\(Self.idleMilliseconds)ms",
             DaemonFlag.grace, withoutGrace ? "1ms" : "\(Self.graceMilliseconds)ms",
@@ -90,8 +106,14 @@ struct ChurnScenario: Scenario {
         try require(
             notificationCount >= publishers && publishers > 0 && readers > 0,
             "\(notificationCount) notifications for \(publishers) publishers, \(readers) readers")
+        if evicting {
+            for (name, value) in try ObjectServer.shared(.moto).variables {
+                setenv(name, value, 1)
+            }
+        }
         let lives = DaemonLives(cutsOffSlow: cutOffs)
-        var daemon = try DaemonUnderTest.serving(bench, arguments: arguments(cutsOffSlow: cutOffs))
+        var daemon = try DaemonUnderTest.serving(
+            bench, arguments: arguments(bench, cutsOffSlow: cutOffs))
         let ledger = EditionLedger(seed: bench.seed, idCount: notificationCount)
         let (figures, stop) = (ChurnFigures(), StopSign())
         let publishing = ChurnPublisher.Surroundings(
@@ -153,7 +175,7 @@ struct ChurnScenario: Scenario {
                 }
                 let cutsOffSlow = cutOffs || killCount.isMultiple(of: 2)
                 daemon = try DaemonUnderTest.serving(
-                    bench, arguments: arguments(cutsOffSlow: cutsOffSlow))
+                    bench, arguments: arguments(bench, cutsOffSlow: cutsOffSlow))
                 lives.hasBegun(cutsOffSlow: cutsOffSlow)
                 sizes.noteStart()
                 killCount += 1
@@ -184,13 +206,14 @@ struct ChurnScenario: Scenario {
         _ daemon: inout DaemonUnderTest, _ bench: inout Workbench, _ figures: ChurnFigures,
         _ sizes: SizeWatch, _ killCount: Int
     ) throws -> [String] {
+        let evictions = evicting ? try evictionWords(daemon) : []
         try daemon.stop()
         try verify(bench, "after the churn")
         let turnover = figures.writing.publishedBytes / max(1, sizes.fileByteCount)
         let words =
             figures.words()
             + [sizes.figures(isKilled: kills), "\(turnover) times the file's size was published"]
-            + (kills ? ["\(killCount) kills and stops"] : [])
+            + (kills ? ["\(killCount) kills and stops"] : []) + evictions
         let percent = kills ? sizes.keptPercentMax : sizes.percentMax
         // Within seconds nothing is stable.
         try require(
@@ -198,6 +221,22 @@ struct ChurnScenario: Scenario {
             "all bytes were right, and the data file took \(percent) % of the live bytes; the limit is "
                 + "\(filePercentMax) %\n  " + words.joined(separator: "\n  "))
         return words
+    }
+
+    /// How often payloads were evicted and fetched since the daemon's last start.
+    private func evictionWords(_ daemon: borrowing DaemonUnderTest) throws -> [String] {
+        let text = try HTTPClient.get("/metrics", from: daemon.socket)
+        func count(_ name: String) -> Int {
+            let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
+            return line.flatMap { Int($0.dropFirst(name.count + 1)) } ?? 0
+        }
+        let evicted = count("blobd_evictions_total")
+        let fetched = count("blobd_bucket_fetches_total{result=\"fetched\"}")
+        let failed = count("blobd_bucket_fetches_total{result=\"failed\"}")
+        // A daemon that was just started evicts nothing that the one before may have sent.
+        try require(
+            kills || (evicted > 0 && fetched > 0), "\(evicted) evicted, \(fetched) fetched")
+        return ["\(evicted) payloads evicted, \(fetched) fetched, \(failed) fetches failed"]
     }
 
     /// What was found in a daemon without leases.

@@ -139,7 +139,7 @@ final class EvictionThread: Sendable {
     private func evict(_ blobs: [EvictableBlob]) throws -> Int {
         guard !blobs.isEmpty else { return 0 }
         let (store, writer) = (context.store, context.writer)
-        let before = try store.evictedBlobs().blobs
+        let before = store.evictionCountEver
         let count = Mutex(0)
         try writer.perform { (store) throws(StoreError) in
             let begun = try store.beginEvicting(
@@ -158,8 +158,6 @@ final class EvictionThread: Sendable {
                 step.withLock { $0 = next }
             }
         }
-        let evicted = max(0, try store.evictedBlobs().blobs - before)
-        context.replica.fetches.evictedCount.add(evicted, ordering: .relaxed)
-        return evicted
+        return store.evictionCountEver - before
     }
 }

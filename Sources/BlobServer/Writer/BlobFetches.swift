@@ -29,8 +29,6 @@ final class BlobFetches: Sendable {
     let fetchedCount = Atomic(0)
     let failedCount = Atomic(0)
     let fetchedByteCount = Atomic(0)
-    /// Blobs that were evicted by this process.
-    let evictedCount = Atomic(0)
 
     private final class FetchSignal: Sendable {
         let signal: WakeSignal

@@ -6,14 +6,14 @@ internal import LMDB
 extension ChangeTransaction {
     /// Notes that a blob's chunks may be missing here.
     ///
-    /// - Returns: false when it is no live blob.
-    mutating func noteEvicted(
-        _ number: UInt64, storedByteCount: Int
-    ) throws(StoreError) -> Bool {
-        guard try orphanEntry(number) == nil, try quarantineEntry(number) == nil else {
-            return false
-        }
-        try addEvicted(number, storedByteCount: storedByteCount)
+    /// - Returns: false when it is no live blob any more.
+    mutating func noteEvicted(_ blob: EvictableBlob) throws(StoreError) -> Bool {
+        // One that was freed since it was found has no chunk.
+        let key = Keys.chunk(blob.number, blob.chunkCount - 1)
+        guard try transaction.get(key.bytes, in: tables.chunks) != nil,
+            try orphanEntry(blob.number) == nil, try quarantineEntry(blob.number) == nil
+        else { return false }
+        try addEvicted(blob.number, storedByteCount: blob.storedByteCount)
         return true
     }
 

@@ -36,10 +36,9 @@ extension CommitPipeline {
                     isPublishing: false
                 ) { (transaction) throws(StoreError) in
                     var noted: [EvictableBlob] = []
-                    for blob in wanted
-                    where try transaction.noteEvicted(
-                        blob.number, storedByteCount: blob.storedByteCount)
-                    { noted.append(blob) }
+                    for blob in wanted where try transaction.noteEvicted(blob) {
+                        noted.append(blob)
+                    }
                     return (noted, transaction.transaction.id)
                 }
             }
@@ -92,6 +91,7 @@ extension CommitPipeline {
                 isDone ? .removed(transaction: transaction) : .removing(next: next + count)
             evictions.run.withLock { $0 = run }
         case .removed:
+            evictions.countEver.add(run.blobs.count, ordering: .relaxed)
             evictions.open(run.blobs)
             evictions.run.withLock { $0 = nil }
             return .done

@@ -43,6 +43,8 @@ final class Evictions: Sendable {
     private let phases = Mutex<[UInt64: Phase]>([:])
     /// Changed by the thread that writes alone; nil: nothing is being evicted.
     let run = Mutex<Run?>(nil)
+    /// Blobs that were evicted by this process.
+    let countEver = Atomic(0)
 
     init(_ leases: LeaseTable, isEnabled: Bool) {
         self.leases = leases

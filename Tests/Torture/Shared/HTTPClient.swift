@@ -46,6 +46,16 @@ enum HTTPClient {
         return Response(status: line, text: String(decoding: answer, as: UTF8.self))
     }
 
+    /// A document, with its head, on a connection of its own.
+    static func get(_ path: String, from socketPath: String) throws -> String {
+        let socket = try RawSocket.connect(to: socketPath)
+        var answer: [UInt8] = []
+        let request = "GET \(path) HTTP/1.1\r\nHost: b\r\nConnection: close\r\n\r\n"
+        _ = try socket.sendAll(Array(request.utf8), answers: &answer)
+        _ = try socket.receive(into: &answer, milliseconds: 60_000) { _ in false }
+        return String(decoding: answer, as: UTF8.self)
+    }
+
     /// The status, as soon as the whole head is there.
     static func statusLine(of answer: [UInt8]) -> Int? {
         let head = String(decoding: answer.prefix(16_384), as: UTF8.self)

@@ -116,6 +116,11 @@ import Testing
         try await torture("churn --kills")
     }
 
+    @Test(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+    func bytesUnderChurnAndEviction() async throws {
+        try await torture("churn --evicting")
+    }
+
     @Test func feedsOfManyDevices() async throws {
         try await torture("feed")
     }

@@ -48,7 +48,7 @@ extension MetricsDocument {
         }
         text.add(
             "blobd_evictions_total", .counter, "Payloads that were evicted.",
-            fetches.evictedCount.load(ordering: .relaxed))
+            store.evictionCountEver)
         text.begin(
             "blobd_bucket_fetches_total", .counter,
             "Evicted payloads that somebody asked for: fetched from the bucket, or not.")
