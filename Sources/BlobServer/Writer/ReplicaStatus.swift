@@ -67,6 +67,7 @@ final class ReplicaStatus: Sendable {
     /// When the oldest change was acknowledged that is not in the bucket, about, by the monotonic clock; 0:
     /// there is none.
     let unshippedSince = Atomic<Int64>(0)
+    private let unshippedAge = Mutex(UnshippedAge())
     /// When anything was shipped, or applied, last.
     let movedAt = Atomic<Int64>(0)
     /// What was asked of the bucket; nil: there is none.
@@ -126,14 +127,12 @@ final class ReplicaStatus: Sendable {
     /// Looks whether too much is not in the bucket.
     func look(at store: BlobStore, asOf now: Instant) {
         guard role == .leader else { return }
-        let isShipped = store.lastSequence == store.shippedSequence
-        var since = unshippedSince.load(ordering: .relaxed)
-        if isShipped {
-            since = 0
-        } else if since == 0 {
-            since = now.nanoseconds
+        let since = unshippedAge.withLock { age in
+            let since = age.look(
+                last: store.lastSequence, shipped: store.shippedSequence, now: now.nanoseconds)
+            unshippedSince.store(since, ordering: .relaxed)
+            return since
         }
-        unshippedSince.store(since, ordering: .relaxed)
         let age = since == 0 ? 0 : (now.nanoseconds - since) / 1_000_000
         isBlocked.store(
             age > Int64(options.unreplicatedMillisecondsMax)
