@@ -127,9 +127,12 @@ import Testing
         objects.onConnect = connect
         var leaders = [first]
         var takeOverCount = 0
-        for _ in 0..<generator.below(60) + 20 {
+        let stepCount = generator.below(60) + 20
+        // Every seed has a leader that sleeps while another one collects everything.
+        let sleep = generator.below(stepCount)
+        for step in 0..<stepCount {
             let leader = leaders[generator.below(leaders.count)]
-            switch generator.below(12) {
+            switch step == sleep ? 11 : generator.below(12) {
             case 0..<5: if !leader.isDeposed { try leader.publish(isLong: generator.chance(20)) }
             case 5..<9: try leader.ship()
             case 9: try leader.maintain()
@@ -148,7 +151,7 @@ import Testing
                 guard leads else { break }
                 leaders.append(next)
                 takeOverCount += 1
-                if generator.chance(50) {
+                if step == sleep || generator.chance(50) {
                     try Self.collectEverything(next, clock, &generator)
                 }
             }

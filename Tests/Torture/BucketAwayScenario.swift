@@ -1,8 +1,6 @@
 import ArgumentParser
 import BlobClient
-import BlobProtocol
 import Glibc
-import Synchronization
 import TestSupport
 
 /// The bucket does not answer for a while, and slowly after that.
@@ -10,12 +8,13 @@ struct BucketAwayScenario: Scenario {
     static let configuration = CommandConfiguration(
         commandName: "bucket-away",
         abstract:
-            "The bucket of a shard is away, then comes back: publishers, the cap, the follower.",
+            "The bucket of a shard is away, then slow: publishers, the cap, the lag, the follower.",
         discussion: """
             The server's process is stopped (SIGSTOP) under publishers who do not wait for it. Their \
             publishes must not take longer than before, until --max-unreplicated is reached: then they are \
-            refused with 503 unreplicated, fetches go on, and the lag that is told grows. When the server \
-            goes on, everything catches up: the follower has every change.
+            refused with 503 unreplicated, fetches go on, and the lag that is told grows. Then the server goes \
+            on, and a proxy makes each of its answers late: publishes take as long as before, none is refused, \
+            and the follower comes after. In the end it has every change.
             """)
 
     @OptionGroup var options: ScenarioOptions
@@ -23,149 +22,141 @@ struct BucketAwayScenario: Scenario {
     @Option(help: "How long the bucket is away, in seconds. With --short: 5.")
     var seconds: Int?
 
+    @Option(help: "How late its answers are after that, in milliseconds. With --short: 300.")
+    var slowMilliseconds: Int?
+
+    @Option(help: "--max-unreplicated, in seconds, at most two thirds of the time away.")
+    var cap = 60
+
     @Option(help: "The server: moto or rgw.")
     var server = "moto"
 
-    var secondsMax: UInt32 { UInt32(clamping: 240 + 2 * away) }
+    var secondsMax: UInt32 { UInt32(clamping: 600 + 3 * away) }
 
     private var away: Int { seconds ?? (options.short ? 5 : 600) }
-    /// The cap is reached two thirds of the way through.
-    private var cap: Int { max(2, away * 2 / 3) }
+    private var slow: Int { slowMilliseconds ?? (options.short ? 300 : 5_000) }
+    /// In seconds.
+    private var capSeconds: Int { max(2, min(cap, away * 2 / 3)) }
+    /// How long times are measured, in milliseconds.
+    private var stretch: Int { options.short ? 2_000 : 30_000 }
 
     func torture(_ bench: inout Workbench) throws -> [String] {
-        guard let kind = ObjectServer.Kind(rawValue: server) else {
-            throw TestFailure("the server is \(server); it must be moto or rgw")
-        }
-        let bucket = try ObjectServer.shared(kind)
-        for (name, value) in bucket.variables { setenv(name, value, 1) }
-        // A prefix of its own: others may use the server, too.
-        let shard = "s3://test/away-\(bench.seed)"
-        let one = Workbench(folder: bench.folder + "/one", blobd: bench.blobd)
-        let two = Workbench(folder: bench.folder + "/two", blobd: bench.blobd)
-        for bench in [one.folder, two.folder] { mkdir(bench, 0o755) }
-        var leader = try DaemonUnderTest.serving(
-            one, arguments: ["--replicate", shard, "--max-unreplicated", "\(cap)s"])
-        try waitUntilShipped(leader, "before the bucket is away")
-        var follower = try DaemonUnderTest.serving(two, arguments: ["--follow", shard])
+        let shard = try ShardUnderTest(server, "away-\(bench.seed)")
+        let proxy = try SlowProxy(to: shard.server.port)
+        setenv("AWS_ENDPOINT_URL", proxy.url, 1)
+        var leader = try shard.serve(
+            "leader", "--replicate", bench, arguments: ["--max-unreplicated", "\(capSeconds)s"])
+        var follower = try shard.serve("follower", "--follow", bench)
         let publisher = PacedPublisher()
-        let before = try publisher.run(at: leader.socket, milliseconds: 2_000)
-        try waitUntilShipped(leader, "before the bucket is away")
+        let before = try publisher.run(at: leader.socket, milliseconds: stretch)
+        try require(before.refused == 0, "publishes are refused while the bucket is there")
+        try ShardUnderTest.waitUntilShipped(leader, "before the bucket is away")
 
-        bucket.pause()
-        defer { bucket.resume() }
-        // One batch is under way and the others wait.
-        let during = try publisher.run(at: leader.socket, milliseconds: cap * 1_000 / 2)
+        shard.server.pause()
+        defer { shard.server.resume() }
+        let gone = Clock.milliseconds()
+        // Others measure for as long as the cap lets them.
+        let during = try publisher.run(
+            at: leader.socket, milliseconds: min(stretch, capSeconds * 1_000 / 2))
         try require(during.refused == 0, "\(during.refused) publishes were refused below the cap")
+        let capAfter = try waitForCap(publisher, leader, since: gone)
+        let lags = try watchLags(leader, follower, since: gone)
         var connection = try leader.connect()
-        let lag = try connection.replication().lagMilliseconds ?? 0
-        try require(lag > Int64(cap * 1_000 / 4), "the lag is \(lag) ms")
-        let end = Clock.milliseconds() + cap * 1_000 + 10_000
-        while try publisher.run(at: leader.socket, milliseconds: 100).refused == 0 {
-            try require(Clock.milliseconds() < end, "nothing is refused beyond the cap")
-        }
         _ = try connection.get(publisher.lastID)
-        bucket.resume()
-        try waitUntilShipped(leader, "when the bucket is back")
-        let after = try publisher.run(at: leader.socket, milliseconds: 500)
-        try require(after.refused == 0, "publishes are refused when everything is shipped")
-        try waitUntilShipped(leader, "at the end")
-        let goal = try connection.replication().sequence ?? 0
-        var second = try follower.connect()
-        let patience = Clock.milliseconds() + 60_000
-        while try second.replication().sequence ?? 0 < goal {
-            try require(Clock.milliseconds() < patience, "the follower does not catch up")
-            Clock.pause(microseconds: 50_000)
-        }
+
+        proxy.answer(afterMilliseconds: slow)
+        shard.server.resume()
+        let back = Clock.milliseconds()
+        try waitUntilTaken(publisher, leader)
+        let takenAfter = Clock.milliseconds() - back
+        // Longer than the cap: what is on its way is never older, though something always is.
+        let slowly = try publisher.run(
+            at: leader.socket, milliseconds: max(stretch, capSeconds * 1_500))
+        try require(
+            slowly.refused == 0,
+            "\(slowly.refused) publishes were refused with a bucket that is slow")
+        let slowLag = try connection.replication().lagMilliseconds ?? 0
+        // A segment is on its way, one waits, and there may be one more request for each.
+        try require(
+            slowLag < 4 * slow + 2_000,
+            "the lag is \(slowLag) ms with answers that are \(slow) ms late")
+        proxy.answer(afterMilliseconds: 0)
+        let goal = try ShardUnderTest.waitUntilShipped(leader, "at the end")
+        try ShardUnderTest.wait(until: follower, has: goal, "the follower")
         try publisher.check(at: follower.socket)
+        let after = try publisher.run(at: leader.socket, milliseconds: stretch)
         try leader.stop()
         try follower.stop()
+        let usual = max(before.p99, after.p99)
+        let words =
+            "p99 of publishes \(before.p99) µs before, \(during.p99) µs while it was away, \(slowly.p99) µs with answers \(slow) ms late, \(after.p99) µs after"
         if !options.short {
             try require(
-                during.p99 <= before.p99 * 11 / 10,
-                "p99 of publishes was \(before.p99) µs and is \(during.p99) µs while the bucket is away"
-            )
+                max(during.p99, slowly.p99) <= usual * 11 / 10,
+                "publishes wait for the bucket: \(words)")
         }
         return [
-            "away for the cap of \(cap) s with \(server)",
-            "p99 of publishes \(before.p99) µs before, \(during.p99) µs meanwhile",
+            "away for \(away) s with \(server)", words,
+            "refused from \(capAfter) ms on, the cap is \(capSeconds) s; lag then \(lags.leader) ms, of the follower \(lags.follower) ms; taken again \(takenAfter) ms after it was back, slowly; lag then \(slowLag) ms",
             "\(publisher.acknowledgedCount) changes acknowledged, all on the follower",
         ]
     }
 
-    private func waitUntilShipped(
-        _ leader: borrowing DaemonUnderTest, _ when: String
-    ) throws {
-        var connection = try leader.connect()
-        let end = Clock.milliseconds() + 60_000
-        while true {
-            let report = try connection.replication()
-            if report.segment ?? 0 > 1, report.sequence == report.shippedSequence { return }
-            try require(Clock.milliseconds() < end, "not everything is shipped \(when)")
-            Clock.pause(microseconds: 20_000)
+    /// Publishes until it is refused.
+    ///
+    /// - Returns: how long after the bucket had gone, in milliseconds.
+    private func waitForCap(
+        _ publisher: PacedPublisher, _ leader: borrowing DaemonUnderTest, since gone: Int
+    ) throws -> Int {
+        let end = gone + capSeconds * 1_000 + 10_000
+        while try publisher.run(at: leader.socket, milliseconds: 50).refused == 0 {
+            try require(Clock.milliseconds() < end, "nothing is refused beyond the cap")
         }
-    }
-}
-
-/// Publishes 500 notifications a second, one after the other.
-private final class PacedPublisher: Sendable {
-    struct Figures {
-        var refused = 0
-        /// In microseconds.
-        var p99 = 0
+        let after = Clock.milliseconds() - gone
+        try require(
+            after >= capSeconds * 1_000 - 100,
+            "the first publish was refused after \(after) ms, and the cap is \(capSeconds) s")
+        return after
     }
 
-    private let count = Mutex(0)
-    private let acknowledged = Mutex<[String]>([])
-
-    var acknowledgedCount: Int { acknowledged.withLock { $0.count } }
-    var lastID: String { acknowledged.withLock { $0.last ?? "" } }
-
-    func run(at socket: String, milliseconds: Int) throws -> Figures {
-        var connection = try BlobConnection.connect(to: socket)
-        var (figures, times) = (Figures(), [Int]())
-        let end = Clock.milliseconds() + milliseconds
-        while Clock.milliseconds() < end {
-            let id = count.withLock { count in
-                count += 1
-                return "paced-\(count)"
-            }
-            let begin = Clock.nanoseconds()
-            if try publish(id, &connection) {
-                times.append((Clock.nanoseconds() - begin) / 1_000)
-            } else {
-                figures.refused += 1
-            }
-            let rest = 2_000 - (Clock.nanoseconds() - begin) / 1_000
-            if rest > 0 { Clock.pause(microseconds: rest) }
+    /// Looks at the lags until the time away is over: each must grow as the time goes on.
+    private func watchLags(
+        _ leader: borrowing DaemonUnderTest, _ follower: borrowing DaemonUnderTest,
+        since gone: Int
+    ) throws -> (leader: Int64, follower: Int64) {
+        var first = try leader.connect()
+        var second = try follower.connect()
+        func lags() throws -> (leader: Int64, follower: Int64) {
+            (
+                try first.replication().lagMilliseconds ?? 0,
+                try second.replication().lagMilliseconds ?? 0
+            )
         }
-        times.sort()
-        figures.p99 = times.isEmpty ? 0 : times[times.count * 99 / 100]
-        return figures
-    }
-
-    /// - Returns: false when it was refused because too much is not replicated.
-    private func publish(_ id: String, _ connection: inout BlobConnection) throws -> Bool {
-        let request = PutRequest(id: id, mediaType: "text/plain", lifetime: .seconds(3_600))
-        let body = Array(id.utf8)
-        do throws(ClientError) {
-            _ = try connection.put(request, body.span.bytes)
-        } catch {
-            guard case .refused(let problem) = error, problem.code == "unreplicated" else {
-                throw error
-            }
-            return false
-        }
-        acknowledged.withLock { $0.append(id) }
-        return true
-    }
-
-    /// Throws unless all that was acknowledged is there.
-    func check(at socket: String) throws {
-        var connection = try BlobConnection.connect(to: socket)
-        for id in acknowledged.withLock({ $0 }) {
-            let found = try connection.get(id)
+        var last = try lags()
+        while Clock.milliseconds() - gone < away * 1_000 {
+            Clock.pause(microseconds: 500_000)
+            let next = try lags()
             try require(
-                found.bytes == Array(id.utf8), "\(id) has other bytes on the follower")
+                next.leader >= last.leader + 400 && next.follower >= last.follower + 400,
+                "in half a second the lag went from \(last) to \(next) ms")
+            last = next
+        }
+        let passed = Int64(Clock.milliseconds() - gone)
+        try require(
+            last.leader > passed - 2_000 && last.follower > passed - 2_000,
+            "the bucket is away for \(passed) ms, and the lag is \(last) ms")
+        return last
+    }
+
+    /// Waits until publishes are taken again.
+    private func waitUntilTaken(
+        _ publisher: PacedPublisher, _ leader: borrowing DaemonUnderTest
+    ) throws {
+        let end = Clock.milliseconds() + 120_000 + 10 * slow
+        while true {
+            let turn = try publisher.run(at: leader.socket, milliseconds: 100)
+            if turn.refused == 0 { return }
+            try require(Clock.milliseconds() < end, "publishes are refused for good")
         }
     }
 }

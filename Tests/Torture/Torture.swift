@@ -13,6 +13,7 @@ struct Torture: ParsableCommand {
             """,
         subcommands: [
             KillScenario.self, FailoverScenario.self, BucketAwayScenario.self, ZombiesScenario.self,
+            FollowerScenario.self, IdleShardScenario.self, SeedScenario.self,
             GarbageScenario.self,
             IdleScenario.self,
             DescriptorsScenario.self,

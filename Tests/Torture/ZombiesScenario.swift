@@ -127,8 +127,11 @@ struct ZombiesScenario: Scenario {
         kill(old.pid, SIGCONT)
         let late = NewsPublisher("late", seed: seeds[2 * publishers + 1])
         let lateThreads = try Threads.start(1) { _ in try late.work(at: oldSocket, until: oldStop) }
+        // Without the fence it may lead for as long as it likes.
         let isDone = Clock.wait(milliseconds: 60_000) {
-            !old.isRunning() || Self.role(of: oldSocket) == "follower"
+            let now = crowd.reduce(late.acknowledgementCount) { $0 + $1.acknowledgementCount }
+            return !old.isRunning() || Self.role(of: oldSocket) == "follower"
+                || withoutFence && now > before + crowd.count
         }
         try require(isDone, "the old leader neither follows nor ends within 60 s")
         oldStop.putUp()

@@ -27,8 +27,9 @@ package enum ReplicationLimits {
     /// How long a leader that has nothing to ship waits before it says that it is alive, in milliseconds:
     /// at most 720 names an hour, with packs.
     package static let heartbeatMilliseconds = 5_200
-    /// How often a follower looks for the next name, in milliseconds.
-    package static let pollMilliseconds = 250
+    /// How long a follower waits before it looks for the next name again, in milliseconds: with another look
+    /// behind each sign of life at most 14,400 GET an hour.
+    package static let pollMilliseconds = 265
     /// How long a follower finds no name before it looks whether the log was packed, in milliseconds.
     package static let packLookMilliseconds = 12_000
     /// How often a leader looks whether it is asked to hand over, in milliseconds.

@@ -1,0 +1,133 @@
+import ArgumentParser
+import BlobClient
+import Glibc
+import Synchronization
+import TestSupport
+
+/// How far a follower is behind, as a client sees it.
+struct FollowerScenario: Scenario {
+    static let configuration = CommandConfiguration(
+        commandName: "follower",
+        abstract: "From a leader's answer until the follower serves the same.",
+        discussion: """
+            Publishers publish at a rate, and do not wait for the bucket. Of each the next notification is asked \
+            for at the follower, again and again, until it is there. The time is from the leader's answer to \
+            the publisher until then.
+            """)
+
+    @OptionGroup var options: ScenarioOptions
+
+    @Option(help: "How long it goes on, in seconds. With --short: 3.")
+    var seconds: Int?
+
+    @Option(help: "Publishes a second, of all publishers. With --short: 200.")
+    var rate: Int?
+
+    @Option(help: "How many publish at the same time.")
+    var publishers = 8
+
+    @Option(help: "Bytes of a payload.")
+    var bytes = 1_000
+
+    @Option(help: "The 99th percentile that passes, in milliseconds.")
+    var lagMillisecondsMax = 1_000
+
+    @Option(help: "The server: moto or rgw. With --short: moto.")
+    var server: String?
+
+    var secondsMax: UInt32 { UInt32(clamping: 300 + 2 * duration) }
+
+    private var duration: Int { seconds ?? (options.short ? 3 : 60) }
+    private var wantedRate: Int { rate ?? (options.short ? 200 : 1_000) }
+    private var kind: String { server ?? (options.short ? "moto" : "rgw") }
+
+    func torture(_ bench: inout Workbench) throws -> [String] {
+        let shard = try ShardUnderTest(kind, "follower-\(bench.seed)")
+        var leader = try shard.serve("leader", "--replicate", bench)
+        var follower = try shard.serve("follower", "--follow", bench)
+        let every = publishers * 1_000_000 / wantedRate
+        let crowd = (0..<publishers).map {
+            PacedPublisher("paced-\($0)", every: every, byteCount: bytes)
+        }
+        let (from, to, stop) = (leader.socket, follower.socket, StopSign())
+        let (milliseconds, refused) = (duration * 1_000, Counts(publishers))
+        let lags = Mutex<[Int]>([])
+        let watching = try Threads.start(1) { _ in
+            let found = try Self.watch(crowd, at: to, until: stop)
+            lags.withLock { $0 = found }
+        }
+        let begin = Clock.milliseconds()
+        let outcome = Result {
+            try Threads.run(publishers) { index in
+                let figures = try crowd[index].run(at: from, milliseconds: milliseconds)
+                refused.set(index, figures.refused)
+            }
+        }
+        let took = Clock.milliseconds() - begin
+        stop.putUp()
+        try watching.join()
+        try outcome.get()
+        let count = crowd.reduce(0) { $0 + $1.acknowledgedCount }
+        let found = lags.withLock { $0 }
+        try require(found.count == count, "\(found.count) of \(count) came to the follower")
+        try require(refused.sum == 0, "\(refused.sum) publishes were refused")
+        for publisher in crowd { try publisher.check(at: to) }
+        try leader.stop()
+        try follower.stop()
+        let rate = count * 1_000 / max(1, took)
+        let lag = percentile(99, of: found)
+        let words =
+            "lag of \(found.count) notifications: p50 \(percentile(50, of: found)) ms, p99 \(lag) ms, most \(found.max() ?? 0) ms"
+        if !options.short {
+            try require(
+                rate >= wantedRate * 95 / 100, "only \(rate) publishes a second were done; \(words)"
+            )
+            try require(lag < lagMillisecondsMax, words)
+        }
+        return ["\(rate) publishes a second with \(kind)", words]
+    }
+
+    /// Asks for each publisher's next one until all that were acknowledged have been found.
+    ///
+    /// - Returns: how long each was away, in milliseconds.
+    private static func watch(
+        _ crowd: [PacedPublisher], at socket: String, until stop: StopSign
+    ) throws -> [Int] {
+        var connection = try BlobConnection.connect(to: socket)
+        var lags: [Int] = []
+        var next = [Int](repeating: 0, count: crowd.count)
+        var movedAt = Clock.milliseconds()
+        while true {
+            // Read before looking: what is acknowledged later is looked at in the next turn.
+            let isOver = stop.isUp
+            var isWaiting = false
+            let countBefore = lags.count
+            for index in crowd.indices {
+                while let wanted = crowd[index].acknowledged(next[index]) {
+                    guard try has(wanted.id, &connection) else {
+                        isWaiting = true
+                        break
+                    }
+                    lags.append(max(0, Clock.nanoseconds() - wanted.at) / 1_000_000)
+                    next[index] += 1
+                }
+            }
+            if lags.count > countBefore { movedAt = Clock.milliseconds() }
+            if isOver, !isWaiting { return lags }
+            try require(
+                Clock.milliseconds() - movedAt < 60_000, "nothing came to the follower for a minute"
+            )
+            Clock.pause(microseconds: 1_000)
+        }
+    }
+
+    private static func has(_ id: String, _ connection: inout BlobConnection) throws -> Bool {
+        do throws(ClientError) {
+            _ = try connection.get(id)
+            return true
+        } catch {
+            if case .notFound = error { return false }
+            throw error
+        }
+    }
+}
