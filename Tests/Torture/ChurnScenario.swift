@@ -1,6 +1,5 @@
 import ArgumentParser
 import BlobClient
-import Glibc
 import TestSupport
 
 /// Readers of every manner fetch what publishers replace and delete at the same time.
@@ -54,13 +53,23 @@ struct ChurnScenario: Scenario {
             """)
     var expectWrongBytes = false
 
+    @Flag(
+        help: """
+            Read from a follower, which is the one that is killed; its leader publishes, with the bucket's \
+            acknowledgement. An answer may be older than what is acknowledged, and never older than one before.
+            """)
+    var follower = false
+
+    @Option(help: "The server of --evicting and --follower: moto or rgw.")
+    var server = "moto"
+
     @Flag(help: "Let daemons free at once what an earlier one may have sent, for --kills.")
     var withoutGrace = false
 
     @Flag(
         help: """
-            Replicate to a bucket (moto), and have less here than there is: long payloads are evicted \
-            and fetched again all the time.
+            Replicate to a bucket, or follow with --follower, and have less here than there is: long \
+            payloads are evicted and fetched again all the time.
             """)
     var evicting = false
 
@@ -84,14 +93,15 @@ struct ChurnScenario: Scenario {
 
     /// The daemon frees as eagerly as it can, and cuts off who is slow or nobody. It stops in the
     /// middle of most answers.
-    private func arguments(_ bench: Workbench, cutsOffSlow: Bool) -> [String] {
-        let replication =
-            evicting
-            ? [
-                "--replicate", "s3://test/churn-\(bench.seed)", "--ack", "replicated",
-                // A third of the live bytes, about.
-                "--local-bytes", "\(notificationCount * 80)KiB",
-            ] : []
+    private func arguments(_ shard: ShardUnderTest?, cutsOffSlow: Bool) -> [String] {
+        var replication: [String] = []
+        if let shard {
+            replication =
+                follower
+                ? ["--follow", shard.url] : ["--replicate", shard.url, "--ack", "replicated"]
+        }
+        // A third of the live bytes, about.
+        if evicting { replication += ["--local-bytes", "\(notificationCount * 80)KiB"] }
         return replication + [
             DaemonFlag.sweep, "10ms", DaemonFlag.keepFree, "0", DaemonFlag.drain, "500ms",
             DaemonFlag.idle, "\(Self.idleMilliseconds)ms",
@@ -106,20 +116,24 @@ struct ChurnScenario: Scenario {
         try require(
             notificationCount >= publishers && publishers > 0 && readers > 0,
             "\(notificationCount) notifications for \(publishers) publishers, \(readers) readers")
-        if evicting {
-            for (name, value) in try ObjectServer.shared(.moto).variables {
-                setenv(name, value, 1)
-            }
-        }
         let lives = DaemonLives(cutsOffSlow: cutOffs)
+        let shard = try follower || evicting ? ShardUnderTest(server, "churn-\(bench.seed)") : nil
+        let leader =
+            try follower
+            ? shard.map {
+                try FollowedLeader($0, bench, idleMilliseconds: Self.idleMilliseconds)
+            } : nil
         var daemon = try DaemonUnderTest.serving(
-            bench, arguments: arguments(bench, cutsOffSlow: cutOffs))
-        let ledger = EditionLedger(seed: bench.seed, idCount: notificationCount)
+            bench, arguments: arguments(shard, cutsOffSlow: cutOffs))
+        let ledger = EditionLedger(
+            seed: bench.seed, idCount: notificationCount, isBehind: follower)
         let (figures, stop) = (ChurnFigures(), StopSign())
         let publishing = ChurnPublisher.Surroundings(
-            socket: bench.socket, ledger: ledger, figures: figures, lives: lives, stop: stop,
+            socket: leader?.socket ?? bench.socket, ledger: ledger, figures: figures,
+            lives: leader == nil ? lives : DaemonLives(cutsOffSlow: false), stop: stop,
             publisherCount: publishers)
         try Threads.run(publishers) { try ChurnPublisher(number: $0, publishing).fill() }
+        try leader?.wait(for: daemon, "when it is filled")
         var sizes = SizeWatch(
             data: bench.data, settlesAfterMilliseconds: options.short ? 2_000 : 5_000)
         let writers = try Threads.start(publishers) { number in
@@ -138,7 +152,7 @@ struct ChurnScenario: Scenario {
             }
         }
         let begin = Clock.milliseconds()
-        let outcome = Result { try watch(&daemon, &bench, lives, stop, figures, &sizes) }
+        let outcome = Result { try watch(&daemon, &bench, shard, lives, stop, figures, &sizes) }
         stop.putUp()
         let joined = Result { try writers.join() }
         try crowd.join()
@@ -148,14 +162,15 @@ struct ChurnScenario: Scenario {
         }
         let killCount = try outcome.get()
         try joined.get()
+        try leader?.compare(with: daemon, ledger)
         return try finish(&daemon, &bench, figures, sizes, killCount)
     }
 
     /// Looks at the sizes every second, and kills the daemon now and then, until the time is over or
     /// something is wrong. Returns how often it was killed.
     private func watch(
-        _ daemon: inout DaemonUnderTest, _ bench: inout Workbench, _ lives: DaemonLives,
-        _ stop: StopSign, _ figures: ChurnFigures, _ sizes: inout SizeWatch
+        _ daemon: inout DaemonUnderTest, _ bench: inout Workbench, _ shard: ShardUnderTest?,
+        _ lives: DaemonLives, _ stop: StopSign, _ figures: ChurnFigures, _ sizes: inout SizeWatch
     ) throws -> Int {
         let begin = Clock.milliseconds()
         let end = begin + duration * 1_000
@@ -175,7 +190,7 @@ struct ChurnScenario: Scenario {
                 }
                 let cutsOffSlow = cutOffs || killCount.isMultiple(of: 2)
                 daemon = try DaemonUnderTest.serving(
-                    bench, arguments: arguments(bench, cutsOffSlow: cutsOffSlow))
+                    bench, arguments: arguments(shard, cutsOffSlow: cutsOffSlow))
                 lives.hasBegun(cutsOffSlow: cutsOffSlow)
                 sizes.noteStart()
                 killCount += 1

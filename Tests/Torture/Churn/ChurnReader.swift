@@ -77,7 +77,7 @@ struct ChurnReader: Sendable {
         let life = around.lives.now
         var link = try ReadingLink(to: around.socket, isHTTP: isHTTP)
         for (index, batch) in plan.batches.enumerated() where !around.stop.isUp {
-            let oldest = batch.map { around.ledger.acknowledged($0.id) }
+            let oldest = batch.map { around.ledger.oldest($0.id) }
             let isFirst = index == 0
             let isLast = plan.isLast && index == plan.batches.count - 1
             guard try link.ask(batch, isFirst: isFirst, isLast: isLast) else {
@@ -183,6 +183,7 @@ struct ChurnReader: Sendable {
         guard allowed.contains(number), !edition.isDeletion else {
             throw WrongAnswer(.stale, "an edition that it cannot be")
         }
+        around.ledger.noteSeen(edition)
         return edition
     }
 

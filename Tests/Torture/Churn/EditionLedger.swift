@@ -6,17 +6,22 @@ final class EditionLedger: Sendable {
     private struct Entry: Sendable {
         var acknowledged = 0
         var issued = 0
+        /// The newest that any reader was given.
+        var seen = 0
     }
 
     /// The seed of every edition.
     let seed: UInt64
     /// Notifications there are.
     let idCount: Int
+    /// Whether readers ask a follower, which comes after what is acknowledged, and never goes back.
+    let isBehind: Bool
     private let entries: Mutex<[Entry]>
 
-    init(seed: UInt64, idCount: Int) {
+    init(seed: UInt64, idCount: Int, isBehind: Bool = false) {
         self.seed = seed
         self.idCount = idCount
+        self.isBehind = isBehind
         entries = Mutex(Array(repeating: Entry(), count: idCount))
     }
 
@@ -38,6 +43,16 @@ final class EditionLedger: Sendable {
     /// The edition that the daemon has acknowledged last: an answer to a request from now on has this or
     /// a later one.
     func acknowledged(_ id: Int) -> Int { entries.withLock { $0[id].acknowledged } }
+
+    /// A reader was given an edition.
+    func noteSeen(_ edition: Edition) {
+        entries.withLock { $0[edition.id].seen = max($0[edition.id].seen, edition.number) }
+    }
+
+    /// The oldest edition that a request from now on may be answered with.
+    func oldest(_ id: Int) -> Int {
+        entries.withLock { isBehind ? $0[id].seen : $0[id].acknowledged }
+    }
 
     /// The editions an answer may have, when it was asked for at a time when `oldest` was the last
     /// that was acknowledged.

@@ -85,6 +85,28 @@ import Testing
     }
 
     @Test(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+    func aFollowersLag() async throws {
+        try await torture("follower")
+    }
+
+    @Test(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+    func anIdleShard() async throws {
+        try await torture("idle-shard")
+    }
+
+    @Test(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+    func aStoreMadeAnew() async throws {
+        try await torture("seed")
+    }
+
+    @Test(
+        .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"),
+        arguments: ["churn --follower", "churn --follower --kills"])
+    func bytesOnAFollower(scenario: String) async throws {
+        try await torture(scenario)
+    }
+
+    @Test(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
     func bucketAway() async throws {
         try await torture("bucket-away")
     }
