@@ -61,8 +61,8 @@ struct BucketAwayScenario: Scenario {
         try require(during.refused == 0, "\(during.refused) publishes were refused below the cap")
         let capAfter = try waitForCap(publisher, leader, since: gone)
         let lags = try watchLags(leader, follower, since: gone)
-        var connection = try leader.connect()
-        _ = try connection.get(publisher.lastID)
+        var reading = try leader.connect()
+        _ = try reading.get(publisher.lastID)
 
         proxy.answer(afterMilliseconds: slow)
         shard.server.resume()
@@ -75,6 +75,7 @@ struct BucketAwayScenario: Scenario {
         try require(
             slowly.refused == 0,
             "\(slowly.refused) publishes were refused with a bucket that is slow")
+        var connection = try leader.connect()
         let slowLag = try connection.replication().lagMilliseconds ?? 0
         // A segment is on its way, one waits, and there may be one more request for each.
         try require(
