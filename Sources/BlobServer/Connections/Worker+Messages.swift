@@ -18,7 +18,7 @@ extension Worker {
         case .stopAtOnce: stop(within: 0, &batch)
         case .changed(let result):
             guard let connection = connections.connection(message.token) else { break }
-            if awaitReplication(connection, result) { break }
+            guard let result = awaitReplication(connection, result) else { break }
             finishChange(connection, result, &batch)
             if connection.mayAnswer { return .passUnretained(connection) }
             finishTimeSlice(connection)
@@ -49,19 +49,17 @@ extension Worker {
 
     /// Has a connection wait until its change is in the bucket, where it wants that.
     ///
-    /// - Returns: whether it waits.
-    private func awaitReplication(_ connection: Connection, _ result: ChangeResult) -> Bool {
+    /// - Returns: what it is answered with at once; nil: it waits.
+    private func awaitReplication(
+        _ connection: Connection, _ result: ChangeResult
+    ) -> ChangeResult? {
         guard case .awaitingChange(let reply) = connection.state.phase,
             reply.form.acknowledgement == .replicated, result.isChange
-        else { return false }
-        let replica = environment.replica
+        else { return result }
         let store = environment.store
-        let sequence = store.lastSequence
-        guard replica.role == .leader, sequence > store.shippedSequence else { return false }
-        return replica.wait(
-            ReplicaStatus.Waiter(
-                sequence: sequence, connection: connection.address, result: result,
-                end: now.after(milliseconds: replica.options.unreplicatedMillisecondsMax)))
+        return environment.replica.awaitBucket(
+            result, last: store.lastSequence, shipped: store.shippedSequence,
+            for: connection.address, asOf: now)
     }
 
     private func accept(_ number: Int32, _ peer: Peer, isDevice: Bool) {

@@ -171,6 +171,31 @@ final class ReplicaStatus: Sendable {
         return isAdded
     }
 
+    /// Has a change wait until all that this store did so far is in the bucket.
+    ///
+    /// Whatever this daemon is by now: one that has just lost the lead has changes that are committed, whose
+    /// results are on their way, and of which nobody knows the bucket to have them.
+    ///
+    /// - Parameters:
+    ///   - last: the store's last batch: the change's own, or one behind it.
+    ///   - shipped: the last one that is in the bucket.
+    /// - Returns: what the change is answered with at once; nil: it waits.
+    func awaitBucket(
+        _ result: ChangeResult, last: UInt64, shipped: UInt64, for connection: ConnectionAddress,
+        asOf now: Instant
+    ) -> ChangeResult? {
+        guard last > shipped else { return result }
+        let waiter = Waiter(
+            sequence: last, connection: connection, result: result,
+            end: now.after(milliseconds: options.unreplicatedMillisecondsMax))
+        if wait(waiter) { return nil }
+        return .refused(
+            ProtocolError(
+                .unreplicated,
+                "stored here, and not in the bucket: \(DaemonLimits.replicaWaiterCountMax) requests wait for that already"
+            ))
+    }
+
     /// Ends the waiting of those who have what they wait for, and of those who have waited long enough.
     func complete(upTo sequence: UInt64, asOf now: Instant) {
         guard hasWaiters else { return }

@@ -1,0 +1,81 @@
+import BlobProtocol
+import Testing
+
+@testable import BlobServer
+
+/// What a change that waits for the bucket is answered with, whatever its daemon is by then. No sockets.
+@Suite struct ReplicatedAnswerTests {
+    private let inbox: WorkerInbox
+    private let connection: ConnectionAddress
+
+    init() throws {
+        inbox = try WorkerInbox()
+        connection = ConnectionAddress(
+            inbox: inbox, token: ConnectionToken(slot: 1, generation: 1))
+    }
+
+    private func status(_ role: ReplicaStatus.Role) throws -> ReplicaStatus {
+        try ReplicaStatus(ReplicaOptions(), role: role, counters: nil)
+    }
+
+    /// What the connection was told.
+    private func told() -> [String] {
+        inbox.takeAll().compactMap { message in
+            guard case .replicated(let result) = message.content else { return nil }
+            return switch result {
+            case .deleted: "deleted"
+            case .refused(let error): error.code.rawValue
+            default: "\(result)"
+            }
+        }
+    }
+
+    @Test(
+        "A change that is committed and not shipped is not acknowledged by who has just lost the lead",
+        arguments: [ReplicaStatus.Role.leader, .changing, .follower])
+    func lostLead(role: ReplicaStatus.Role) throws {
+        let status = try status(role)
+        #expect(
+            status.awaitBucket(.deleted, last: 8, shipped: 7, for: connection, asOf: .now) == nil)
+        status.complete(upTo: 7, asOf: .now)
+        #expect(told() == [])
+        status.failAll(.stopping)
+        #expect(told() == ["stopping"])
+    }
+
+    @Test("What is in the bucket is acknowledged at once, and the rest when it is there")
+    func shipped() throws {
+        let status = try status(.leader)
+        let now = Instant.now
+        guard
+            case .deleted? = status.awaitBucket(
+                .deleted, last: 7, shipped: 7, for: connection, asOf: now)
+        else {
+            Issue.record("it waits")
+            return
+        }
+        #expect(
+            status.awaitBucket(.deleted, last: 8, shipped: 7, for: connection, asOf: now) == nil)
+        status.complete(upTo: 8, asOf: now)
+        #expect(told() == ["deleted"])
+    }
+
+    @Test("Where too many wait, one more is refused and not acknowledged")
+    func tooMany() throws {
+        let status = try status(.leader)
+        let now = Instant.now
+        for _ in 0..<DaemonLimits.replicaWaiterCountMax {
+            #expect(
+                status.awaitBucket(.deleted, last: 8, shipped: 7, for: connection, asOf: now)
+                    == nil)
+        }
+        guard
+            case .refused(let error)? = status.awaitBucket(
+                .deleted, last: 8, shipped: 7, for: connection, asOf: now)
+        else {
+            Issue.record("one more was not refused")
+            return
+        }
+        #expect(error.code == .unreplicated)
+    }
+}
