@@ -123,11 +123,13 @@ final class EvictionThread: Sendable {
         guard let first = blobs.first, let last = blobs.last else { return [] }
         var names: Set<UInt64> = []
         var after = ShardNames.blob(first.number - 1)
-        while let page = try? bucket.list(ShardNames.blobPrefix, after: after), let end = page.last
-        {
+        while !hasEnded {
+            let page = try bucket.list(ShardNames.blobPrefix, after: after)
             let numbers = page.compactMap { ShardNames.number($0, behind: ShardNames.blobPrefix) }
             names.formUnion(numbers)
-            guard let highest = numbers.last, highest < last.number, !hasEnded else { break }
+            guard let end = page.last, let highest = numbers.last, highest < last.number else {
+                break
+            }
             after = end
         }
         return blobs.filter { names.contains($0.number) }

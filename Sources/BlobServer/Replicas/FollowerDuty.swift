@@ -69,46 +69,76 @@ struct FollowerDuty {
             now.milliseconds(since: lastSegment) >= ReplicationLimits.packLookMilliseconds
             && now.milliseconds(since: lastPackLook) >= ReplicationLimits.packLookMilliseconds
         if isQuiet { lastPackLook = now }
-        switch try log.peek(on: bucket, looksAtPacks: isQuiet) {
-        case .segment(let segment):
-            try apply(segment, on: bucket)
-            log.accept()
+        if let asked, now >= asked.end { endRequest(asked.epoch, on: bucket) }
+        if let last = try applyNext(on: bucket, looksAtPacks: isQuiet) {
             lastSegment = .now
             reclaimsAt = nil
-            hasEnded = segment.head.kind == .end
+            hasEnded = last.kind == .end
             if hasEnded, let request = takeAsked() { return try takeOver(request, on: bucket) }
             return .goesOn(.again)
-        case .nothing:
-            if let asked, now >= asked.end {
-                self.asked = nil
-                try? bucket.delete(ShardNames.handover(asked.epoch))
-                asked.request.connection.post(
-                    .replicated(
-                        .refused(
-                            ProtocolError(
-                                .unavailable,
-                                "the leader \(context.replica.leader) did not hand over within \(DaemonLimits.handoverMilliseconds / 1_000) s; where it is gone for good: --force"
-                            ))))
-            }
-            if let reclaimsAt, now >= reclaimsAt {
-                context.log.warning("Nobody has taken the lead: this daemon takes it again")
-                self.reclaimsAt = nil
-                return try takeOver(takeAsked(), on: bucket)
-            }
-            if mayPromoteItself(asOf: now) { return try takeOver(takeAsked(), on: bucket) }
-            return .goesOn(.wait(milliseconds: ReplicationLimits.pollMilliseconds))
         }
+        if let reclaimsAt, now >= reclaimsAt {
+            context.log.warning("Nobody has taken the lead: this daemon takes it again")
+            self.reclaimsAt = nil
+            return try takeOver(takeAsked(), on: bucket)
+        }
+        if mayPromoteItself(asOf: now) { return try takeOver(takeAsked(), on: bucket) }
+        return .goesOn(.wait(milliseconds: ReplicationLimits.pollMilliseconds))
     }
 
-    private mutating func apply(_ segment: Segment, on bucket: any Bucket) throws {
-        try applier.apply(segment, on: bucket)
+    /// Applies what is there behind the last segment: several together, in one commit, where there are more.
+    ///
+    /// - Returns: the head of the last one; nil where there is none.
+    private mutating func applyNext(
+        on bucket: any Bucket, looksAtPacks: Bool
+    ) throws -> Segment.Head? {
+        let before = log
+        guard case .segment(let first) = try log.peek(on: bucket, looksAtPacks: looksAtPacks) else {
+            return nil
+        }
+        log.accept()
+        var (last, items, byteCount) = (first, first.items, first.bytes.count)
+        while last.head.kind == .batches, byteCount < ReplicationLimits.segmentByteCount,
+            // What is wrong with it is found again when these are applied.
+            case .segment(let next)? = try? log.peek(on: bucket, looksAtPacks: false),
+            next.head.kind == .batches, next.head.epoch == last.head.epoch
+        {
+            log.accept()
+            items += next.items
+            byteCount += next.bytes.count
+            last = next
+        }
+        do {
+            try applier.apply(items, of: last.head.epoch, at: last.position, on: bucket)
+        } catch {
+            log = before
+            throw error
+        }
+        try noteApplied(last.head, on: bucket)
+        return last.head
+    }
+
+    private mutating func noteApplied(_ head: Segment.Head, on bucket: any Bucket) throws {
         context.replica.movedAt.store(Instant.now.nanoseconds, ordering: .relaxed)
         context.replica.complete(upTo: context.store.lastSequence, asOf: .now)
-        guard segment.head.epoch != knownEpoch else { return }
-        knownEpoch = segment.head.epoch
+        guard head.epoch != knownEpoch else { return }
+        knownEpoch = head.epoch
         if let newest = try Epochs.newest(on: bucket) {
             context.replica.leader = newest.document.host
         }
+    }
+
+    /// Tells who asked for the lead that the leader did not give it.
+    private mutating func endRequest(_ epoch: UInt64, on bucket: any Bucket) {
+        let request = takeAsked()
+        try? bucket.delete(ShardNames.handover(epoch))
+        request?.connection.post(
+            .replicated(
+                .refused(
+                    ProtocolError(
+                        .unavailable,
+                        "the leader \(context.replica.leader) did not hand over within \(DaemonLimits.handoverMilliseconds / 1_000) s; where it is gone for good: --force"
+                    ))))
     }
 
     private func mayPromoteItself(asOf now: Instant) -> Bool {

@@ -21,6 +21,10 @@ extension RequestHandler {
             respond(.problem(error), .http(.last, observer.unknown(connection)), into: &batch)
             return .answeredThenClose
         }
+        if isFollowing, let step = behind(head, bytes, hasWaited, of: connection, into: &batch) {
+            if case .retryBehind = step { consumed = 0 }
+            return step
+        }
         return answer(
             head, bytes, hasWaited, of: connection, in: snapshot, into: &batch, consumed: &consumed)
     }
@@ -49,12 +53,6 @@ extension RequestHandler {
             consumed = 0
             return retry
         }
-        if isFollowing,
-            let step = behind(head, bytes, hasWaited, form, of: connection, into: &batch)
-        {
-            if case .retryBehind = step { consumed = 0 }
-            return step
-        }
         switch request {
         case .fetch(let key):
             do throws(FetchFailure) {
@@ -73,13 +71,24 @@ extension RequestHandler {
                 return step
             }
         case .perform(let action):
-            let entry = entry(action.operation, head, bytes, of: connection)
-            do throws(ProtocolError) {
-                let step = try perform(action, text, in: snapshot)
-                return try follow(step, head, bytes, form, entry, into: &batch)
-            } catch {
-                return refuse(error, head, bytes, form, entry, into: &batch)
-            }
+            return perform(
+                action, text, head, bytes, form, of: connection, in: snapshot, into: &batch)
+        }
+    }
+
+    /// Does what is no fetch. Apart from those, so that what a fetch needs stays in one function.
+    @inline(never)
+    private func perform(
+        _ action: Action, _ text: RawSpan, _ head: HTTPRequestHead, _ bytes: RawSpan,
+        _ form: HTTPForm, of connection: Session, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch
+    ) -> Step {
+        let entry = entry(action.operation, head, bytes, of: connection)
+        do throws(ProtocolError) {
+            let step = try perform(action, text, in: snapshot)
+            return try follow(step, head, bytes, form, entry, into: &batch)
+        } catch {
+            return refuse(error, head, bytes, form, entry, into: &batch)
         }
     }
 
@@ -105,12 +114,13 @@ extension RequestHandler {
     /// What to do with a request of a follower's client that has seen more than the follower has; nil: answer it.
     @inline(never)
     private func behind(
-        _ head: HTTPRequestHead, _ bytes: RawSpan, _ hasWaited: Bool, _ form: HTTPForm,
-        of connection: Session, into batch: inout AnswerBatch
+        _ head: HTTPRequestHead, _ bytes: RawSpan, _ hasWaited: Bool, of connection: Session,
+        into batch: inout AnswerBatch
     ) -> Step? {
         do throws(ProtocolError) {
             return try missing(head, bytes, hasWaited).map { .retryBehind($0) }
         } catch {
+            let form = HTTPForm(head, isStopping: isStopping)
             let entry = entry(.unknown, head, bytes, of: connection)
             return refuse(error, head, bytes, form, entry, into: &batch)
         }
