@@ -189,4 +189,39 @@ import Testing
         try follower.follow()
         #expect(try follower.contents() == leader.contents())
     }
+
+    @Test("Bases are made and names deleted, too, where the log grows as fast as it is read")
+    func constantChanges() throws {
+        let clock = TestClock()
+        let objects = MemoryObjects()
+        let leader = try Member("one", objects, clock: clock)
+        leader.schedule = BaseSchedule(
+            intervalMilliseconds: 60_000, retentionMilliseconds: 60_000)
+        try leader.begin()
+        try leader.ship()
+        try leader.maintain()
+        let first = objects.names.filter { $0.hasPrefix("base/") }
+        var count = 0
+        leader.upkeep.onRequest = { (operation, name) throws(BucketError) in
+            guard operation == .get, name.hasPrefix("log/") else { return }
+            count += 1
+            do {
+                try leader.store.put("n\(count % 10)", [UInt8(truncatingIfNeeded: count)])
+                try leader.ship()
+            } catch { throw BucketError("\(error)") }
+        }
+        try leader.store.put("first", [1])
+        try leader.ship()
+        for _ in 0..<400 {
+            clock.advance(milliseconds: 10_000)
+            _ = try leader.maintenance?.step(on: leader.upkeep)
+        }
+        leader.upkeep.onRequest = { _, _ in }
+        #expect(count > 100)
+        #expect(!objects.names.contains { first.contains($0) }, "the first base is there still")
+        #expect(objects.count("log/") < count / 2, "\(objects.count("log/")) of \(count)")
+        let follower = try Member("two", seededFrom: objects)
+        try follower.follow()
+        #expect(try follower.contents() == leader.contents())
+    }
 }

@@ -79,7 +79,7 @@ struct ChurnScenario: Scenario {
     var secondsMax: UInt32 { UInt32(clamping: 180 + 2 * duration) }
 
     /// A bucket in memory keeps every edition: a minute is some GiB.
-    private var duration: Int { seconds ?? (options.short ? 4 : evicting ? 60 : 120) }
+    private var duration: Int { seconds ?? (options.short ? 4 : evicting || follower ? 60 : 120) }
     private var notificationCount: Int { notifications ?? (options.short ? 32 : 512) }
     private var times: ReadingPlan.Times {
         ReadingPlan.Times(pauseMilliseconds: options.short ? 200...1_000 : 2_000...5_000)

@@ -86,15 +86,18 @@ package struct BucketMaintenance {
     package mutating func step(on bucket: some Bucket) throws -> Step {
         if let step = try finishBase(on: bucket) { return step }
         guard let position = store.replicationState?.position else { return .nothing }
+        var read = Step.nothing
         switch try packer.step(upTo: position, on: bucket, asOf: clock()) {
-        case .read(let count): return .read(count)
+        // Under constant changes there is always something to read: nothing else waits for that.
+        case .read(let count): read = .read(count)
         case .packed(let range, let byteCount): return .packed(range, byteCount: byteCount)
         case .deleted(let count): return .deletedSegments(count)
         case .unknown(let why): return .unknown(why)
         case .nothing: break
         }
         if let step = try beginBase(behind: position, on: bucket) { return step }
-        return try collect(on: bucket)
+        let step = try collect(on: bucket)
+        return step == .nothing ? read : step
     }
 
     private mutating func beginBase(

@@ -45,6 +45,8 @@ package struct Packer {
     /// Whether ``bytes`` is being put under its name.
     private var isPending = false
     private var cleanups: [Cleanup] = []
+    /// Whether names are deleted before more are read, where some may be.
+    private var cleansNext = false
     /// Bytes of all packs that were made here.
     package private(set) var packedByteCount = 0
 
@@ -85,7 +87,13 @@ package struct Packer {
         upTo position: LogPosition, on bucket: some Bucket, asOf now: Timestamp
     ) throws(ReplicationError) -> Step {
         if isPending || isDue(asOf: now) { return try pack(on: bucket, asOf: now) }
-        if next <= position.number { return .read(try read(upTo: position, on: bucket, asOf: now)) }
+        // In turns: under constant changes there is always something to read.
+        let mayClean = cleanups.first.map { $0.due <= now } ?? false
+        if next <= position.number, !(cleansNext && mayClean) {
+            cleansNext = true
+            return .read(try read(upTo: position, on: bucket, asOf: now))
+        }
+        cleansNext = false
         return try clean(on: bucket, asOf: now)
     }
 
