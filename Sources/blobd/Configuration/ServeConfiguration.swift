@@ -136,6 +136,10 @@ struct ServeConfiguration {
             throw value("local-bytes").refuse(
                 "keeps payloads in a bucket: give --replicate or --follow, too")
         }
+        if let shard = options.replica.replicate, let followed = options.replica.follow {
+            throw value("follow").refuse(
+                "is \(followed), and replicate is \(shard): give one of them")
+        }
         guard options.signingKeyPath == nil else { return }
         if options.limits.linkBase != nil {
             throw value("link-base").refuse("signs links: give --signing-keys, too")
