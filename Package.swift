@@ -175,7 +175,8 @@ let package = Package(
             name: "blobdTests",
             dependencies: [
                 "blobd", "BlobJSON", "BlobStore", "BlobClient", "BlobProtocol", "BlobServer",
-                "Bytes", "LoadGenerator", "CLinux", "Notifications", "TestSupport",
+                "Bytes", "LoadGenerator", "CLinux", "Notifications", "ObjectStore", "Replication",
+                "TestSupport",
                 "blobd-client-example",
                 .product(name: "Logging", package: "swift-log"),
             ],

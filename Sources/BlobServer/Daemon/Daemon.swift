@@ -41,7 +41,7 @@ package enum Daemon {
             // Before any thread starts, so that all of them leave the signals to this one.
             let signals = try OwnedDescriptor(
                 taking: clinux_stop_signals(), from: "signalfd")
-            let access = try options.replica.shard.map { try ShardAccess(shard: $0) }
+            let access = try options.replica.shard.map { try ShardAccess(shard: $0, log: log) }
             let store = try open(options, access, log)
             try allowZeroCopy(store, options, log)
             if options.limits.isLogging, store.replicationState?.role != .follower {
@@ -95,6 +95,9 @@ package enum Daemon {
             return end
         } catch let error as Failure {
             throw error
+        } catch is StoppedAtStart {
+            log.notice("Stopped before it was ready")
+            return .stopped
         } catch {
             throw Failure(description: "\(error)")
         }
@@ -143,9 +146,14 @@ package enum Daemon {
         let whole = storeOptions
         let open = { try BlobStore.open(at: options.dataPath, options: whole) }
         guard let access else { return try open() }
-        return try ReplicaStart(
-            options, whole, access, log: log, open: open
-        ).run()
+        let watch = try StartWatch(access)
+        let store = Result {
+            try ReplicaStart(options, whole, access, log: log, open: open).run()
+        }
+        watch.end()
+        // Whatever it was doing did not come to its end, or is not needed.
+        guard !access.isStopped else { throw StoppedAtStart() }
+        return try store.get()
     }
 }
 

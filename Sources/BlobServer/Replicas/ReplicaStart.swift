@@ -63,23 +63,32 @@ struct ReplicaStart {
     // MARK: - Beginning a shard
 
     private func begin(_ store: BlobStore) throws {
-        let document = StoreDocument(storeID: store.id.description)
-        try bucket.createRepeatedly(ShardNames.store, document.bytes)
+        // Where conditional creates are not kept, the first one would replace what another store has there.
+        if try !ShardCheck.hasShard(of: store, access, on: bucket) {
+            try access.probe()
+            let document = StoreDocument(storeID: store.id.description)
+            try bucket.createRepeatedly(ShardNames.store, document.bytes)
+        }
         try ShardCheck.run(store, access, on: bucket)
+        // A leader lists, too: who may not is told now.
+        _ = try Epochs.newest(on: bucket)
         let nonce = Nonce.random()
         let epoch = EpochDocument(
             storeID: store.id.description, nonce: nonce, host: options.replica.hostName, time: .now)
         guard try Epochs.create(1, epoch, on: bucket) != nil else {
             throw ReplicaFailure(
                 description:
-                    "\(options.replica.shard ?? "the shard") was begun by another run of this store: give --follow and an empty --data"
+                    "\(access.name) was begun by another run of this store: use another prefix, or where it has a leader --follow and an empty --data"
             )
         }
         try store.lead(epoch: 1, nonce: nonce, behind: .start, isFirst: true, asOf: .now)
-        log.notice("Began the shard \(options.replica.shard ?? "")")
+        log.notice("Began the shard \(access.name)")
     }
 
     // MARK: - Seeding
+
+    /// How often the first base is looked for.
+    private static let baseLookMilliseconds = 500
 
     /// The newest base. A leader writes its first one when it starts, which is waited for.
     private func newestBase() throws -> UInt64? {
@@ -90,19 +99,22 @@ struct ReplicaStart {
             guard Instant.now < end else { return nil }
             if !hasSaid { log.notice("Waiting for the first base of the leader") }
             hasSaid = true
-            usleep(500_000)
+            if access.wait(milliseconds: Self.baseLookMilliseconds) { throw StoppedAtStart() }
         }
     }
 
     private func seed(why: String) throws {
-        _ = try StoreDocument.read(on: bucket)
+        let document = try StoreDocument.read(on: bucket)
         guard let number = try newestBase() else {
             throw ReplicaFailure(
                 description:
-                    "\(options.replica.shard ?? "the shard") has no base yet: its leader writes one when it starts"
-            )
+                    "\(access.name) has no base yet: its leader writes one when it starts")
         }
         let manifest = try BaseManifest.read(number, on: bucket)
+        guard manifest.storeID == document.storeID else {
+            throw ReplicationError.foreign(
+                ShardNames.manifest(number), of: manifest.storeID, in: document.storeID)
+        }
         log.notice(
             "Making the store in \(options.dataPath) of the base behind segment \(number): \(why)")
         try Seeder.seed(

@@ -1,3 +1,4 @@
+import Logging
 import ObjectStore
 import Replication
 import Synchronization
@@ -7,6 +8,7 @@ final class ShardAccess: Sendable {
     /// The shard, in words.
     let name: String
     private let bucket: ObjectBucket
+    private let log: Logger
     /// What its requests are counted in.
     var counters: ObjectStoreCounters { bucket.counters }
     private let stopSignal = StopSignal()
@@ -19,8 +21,9 @@ final class ShardAccess: Sendable {
 
     /// - Parameter shard: `s3://bucket/prefix`. The rest is in the environment, as for every program that
     ///   uses S3.
-    init(shard: String) throws {
+    init(shard: String, log: Logger) throws {
         name = shard
+        self.log = log
         bucket = try ObjectBucket(shard)
     }
 
@@ -30,6 +33,10 @@ final class ShardAccess: Sendable {
     /// Refuses a server that does not keep conditional creates: every leader could be two.
     func probe() throws {
         let report = try ConditionalWriteProbe.short.run(bucket, stop: stopSignal)
+        if let error = report.deletionError, error.kind != .stopped {
+            log.warning(
+                "Nothing can be deleted from \(name), and what nobody needs stays there: \(error)")
+        }
         guard !report.isSound else { return }
         throw ReplicaFailure(
             description:
@@ -39,4 +46,11 @@ final class ShardAccess: Sendable {
 
     /// Has all clients stop what they wait for.
     func stop() { stopSignal.stop() }
+
+    var isStopped: Bool { stopSignal.isStopped }
+
+    /// Waits.
+    ///
+    /// - Returns: whether the stop came.
+    func wait(milliseconds: Int) -> Bool { stopSignal.wait(milliseconds: milliseconds) }
 }

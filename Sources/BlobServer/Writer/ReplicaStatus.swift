@@ -86,6 +86,8 @@ final class ReplicaStatus: Sendable {
         self.options = options
         roleNumber = Atomic(role.rawValue)
         signal = try WakeSignal()
+        // A follower that finds nothing from its start on lags, too.
+        movedAt.store(Instant.now.nanoseconds, ordering: .relaxed)
     }
 
     /// One load.

@@ -38,6 +38,8 @@ int clinux_eventfd(void);
 /// Blocks SIGTERM, SIGINT and SIGHUP for the calling thread and those it starts, and returns a
 /// descriptor to read them from.
 int clinux_stop_signals(void);
+/// A descriptor that is readable while SIGTERM or SIGINT is pending. They are blocked already.
+int clinux_end_signals(void);
 /// Takes one signal from such a descriptor: its number, or -1.
 int clinux_take_signal(int fd);
 /// Ignores the signals that mean nothing to a daemon and would end it: a pipe or a socket whose

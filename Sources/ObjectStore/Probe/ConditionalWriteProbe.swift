@@ -41,15 +41,20 @@ package struct ConditionalWriteProbe {
         } catch {
             result = .failure(error)
         }
-        delete(names, client)
-        return try result.get()
+        let deletionError = delete(names, client)
+        var report = try result.get()
+        report.deletionError = deletionError
+        return report
     }
 
-    /// What is left behind when the server goes away is the operator's: the names say what it is.
-    private func delete(_ names: [String], _ client: ObjectClient) {
+    /// What is left behind is the operator's: the names say what it is.
+    ///
+    /// - Returns: why something is left.
+    private func delete(_ names: [String], _ client: ObjectClient) -> ObjectStoreError? {
         for name in names {
-            do throws(ObjectStoreError) { try client.delete(name) } catch { return }
+            do throws(ObjectStoreError) { try client.delete(name) } catch { return error }
         }
+        return nil
     }
 
     static func randomName() -> String {
@@ -122,6 +127,9 @@ package struct ConditionalWriteProbe {
         let candidates = winners.isEmpty ? unknown : winners
         if candidates.isEmpty { return "no client created it, and all were told that it is there" }
         guard let winner = try holder(name, among: candidates, client) else {
+            if winners.isEmpty, case .unknown(let reason, _)? = outcomes[unknown[0]] {
+                return "no client knows that it created it: \(reason)"
+            }
             return "it does not have the bytes of the client that created it"
         }
         let other = Self.bytes(racer: outcomes.count, name: name)

@@ -13,6 +13,9 @@ package struct ProbeReport: Sendable, Equatable {
     /// How many names were wrong.
     package var faultyNameCount = 0
 
+    /// Why what was made is there still; nil: it is deleted.
+    package var deletionError: ObjectStoreError?
+
     /// Whether a store may rely on this server.
     package var isSound: Bool {
         faultyNameCount == 0 && soundNameCount == nameCount && nameCount > 0

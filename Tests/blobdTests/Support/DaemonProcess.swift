@@ -43,7 +43,8 @@ final class DaemonProcess: @unchecked Sendable {
         ]
         let command =
             "\(shell) exec "
-            + (wrapper + words + arguments).map { "'\($0)'" }.joined(separator: " ")
+            + (wrapper + words + arguments)
+            .map { "'" + $0.replacing("'", with: "'\\''") + "'" }.joined(separator: " ")
         do {
             defer { close(childOutput) }
             pid = try spawn(

@@ -1,0 +1,278 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A bucket that fails while daemons use it: nothing that was acknowledged is lost, what is acknowledged as
+/// replicated is in the bucket, the log names the failure, and all goes on when it is over.
+@Suite(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+struct FailingBucketTests {
+    /// What fails, and the words that the log must have of it.
+    typealias Case = (words: [String], fault: ProxiedShard.Fault)
+
+    /// Answers to a leader's puts of segments.
+    static func putFaults(_ shard: ProxiedShard) -> [Case] {
+        func put(_ steps: [ScriptedServer.Step]) -> ProxiedShard.Fault {
+            { $0.isSegment("PUT") ? steps : nil }
+        }
+        let error = "<Error><Code>InternalError</Code></Error>"
+        return [
+            (
+                ["The replication waits: put log/", "may not put"],
+                put([.error(403, "AccessDenied")])
+            ),
+            (["400 ExpiredToken", "the access key testkey"], put([.error(400, "ExpiredToken")])),
+            (["redirects are not followed"], put([.answer(307, ["Location: http://x.test/"])])),
+            (
+                ["RequestTimeTooSkewed", "Set the clock"],
+                put([.error(403, "RequestTimeTooSkewed")])
+            ),
+            // What became of these is not known: the same bytes are sent again.
+            ([], put([.error(500, "InternalError")])),
+            ([], put([.answer(200, ["Content-Type: application/xml"], body: error)])),
+            ([], put([.close])),
+            ([], put([.text("HTTP/1.1 200 OK\nContent-Length: 10\n\n"), .close])),
+            // Each is in the bucket, and the leader does not hear of it.
+            (
+                [],
+                { request in
+                    guard request.isSegment("PUT") else { return nil }
+                    return [.send(Array(shard.pass(request).prefix(5))), .close]
+                }
+            ),
+        ]
+    }
+
+    @Test(
+        "Puts of segments fail: local changes go on, replicated ones wait, then all is in the bucket"
+    )
+    func puts() throws {
+        let shard = try ProxiedShard()
+        let leader = try shard.leader(in: nil, "--max-unreplicated", "1s")
+        #expect(try leader.publish("first").status == 201)
+        var ids = ["first"]
+        for (number, (words, fault)) in Self.putFaults(shard).enumerated() {
+            let offset = leader.log.utf8.count
+            shard.fail(fault)
+            // What was too much a moment ago may be thought so a moment longer.
+            try leader.wait(for: "local changes are refused") {
+                try $0.publish("l-\(number)", ack: "local").status == 201
+            }
+            let refused = try leader.publish("r-\(number)")
+            #expect(refused.status == 503 && refused.code == "unreplicated", "\(refused.text)")
+            #expect(try leader.request("GET", "/livez").status == 200)
+            #expect(try leader.replication("lag_milliseconds") > 0)
+            ids += ["l-\(number)", "r-\(number)"]
+            for id in ids { #expect(try leader.has(id)) }
+            for words in words { try leader.waitForLog(words, behind: offset) }
+            shard.mend()
+            try leader.wait(for: "fault \(number) is over") {
+                try $0.publish("after-\(number)").status == 201
+            }
+            ids.append("after-\(number)")
+        }
+        // The leader goes with its folder.
+        let follower = try shard.follower()
+        leader.signal(SIGKILL)
+        leader.wait()
+        Files.remove(leader.dataPath)
+        let promoted = try follower.run("promote", "--force")
+        #expect(promoted.status == 0, "\(promoted.errors)")
+        for id in ids { #expect(try follower.has(id), "\(id)") }
+        let restored = try shard.command("restore", shard.url, "--verify-only")
+        #expect(restored.status == 0, "\(restored.errors)")
+    }
+
+    /// Answers to a follower's reads of segments.
+    static func getFaults(_ shard: ProxiedShard, last: Int) -> [Case] {
+        /// A segment's answer, with another length than it has, or other bytes.
+        func changed(
+            _ change: @escaping @Sendable ([UInt8]) -> (length: Int, body: [UInt8])
+        ) -> ProxiedShard.Fault {
+            { request in
+                guard request.isSegment("GET") else { return nil }
+                let answer = shard.pass(request)
+                guard let end = answer.firstRange(of: [13, 10, 13, 10]), answer[9] == 0x32 else {
+                    return [.send(answer), .close]
+                }
+                let (length, body) = change(Array(answer[end.upperBound...]))
+                return [
+                    .text("HTTP/1.1 200 OK\nContent-Length: \(length)\n\n"), .send(body), .close,
+                ]
+            }
+        }
+        func get(_ steps: [ScriptedServer.Step]) -> ProxiedShard.Fault {
+            { $0.isSegment("GET") ? steps : nil }
+        }
+        return [
+            (["may not get"], get([.error(403, "AccessDenied")])),
+            (["get log/", "404"], get([.answer(404, body: "<html>Nothing here</html>")])),
+            (["200 with the error SlowDown"], get([.error(200, "SlowDown")])),
+            (["the object log/", "is no segment"], get([.answer(200, body: "hello")])),
+            (
+                ["the object log/", "fails its SHA-256"],
+                changed { body in
+                    var body = body
+                    body[body.count - 40] ^= 1
+                    return (body.count, body)
+                }
+            ),
+            (
+                ["the object log/", "fails its SHA-256"],
+                changed { ($0.count - 10, $0.dropLast(10)) }
+            ),
+            // Says less than it sends.
+            (["the object log/", "fails its SHA-256"], changed { ($0.count - 10, $0) }),
+            // Says more than it sends, and ignores what is asked for then.
+            (["get log/"], changed { ($0.count + 10, $0) }),
+            (["get log/"], changed { ($0.count, Array($0.prefix($0.count / 2))) }),
+            // Another segment than the one that was asked for.
+            (
+                ["the object log/"],
+                { request in
+                    guard request.isSegment("GET") else { return nil }
+                    var first = request
+                    first.head[0] = first.head[0].numbered(1)
+                    return [.send(shard.pass(first)), .close]
+                }
+            ),
+        ]
+    }
+
+    @Test("A follower reads damaged, cut and false segments: it serves what it has, then goes on")
+    func gets() throws {
+        let leading = try ProxiedShard()
+        let leader = try leading.leader()
+        #expect(try leader.publish("first").status == 201)
+        // A proxy of its own.
+        let shard = try ProxiedShard(leading.prefix)
+        let follower = try shard.follower()
+        try follower.wait(for: "nothing is there") { try $0.has("first") }
+        for (number, (words, fault)) in Self.getFaults(shard, last: 1).enumerated() {
+            let offset = follower.log.utf8.count
+            shard.fail(fault)
+            // It may have the one that it asks for already.
+            #expect(try leader.publish("lost-\(number)").status == 201)
+            #expect(try leader.publish("r-\(number)").status == 201)
+            for words in words { try follower.waitForLog(words, behind: offset) }
+            #expect(try follower.has("first"))
+            #expect(try follower.role() == "follower")
+            shard.mend()
+            try follower.wait(for: "fault \(number) is over") {
+                try $0.has("r-\(number)") && $0.has("lost-\(number)")
+            }
+        }
+        #expect(follower.stop() == 0)
+    }
+
+    @Test(
+        "A server that answers puts with 500 is named in the log",
+        .disabled("a leader says why it sends again at debug level alone"))
+    func namedOutage() throws {
+        let shard = try ProxiedShard()
+        let leader = try shard.leader()
+        #expect(try leader.publish("1").status == 201)
+        shard.fail { $0.isSegment("PUT") ? [.error(500, "InternalError")] : nil }
+        try leader.waitForLog("500 InternalError")
+    }
+
+    @Test(
+        "A planned promotion is answered, too, where the epochs cannot be listed",
+        .disabled("a follower drops the request when its look at the epochs fails"))
+    func plannedPromotion() throws {
+        let shard = try ProxiedShard()
+        let leader = try shard.leader()
+        #expect(try leader.publish("1").status == 201)
+        let follower = try shard.follower()
+        try follower.wait(for: "nothing is there") { try $0.has("1") }
+        #expect(try follower.run("promote").status == 0)
+        shard.fail { $0.isList ? [.error(403, "AccessDenied")] : nil }
+        let refused = try leader.run("promote")
+        #expect(refused.status != 0 && refused.errors.contains("may not list there"))
+    }
+
+    @Test("Without the right to delete a leader serves, and says at its start what will stay")
+    func deletes() throws {
+        let shard = try ProxiedShard()
+        shard.fail { $0.method == "DELETE" ? [.error(403, "AccessDenied")] : nil }
+        let leader = try shard.leader()
+        #expect(try leader.publish("1").status == 201)
+        #expect(leader.log.contains("Nothing can be deleted from \(shard.url)"), "\(leader.log)")
+        #expect(leader.log.contains("may not delete there"))
+        let follower = try shard.follower()
+        try follower.wait(for: "nothing is there") { try $0.has("1") }
+        #expect(try follower.run("promote").status == 0)
+        #expect(try follower.publish("2").status == 201)
+    }
+
+    @Test("Without the right to list a leader that comes back serves, and leads when it may")
+    func lists() throws {
+        let shard = try ProxiedShard()
+        let first = try shard.leader(in: nil, "--max-unreplicated", "1s")
+        #expect(try first.publish("1").status == 201)
+        first.signal(SIGKILL)
+        first.wait()
+        shard.fail { $0.isList ? [.error(403, "AccessDenied")] : nil }
+        let leader = try shard.leader(in: first.folder, "--max-unreplicated", "1s")
+        try leader.waitForLog("may not list there")
+        #expect(try leader.publish("2").code == "unreplicated")
+        #expect(try leader.has("1") && leader.has("2"))
+        shard.mend()
+        try leader.wait(for: "it does not lead") { try $0.publish("3").status == 201 }
+    }
+
+    @Test("A server whose clock is ten years ahead is signed for by its own clock")
+    func skewed() throws {
+        let shard = try ProxiedShard()
+        shard.fail { request in
+            guard request.headers["x-amz-date"]?.hasPrefix("2036") != true else { return nil }
+            return [.error(403, "RequestTimeTooSkewed", ["Date: Sat, 22 Nov 2036 12:00:00 GMT"])]
+        }
+        let leader = try shard.leader()
+        #expect(try leader.publish("1").status == 201)
+        let follower = try shard.follower()
+        try follower.wait(for: "nothing is there") { try $0.has("1") }
+        #expect(try follower.run("promote").status == 0)
+        #expect(try follower.publish("2").status == 201)
+        #expect(try shard.command("replicas", shard.url).status == 0)
+    }
+
+    @Test(
+        "A promotion that the bucket refuses is answered, and succeeds later",
+        arguments: [[], ["--force"]])
+    func promotion(flags: [String]) throws {
+        let shard = try ProxiedShard()
+        let leader = try shard.leader()
+        #expect(try leader.publish("1").status == 201)
+        let follower = try shard.follower()
+        try follower.wait(for: "nothing is there") { try $0.has("1") }
+        shard.fail { $0.method == "PUT" ? [.error(403, "AccessDenied")] : nil }
+        if !flags.isEmpty {
+            let refused = try blobd(["promote"] + flags, socket: follower.socketPath)
+            #expect(refused.status != 0)
+            #expect(refused.errors.contains("cannot take the lead: put "), "\(refused.errors)")
+            #expect(refused.errors.contains("may not put there"))
+        }
+        #expect(try follower.role() == "follower")
+        shard.mend()
+        let promoted = try blobd(["promote"] + flags, socket: follower.socketPath)
+        #expect(promoted.status == 0, "\(promoted.errors)")
+        #expect(try follower.publish("2").status == 201)
+        try leader.wait(for: "it does not follow") { try $0.has("2") }
+    }
+}
+
+extension ScriptedServer.Request {
+    /// Whether it puts or gets a segment.
+    func isSegment(_ method: String) -> Bool {
+        self.method == method && target.contains("/log/") && !target.contains("?")
+    }
+}
+
+extension String {
+    /// The first line of a request for a segment, of another number.
+    fileprivate func numbered(_ number: Int) -> String {
+        let digits = String(number)
+        let name = String(repeating: "0", count: 20 - digits.count) + digits
+        return replacing(#/log/[0-9]{20}/#, with: "log/" + name)
+    }
+}

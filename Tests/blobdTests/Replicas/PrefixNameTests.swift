@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Prefixes with every byte that a URL encodes.
+@Suite(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+struct PrefixNameTests {
+    static let printable = String(decoding: (0x21...0x7E).filter { $0 != 0x2F }, as: UTF8.self)
+
+    @Test(
+        "Leader, follower, promotion, restore and replicas work",
+        arguments: [
+            "a b+c%2F%/é~*'()…", "%25%2f%00", " blank at both ends ", "…/…", "a&b=c?d#e;f",
+            "\(printable)", "日本/пуш",
+        ])
+    func works(name: String) throws {
+        let shard = try ProxiedShard("\(name)/\(UInt64.random(in: .min ... .max))")
+        let leader = try shard.leader()
+        #expect(try leader.publish("1").status == 201)
+        let follower = try shard.follower()
+        try follower.wait(for: "nothing is there") { try $0.has("1") }
+        let promoted = try follower.run("promote")
+        #expect(promoted.status == 0, "\(promoted.errors)")
+        #expect(try follower.publish("2").status == 201)
+        try leader.wait(for: "it does not follow") { try $0.has("2") }
+        let replicas = try shard.command("replicas", shard.url)
+        #expect(replicas.status == 0, "\(replicas.errors)")
+        #expect(replicas.text.contains("leader    host-b, epoch "), "\(replicas.text)")
+        let data = TemporaryFolder()
+        let restored = try shard.command("restore", shard.url, "--data", data.path("data"))
+        #expect(restored.status == 0, "\(restored.errors)")
+        // The objects are below the prefix as it was written.
+        #expect(try shard.names("epoch/").count >= 2)
+    }
+
+    @Test(
+        "Control characters, empty and dot segments are refused at the start, with the reason",
+        arguments: ["a\u{1}b", "a\nb", "a//b", "a/../b", "./a", "a\u{7F}"])
+    func refused(name: String) throws {
+        let shard = try ProxiedShard(name)
+        for flag in ["--replicate", "--follow"] {
+            let (status, log) = try shard.refusal([flag, shard.url])
+            #expect(status == 2, "\(log)")
+            #expect(log.contains("\(flag) is "), "\(log)")
+        }
+        for command in [["replicas"], ["restore", "--verify-only"], ["probe"]] {
+            let result = try shard.command([command[0], shard.url] + command[1...])
+            #expect(result.status == 2, "\(result.errors)")
+            #expect(result.errors.contains("is no address of objects"), "\(result.errors)")
+        }
+    }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import ObjectStore
+import Synchronization
+import TestSupport
+
+/// A prefix of moto's bucket, and a proxy before it that changes answers while a test wants it to.
+final class ProxiedShard: Sendable {
+    /// Answers a request in the bucket's place; nil: it is passed on.
+    typealias Fault = @Sendable (ScriptedServer.Request) -> [ScriptedServer.Step]?
+
+    /// `s3://test/…`.
+    let url: String
+    /// The part behind the bucket.
+    let prefix: String
+    private let port: UInt16
+    private let server: ScriptedServer
+    private let state: State
+    private let variables: [String: String]
+
+    /// What the proxy's threads have of it.
+    private final class State: Sendable {
+        let fault = Mutex<Fault?>(nil)
+        let dropped = Mutex<Set<String>>([])
+    }
+
+    /// - Parameter prefix: nil: one that no other test has.
+    init(_ prefix: String? = nil) throws {
+        let moto = try ObjectServer.shared(.moto)
+        let prefix = prefix ?? "bad-\(UInt64.random(in: .min ... .max))"
+        self.prefix = prefix
+        url = "s3://test/\(prefix)"
+        let state = State()
+        self.state = state
+        let port = moto.port
+        self.port = port
+        server = try ScriptedServer { request in
+            if let steps = state.fault.withLock({ $0 })?(request) { return steps }
+            let answer = forward(
+                request, to: port, leavingOut: state.dropped.withLock { $0 })
+            return answer.isEmpty ? [.close] : [.send(answer), .close]
+        }
+        variables = moto.variables.merging(["AWS_ENDPOINT_URL": server.url]) { $1 }
+    }
+
+    /// Answers otherwise from now on.
+    func fail(_ fault: @escaping Fault) { state.fault.withLock { $0 = fault } }
+
+    /// Takes a header out of all requests from now on.
+    func drop(header: String) { state.dropped.withLock { _ = $0.insert(header) } }
+
+    /// Passes everything on from now on.
+    func mend() {
+        state.fault.withLock { $0 = nil }
+        state.dropped.withLock { $0 = [] }
+    }
+
+    /// What the bucket answers.
+    func pass(_ request: ScriptedServer.Request) -> [UInt8] { forward(request, to: port) }
+
+    /// Waits until somebody asks.
+    func waitForRequest() throws { try server.waitForRequests(1) }
+
+    // MARK: - Processes
+
+    /// Starts a daemon that reaches the bucket through the proxy.
+    func daemon(
+        _ arguments: [String], in folder: TemporaryFolder? = nil,
+        _ more: [String: String] = [:]
+    ) throws -> DaemonProcess {
+        let exports = variables.merging(more) { $1 }.map { "export \($0)='\($1)'; " }.joined()
+        return try DaemonProcess(arguments, in: folder, shell: exports)
+    }
+
+    func leader(
+        in folder: TemporaryFolder? = nil, _ more: String...
+    ) throws -> DaemonProcess {
+        try daemon(["--replicate", url, "--advertise", "host-a"] + more, in: folder)
+    }
+
+    func follower(
+        in folder: TemporaryFolder? = nil, _ more: String...
+    ) throws -> DaemonProcess {
+        try daemon(["--follow", url, "--advertise", "host-b"] + more, in: folder)
+    }
+
+    /// The exit code and the log of a daemon that does not get ready.
+    func refusal(
+        _ arguments: [String], in folder: TemporaryFolder? = nil
+    ) throws -> (status: Int32, log: String) {
+        do {
+            let daemon = try daemon(arguments, in: folder)
+            throw TestFailure("it is ready: \(daemon.log)")
+        } catch let failure as DaemonProcess.StartFailure {
+            return (failure.status, failure.log)
+        }
+    }
+
+    /// Starts a daemon and does not wait until it is ready.
+    func unready(_ arguments: [String], in folder: TemporaryFolder) throws -> pid_t {
+        try spawn(
+            [
+                DaemonProcess.program, "serve", "--data", "\(folder)/data", "--socket",
+                "\(folder)/s",
+            ] + arguments, errors: .file("\(folder)/log"), environment: variables)
+    }
+
+    /// Runs a command of `blobd` that asks the bucket.
+    func command(_ arguments: String...) throws -> CommandResult { try command(arguments) }
+
+    /// The same.
+    func command(_ arguments: [String]) throws -> CommandResult {
+        let (end, output, errors) = try run(
+            [DaemonProcess.program] + arguments, environment: variables)
+        return CommandResult(status: end.code, output: output, errors: errors)
+    }
+
+    // MARK: - Objects, past the proxy
+
+    private func client() throws -> ObjectClient {
+        let direct = try ObjectServer.shared(.moto).variables
+        return try ObjectBucket(url, environment: ProcessEnvironment(direct)).makeClient()
+    }
+
+    /// The bytes of an object; nil where there is none.
+    func object(_ name: String) throws -> [UInt8]? {
+        switch try client().get(name, byteCountMax: 64 << 20) {
+        case .found(let bytes): bytes
+        case .absent: nil
+        }
+    }
+
+    /// Stores an object, whatever is there.
+    func put(_ name: String, _ bytes: [UInt8]) throws {
+        _ = try client().put(name, bytes.span.bytes, ifAbsent: false)
+    }
+
+    /// Removes an object.
+    func delete(_ name: String) throws { try client().delete(name) }
+
+    /// All names that begin with a text, up to 1,000.
+    func names(_ prefix: String = "") throws -> [String] {
+        try client().list(prefix).objects.map(\.key)
+    }
+}
+
+extension DaemonProcess {
+    /// A number of `/v1/replication`.
+    func replication(_ name: String) throws -> Int {
+        let answer = try request("GET", "/v1/replication")
+        guard let number = answer.member(name).flatMap({ Int($0) }) else {
+            throw TestFailure("no \(name) in \(answer.text)")
+        }
+        return number
+    }
+
+    /// What it is: `leader`, `follower` …
+    func role() throws -> String {
+        try request("GET", "/v1/replication").member("role") ?? ""
+    }
+
+    /// Publishes; with `replicated` it is acknowledged when it is in the bucket.
+    func publish(_ id: String, ack: String = "replicated") throws -> HTTPAnswer {
+        try request(
+            "PUT", "/v1/notifications/\(id)/payload",
+            ["Content-Type": "text/plain", "Blobd-Ack": ack], body: Array(id.utf8))
+    }
+
+    /// Whether it has what was published so.
+    func has(_ id: String) throws -> Bool {
+        try request("GET", "/v1/notifications/\(id)/payload").body == Array(id.utf8)
+    }
+
+    /// Waits until something is so.
+    func wait(for what: String, until condition: (DaemonProcess) throws -> Bool) throws {
+        let patience = Patience()
+        while try !condition(self) {
+            try patience.check("\(what): \(log)")
+            usleep(20_000)
+        }
+    }
+
+    /// Waits until it has written some words, behind so many bytes of its log.
+    func waitForLog(_ words: String, behind offset: Int = 0) throws {
+        try wait(for: "no \"\(words)\"") {
+            String(decoding: $0.log.utf8.dropFirst(offset), as: UTF8.self).contains(words)
+        }
+    }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a daemon of a shard says when it cannot start, and that nothing is spoiled by it.
+@Suite(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+struct RefusedStartTests {
+    /// A bucket that answers wrongly, and what the daemon says of it.
+    struct Case: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let words: [String]
+        /// Whether a follower meets it at its start, too.
+        let holdsForFollowers: Bool
+        let fault: ProxiedShard.Fault
+
+        init(
+            _ name: String, _ words: [String], followers: Bool = true,
+            _ fault: @escaping ProxiedShard.Fault
+        ) {
+            testDescription = name
+            self.words = words
+            holdsForFollowers = followers
+            self.fault = fault
+        }
+    }
+
+    static let cases: [Case] = [
+        Case("the bucket is not there", ["the bucket \"test\" does not exist there. Create it"]) {
+            _ in [.error(404, "NoSuchBucket")]
+        },
+        Case("no right to put", ["403 AccessDenied", "may not put there"], followers: false) {
+            $0.method == "PUT" ? [.error(403, "AccessDenied")] : nil
+        },
+        Case("no right to get", ["403 AccessDenied", "may not get there", "s3:ListBucket"]) {
+            $0.method == "GET" && !$0.isList ? [.error(403, "AccessDenied")] : nil
+        },
+        Case("no right to list", ["403 AccessDenied", "may not list there", "s3:ListBucket"]) {
+            $0.isList ? [.error(403, "AccessDenied")] : nil
+        },
+        Case(
+            "another region",
+            ["is not at this endpoint in region us-east-1 (the server names region eu-central-1"]
+        ) { _ in
+            [
+                .error(
+                    301, "PermanentRedirect", ["x-amz-bucket-region: eu-central-1"],
+                    more: "<Endpoint>test.s3.example.com</Endpoint>")
+            ]
+        },
+        Case("a redirect to elsewhere", ["307", "redirects are not followed"]) { _ in
+            [.answer(307, ["Location: http://127.0.0.1:1/elsewhere"])]
+        },
+        Case(
+            "a key that has expired",
+            ["400 ExpiredToken", "does not accept the access key testkey", "needs a restart"]
+        ) { _ in [.error(400, "ExpiredToken")] },
+        Case("another secret", ["the secret does not belong to the access key testkey"]) { _ in
+            [.error(403, "SignatureDoesNotMatch")]
+        },
+        Case("a server that refuses its own clock's time", ["Set the clock"]) { _ in
+            [.error(403, "RequestTimeTooSkewed", ["Date: Fri, 22 Nov 2036 12:00:00 GMT"])]
+        },
+        Case("200 with an error in its body", ["200 with the error InternalError"]) {
+            $0.method == "GET"
+                ? [
+                    .answer(
+                        200, ["Content-Type: application/xml"],
+                        body: "<Error><Code>InternalError</Code></Error>")
+                ] : nil
+        },
+        Case("a server that is none", ["store.json", "is no JSON"]) { _ in
+            [.answer(200, ["Content-Type: text/html"], body: "<html>Welcome</html>")]
+        },
+        Case("puts that are answered 200 with an error", ["InternalError"], followers: false) {
+            $0.method == "PUT"
+                ? [
+                    .answer(
+                        200, ["Content-Type: application/xml"],
+                        body: "<Error><Code>InternalError</Code></Error>")
+                ] : nil
+        },
+    ]
+
+    @Test("A leader is refused by name, and begins when the fault is over", arguments: cases)
+    func leader(bad: Case) throws {
+        let shard = try ProxiedShard()
+        let folder = TemporaryFolder()
+        shard.fail(bad.fault)
+        let (status, log) = try shard.refusal(["--replicate", shard.url], in: folder)
+        #expect(status == 1, "\(log)")
+        for words in bad.words { #expect(log.contains(words), "\(words): \(log)") }
+        shard.mend()
+        let daemon = try shard.leader(in: folder)
+        #expect(try daemon.publish("1").status == 201)
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test(
+        "A new follower is refused by name, and begins when the fault is over",
+        arguments: cases.filter(\.holdsForFollowers))
+    func follower(bad: Case) throws {
+        let shard = try ProxiedShard()
+        let leader = try shard.leader()
+        #expect(try leader.publish("1").status == 201)
+        try leader.wait(for: "no base") { _ in
+            try shard.names("base/").contains { $0.hasSuffix("manifest.json") }
+        }
+        let folder = TemporaryFolder()
+        shard.fail(bad.fault)
+        let (status, log) = try shard.refusal(["--follow", shard.url], in: folder)
+        #expect(status == 1, "\(log)")
+        for words in bad.words { #expect(log.contains(words), "\(words): \(log)") }
+        shard.mend()
+        let daemon = try shard.follower(in: folder)
+        try daemon.wait(for: "nothing is there") { try $0.has("1") }
+    }
+
+    @Test("A bucket that ignores conditions is refused before anything of it is replaced")
+    func ignoredConditions() throws {
+        let shard = try ProxiedShard()
+        let first = try shard.leader()
+        #expect(try first.publish("1").status == 201)
+        let document = try #require(try shard.object("store.json"))
+        shard.drop(header: "if-none-match")
+        // Another store, and the same one again.
+        let other = try shard.refusal(["--replicate", shard.url])
+        #expect(other.status == 1 && other.log.contains("led by host-a"), "\(other.log)")
+        #expect(try shard.object("store.json") == document)
+        let empty = try ProxiedShard()
+        empty.drop(header: "if-none-match")
+        let refused = try empty.refusal(["--replicate", empty.url])
+        #expect(refused.status == 1)
+        #expect(
+            refused.log.contains(
+                "\(empty.url) cannot be replicated to: the server does not keep conditional creates"
+            ), "\(refused.log)")
+        #expect(try empty.names() == [])
+        // A leader that has its store serves, and ships nothing.
+        #expect(first.stop() == 0)
+        let again = try shard.leader(in: first.folder, "--max-unreplicated", "1s")
+        try again.waitForLog("cannot be replicated to")
+        #expect(try again.publish("2").code == "unreplicated")
+        #expect(try again.has("1") && again.has("2"))
+        shard.mend()
+        try again.wait(for: "no way back") { try $0.publish("3").status == 201 }
+        #expect(try again.has("2"))
+    }
+
+    @Test("Nothing is started where nobody listens")
+    func notReachable() throws {
+        let shard = try ProxiedShard()
+        for flag in ["--replicate", "--follow"] {
+            do {
+                _ = try shard.daemon(
+                    [flag, shard.url], ["AWS_ENDPOINT_URL": "http://127.0.0.1:1"])
+                Issue.record("it started")
+            } catch let failure as DaemonProcess.StartFailure {
+                #expect(failure.status == 1)
+                #expect(failure.log.contains("not reachable"), "\(failure.log)")
+                #expect(failure.log.contains("Is AWS_ENDPOINT_URL right?"))
+            }
+        }
+    }
+
+    @Test("--replicate and --follow are not given together")
+    func bothFlags() throws {
+        let shard = try ProxiedShard()
+        for other in ["\(shard.url)/other", shard.url] {
+            let (status, log) = try shard.refusal(["--replicate", shard.url, "--follow", other])
+            #expect(status == 2)
+            #expect(
+                log.contains(
+                    "--follow is \(other), and replicate is \(shard.url): give one of them"),
+                "\(log)")
+        }
+        #expect(try shard.names() == [])
+    }
+
+    @Test("A bad address is refused with what is wrong with it")
+    func badAddresses() throws {
+        let shard = try ProxiedShard()
+        for address in ["http://test/x", "s3://T/x", "s3://test/a//b", "s3://test/../b"] {
+            let (status, log) = try shard.refusal(["--follow", address])
+            #expect(status == 2 && log.contains(address), "\(log)")
+        }
+    }
+}
+
+extension ScriptedServer.Request {
+    /// Whether it lists names.
+    var isList: Bool { method == "GET" && target.contains("list-type=2") }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Daemons that were started with the wrong prefix or the wrong folder, or twice.
+@Suite(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+struct TwoLeadersTests {
+    @Test("The second of two daemons with one configuration is refused, and the first goes on")
+    func oneConfiguration() throws {
+        let shard = try ProxiedShard()
+        let first = try shard.leader()
+        #expect(try first.publish("1").status == 201)
+        // On another host: the same prefix, a folder of its own.
+        let (status, log) = try shard.refusal(["--replicate", shard.url])
+        #expect(status == 1)
+        #expect(log.contains("\(shard.url) has the store"), "\(log)")
+        #expect(log.contains("led by host-a"))
+        #expect(log.contains("to follow it give --follow and an empty --data; else use another"))
+        // On this host: the same folder, whichever flag it has.
+        for flag in ["--replicate", "--follow"] {
+            let (status, log) = try shard.refusal([flag, shard.url], in: first.folder)
+            #expect(status == 1 && log.contains("data"), "\(log)")
+        }
+        #expect(try first.publish("2").status == 201)
+    }
+
+    @Test("Of a leader and a copy of its folder one leads")
+    func copiedFolder() throws {
+        let shard = try ProxiedShard()
+        let first = try shard.leader()
+        #expect(try first.publish("1").status == 201)
+        #expect(first.stop() == 0)
+        let folder = TemporaryFolder()
+        try copy(first.dataPath, to: folder.path("data"))
+        let leader = try shard.leader(in: first.folder)
+        #expect(try leader.publish("2").status == 201)
+        let second = try shard.daemon(
+            ["--replicate", shard.url, "--advertise", "host-c"], in: folder)
+        try second.wait(for: "it does not follow") {
+            try $0.role() == "follower" && $0.has("2")
+        }
+        let refused = try second.publish("3")
+        #expect(refused.code == "follower" && refused.text.contains("host-a"), "\(refused.text)")
+        #expect(try leader.publish("3").status == 201)
+        try second.wait(for: "it does not go on") { try $0.has("3") }
+        // The other way: what the copy did is the shard's, and the first one follows.
+        #expect(leader.stop() == 0)
+        #expect(second.stop() == 0)
+        let third = TemporaryFolder()
+        try copy(first.dataPath, to: third.path("data"))
+        let copied = try shard.daemon(
+            ["--replicate", shard.url, "--advertise", "host-c"], in: third)
+        #expect(try copied.publish("4").status == 201)
+        let again = try shard.leader(in: first.folder)
+        try again.wait(for: "it does not follow") {
+            try $0.role() == "follower" && $0.has("4")
+        }
+    }
+
+    @Test(
+        "A copy of a running leader's folder that has changes of its own saves them, and leads nothing"
+    )
+    func copiedFolderWithChanges() throws {
+        let shard = try ProxiedShard()
+        let first = try shard.leader()
+        #expect(try first.publish("1").status == 201)
+        #expect(first.stop() == 0)
+        let folder = TemporaryFolder()
+        try copy(first.dataPath, to: folder.path("data"))
+        // A bucket that takes nothing: what the copy does stays with it.
+        let away = try ProxiedShard(shard.prefix)
+        away.fail { _ in [.close] }
+        let second = try away.daemon(
+            ["--replicate", shard.url, "--advertise", "host-c"], in: folder)
+        #expect(try second.publish("mine", ack: "local").status == 201)
+        let leader = try shard.leader(in: first.folder)
+        #expect(try leader.publish("2").status == 201)
+        away.mend()
+        #expect(second.wait() == 1)
+        #expect(second.log.contains("host-a leads since epoch"), "\(second.log)")
+        #expect(second.log.contains("they are saved in \(second.dataPath)/unreplicated-epoch-"))
+        #expect(second.log.contains("start the daemon again"))
+        #expect(try leader.publish("3").status == 201)
+        let again = try shard.daemon(
+            ["--replicate", shard.url, "--advertise", "host-c"], in: folder)
+        try again.wait(for: "it does not follow") {
+            try $0.role() == "follower" && $0.has("3") && !$0.has("mine")
+        }
+        #expect(
+            Files.names(in: again.dataPath).contains { $0.hasPrefix("unreplicated-epoch-") })
+    }
+
+    @Test("A leader that is told to follow itself leads on")
+    func itself() throws {
+        let shard = try ProxiedShard()
+        let first = try shard.leader()
+        #expect(try first.publish("1").status == 201)
+        #expect(first.stop() == 0)
+        let second = try shard.daemon(
+            ["--follow", shard.url, "--advertise", "host-a"], in: first.folder)
+        #expect(try second.role() == "leader")
+        #expect(try second.publish("2").status == 201)
+        #expect(try second.has("1"))
+    }
+
+    @Test("A follower's folder with another shard's prefix serves what it has, and lags")
+    func anotherShard() throws {
+        let shard = try ProxiedShard()
+        let leader = try shard.leader()
+        #expect(try leader.publish("1").status == 201)
+        let first = try shard.follower()
+        try first.wait(for: "nothing is there") { try $0.has("1") }
+        #expect(first.stop() == 0)
+        let other = try ProxiedShard()
+        let another = try other.leader()
+        #expect(try another.publish("x").status == 201)
+        let epochs = try other.names("epoch/")
+        let follower = try other.follower(in: first.folder)
+        try follower.waitForLog("\(other.url) has the store")
+        #expect(follower.log.contains("give --follow and an empty --data"))
+        #expect(try follower.has("1") && !follower.has("x"))
+        try follower.wait(for: "it does not lag") { try $0.replication("lag_milliseconds") > 300 }
+        // Who asks it for the lead is told, and it gets none.
+        let promoted = try follower.run("promote", "--force")
+        #expect(promoted.status != 0)
+        #expect(promoted.errors.contains("cannot take the lead: \(other.url) has the store"))
+        #expect(try other.names("epoch/") == epochs)
+    }
+
+    @Test("A leader with another prefix serves, and begins nothing there")
+    func anotherPrefix() throws {
+        let shard = try ProxiedShard()
+        let first = try shard.leader()
+        #expect(try first.publish("1").status == 201)
+        #expect(first.stop() == 0)
+        let other = try ProxiedShard()
+        let leader = try other.daemon(
+            ["--replicate", other.url, "--max-unreplicated", "1s"], in: first.folder)
+        try leader.waitForLog(
+            "\(other.url) has no shard, and \(leader.dataPath) belongs to one: give the prefix that it had"
+        )
+        #expect(try leader.publish("2").code == "unreplicated")
+        #expect(try other.names() == [])
+        #expect(leader.stop() == 0)
+        let again = try shard.leader(in: first.folder)
+        #expect(try again.publish("3").status == 201)
+        #expect(try again.has("2"))
+    }
+
+    @Test("A store of no shard follows none, and an empty prefix cannot be followed")
+    func noShard() throws {
+        let shard = try ProxiedShard()
+        let empty = try shard.refusal(["--follow", shard.url])
+        #expect(empty.status == 1)
+        #expect(
+            empty.log.contains("has no shard: start its leader first, with --replicate"),
+            "\(empty.log)")
+        let leader = try shard.leader()
+        #expect(try leader.publish("1").status == 201)
+        let alone = try DaemonProcess()
+        #expect(try alone.put("mine", [1]).status == 201)
+        #expect(alone.stop() == 0)
+        let refused = try shard.refusal(["--follow", shard.url], in: alone.folder)
+        #expect(refused.status == 1)
+        #expect(
+            refused.log.contains(
+                "\(alone.dataPath) has a store that belongs to no shard: give --follow an empty --data"
+            ), "\(refused.log)")
+        let again = try DaemonProcess(in: alone.folder)
+        #expect(try again.request("GET", "/v1/notifications/mine/payload").body == [1])
+    }
+
+    private func copy(_ source: String, to target: String) throws {
+        let (end, _, errors) = try run(["cp", "-a", source, target])
+        guard end == .exited(0) else { throw TestFailure(errors) }
+    }
+}
