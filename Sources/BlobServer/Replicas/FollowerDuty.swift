@@ -132,13 +132,15 @@ struct FollowerDuty {
     private mutating func endRequest(_ epoch: UInt64, on bucket: any Bucket) {
         let request = takeAsked()
         try? bucket.delete(ShardNames.handover(epoch))
-        request?.connection.post(
-            .replicated(
-                .refused(
-                    ProtocolError(
-                        .unavailable,
-                        "the leader \(context.replica.leader) did not hand over within \(DaemonLimits.handoverMilliseconds / 1_000) s; where it is gone for good: --force"
-                    ))))
+        refuse(
+            request,
+            "the leader \(context.replica.leader) did not hand over within \(DaemonLimits.handoverMilliseconds / 1_000) s; where it is gone for good: --force"
+        )
+    }
+
+    /// Tells who asked for the lead why this daemon does not have it.
+    private func refuse(_ request: ReplicaStatus.Promotion?, _ why: String) {
+        request?.connection.post(.replicated(.refused(ProtocolError(.unavailable, why))))
     }
 
     private func mayPromoteItself(asOf now: Instant) -> Bool {
@@ -152,9 +154,15 @@ struct FollowerDuty {
         _ request: ReplicaStatus.Promotion, on bucket: any Bucket, asOf now: Instant
     ) throws -> Outcome {
         guard !request.isForced, !hasEnded else { return try takeOver(request, on: bucket) }
-        let epoch = try Epochs.newest(on: bucket)?.number ?? 0
-        let name = ShardNames.handover(epoch)
-        _ = try bucket.create(name, Array(context.replica.options.hostName.utf8))
+        let epoch: UInt64
+        do {
+            epoch = try Epochs.newest(on: bucket)?.number ?? 0
+            _ = try bucket.create(
+                ShardNames.handover(epoch), Array(context.replica.options.hostName.utf8))
+        } catch {
+            refuse(request, "cannot ask the leader: \(error)")
+            throw error
+        }
         asked = (request, now.after(milliseconds: DaemonLimits.handoverMilliseconds), epoch)
         return .goesOn(.again)
     }
@@ -184,11 +192,7 @@ struct FollowerDuty {
             case .lost(let epoch, let host):
                 context.replica.role = .follower
                 lastSegment = .now
-                request?.connection.post(
-                    .replicated(
-                        .refused(
-                            ProtocolError(
-                                .unavailable, "\(host) took the lead meanwhile (epoch \(epoch))"))))
+                refuse(request, "\(host) took the lead meanwhile (epoch \(epoch))")
                 return .goesOn(.again)
             case .leads(let epoch, let nonce, let fence):
                 let isLogging = context.isLogging
@@ -208,10 +212,7 @@ struct FollowerDuty {
             }
         } catch {
             context.replica.role = .follower
-            request?.connection.post(
-                .replicated(
-                    .refused(
-                        ProtocolError(.unavailable, "cannot take the lead: \(error)"))))
+            refuse(request, "cannot take the lead: \(error)")
             throw error
         }
     }

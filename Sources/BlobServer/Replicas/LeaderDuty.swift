@@ -20,6 +20,8 @@ struct LeaderDuty {
     private var nextHeartbeat: Instant
     private var nextLook: Instant
     private var attempts = 0
+    /// A lost answer is nothing to speak of; so many in a row are.
+    private static let saidAttemptCount = 3
     /// Whether a follower has asked for the lead.
     private var isHandingOver = false
 
@@ -117,16 +119,22 @@ struct LeaderDuty {
             on: bucket, asOf: .now, appendsEmpty: isDue, ends: isHandingOver)
         {
         case .shipped:
+            if attempts >= Self.saidAttemptCount { context.log.notice("The replication goes on") }
             attempts = 0
             nextHeartbeat = now.after(milliseconds: ReplicationLimits.heartbeatMilliseconds)
             context.replica.movedAt.store(now.nanoseconds, ordering: .relaxed)
-            // Now, and not when there is something to ship no more.
+            // Now, and not when there is something to ship no more. First whether changes are refused: who is
+            // answered may send the next one at once.
+            context.replica.look(at: context.store, asOf: now)
             context.replica.complete(upTo: context.store.shippedSequence, asOf: now)
             if isHandingOver, shipper.hasEnded { return try handOver(on: bucket) }
             return .goesOn(.again)
         case .unknown(let why):
-            if attempts == 0 { context.log.debug("A segment is sent again: \(why)") }
             attempts += 1
+            if attempts == 1 { context.log.debug("A segment is sent again: \(why)") }
+            if attempts == Self.saidAttemptCount {
+                context.log.error("The replication waits: \(why)")
+            }
             try bucket.pause(beforeRetrying: attempts)
             return .goesOn(.again)
         case .deposed(let epoch):
