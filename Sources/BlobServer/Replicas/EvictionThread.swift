@@ -59,7 +59,7 @@ final class EvictionThread: Sendable {
                         "The store has more than \(byteCountMax) bytes (--local-bytes) without a long payload that could be evicted"
                     )
                 }
-            } catch let error as ReplicationError where error.isStop {
+            } catch let error as BucketError where error.isStop {
                 continue
             } catch {
                 log.note(.warning, "Cannot evict payloads: \(error)")

@@ -5,7 +5,7 @@ import Glibc
 ///
 ///     problem TEXT            page TEXT          one that is of the pages
 ///     bytes DONE TOTAL        failed TEXT
-///     end NOTIFICATIONS PARTS BLOBS ORPHANS BYTES PROBLEMS PAGEPROBLEMS CHANGESINLOG
+///     end NOTIFICATIONS PARTS BLOBS ORPHANS BYTES PROBLEMS PAGEPROBLEMS CHANGESINLOG EVICTED
 package struct WalkLines {
     private(set) var report = VerifyReport()
     private(set) var isEnded = false
@@ -41,7 +41,7 @@ package struct WalkLines {
             report.add(pages: pages)
         case "bytes" where numbers.count == 2: progress(numbers[0], numbers[1])
         case "failed": failure = String(words[1])
-        case "end" where numbers.count == 8:
+        case "end" where numbers.count == 9:
             isEnded = true
             report.notifications = Int(clamping: numbers[0])
             report.parts = Int(clamping: numbers[1])
@@ -52,6 +52,7 @@ package struct WalkLines {
             report.problemCount = max(report.problemCount, Int(clamping: numbers[5]))
             report.pageProblemCount = max(report.pageProblemCount, Int(clamping: numbers[6]))
             report.changesInLog = Int(clamping: numbers[7])
+            report.evictedBlobs = Int(clamping: numbers[8])
         default: break
         }
     }
@@ -70,6 +71,7 @@ package struct WalkLines {
         let numbers = [
             report.notifications, report.parts, report.blobs, report.orphans, report.bytesStored,
             report.problemCount, report.pageProblemCount, report.changesInLog,
+            report.evictedBlobs,
         ]
         return "end \(numbers.map { "\($0)" }.joined(separator: " "))\n"
     }

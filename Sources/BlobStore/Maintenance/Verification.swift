@@ -130,28 +130,42 @@ package struct Verifier {
         }
     }
 
+    /// What reading a blob found.
+    private enum Finding {
+        case nothing
+        case problem(String)
+        /// Its bytes are elsewhere.
+        case evicted
+    }
+
     /// Reads all of a blob, unless it has gone meanwhile.
     private func check(_ blob: BlobReference, _ report: inout VerifyReport) throws(StoreError) {
-        let problem = try core.withSnapshot { (snapshot) throws(StoreError) -> String? in
+        let found = try core.withSnapshot { (snapshot) throws(StoreError) -> Finding in
             let entry: BlobEntry?
             do throws(StoreError) {
                 entry = try snapshot.blobEntry(blob.digest)
             } catch {
                 // The recount has said so.
-                return nil
+                return .nothing
             }
             let isQuarantined = entry?.number != blob.number
-            if isQuarantined, try !snapshot.isQuarantined(blob.number) { return nil }
+            if isQuarantined, try !snapshot.isQuarantined(blob.number) { return .nothing }
             do throws(StoreError) {
                 try snapshot.checkBytes(of: blob)
-                return nil
+                return .nothing
             } catch {
-                if case .evicted = error { return nil }
-                return error.description + (isQuarantined ? " (quarantined)" : "")
+                // The bucket has its bytes.
+                if case .evicted = error { return .evicted }
+                return .problem(error.description + (isQuarantined ? " (quarantined)" : ""))
             }
         }
-        report.bytesStored += blob.storedByteCount
-        if let problem { report.add(problem) }
+        switch found {
+        case .evicted: break
+        case .nothing: report.bytesStored += blob.storedByteCount
+        case .problem(let problem):
+            report.bytesStored += blob.storedByteCount
+            report.add(problem)
+        }
     }
 
     /// The structure of the pages, as of one snapshot, also while others write to it.

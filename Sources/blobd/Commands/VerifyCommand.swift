@@ -77,6 +77,8 @@ struct VerifyCommand: ParsableCommand {
         return "\(verdict): \(HumanText.count(report.notifications)) notifications, "
             + "\(HumanText.count(report.parts)) parts, \(HumanText.count(report.blobs)) blobs, "
             + "\(HumanText.count(report.orphans)) orphans, "
+            + (report.evictedBlobs == 0
+                ? "" : "\(HumanText.count(report.evictedBlobs)) in the bucket alone, ")
             + (report.changesInLog == 0
                 ? ""
                 : "\(HumanText.count(report.changesInLog)) acknowledged only in the write-ahead log, ")
@@ -88,6 +90,7 @@ struct VerifyCommand: ParsableCommand {
 private struct VerifyDocument: Encodable {
     var clean: Bool
     var notifications, parts, blobs, orphans: Int
+    var evictedBlobs: Int
     var bytesStored: Int
     var changesInLog: Int
     var problemCount: Int
@@ -100,6 +103,7 @@ private struct VerifyDocument: Encodable {
         parts = report.parts
         blobs = report.blobs
         orphans = report.orphans
+        evictedBlobs = report.evictedBlobs
         bytesStored = report.bytesStored
         changesInLog = report.changesInLog
         problemCount = report.problemCount

@@ -128,6 +128,7 @@ struct LocalBytesTests {
         #expect(leader.stop() == 0)
         let verify = try blobd(["verify", "--data", leader.dataPath])
         #expect(verify.status == 0, "\(verify.text)\(verify.errors)")
+        #expect(verify.text.contains(" in the bucket alone, "))
     }
 
     @Test("A bucket that refuses, or gives other bytes: 503, and nothing of it is sent or stored")
