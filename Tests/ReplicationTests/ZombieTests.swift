@@ -143,7 +143,7 @@ import Testing
                 // Another host takes over, while the leaders before are anywhere.
                 guard let next = hosts.first(where: { host in !leaders.contains { $0 === host } })
                 else { break }
-                // Whoever promotes it tries again when a request was cut.
+                // A person who promotes it tries again when a request was cut.
                 var leads = false
                 for _ in 0..<8 where !leads {
                     leads = try next.takeOver(objects)

@@ -50,11 +50,16 @@ extension RequestHandler {
         }
     }
 
-    /// What to do with a fetch of a blob that is in the bucket and not here: it waits for it.
+    /// What to do with a fetch of which nothing can be sent: where the blob is in the bucket and not here, it
+    /// waits for it.
     ///
-    /// - Throws: why it cannot be fetched now.
-    @inline(never)
-    func wait(for blob: BlobReference) throws(ProtocolError) -> Step {
+    /// - Throws: why there is nothing to wait for.
+    func step(after failure: FetchFailure) throws(ProtocolError) -> Step {
+        let blob: BlobReference
+        switch failure {
+        case .refused(let error): throw error
+        case .evicted(let evicted): blob = evicted
+        }
         guard let why = replica.fetches.refusal(of: blob, asOf: .now) else {
             return .retryWithBlob(blob)
         }

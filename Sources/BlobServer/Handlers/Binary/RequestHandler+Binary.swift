@@ -104,17 +104,12 @@ extension RequestHandler {
         _ failure: FetchFailure, _ key: PayloadKey, _ frame: RequestFrame, _ head: RawSpan,
         _ connection: Session, into batch: inout AnswerBatch
     ) -> Step {
-        let refusal: ProtocolError
         do throws(ProtocolError) {
-            switch failure {
-            case .evicted(let blob): return try wait(for: blob)
-            case .refused(let error): throw error
-            }
+            return try step(after: failure)
         } catch {
-            refusal = error
+            let entry = entry(.fetch, frame, key.target(head), connection)
+            return refuse(error, .binary(frame, entry), frame, into: &batch)
         }
-        let entry = entry(.fetch, frame, key.target(head), connection)
-        return refuse(refusal, .binary(frame, entry), frame, into: &batch)
     }
 
     private func entry(

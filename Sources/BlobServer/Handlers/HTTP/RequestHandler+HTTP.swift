@@ -98,17 +98,12 @@ extension RequestHandler {
         _ failure: FetchFailure, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
         of connection: Session, into batch: inout AnswerBatch
     ) -> Step {
-        let refusal: ProtocolError
         do throws(ProtocolError) {
-            switch failure {
-            case .evicted(let blob): return try wait(for: blob)
-            case .refused(let error): throw error
-            }
+            return try step(after: failure)
         } catch {
-            refusal = error
+            let entry = entry(.fetch, head, bytes, of: connection)
+            return refuse(error, head, bytes, form, entry, into: &batch)
         }
-        let entry = entry(.fetch, head, bytes, of: connection)
-        return refuse(refusal, head, bytes, form, entry, into: &batch)
     }
 
     /// What to do with a request of a follower's client that has seen more than the follower has; nil: answer it.
