@@ -18,7 +18,6 @@ struct LeaderDuty {
     private var shipper: Shipper?
     private var epoch: UInt64 = 0
     private var nextHeartbeat: Instant
-    private var nextLook: Instant
     private var attempts = 0
     /// A lost answer is nothing to speak of; so many in a row are.
     private static let saidAttemptCount = 3
@@ -31,7 +30,6 @@ struct LeaderDuty {
         shipper = writer.map { Shipper(context.store, $0) }
         epoch = context.store.replicationState?.epoch ?? 0
         nextHeartbeat = .now
-        nextLook = .now
         context.replica.leader = context.replica.options.hostName
         context.replica.role = .leader
         if shipper != nil { context.replica.leadingEpoch.store(epoch, ordering: .releasing) }
@@ -108,11 +106,11 @@ struct LeaderDuty {
             try context.writer.perform { (store) throws(StoreError) in try store.commitPending() }
         }
         let now = Instant.now
-        // Also while there is something to ship all the time.
-        if now >= nextLook, !isHandingOver {
-            nextLook = now.after(milliseconds: ReplicationLimits.handoverLookMilliseconds)
-            try lookForHandover(on: bucket)
-            if isHandingOver { return .goesOn(.again) }
+        if !isHandingOver, context.replica.handoverEpoch.load(ordering: .acquiring) == epoch {
+            context.log.notice("Handing over: no changes are taken until another daemon leads")
+            context.replica.role = .changing
+            isHandingOver = true
+            return .goesOn(.again)
         }
         let isDue = now >= nextHeartbeat
         switch try shipper.step(
@@ -142,18 +140,8 @@ struct LeaderDuty {
             return try Deposition.run(context, epoch: epoch, host: host)
                 ? .handedOver : .deposed(host: host, epoch: epoch)
         case .nothing:
-            let next = min(nextHeartbeat, nextLook)
-            return .goesOn(.wait(milliseconds: max(1, next.milliseconds(since: now) + 1)))
+            return .goesOn(.wait(milliseconds: max(1, nextHeartbeat.milliseconds(since: now) + 1)))
         }
-    }
-
-    private mutating func lookForHandover(on bucket: any Bucket) throws {
-        guard try bucket.get(ShardNames.handover(epoch), byteCountMax: 65_536) != nil else {
-            return
-        }
-        context.log.notice("Handing over: no changes are taken until another daemon leads")
-        context.replica.role = .changing
-        isHandingOver = true
     }
 
     private func handOver(on bucket: any Bucket) throws -> Outcome {

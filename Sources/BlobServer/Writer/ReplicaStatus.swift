@@ -64,6 +64,8 @@ final class ReplicaStatus: Sendable {
     private let promotion = Mutex<Promotion?>(nil)
     /// The epoch in which this daemon ships; 0: it does not.
     let leadingEpoch = Atomic<UInt64>(0)
+    /// The epoch whose leader is asked to hand over; 0: none is.
+    let handoverEpoch = Atomic<UInt64>(0)
     /// When the oldest change was acknowledged that is not in the bucket, about, by the monotonic clock; 0:
     /// there is none.
     let unshippedSince = Atomic<Int64>(0)
