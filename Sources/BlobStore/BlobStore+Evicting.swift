@@ -36,6 +36,9 @@ extension BlobStore {
         try pipeline.beginEvicting(blobs, bootMilliseconds: bootMilliseconds)
     }
 
+    /// Whether blobs are being evicted. Any thread may ask.
+    package var isEvicting: Bool { core.evictions.run.withLock { $0 != nil } }
+
     /// Whether ``advanceEviction()`` would do something. Any thread may ask.
     package var canAdvanceEviction: Bool {
         guard let run = core.evictions.run.withLock({ $0 }) else { return false }

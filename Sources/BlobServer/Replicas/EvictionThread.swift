@@ -139,27 +139,29 @@ final class EvictionThread: Sendable {
     ///
     /// - Returns: how many were.
     private func evict(_ blobs: [EvictableBlob]) throws -> Int {
-        guard !blobs.isEmpty else { return 0 }
-        let (store, writer) = (context.store, context.writer)
+        let store = context.store
         let before = store.evictionCountEver
-        let count = Mutex(0)
-        try writer.perform { (store) throws(StoreError) in
-            let begun = try store.beginEvicting(
-                blobs, bootMilliseconds: .bootMilliseconds)
-            count.withLock { $0 = begun }
+        // What a failure left behind, first: nothing else is evicted meanwhile.
+        try advance()
+        guard !blobs.isEmpty else { return store.evictionCountEver - before }
+        let count = try context.writer.perform { (store) throws(StoreError) in
+            try store.beginEvicting(blobs, bootMilliseconds: .bootMilliseconds)
         }
-        guard count.withLock({ $0 }) > 0 else { return 0 }
-        let step = Mutex(EvictionStep.goesOn)
-        while step.withLock({ $0 }) != .done, !hasEnded {
+        if count > 0 { try advance() }
+        return store.evictionCountEver - before
+    }
+
+    /// Goes on with what is being evicted, to its end.
+    private func advance() throws {
+        let store = context.store
+        while store.isEvicting, !hasEnded {
             guard store.canAdvanceEviction else {
                 signal.wait(milliseconds: Self.snapshotPauseMilliseconds)
                 continue
             }
-            try writer.perform { (store) throws(StoreError) in
-                let next = try store.advanceEviction()
-                step.withLock { $0 = next }
+            _ = try context.writer.perform { (store) throws(StoreError) in
+                try store.advanceEviction()
             }
         }
-        return store.evictionCountEver - before
     }
 }

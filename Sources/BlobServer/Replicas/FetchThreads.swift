@@ -49,15 +49,11 @@ final class FetchThreads: Sendable {
     /// Fetches a payload, checks it, and stores it.
     private func fetch(_ blob: BlobReference, from bucket: any Bucket) throws {
         let bytes = try SegmentApplier.bytes(of: blob, in: context.store.id, on: bucket)
-        let outcome = Mutex(PutBackOutcome.later)
-        while true {
-            try context.writer.perform { (store) throws(StoreError) in
-                let result = try store.putBack(blob, bytes)
-                outcome.withLock { $0 = result }
+        while !isClosed.load(ordering: .acquiring) {
+            let outcome = try context.writer.perform { (store) throws(StoreError) in
+                try store.putBack(blob, bytes)
             }
-            guard outcome.withLock({ $0 }) == .later, !isClosed.load(ordering: .acquiring) else {
-                return
-            }
+            guard outcome == .later else { return }
             // Snapshots that have what is being removed are open for a moment.
             try bucket.pause(beforeRetrying: 0)
         }

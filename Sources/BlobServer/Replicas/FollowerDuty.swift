@@ -132,15 +132,9 @@ struct FollowerDuty {
     private mutating func endRequest(_ epoch: UInt64, on bucket: any Bucket) {
         let request = takeAsked()
         try? bucket.delete(ShardNames.handover(epoch))
-        refuse(
-            request,
+        request?.refuse(
             "the leader \(context.replica.leader) did not hand over within \(DaemonLimits.handoverMilliseconds / 1_000) s; where it is gone for good: --force"
         )
-    }
-
-    /// Tells who asked for the lead why this daemon does not have it.
-    private func refuse(_ request: ReplicaStatus.Promotion?, _ why: String) {
-        request?.connection.post(.replicated(.refused(ProtocolError(.unavailable, why))))
     }
 
     private func mayPromoteItself(asOf now: Instant) -> Bool {
@@ -160,7 +154,7 @@ struct FollowerDuty {
             _ = try bucket.create(
                 ShardNames.handover(epoch), Array(context.replica.options.hostName.utf8))
         } catch {
-            refuse(request, "cannot ask the leader: \(error)")
+            request.refuse("cannot ask the leader: \(error)")
             throw error
         }
         asked = (request, now.after(milliseconds: DaemonLimits.handoverMilliseconds), epoch)
@@ -192,7 +186,7 @@ struct FollowerDuty {
             case .lost(let epoch, let host):
                 context.replica.role = .follower
                 lastSegment = .now
-                refuse(request, "\(host) took the lead meanwhile (epoch \(epoch))")
+                request?.refuse("\(host) took the lead meanwhile (epoch \(epoch))")
                 return .goesOn(.again)
             case .leads(let epoch, let nonce, let fence):
                 let isLogging = context.isLogging
@@ -212,7 +206,7 @@ struct FollowerDuty {
             }
         } catch {
             context.replica.role = .follower
-            refuse(request, "cannot take the lead: \(error)")
+            request?.refuse("cannot take the lead: \(error)")
             throw error
         }
     }

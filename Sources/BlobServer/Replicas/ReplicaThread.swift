@@ -46,9 +46,7 @@ final class ReplicaThread: Sendable {
 
     /// Answers who asks for the lead while nothing can be done.
     private func refusePromotion(because error: any Error) {
-        context.replica.takePromotion()?.connection.post(
-            .replicated(
-                .refused(ProtocolError(.unavailable, "cannot take the lead: \(error)"))))
+        context.replica.takePromotion()?.refuse("cannot take the lead: \(error)")
     }
 
     private func run() {

@@ -51,6 +51,11 @@ final class ReplicaStatus: Sendable {
     struct Promotion {
         let isForced: Bool
         let connection: ConnectionAddress
+
+        /// Tells who asks why this daemon does not have the lead.
+        func refuse(_ why: String) {
+            connection.post(.replicated(.refused(ProtocolError(.unavailable, why))))
+        }
     }
 
     let options: ReplicaOptions

@@ -60,4 +60,24 @@ extension WriterThread {
         signal.notify()
         try task.wait()
     }
+
+    /// The same for what has a result.
+    func perform<Value: Sendable>(
+        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        let result = TaskValue<Value>()
+        try perform { (store) throws(StoreError) in
+            let value = try body(store)
+            result.value.withLock { $0 = value }
+        }
+        guard let value = result.value.withLock({ $0 }) else {
+            preconditionFailure("the writer ran the task")
+        }
+        return value
+    }
+}
+
+/// What a task came to.
+private final class TaskValue<Value: Sendable>: Sendable {
+    let value = Mutex<Value?>(nil)
 }
