@@ -19,6 +19,8 @@ struct FollowerDuty {
     /// When the last segment was found.
     private var lastSegment = Instant.now
     private var lastPackLook = Instant.now
+    /// Whether the last look found a segment: there may be more that are waiting.
+    private var isBehind = false
     private var knownEpoch: UInt64 = 0
     /// The request for the lead that a leader was told of, and until when it may take.
     private var asked: (request: ReplicaStatus.Promotion, end: Instant, epoch: UInt64)?
@@ -94,11 +96,14 @@ struct FollowerDuty {
     ) throws -> Segment.Head? {
         let before = log
         guard case .segment(let first) = try log.peek(on: bucket, looksAtPacks: looksAtPacks) else {
+            isBehind = false
             return nil
         }
         log.accept()
+        var foundAt = Instant.now
         var (last, items, byteCount) = (first, first.items, first.bytes.count)
-        while last.head.kind == .batches, byteCount < ReplicationLimits.segmentByteCount,
+        // One that comes alone does not wait for the answer that there is no other.
+        while isBehind, last.head.kind == .batches, byteCount < ReplicationLimits.segmentByteCount,
             // What is wrong with it is found again when these are applied.
             case .segment(let next)? = try? log.peek(on: bucket, looksAtPacks: false),
             next.head.kind == .batches, next.head.epoch == last.head.epoch
@@ -107,19 +112,24 @@ struct FollowerDuty {
             items += next.items
             byteCount += next.bytes.count
             last = next
+            foundAt = .now
         }
+        isBehind = true
         do {
             try applier.apply(items, of: last.head.epoch, at: last.position, on: bucket)
         } catch {
             log = before
             throw error
         }
-        try noteApplied(last.head, on: bucket)
+        try noteApplied(last.head, foundAt: foundAt, on: bucket)
         return last.head
     }
 
-    private mutating func noteApplied(_ head: Segment.Head, on bucket: any Bucket) throws {
-        context.replica.movedAt.store(Instant.now.nanoseconds, ordering: .relaxed)
+    private mutating func noteApplied(
+        _ head: Segment.Head, foundAt: Instant, on bucket: any Bucket
+    ) throws {
+        // Not when they were applied: the look for another one may have taken the bucket's whole time-out.
+        context.replica.movedAt.store(foundAt.nanoseconds, ordering: .relaxed)
         context.replica.complete(upTo: context.store.lastSequence, asOf: .now)
         guard head.epoch != knownEpoch else { return }
         knownEpoch = head.epoch
