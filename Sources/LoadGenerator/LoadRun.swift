@@ -51,22 +51,50 @@ public struct LoadRun: Sendable {
     public func store(
         progress: ((Progress) -> Void)? = nil
     ) throws(LoadFailure) {
+        let plan = RequestPlan(
+            payloadCount: payloads.count, purpose: .storing, readPercent: 0, seed: options.seed,
+            runStamp: 0)
+        try publishAll(
+            plan, count: payloads.count, for: .storing, connections: min(payloads.count, 16),
+            depth: 1, progress: progress)
+    }
+
+    /// Publishes `times` times to every id that ``measure(progress:)`` publishes to, each time
+    /// another body: afterwards all ids are there, and have been replaced `times` - 1 times.
+    ///
+    /// - Throws: also when no answer comes for a minute.
+    public func publish(
+        times: Int, progress: ((Progress) -> Void)? = nil
+    ) throws(LoadFailure) {
+        let count = payloads.count * max(times, 0)
+        guard count > 0 else { return }
+        let plan = RequestPlan(
+            payloadCount: payloads.count, purpose: .measuring, readPercent: 0,
+            seed: options.seed, runStamp: .random(in: 1...(.max)), order: options.publishOrder,
+            publishCountMax: count)
+        try publishAll(
+            plan, count: count, for: .measuring,
+            connections: min(count, options.connections), depth: options.depth,
+            progress: progress)
+    }
+
+    /// Publishes until `count` publishes of a plan are answered.
+    private func publishAll(
+        _ plan: RequestPlan, count: Int, for purpose: Workload.Purpose, connections: Int,
+        depth: Int, progress: ((Progress) -> Void)?
+    ) throws(LoadFailure) {
         try prepareThread()
-        let workload = try Workload(dialect, payloads, for: .storing)
+        let workload = try Workload(dialect, payloads, for: purpose, fetches: false)
         let begin = Engine.now()
         var engine = try Engine(
-            workload,
-            RequestPlan(
-                payloadCount: payloads.count, purpose: .storing, readPercent: 0,
-                seed: options.seed, runStamp: 0),
-            path: options.socketPath, connections: min(payloads.count, 16), depth: 1,
+            workload, plan, path: options.socketPath, connections: connections, depth: depth,
             check: options.check, receiveByteCount: options.receiveByteCount)
         engine.beginCounting()
         try engine.start()
         var now = begin
         var pace = Pace(progress)
         var lastAnswer = begin
-        while engine.record.answerCount < payloads.count {
+        while engine.record.answerCount < count {
             let before = engine.record.answerCount
             now = try engine.run(until: now + 50_000_000, now: now)
             if engine.record.answerCount > before { lastAnswer = now }
@@ -100,7 +128,7 @@ public struct LoadRun: Sendable {
             RequestPlan(
                 payloadCount: payloads.count, purpose: .measuring,
                 readPercent: options.readPercent, seed: options.seed,
-                runStamp: .random(in: 1...(.max)),
+                runStamp: .random(in: 1...(.max)), order: options.publishOrder,
                 schedule: options.rate.map { RateSchedule(rate: $0, start: begin) }),
             path: options.socketPath, connections: options.connections, depth: options.depth,
             check: options.check, receiveByteCount: options.receiveByteCount)

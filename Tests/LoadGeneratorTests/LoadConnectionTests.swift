@@ -123,6 +123,37 @@ import Testing
         #expect(wire.received() == expected)
     }
 
+    @Test(
+        "Scattered publishes reach every id once before any again",
+        arguments: [1, 2, 16, 97, 1_000])
+    func scattered(count: Int) {
+        let first = Int.random(in: 0..<count)
+        let order = IDOrder(scattered: count, first: first)
+        let round = (0..<count).map(order.index)
+        #expect(Set(round) == Set(0..<count), "first \(first)")
+        #expect((count..<2 * count).map(order.index) == round, "first \(first)")
+        #expect(round[0] == first)
+        if count > 16 {
+            let near = zip(round, round.dropFirst()).count { abs($0 - $1) < count / 8 }
+            #expect(near == 0, "first \(first)")
+        }
+    }
+
+    @Test("A plan with a number of publishes ends after them")
+    func publishCount() {
+        var plan = RequestPlan(
+            payloadCount: 20, purpose: .measuring, readPercent: 0, seed: 3, runStamp: 9,
+            order: .scattered, publishCountMax: 40)
+        var times: [Int: Int] = [:]
+        var stamps: Set<UInt64> = []
+        while let request = plan.next(now: 0) {
+            times[request.index, default: 0] += 1
+            stamps.insert(request.stamp)
+        }
+        #expect(times.count == 20 && times.values.allSatisfy { $0 == 2 })
+        #expect(stamps.count == 40)
+    }
+
     @Test("Reads and publishes come in the share that was asked for", arguments: [0, 25, 90, 100])
     func shares(percent: Int) {
         var plan = RequestPlan(payloads, readPercent: percent)

@@ -7,9 +7,11 @@ public struct BinaryDialect: LoadDialect {
     public let name = "binary"
     /// A hello in this version of the protocol.
     public let opening: [UInt8]
+    private let ttlSeconds: Int64
 
-    /// The dialect.
-    public init() {
+    /// The dialect. What it publishes is kept for two hours, or as long as it is told.
+    public init(ttlSeconds: Int64 = HTTPDialect.ttlSecondsUsual) {
+        self.ttlSeconds = ttlSeconds
         var bytes: [UInt8] = []
         // A head of four bytes is within every limit; composing it cannot fail.
         try? RequestFrame.compose(.hello, requestID: 0, into: &bytes) {
@@ -31,15 +33,14 @@ public struct BinaryDialect: LoadDialect {
         }
     }
 
-    /// A put that is kept for two hours. See ``LoadDialect/appendPublish(of:to:)``.
+    /// A put with a TTL. See ``LoadDialect/appendPublish(of:to:)``.
     public func appendPublish(of item: LoadItem, to bytes: inout [UInt8]) throws(LoadFailure) {
         do throws(ProtocolError) {
             try RequestFrame.compose(
                 .put, flags: .ttlGiven, requestID: Self.requestID(of: item),
                 bodyByteCount: UInt64(item.byteCount), into: &bytes
             ) { (head: inout [UInt8]) throws(ProtocolError) in
-                try Put.Draft(id: item.id, ttlSeconds: HTTPDialect.ttlSeconds)
-                    .compose(into: &head)
+                try Put.Draft(id: item.id, ttlSeconds: ttlSeconds).compose(into: &head)
             }
         } catch {
             throw LoadFailure(.options, error.detail)

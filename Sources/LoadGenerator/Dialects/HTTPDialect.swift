@@ -25,8 +25,8 @@ public struct HTTPDialect: LoadDialect {
     private let fetchPath: PathTemplate
     private let publishPath: PathTemplate
 
-    /// How long what a run stores is kept, in seconds.
-    static let ttlSeconds: Int64 = 7_200
+    /// How long what a run stores is kept unless it is told otherwise, in seconds.
+    public static let ttlSecondsUsual: Int64 = 7_200
 
     /// The dialect with `blobd`'s paths unless others are given. A publish is a PUT.
     public init(

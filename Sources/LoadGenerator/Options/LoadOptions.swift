@@ -14,6 +14,8 @@ public struct LoadOptions: Sendable {
     /// How many of a hundred requests fetch; the others publish. Within
     /// ``LoadLimits/readPercent``.
     public var readPercent = 100
+    /// In which order the ids of publishes come.
+    public var publishOrder = PublishOrder.ascending
     /// Requests a second on all connections together, at times that do not depend on the answers;
     /// nil: every connection asks again as soon as it has an answer. Within ``LoadLimits/rate``.
     public var rate: Double?
@@ -58,6 +60,15 @@ public struct LoadOptions: Sendable {
                 "\(name) is \(value); it must be \(bounds.lowerBound) to \(bounds.upperBound)")
         }
     }
+}
+
+/// In which order a run's publishes go to their ids. Each id comes once before any comes again.
+public enum PublishOrder: Sendable, Hashable {
+    /// One after the other, from the first.
+    case ascending
+    /// Far from each other, and from an id that the seed chooses: like the ids of real
+    /// notifications, which a server finds in many places of its index.
+    case scattered
 }
 
 /// Which bytes of fetched bodies are compared with what they should be. The length of every body

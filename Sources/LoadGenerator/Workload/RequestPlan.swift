@@ -6,6 +6,9 @@ struct RequestPlan {
     /// A request fetches when a number below 100 is below this one.
     private let readPercent: Int
     private var nextPublish = 0
+    /// How many publishes there are; then nothing is left.
+    private let publishCountMax: Int
+    private let order: IDOrder
     /// Tells the bodies of this run from those of all others.
     private let runStamp: UInt64
     /// Nil in a closed loop.
@@ -13,9 +16,13 @@ struct RequestPlan {
 
     /// A plan that begins at `start`; without a rate a request is wanted as soon as there is room
     /// for it.
+    ///
+    /// - Parameter publishCountMax: how many publishes there are; nil: one of each payload when
+    ///   they are stored, and without end otherwise.
     init(
         payloadCount: Int, purpose: Workload.Purpose, readPercent: Int, seed: UInt64,
-        runStamp: UInt64, schedule: RateSchedule? = nil
+        runStamp: UInt64, order: PublishOrder = .ascending, publishCountMax: Int? = nil,
+        schedule: RateSchedule? = nil
     ) {
         // Not the numbers that the payloads were made from.
         generator = SeededGenerator(seed: seed ^ 0x5EED_0F_41E_9A7)
@@ -23,6 +30,11 @@ struct RequestPlan {
         self.purpose = purpose
         self.readPercent = readPercent
         self.runStamp = runStamp
+        self.publishCountMax = publishCountMax ?? (purpose == .storing ? payloadCount : .max)
+        self.order =
+            order == .ascending
+            ? IDOrder(count: payloadCount)
+            : IDOrder(scattered: payloadCount, first: generator.index(below: payloadCount))
         self.schedule = schedule
     }
 
@@ -34,7 +46,7 @@ struct RequestPlan {
             intendedAt = due
         }
         if purpose == .storing {
-            guard nextPublish < payloadCount else { return nil }
+            guard nextPublish < publishCountMax else { return nil }
             nextPublish += 1
             return PlannedRequest(
                 kind: .publish, index: nextPublish - 1, intendedAt: intendedAt, stamp: 0)
@@ -46,12 +58,43 @@ struct RequestPlan {
                 kind: .fetch, index: generator.index(below: payloadCount), intendedAt: intendedAt,
                 stamp: 0)
         }
+        guard nextPublish < publishCountMax else { return nil }
         nextPublish &+= 1
         let number = nextPublish &- 1
         return PlannedRequest(
-            kind: .publish, index: number % payloadCount, intendedAt: intendedAt,
+            kind: .publish, index: order.index(number), intendedAt: intendedAt,
             stamp: UInt64(truncatingIfNeeded: nextPublish) ^ runStamp)
     }
+}
+
+/// Which id publish number n goes to: each of them once, then from the beginning again.
+struct IDOrder: Sendable {
+    private let count: Int
+    private let first: Int
+    private let step: Int
+
+    /// From the first to the last.
+    init(count: Int) {
+        self.count = count
+        first = 0
+        step = 1
+    }
+
+    /// From `first` on, in steps of about the golden section of all: neighbours in time are far
+    /// from each other. The step has no divisor in common with `count`, or some would never come.
+    init(scattered count: Int, first: Int) {
+        func divisor(_ one: Int, _ other: Int) -> Int {
+            other == 0 ? one : divisor(other, one % other)
+        }
+        self.count = count
+        self.first = first
+        var step = max(1, Int(Double(count) * 0.618))
+        while divisor(count, step) != 1 { step += 1 }
+        self.step = step
+    }
+
+    /// The index of the id that publish `number` goes to.
+    func index(_ number: Int) -> Int { (first &+ (number % count) &* step) % count }
 }
 
 /// One request of a run.
