@@ -7,18 +7,30 @@ public struct Markdown {
 
     /// The tables, those that have figures.
     public var text: String {
-        [facts, fetches, verdicts, publishes, reads, workers]
-            .filter { !$0.isEmpty }.joined(separator: "\n")
+        [
+            facts, fetches, verdicts, PublishTables(report: report.publishes).text, reads, workers,
+        ]
+        .filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
     private var facts: String {
-        let (machine, method) = (report.machine, report.method)
+        let machine = report.machine
         return """
             \(machine.processor), \(machine.cores) cores, \(machine.kernel), \(machine.fileSystem), \
-            \(machine.date.prefix(10)), blobd \(machine.commit). Medians of \(method.sampleCount) \
-            alternating samples of \(NumberText.fixed(method.seconds, 1)) s\(starts)\(longSamples); server and load generator \
-            each on a core of its own; Unix sockets. \(versions).
+            \(machine.date.prefix(10)), blobd \(machine.commit). \(samples)\
+            Server and load generator each on a core of its own; Unix sockets. \(versions).
 
+            """
+    }
+
+    private var samples: String {
+        let method = report.method
+        guard !(report.fetches.isEmpty && report.reads.isEmpty && report.workers.isEmpty) else {
+            return ""
+        }
+        return """
+            Medians of \(method.sampleCount) alternating samples of \
+            \(NumberText.fixed(method.seconds, 1)) s\(starts)\(longSamples).\u{20}
             """
     }
 
@@ -29,7 +41,7 @@ public struct Markdown {
     }
 
     private var versions: String {
-        report.servers.filter { $0.server.role == .peer }
+        report.everyone.filter { $0.server.role == .peer }
             .map { "\($0.server.label) \($0.version)" }.joined(separator: ", ")
     }
 
@@ -37,7 +49,7 @@ public struct Markdown {
         let cells = CellSummary.all(report.fetches)
         let servers = Server.allCases.filter { server in cells.contains { $0[server] != nil } }
         guard !servers.isEmpty else { return "" }
-        return table(
+        return MarkdownTable(
             ["size", "connections × in flight"] + servers.map(\.label),
             rows: cells.map { cell in
                 [NumberText.bytes(cell.cell.byteCount), cell.cell.load.label]
@@ -46,13 +58,14 @@ public struct Markdown {
                         let text = NumberText.short(one.rate.median)
                         return server == .blobd ? "**\(text)**" : text
                     }
-            })
+            }
+        ).text
     }
 
     private var verdicts: String {
         let rows = CellSummary.all(report.fetches).map(FetchVerdicts.init)
         guard !rows.isEmpty else { return "" }
-        return table(
+        return MarkdownTable(
             [
                 "size", "connections × in flight", "blobd / fastest peer", "blobd / C",
                 "HTTP / nginx", "HTTP / fastest peer", "best peer's p99 / blobd's",
@@ -60,27 +73,14 @@ public struct Markdown {
             rows: rows.map { row in
                 [NumberText.bytes(row.cell.byteCount), row.cell.load.label]
                     + [row.peer, row.baseline, row.nginx, row.httpPeer, row.latency].map(Self.mark)
-            })
-    }
-
-    private var publishes: String {
-        let cells = CellSummary.all(report.publishes)
-        guard !cells.isEmpty else { return "" }
-        let servers = Server.allCases.filter { server in cells.contains { $0[server] != nil } }
-        return table(
-            ["durable publishes", "publishers"] + servers.map(\.label)
-                + ["blobd / redis", "HTTP / redis"],
-            rows: cells.map { cell in
-                [NumberText.bytes(cell.cell.byteCount), "\(cell.cell.load.connections)"]
-                    + servers.map { cell[$0].map { NumberText.short($0.rate.median) } ?? "–" }
-                    + [Server.blobd, .blobdHTTP].map { Self.mark(cell.publishVerdict($0)) }
-            })
+            }
+        ).text
     }
 
     private var reads: String {
         let reads = ReadSummary.all(report)
         guard !reads.isEmpty else { return "" }
-        return table(
+        return MarkdownTable(
             ["in process", "reads/s", "instructions a read", "against C"],
             rows: reads.map {
                 [
@@ -88,13 +88,14 @@ public struct Markdown {
                     $0.instructions.map { NumberText.grouped(Int($0.rounded())) } ?? "–",
                     Self.mark($0.verdict),
                 ]
-            })
+            }
+        ).text
     }
 
     private var workers: String {
         let groups = WorkersSummary.all(report)
         guard !groups.isEmpty else { return "" }
-        return table(
+        return MarkdownTable(
             ["workers", "cell", "answers/s", "server's cores", "generator's cores"],
             rows: groups.flatMap { group in
                 group.rows.map {
@@ -104,20 +105,13 @@ public struct Markdown {
                         NumberText.fixed($0.generatorCores.median, 2),
                     ]
                 }
-            })
+            }
+        ).text
     }
 
     private static func mark(_ verdict: Verdict?) -> String {
         guard let verdict else { return "–" }
         let ratio = NumberText.ratio(verdict.ratio, target: verdict.target)
         return "\(verdict.isMet ? "✓" : "✗") \(ratio) (\(verdict.other))"
-    }
-
-    /// - Parameter rows: the cells of each, none of which has a `|`.
-    private func table(_ header: [String], rows: [[String]]) -> String {
-        var text = "| \(header.joined(separator: " | ")) |\n"
-        text += "|\(header.map { _ in "---|" }.joined())\n"
-        for row in rows { text += "| \(row.joined(separator: " | ")) |\n" }
-        return text
     }
 }

@@ -4,14 +4,23 @@ public import LoadGenerator
 public struct RedisDialect: LoadDialect {
     /// `redis`.
     public let name = "redis"
-    /// CR LF.
-    public let publishTrailer = Array("\r\n".utf8)
+    /// CR LF, and the TTL where there is one.
+    public let publishTrailer: [UInt8]
+    /// `*3` or `*5`, and `SET`.
+    private let set: String
 
     /// What redis sends before the body is shorter than this.
     private static let lineByteCountMax = 512
 
     /// The dialect.
-    public init() {}
+    ///
+    /// - Parameter ttlSeconds: how long what it publishes is kept (`EX`); nil: for ever.
+    public init(ttlSeconds: Int? = nil) {
+        let seconds = ttlSeconds.map(String.init)
+        let expiry = seconds.map { "$2\r\nEX\r\n$\($0.utf8.count)\r\n\($0)\r\n" } ?? ""
+        publishTrailer = Array("\r\n\(expiry)".utf8)
+        set = "*\(ttlSeconds == nil ? 3 : 5)\r\n$3\r\nSET\r\n"
+    }
 
     /// See ``LoadDialect/appendFetch(of:to:)``.
     public func appendFetch(of item: LoadItem, to bytes: inout [UInt8]) {
@@ -21,7 +30,7 @@ public struct RedisDialect: LoadDialect {
     /// See ``LoadDialect/appendPublish(of:to:)``.
     public func appendPublish(of item: LoadItem, to bytes: inout [UInt8]) {
         let key = "$\(item.id.utf8.count)\r\n\(item.id)\r\n"
-        bytes += "*3\r\n$3\r\nSET\r\n\(key)$\(item.byteCount)\r\n".utf8
+        bytes += "\(set)\(key)$\(item.byteCount)\r\n".utf8
     }
 
     /// `$<size>` before a body and CR LF behind it, or `+OK` for what was stored.

@@ -42,6 +42,57 @@ enum Example {
         }
     }
 
+    static func publish(
+        _ server: Server, _ byteCount: Int, publishers: Int, round: Int, rate: Double,
+        on fileSystem: String = "ext4", bytesWritten: Double? = 2.5
+    ) -> PublishSample {
+        PublishSample(
+            server: server,
+            cell: PublishCell(
+                fileSystem: fileSystem, turnover: .replaced, byteCount: byteCount,
+                publishers: publishers),
+            round: round, publishesPerSecond: rate, p50Microseconds: 200, p99Microseconds: 900,
+            userMicroseconds: 12.34, kernelMicroseconds: 123.4, bytesWrittenPerByte: bytesWritten,
+            generatorShare: 0.2)
+    }
+
+    /// Two cells on ext4 and one on XFS, three rounds each: blobd's rates are 1, 2 and 1.5 times
+    /// redis's in the first cell, 0.5 times in the second. HTTP makes 0.75 times as many.
+    static var publishes: PublishReport {
+        var report = PublishReport()
+        report.storages = [
+            Storage(fileSystem: "ext4", device: "the folder's own", syncMicroseconds: 41),
+            Storage(fileSystem: "xfs", device: "in a file", syncMicroseconds: 82),
+        ]
+        report.omissions = ["btrfs: only <ext4> and xfs"]
+        report.servers = [Server.blobd, .blobdHTTP, .redis].map {
+            ServerFacts(
+                server: $0, version: "1.2", command: "\($0.rawValue) --durable", request: "SET")
+        }
+        report.roundCount = 3
+        report.seconds = 2
+        report.idCounts = [1_024: 16_384]
+        for (round, factor) in [1, 2, 1.5].enumerated() {
+            for (fileSystem, size, publishers, factor) in [
+                ("ext4", 1 << 10, 64, factor), ("ext4", 1 << 10, 1, 0.5),
+                ("xfs", 128 << 10, 64, factor),
+            ] {
+                // A machine that grows slower from round to round changes no ratio.
+                let redis = 2_000 / Double(round + 1)
+                for (server, factor) in [
+                    (Server.blobd, factor), (.blobdHTTP, 0.75 * factor), (.redis, 1),
+                ] {
+                    report.samples.append(
+                        publish(
+                            server, size, publishers: publishers, round: round,
+                            rate: redis * factor, on: fileSystem,
+                            bytesWritten: fileSystem == "xfs" ? nil : 2.5))
+                }
+            }
+        }
+        return report
+    }
+
     static var report: Report {
         var report = Report(
             machine: MachineFacts(
@@ -57,11 +108,7 @@ enum Example {
                 payloadCounts: [1_024: 1_000]))
         report.fetches = fetches()
         let publishers = Cell(byteCount: 1 << 10, load: Load(connections: 64, inFlight: 1))
-        report.publishes = [
-            sample(.blobd, publishers, number: 0, rate: 3_000),
-            sample(.blobdHTTP, publishers, number: 0, rate: 1_500),
-            sample(.redis, publishers, number: 0, rate: 2_000),
-        ]
+        report.publishes = publishes
         report.reads = [
             ReadSample(reader: .c, number: 0, readsPerSecond: 4e6),
             ReadSample(reader: .withPayload, number: 0, readsPerSecond: 3e6),

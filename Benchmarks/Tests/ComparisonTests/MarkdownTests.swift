@@ -15,7 +15,16 @@ import Testing
                 ✓ 1.50 × (nginx) | ✗ 0.90 × (memcached) | ✓ 1.20 × (memcached) |
                 """))
         #expect(
-            lines.contains { $0.hasPrefix("| 1 KiB | 64 |") && $0.contains("✓ 1.50 × (redis)") })
+            lines.contains(
+                """
+                | 1 KiB | 64 | 2.00 k | 1.50 k | 1.00 k | ✓ 1.50 × (1.00–2.00) | \
+                ✓ 1.13 × (0.75–1.50) |
+                """))
+        #expect(
+            lines.contains(
+                """
+                | 1 KiB | 1 | 12.3 + 123 µs | 12.3 + 123 µs | 12.3 + 123 µs | 2.50 | 2.50 | 2.50 |
+                """))
         #expect(lines.contains("| withPayload | 3.00 M | 1,234 | ✗ 0.75 × (C) |"))
     }
 

@@ -40,7 +40,7 @@ import Testing
     @Test func aReportWithoutFiguresIsAPage() {
         var report = Example.report
         report.fetches = []
-        report.publishes = []
+        report.publishes = PublishReport()
         report.reads = []
         report.workers = []
         let html = Page(report).html

@@ -32,6 +32,16 @@ import Testing
         #expect(
             text { dialect.appendPublish(of: item, to: &$0) }
                 == "*3\r\n$3\r\nSET\r\n$7\r\nbench-1\r\n$5\r\n")
+        #expect(dialect.publishTrailer == Array("\r\n".utf8))
+    }
+
+    @Test func redisExpires() {
+        let dialect = RedisDialect(ttlSeconds: 7_200)
+        let head = text { dialect.appendPublish(of: item, to: &$0) }
+        let trailer = String(decoding: dialect.publishTrailer, as: UTF8.self)
+        #expect(
+            head + "hello" + trailer
+                == "*5\r\n$3\r\nSET\r\n$7\r\nbench-1\r\n$5\r\nhello\r\n$2\r\nEX\r\n$4\r\n7200\r\n")
     }
 
     /// Every prefix of a head is not whole; the head is, with or without what follows.

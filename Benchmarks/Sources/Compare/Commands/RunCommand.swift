@@ -11,9 +11,9 @@ struct RunCommand: ParsableCommand {
             Writes report.json with every sample, report.html and report.md. Nothing else should run \
             on the machine meanwhile.
 
-              Benchmarks/compare                       everything, about twenty minutes
+              Benchmarks/compare                       everything, about half an hour
               Benchmarks/compare --quick               a look at everything, in about two minutes
-              Benchmarks/compare --parts publishes     one part
+              Benchmarks/compare --parts publishes     one part, in about ten minutes
             """)
 
     /// The parts of a comparison.
@@ -26,8 +26,8 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         help: """
-            Seconds of a sample that count, 0.01…60; 0.1 without it. Publishes and workers have a \
-            sixth of the samples, but not less than five, and as much time in all.
+            Seconds of a sample that count, 0.01…60; 0.1 without it. Workers have a sixth of the \
+            samples, but not less than five, and as much time in all.
             """)
     var seconds: Double?
 
@@ -47,8 +47,10 @@ struct RunCommand: ParsableCommand {
     @Option(parsing: .upToNextOption, help: "Which parts: fetches, publishes, reads, workers.")
     var parts: [Part] = Part.allCases
 
-    @Option(parsing: .upToNextOption, help: "Payload sizes in bytes.")
-    var sizes: [Int] = [1 << 10, 16 << 10, 128 << 10, 1 << 20]
+    @Option(
+        parsing: .upToNextOption,
+        help: "Payload sizes in bytes. Without it: 1, 16 and 128 KiB, and 1 MiB for fetches.")
+    var sizes: [Int] = []
 
     @Option(parsing: .upToNextOption, help: "Loads, as connections x in flight.")
     var loads: [LoadText] = [
@@ -60,7 +62,8 @@ struct RunCommand: ParsableCommand {
     @Option(
         parsing: .upToNextOption,
         help: ArgumentHelp(
-            "Who is asked in the part fetches, of \(names). Without it: all.", valueName: "name"),
+            "Who is asked for fetches and publishes, of \(names). Without it: all.",
+            valueName: "name"),
         transform: { name in
             guard let server = Server(rawValue: name) else {
                 throw ValidationError("no server is called \(name); they are \(names)")
@@ -70,6 +73,9 @@ struct RunCommand: ParsableCommand {
     var servers: [Server] = Server.allCases
 
     private static let names = Server.allCases.map(\.rawValue).joined(separator: ", ")
+
+    @OptionGroup(title: "Publishes")
+    var publishOptions: PublishOptions
 
     @Option(parsing: .upToNextOption, help: "The servers' cores. Without it: the first half.")
     var serverCores: [Int] = []
@@ -109,7 +115,9 @@ struct RunCommand: ParsableCommand {
                 payloadCounts: try plan.sizes.reduce(into: [:]) {
                     $0[$1] = try Plan.payloads($1).count
                 }))
-        let expected = secondsExpected(plan)
+        let expected =
+            try secondsExpected(plan)
+            + (parts.contains(.publishes) ? publishPlan(cores).secondsExpected : 0)
         let progress = Progress(secondsExpected: expected)
         progress.part("about \(Int(expected / 60) + 1) minutes")
         try measure(Sampling(plan: plan, place: place, progress: progress), cores, &report)
@@ -134,7 +142,11 @@ struct RunCommand: ParsableCommand {
                 report.instructionsPerRead = try sampling.instructions(store: Fleet.store)
             }
         }
-        if parts.contains(.publishes) { report.publishes = try all.publishes() }
+        if parts.contains(.publishes) {
+            report.publishes = try Publishing(
+                plan: publishPlan(cores), place: place, progress: all.progress
+            ).report()
+        }
         // The last, since it lets the load generator leave its core.
         if parts.contains(.workers) {
             report.workers = try sampling.workers(store: Fleet.store, cores: cores)
@@ -162,23 +174,31 @@ struct RunCommand: ParsableCommand {
         let plan = Plan(
             sampleCount: samples ?? (quick ? 3 : 36), seconds: seconds ?? 0.1,
             warmUpSeconds: warmUp ?? 0.05, starts: starts ?? (quick ? 1 : 3),
-            sizes: sizes.sorted(),
+            sizes: sizes.isEmpty ? [1 << 10, 16 << 10, 128 << 10, 1 << 20] : sizes.sorted(),
             loads: loads.map(\.load), servers: Server.allCases.filter { servers.contains($0) },
             generatorCore: generatorCore ?? cores[cores.count - 1])
-        func check<Value: Comparable>(
-            _ name: String, _ value: Value, _ bounds: ClosedRange<Value>
-        ) throws {
-            guard bounds.contains(value) else {
-                throw ValidationError(
-                    "\(name) is \(value); it is \(bounds.lowerBound)…\(bounds.upperBound)")
-            }
-        }
-        try check("--samples", plan.sampleCount, 1...1_000)
-        try check("--seconds", plan.seconds, 0.01...60)
-        try check("--starts", plan.starts, 1...20)
-        try check("--warm-up", plan.warmUpSeconds, 0...60)
-        for size in plan.sizes { try check("--sizes", size, LoadLimits.payloadByteCount) }
+        try Self.check("--samples", plan.sampleCount, 1...1_000)
+        try Self.check("--seconds", plan.seconds, 0.01...60)
+        try Self.check("--starts", plan.starts, 1...20)
+        try Self.check("--warm-up", plan.warmUpSeconds, 0...60)
+        for size in plan.sizes { try Self.check("--sizes", size, LoadLimits.payloadByteCount) }
         return plan
+    }
+
+    private func publishPlan(_ cores: [Int]) throws -> PublishPlan {
+        try publishOptions.plan(
+            sizes: sizes, servers: servers, isQuick: quick,
+            generatorCore: generatorCore ?? cores[cores.count - 1])
+    }
+
+    /// Throws when an option is out of its bounds.
+    static func check<Value: Comparable>(
+        _ name: String, _ value: Value, _ bounds: ClosedRange<Value>
+    ) throws {
+        guard bounds.contains(value) else {
+            throw ValidationError(
+                "\(name) is \(value); it is \(bounds.lowerBound)…\(bounds.upperBound)")
+        }
     }
 
     /// What the samples take together.
@@ -191,9 +211,6 @@ struct RunCommand: ParsableCommand {
             samples += plan.sizes.count * plan.loads.count * plan.servers.count
             others +=
                 Double(plan.sizes.count * plan.servers.count * plan.starts) * Plan.checkSeconds
-        }
-        if parts.contains(.publishes) {
-            longSamples += Plan.publishSizes.count * Plan.publishers.count * 3
         }
         if parts.contains(.reads) { samples += Reader.allCases.count }
         if parts.contains(.workers) { longSamples += Plan.workerCells.count * 2 }

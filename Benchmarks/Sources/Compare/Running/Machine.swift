@@ -18,7 +18,7 @@ enum Machine {
             memoryByteCount: (Int(memory) ?? 0) << 10,
             kernel: Shell.output("uname -sr"),
             system: Shell.output(". /etc/os-release && echo \"$PRETTY_NAME\""),
-            fileSystem: Shell.output("findmnt -n -o FSTYPE -T '\(folder)'"),
+            fileSystem: Volume.name(of: folder),
             syncMicroseconds: try syncMicroseconds(in: folder),
             commit: Shell.output(
                 "git -C '\(repository)' describe --always --dirty=+ --exclude '*'"),
@@ -36,7 +36,7 @@ enum Machine {
     }
 
     /// What `fdatasync` costs after one page was written over, the median of many.
-    private static func syncMicroseconds(in folder: String) throws -> Double {
+    static func syncMicroseconds(in folder: String) throws -> Double {
         let path = "\(folder)/sync"
         let page = [UInt8](repeating: 1, count: 4_096)
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -15,8 +15,7 @@ struct Plan {
     var servers: [Server]
     var generatorCore: Int
 
-    /// Of publishes, which are followed by work for the disk, and of runs that each start a daemon,
-    /// there are fewer samples, and longer ones.
+    /// Of runs that each start a daemon there are fewer samples, and longer ones.
     var longSampleCount: Int { min(sampleCount, max(5, sampleCount / 6)) }
     var longSeconds: Double { seconds * Double(sampleCount) / Double(longSampleCount) }
 
@@ -25,9 +24,6 @@ struct Plan {
         sampleCount * start / starts..<sampleCount * (start + 1) / starts
     }
 
-    /// Publishes: sizes and publishers.
-    static let publishSizes = [1 << 10, 16 << 10, 128 << 10]
-    static let publishers = [1, 64]
     /// Workers: a small payload asked for as fast as can be, and a picture.
     static let workerCells = [
         Cell(byteCount: 1 << 10, load: Load(connections: 16, inFlight: 16)),
@@ -57,7 +53,7 @@ struct Plan {
     /// One sample of a contender.
     func sample(
         _ contender: Contender, _ cell: Cell, _ payloads: LoadPayloads, number: Int,
-        seconds: Double? = nil, readPercent: Int = 100, core: Int?
+        seconds: Double? = nil, core: Int?
     ) throws -> Sample {
         var options = LoadOptions(socketPath: contender.socketPath)
         options.connections = cell.load.connections
@@ -66,12 +62,11 @@ struct Plan {
         let least = Double(cell.byteCount * cell.load.connections * cell.load.inFlight) / 1e9
         options.seconds = max(seconds ?? self.seconds, least)
         options.warmUpSeconds = max(warmUpSeconds, least / 2)
-        options.readPercent = readPercent
         options.check = .sample
         options.seed = UInt64(number + 1)
         options.serverProcesses = contender.processes
         options.core = core
-        let figures = try Self.measure(contender, cell, payloads, options)
+        let figures = try Self.measure(contender, cell.label, payloads, options)
         return Sample(
             server: contender.server, cell: cell, number: number,
             requestsPerSecond: figures.requestsPerSecond,
@@ -90,11 +85,14 @@ struct Plan {
         options.serverProcesses = contender.processes
         options.core = generatorCore
         let cell = Cell(byteCount: byteCount, load: Load(connections: 16, inFlight: 1))
-        _ = try Self.measure(contender, cell, payloads, options)
+        _ = try Self.measure(contender, cell.label, payloads, options)
     }
 
-    private static func measure(
-        _ contender: Contender, _ cell: Cell, _ payloads: LoadPayloads, _ options: LoadOptions
+    /// What a run of the load generator finds.
+    ///
+    /// - Parameter label: the cell's, for failures.
+    static func measure(
+        _ contender: Contender, _ label: String, _ payloads: LoadPayloads, _ options: LoadOptions
     ) throws -> LoadFigures {
         var options = options
         var attempt = 1
@@ -105,7 +103,7 @@ struct Plan {
                 // On a machine that is busy otherwise a short sample may pass without an answer; the
                 // next try is longer. A wrong byte is never given a second try.
                 guard error.reason == .server, attempt < Self.attemptCountMax else {
-                    throw CompareFailure("\(contender.server.label), \(cell.label): \(error)")
+                    throw CompareFailure("\(contender.server.label), \(label): \(error)")
                 }
                 attempt += 1
                 options.seconds *= 2

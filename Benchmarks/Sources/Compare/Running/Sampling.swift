@@ -10,9 +10,6 @@ struct Sampling {
 
     /// What a sample takes, with what is around it.
     static let secondsAround = 0.05
-    /// Between samples of publishes: what a server still does for its last sample is not done in the
-    /// next one's.
-    private static let settleMicroseconds: UInt32 = 200_000
 
     /// Every server in every cell.
     ///
@@ -41,45 +38,6 @@ struct Sampling {
                         progress.advance(sampleSeconds)
                     }
                 }
-            }
-        }
-        return samples
-    }
-
-    /// Durable publishes: the daemon in both dialects against redis. Each cell has servers of its
-    /// own, so that none pays for the one before.
-    func publishes() throws -> [Sample] {
-        var samples: [Sample] = []
-        for size in Plan.publishSizes where plan.sizes.contains(size) {
-            let payloads = try Plan.payloads(size)
-            for publishers in Plan.publishers {
-                let cell = Cell(
-                    byteCount: size, load: Load(connections: publishers, inFlight: 1))
-                progress.part("publishes, \(NumberText.bytes(size)), \(cell.load.publishersTitle)")
-                samples += try publishes(cell, payloads)
-            }
-        }
-        return samples
-    }
-
-    private func publishes(_ cell: Cell, _ payloads: LoadPayloads) throws -> [Sample] {
-        var samples: [Sample] = []
-        let blobd = try Blobd.start(in: place, store: "publishes")
-        let redis = try Redis.start(in: place, isDurable: true)
-        defer {
-            for contender in [blobd, redis] { contender.process?.stop() }
-            _ = Shell.output("rm -rf '\(place.path("publishes"))' '\(place.path("redis-durable"))'")
-        }
-        let contenders = [blobd, Blobd.http(blobd), redis]
-        for number in 0..<plan.longSampleCount {
-            for contender in Plan.rotated(contenders, by: number) {
-                progress.step("publishes, \(cell.label), sample \(number + 1)")
-                samples.append(
-                    try plan.sample(
-                        contender, cell, payloads, number: number, seconds: plan.longSeconds,
-                        readPercent: 0, core: plan.generatorCore))
-                usleep(Self.settleMicroseconds)
-                progress.advance(longSampleSeconds + Double(Self.settleMicroseconds) / 1e6)
             }
         }
         return samples

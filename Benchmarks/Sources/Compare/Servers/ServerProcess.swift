@@ -77,7 +77,10 @@ final class ServerProcess {
     }
 
     /// It and everything it started, such as nginx's worker.
-    var processes: [Int32] {
+    var processes: [Int32] { Self.tree(of: pid) }
+
+    /// A process and everything it started, as far as it runs.
+    static func tree(of pid: pid_t) -> [Int32] {
         var all = [pid]
         var next = 0
         while next < all.count {

@@ -19,11 +19,6 @@ public struct Load: Codable, Sendable, Hashable {
         let first = connections == 1 ? "1 connection" : "\(connections) connections"
         return inFlight == 1 ? first : "\(first) × \(inFlight) in flight"
     }
-
-    /// The same of publishes: `64 publishers`.
-    public var publishersTitle: String {
-        connections == 1 ? "1 publisher" : "\(connections) publishers"
-    }
 }
 
 /// Payloads of one size under one load: one row of the table.

@@ -8,8 +8,8 @@ public struct Report: Codable, Sendable {
     public var method: Method
     /// Every sample of every fetch.
     public var fetches: [Sample]
-    /// Every sample of every durable publish.
-    public var publishes: [Sample]
+    /// Durable publishes.
+    public var publishes: PublishReport
     /// Every sample of reads in process.
     public var reads: [ReadSample]
     /// Instructions for one read, counted by valgrind; empty where it is not installed.
@@ -25,11 +25,18 @@ public struct Report: Codable, Sendable {
         self.servers = servers
         self.method = method
         fetches = []
-        publishes = []
+        publishes = PublishReport()
         reads = []
         instructionsPerRead = [:]
         readByteCount = 0
         workers = []
+    }
+}
+
+extension Report {
+    /// Who took part, in whichever part.
+    var everyone: [ServerFacts] {
+        servers + publishes.servers.filter { one in !servers.contains { $0.server == one.server } }
     }
 }
 
@@ -105,7 +112,7 @@ public struct Method: Codable, Sendable {
     public var warmUpSeconds: Double
     /// How often the servers were started and filled anew; nil in reports that do not say it.
     public var starts: Int?
-    /// Samples of publishes and of workers; nil in reports that do not say it.
+    /// Samples of workers; nil in reports that do not say it.
     public var longSampleCount: Int?
     /// Seconds of one of them; nil in reports that do not say it.
     public var longSeconds: Double?
@@ -141,6 +148,6 @@ extension Method {
     /// The samples that were fewer and longer, in words.
     var longSamples: String? {
         guard let longSampleCount, let longSeconds else { return nil }
-        return "publishes and workers: \(longSampleCount) of \(NumberText.fixed(longSeconds, 1)) s"
+        return "workers: \(longSampleCount) of \(NumberText.fixed(longSeconds, 1)) s"
     }
 }

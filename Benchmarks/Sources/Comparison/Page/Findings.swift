@@ -72,13 +72,6 @@ enum Findings {
             """
     }
 
-    static func publishes(_ cells: [CellSummary]) -> String {
-        sentence(
-            cells.compactMap { $0.publishVerdict(.blobd) }, subject: "blobd",
-            ahead: "makes at least as many publishes durable as redis",
-            behind: "falls short of it")
-    }
-
     static func reads(_ report: Report) -> String {
         let all = ReadSummary.all(report)
         guard let own = all.first(where: { $0.reader == .withPayload }), let verdict = own.verdict

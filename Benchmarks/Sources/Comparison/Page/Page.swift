@@ -29,10 +29,10 @@ public struct Page {
         \(header)
         <main>
         \(fetchSections)
-        \(PublishSection(cells: CellSummary.all(report.publishes)).html)
+        \(PublishSection(report: report.publishes).html)
         \(ReadSection(report: report).html)
         \(WorkersSection(report: report).html)
-        \(ServerSection(servers: report.servers).html)
+        \(ServerSection(servers: report.everyone).html)
         \(MethodSection(report: report).html)
         </main>
         </body>
@@ -45,13 +45,24 @@ public struct Page {
         """
         <header>
         <h1><b>blobd</b> beside its peers</h1>
-        <p class="lead">Payloads fetched by id over a Unix socket: how many a second, how soon, and \
-        at what cost, for \(HTML.text(Self.list(peers))) and a bare C program, on the same machine \
-        with the same load.</p>
+        <p class="lead">\(HTML.text(lead))</p>
         <p class="facts">\(HTML.text(facts))</p>
         \(Tiles(report: report, cells: cells, verdicts: verdicts).html)
         </header>
         """
+    }
+
+    private var lead: String {
+        cells.isEmpty
+            ? """
+            Payloads over a Unix socket: how many a second, how soon, and at what cost, for blobd and \
+            \(Self.list(peers)), on the same machine with the same load.
+            """
+            : """
+            Payloads fetched by id over a Unix socket: how many a second, how soon, and at what \
+            cost, for \(Self.list(peers)) and a bare C program, on the same machine with the same \
+            load.
+            """
     }
 
     private var fetchSections: String {
@@ -66,7 +77,7 @@ public struct Page {
     }
 
     private var peers: [String] {
-        report.servers.map(\.server).filter { $0.role == .peer }.map(\.label)
+        report.everyone.map(\.server).filter { $0.role == .peer }.map(\.label)
     }
 
     private var facts: String {

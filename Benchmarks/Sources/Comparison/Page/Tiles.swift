@@ -41,16 +41,17 @@ struct Tiles {
     }
 
     private var publishes: (String, String)? {
-        let all = CellSummary.all(report.publishes)
-        guard let smallest = all.map(\.cell.byteCount).min(),
-            let cell = all.last(where: { $0.cell.byteCount == smallest }), let own = cell[.blobd],
-            let verdict = cell.publishVerdict(.blobd)
+        let all = PublishSummary.all(report.publishes.samples)
+        guard let first = all.first?.cell.fileSystem,
+            let cell = all.last(where: {
+                $0.cell.fileSystem == first && $0.cell.byteCount == all[0].cell.byteCount
+            }), let own = cell[.blobd], cell.ratio(.blobd) != nil
         else { return nil }
         return (
             "\(NumberText.short(own.rate.median))/s",
             """
-            durable publishes of \(NumberText.bytes(smallest)) by \
-            \(cell.cell.load.publishersTitle), \(NumberText.ratio(verdict.ratio)) redis
+            durable publishes of \(NumberText.bytes(cell.cell.byteCount)) by \
+            \(cell.cell.publishersTitle) on \(first), \(cell.ratioText(.blobd)) redis
             """
         )
     }

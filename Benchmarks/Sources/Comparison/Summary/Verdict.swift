@@ -65,16 +65,6 @@ public struct FetchVerdicts: Sendable {
     }
 }
 
-extension CellSummary {
-    /// Durable publishes against redis, at least 1; nil unless both took part.
-    public func publishVerdict(_ server: Server) -> Verdict? {
-        guard let ratio = ratio(server, to: self[.redis]) else { return nil }
-        return Verdict(
-            claim: "\(server.label) publishes ≥ 1.0 × redis", place: cell.label, ratio: ratio,
-            target: 1, other: Server.redis.label)
-    }
-}
-
 /// Reads in process against the C program that does the same.
 public struct ReadSummary: Sendable {
     /// Which way of reading.
