@@ -3,10 +3,12 @@
 ///
 /// An operation is 8 bytes, then the key, then the value; integers are little-endian:
 ///
-///     0  kind: 1 put, 2 delete
+///     0  kind: 1 put, 2 delete, 3 put of a long value whose bytes are in pages of the file
 ///     1  table: its place among those of the environment
 ///     2  bytes of the key, 16 bits
 ///     4  bytes of the value, 32 bits
+///
+/// The value of kind 3 is the number of the first page, 64 bits, and the bytes of the long value, 64 bits.
 ///
 /// The bytes begin at a page of memory, so that they can be written past the page cache as they are.
 @safe package struct OperationBuffer: ~Copyable {
@@ -17,6 +19,9 @@
     package private(set) var operationCount = 0
     /// Whether there was no room for all of them: ``bytes`` is of no use then.
     package private(set) var isOverfull = false
+
+    /// Whether one of them is a long value that was noted by its place.
+    package private(set) var hasPlaces = false
 
     private var byteCountMax = 0
     private var ignoredTable: UInt8?
@@ -56,6 +61,7 @@
         self.prefixByteCount = prefixByteCount
         byteCount = 0
         operationCount = 0
+        hasPlaces = false
         isOverfull = byteCountMax == 0
         self.byteCountMax = byteCountMax
         if !isOverfull { appendZeros(prefixByteCount) }
@@ -83,6 +89,16 @@
         note(.put, key, first, second, in: table)
     }
 
+    /// Notes a long value by its place.
+    mutating func notePut(_ key: RawSpan, in place: LongValuePlace, _ table: Table) {
+        let words: InlineArray<2, UInt64> = [
+            place.pageNumber.littleEndian, UInt64(place.byteCount).littleEndian,
+        ]
+        hasPlaces = true
+        // Every byte of the words is initialized.
+        unsafe note(.putInPages, key, words.span.bytes, RawSpan(), in: table)
+    }
+
     @inline(__always)
     mutating func noteDelete(_ key: RawSpan, in table: Table) {
         note(.delete, key, RawSpan(), RawSpan(), in: table)
@@ -92,7 +108,10 @@
     fileprivate enum Kind: UInt8 {
         case put = 1
         case delete = 2
+        case putInPages = 3
     }
+
+    static let placeByteCount = 16
 
     private mutating func note(
         _ kind: Kind, _ key: RawSpan, _ first: RawSpan, _ second: RawSpan, in table: Table
@@ -154,9 +173,17 @@ package struct OperationReader: ~Escapable {
     private let bytes: RawSpan
     private var offset = 0
 
-    /// - Parameter bytes: the operations alone.
+    private let hasPlaces: Bool
+
+    /// - Parameters:
+    ///   - bytes: the operations alone.
+    ///   - hasPlaces: whether long values may be in pages of the file. If not, one that is makes no
+    ///     sense.
     @_lifetime(copy bytes)
-    package init(_ bytes: RawSpan) { self.bytes = bytes }
+    package init(_ bytes: RawSpan, hasPlaces: Bool = false) {
+        self.bytes = bytes
+        self.hasPlaces = hasPlaces
+    }
 
     /// One operation.
     package struct Operation: ~Escapable {
@@ -165,10 +192,14 @@ package struct OperationReader: ~Escapable {
         /// The table's place among those of the environment.
         package let table: Int
         package let key: RawSpan
+        /// The value of a put; empty where it is in pages of the file.
         package let value: RawSpan
+        /// Where in the file the value is; nil: here.
+        package let place: LongValuePlace?
 
         @_lifetime(copy key, copy value)
-        init(isPut: Bool, table: Int, key: RawSpan, value: RawSpan) {
+        init(isPut: Bool, table: Int, key: RawSpan, value: RawSpan, place: LongValuePlace?) {
+            self.place = place
             self.isPut = isPut
             self.table = table
             self.key = key
@@ -194,11 +225,21 @@ package struct OperationReader: ~Escapable {
         let keyStart = offset + OperationBuffer.operationHeaderByteCount
         let valueStart = keyStart + keyByteCount
         let end = valueStart + valueByteCount
+        var value = bytes.extracting(valueStart..<end)
+        var place: LongValuePlace?
+        if kind == .putInPages {
+            guard hasPlaces, value.byteCount == OperationBuffer.placeByteCount else { return nil }
+            // Of 16 bytes by the line above; every bit pattern is an integer.
+            let number = unsafe value.unsafeLoadUnaligned(as: UInt64.self)
+            let count = unsafe value.unsafeLoadUnaligned(fromByteOffset: 8, as: UInt64.self)
+            guard let byteCount = Int(exactly: UInt64(littleEndian: count)) else { return nil }
+            place = LongValuePlace(pageNumber: UInt64(littleEndian: number), byteCount: byteCount)
+            value = value.extracting(first: 0)
+        }
         offset = end
         return Operation(
-            isPut: kind == .put, table: Int(header >> 8 & 0xFF),
-            key: bytes.extracting(keyStart..<valueStart),
-            value: bytes.extracting(valueStart..<end))
+            isPut: kind != .delete, table: Int(header >> 8 & 0xFF),
+            key: bytes.extracting(keyStart..<valueStart), value: value, place: place)
     }
 
     /// Whether all operations have been given.

@@ -1,4 +1,5 @@
 internal import CLMDB
+internal import Glibc
 
 /// The one change under way in an environment (`mdb_txn_begin`): all of it is committed and synced,
 /// or none.
@@ -13,6 +14,10 @@ internal import CLMDB
     package private(set) var isDirty = false
     /// What is put and deleted from now on, as far as it is asked for.
     package var operations = OperationBuffer()
+    /// Whether long values of tables that are written once are noted by their places from now on. They
+    /// must be written (``writeLongValues()``) before what is noted is relied upon.
+    package var notesPlaces = false
+    private var longValues: LongValuePages
 
     init(_ environment: Environment) throws(LMDBError) {
         var handle: OpaquePointer?
@@ -23,6 +28,7 @@ internal import CLMDB
         unsafe self.handle = begun
         self.environment = environment
         cursors = WriteCursors()
+        longValues = LongValuePages(environment)
     }
 
     deinit {
@@ -128,8 +134,27 @@ internal import CLMDB
         try LMDBError.check(code, "mdb_cursor_put")
         isDirty = true
         unsafe MappedValue.fill(reserved, with: first, second)
-        operations.notePut(key, first, second, in: table)
+        if notesPlaces, table.isWrittenOnce, let place = unsafe longValues.add(reserved) {
+            operations.notePut(key, in: place, table)
+        } else {
+            operations.notePut(key, first, second, in: table)
+        }
     }
+
+    /// Writes the long values that were noted by their places to the file (`pwritev`). Not synced. The
+    /// commit leaves them out.
+    ///
+    /// - Returns: false when there were none.
+    /// - Throws: what the disk answered. The transaction must not be committed then.
+    package mutating func writeLongValues() throws(LMDBError) -> Bool {
+        guard !longValues.isEmpty else { return false }
+        try longValues.write()
+        return true
+    }
+
+    /// Whether a long value was noted by its place in this transaction. None of them may be deleted in
+    /// it: its pages would be used again, and the place is noted.
+    package var hasPlaces: Bool { longValues.hasWritten || !longValues.isEmpty }
 
     /// Removes `key` (`mdb_cursor_del`).
     ///
@@ -143,6 +168,10 @@ internal import CLMDB
         try LMDBError.check(code, "mdb_cursor_get")
         // liblmdb frees as many pages as the first of them says.
         try unsafe check(found, in: table)
+        // Its pages would be used again, and its place is noted.
+        if hasPlaces, table.isWrittenOnce, unsafe !longValues.mayDelete(found) {
+            throw LMDBError(code: EINVAL, call: "mdb_cursor_del")
+        }
         try LMDBError.check(unsafe mdb_cursor_del(cursor, 0), "mdb_cursor_del")
         isDirty = true
         operations.noteDelete(key, in: table)

@@ -52,6 +52,70 @@ import Testing
         }
     }
 
+    @Test(
+        "Long values that were noted by their places are written before the commit, and not by it")
+    func longValues() throws {
+        _ = try environment.makeTable()
+        var table = try environment.openTables(["table"])[0]
+        table.isWrittenOnce = true
+        let values = [9_000, 100, 65_520, 4_200].map { count in
+            (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ count) }
+        }
+        let empty: [UInt8] = []
+        var transaction = try environment.beginWrite()
+        transaction.operations.restart(prefixByteCount: 0, byteCountMax: 10_000)
+        transaction.notesPlaces = true
+        for (number, value) in values.enumerated() {
+            let key = [UInt8(number)]
+            try transaction.put(
+                value.span.bytes, empty.span.bytes, forKey: key.span.bytes, in: table)
+        }
+        let (hasPlaces, isOverfull) = (
+            transaction.operations.hasPlaces, transaction.operations.isOverfull
+        )
+        #expect(hasPlaces && !isOverfull)
+        var places: [LongValuePlace?] = []
+        do {
+            let noted = transaction.operations.bytes
+            var strict = OperationReader(noted)
+            let none = strict.next() == nil
+            let isAtEnd = strict.isAtEnd
+            #expect(none && !isAtEnd, "who expects no places finds that they make no sense")
+            var reader = OperationReader(noted, hasPlaces: true)
+            while let operation = reader.next() { places.append(operation.place) }
+        }
+        #expect(places.map { $0?.byteCount } == [9_000, nil, 65_520, 4_200])
+        // One that is deleted would have others in its pages.
+        let first: [UInt8] = [0]
+        #expect(throws: LMDBError.self) { try transaction.delete(first.span.bytes, in: table) }
+        let areWritten = try transaction.writeLongValues()
+        let areWrittenAgain = try transaction.writeLongValues()
+        #expect(areWritten && !areWrittenAgain)
+        for (value, place) in zip(values, places) {
+            guard let place, let offset = place.offset(pageByteCount: environment.pageByteCount)
+            else { continue }
+            var bytes = [UInt8](repeating: 0, count: place.byteCount)
+            let count = pread(environment.dataDescriptor, &bytes, bytes.count, off_t(offset))
+            #expect(count == bytes.count && bytes == value)
+            // What is there now stays: the commit does not write it once more.
+            #expect(pwrite(environment.dataDescriptor, [0xEE], 1, off_t(offset)) == 1)
+        }
+        try transaction.commit()
+        for (number, value) in values.enumerated() {
+            let read = try environment.get(String(UnicodeScalar(UInt8(number))), in: table)
+            let expected = number == 1 ? value : [0xEE] + value.dropFirst()
+            #expect(read == expected, "\(value.count) bytes")
+        }
+        // Its memory is given back, and the pages can be freed.
+        for number in values.indices {
+            var transaction = try environment.beginWrite()
+            let key = [UInt8(number)]
+            let isDeleted = try transaction.delete(key.span.bytes, in: table)
+            #expect(isDeleted)
+            try transaction.commit()
+        }
+    }
+
     @Test("Deleting says whether there was something")
     func delete() throws {
         let table = try environment.makeTable()

@@ -35,6 +35,7 @@ extension CommitPipeline {
     ///   ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
     func replayLog() throws(StoreError) {
         guard let log = open.log else { return }
+        try completeLog()
         let transaction = try beginReplay()
         let records = try log.records(of: transaction.id)
         guard records.count >= log.recordCount else {
@@ -45,6 +46,35 @@ extension CommitPipeline {
         guard !records.isEmpty else { return }
         try replay(records, transaction, of: log.id, isInUse: true)
         noteAllCommitted()
+    }
+
+    /// Puts the values into the log that it refers to. Nothing happens where it refers to none.
+    ///
+    /// - Throws: ``StoreError/outcomeUnknown(_:)``: the next start does it.
+    func completeLog() throws(StoreError) {
+        guard open.placedByteCount > 0, let log = open.log else { return }
+        do throws(StoreError) {
+            try makeWhole(try log.records(of: lastTransaction() + 1), in: log)
+            open.placedByteCount = 0
+        } catch {
+            throw .outcomeUnknown("\(log.path) cannot be made whole: \(error)")
+        }
+    }
+
+    /// Makes records whole, in the file and as they are returned.
+    @discardableResult
+    private func makeWhole(
+        _ records: [[UInt8]], in log: WriteAheadLog
+    ) throws(StoreError) -> [[UInt8]] {
+        let arePlaced = records.contains { record in
+            LogRecord(record.span.bytes, byteCountMax: record.count)?.hasPlaces == true
+        }
+        guard arePlaced else { return records }
+        let maker = WholeRecords(core: core)
+        var whole: [[UInt8]] = []
+        for record in records { whole.append(try maker.whole(record.span.bytes)) }
+        try log.replaceRecords(by: whole)
+        return whole
     }
 
     /// Replays what the log has when the store is opened, and commits that no log is in use.
@@ -62,7 +92,11 @@ extension CommitPipeline {
                 // Where there is no room for it, the log stays in use, and as it is.
                 try ignoringFull { () throws(StoreError) in try noteLogEnded() }
             } else {
-                try replay(contents.records, try beginReplay(), of: state.id, isInUse: false)
+                guard let log = try WriteAheadLog(core.directory, of: state.id, .writing) else {
+                    throw .corrupt("\(core.directory)/\(WriteAheadLog.fileName) is missing")
+                }
+                let records = try makeWhole(contents.records, in: log)
+                try replay(records, try beginReplay(), of: state.id, isInUse: false)
                 core.options.onLogNotice?(.replayed(changes: contents.changeCount))
             }
             if contents.isLastDropped { core.options.onLogNotice?(.lastRecordDropped) }

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Glibc
 internal import LMDB
 internal import Synchronization
 
@@ -155,9 +156,8 @@ final class CommitPipeline: Sendable {
         }
         growthInAll.add(batch)
         let isLogged =
-            open.log != nil && !isCommitting
-            && batch.byteCount <= StoreLimits.loggedBatchByteCountMax
-            && growthInAll.total <= space.openGrowthMax
+            open.log != nil && !isCommitting && growthInAll.total <= space.openGrowthMax
+            && (!batch.isLong || hasRoomForWholeLog(with: batch))
         guard isLogged || open.isPending, space.hasRoomAtEnd(growthInAll.total) else {
             // Without room each batch is committed by itself, so that it is known what fits.
             try commitOpen()
@@ -167,7 +167,7 @@ final class CommitPipeline: Sendable {
 
         // 3. Apply it.
         var transaction = try openTransaction(asOf: now)
-        note(in: &transaction, isLogged: isLogged)
+        note(in: &transaction, isLogged: isLogged, notesPlaces: isLogged && batch.isLong)
         let result: Result
         do throws(StoreError) {
             result = try body(&transaction)
@@ -197,8 +197,17 @@ final class CommitPipeline: Sendable {
             growthInAll.measure(tableByteCount: now * core.environment.pageByteCount)
         }
         open.growth = growthInAll
-        if try append(&transaction, changeCount: batch.range.count) {
+        let isAppended: Bool
+        do throws(StoreError) {
+            isAppended = try append(&transaction, changeCount: batch.range.count)
+        } catch {
+            // The disk has no room for its long values. Nothing of it is in the log.
+            if case .full = error { try replay(insteadOf: transaction) }
+            throw error
+        }
+        if isAppended {
             open.transaction = consume transaction
+            if batch.isLong { open.placedByteCount += batch.byteCount }
         } else if try !commit(transaction) {
             throw .full
         }
@@ -206,8 +215,19 @@ final class CommitPipeline: Sendable {
         return result
     }
 
+    /// Whether the disk has room for a log with the bytes of all long values that are in pages, which a
+    /// start after a crash makes (``CommitPipeline/recoverLog()``).
+    private func hasRoomForWholeLog(with batch: BatchPlan) -> Bool {
+        guard let disk = Disk(core.environment.dataDescriptor) else { return false }
+        let byteCount = StoreLimits.logByteCount + open.placedByteCount + batch.byteCount
+        return disk.availableByteCount >= 2 * byteCount
+    }
+
     /// Begins to take note of what a batch does: for the log, and for what is shipped.
-    private func note(in transaction: inout ChangeTransaction, isLogged: Bool) {
+    private func note(
+        in transaction: inout ChangeTransaction, isLogged: Bool, notesPlaces: Bool
+    ) {
+        transaction.transaction.notesPlaces = notesPlaces
         var byteCountMax = isLogged ? StoreLimits.logRecordByteCountMax : 0
         let isShipped = transaction.sequence > 0
         if isShipped { byteCountMax = StoreLimits.replicatedBatchByteCountMax }
@@ -258,11 +278,14 @@ final class CommitPipeline: Sendable {
         else {
             return false
         }
+        let start = clinux_monotonic_ns()
+        try writeLongValues(&transaction)
         let head = LogRecord(
             logID: log.id, transaction: transaction.transaction.id, index: log.recordCount,
             operationCount: UInt32(transaction.transaction.operations.operationCount),
             operationByteCount: byteCount - LogRecord.byteCount,
-            changeCount: UInt32(changeCount))
+            changeCount: UInt32(changeCount),
+            hasPlaces: transaction.transaction.operations.hasPlaces)
         transaction.transaction.operations.finish(alignment: LogRecord.alignment) { bytes in
             head.write(into: &bytes)
         }
@@ -272,7 +295,6 @@ final class CommitPipeline: Sendable {
         for owner in owners { pending.insert(owner.utf8.span.bytes, .owner) }
         open.notedOwnerCount = owners.endIndex
         pending.addBatch(of: head.transaction, changeCount: changeCount)
-        let start = clinux_monotonic_ns()
         try log.append(transaction.transaction.operations.bytes)
         core.durations.log.note(nanoseconds: clinux_monotonic_ns() - start)
         logByteCount.store(log.offset, ordering: .relaxed)
@@ -280,6 +302,19 @@ final class CommitPipeline: Sendable {
         pendingCounters.withLock { $0 = counters }
         open.isAwaited = open.isAwaited || feedWatch.isAwaited(owners)
         return true
+    }
+
+    /// Writes the long values of which the record has only the place. Before the record: where it is
+    /// whole, they are.
+    private func writeLongValues(_ transaction: inout ChangeTransaction) throws(StoreError) {
+        let areWritten: Bool
+        do throws(LMDBError) {
+            areWritten = try transaction.transaction.writeLongValues()
+        } catch {
+            throw failure(of: error, growth: open.growth.total)
+        }
+        guard areWritten, fdatasync(core.environment.dataDescriptor) != 0 else { return }
+        throw .outcomeUnknown("fdatasync \(DataFile.name): \(StoreError.system("fdatasync"))")
     }
 
     /// Commits what is in the log. Only inside ``whileWriting(committing:_:)``.
@@ -315,7 +350,9 @@ final class CommitPipeline: Sendable {
             }
         } catch {
             guard case .full = error else { throw error }
-            // What the log has must be committed: in free pages, if need be.
+            // What the log has must be committed: in free pages, if need be. Pages that it refers to may
+            // be among those that are given back.
+            try completeLog()
             makeRoom()
             try replay(notifying: commit.owners)
             return false

@@ -12,6 +12,8 @@ final class OpenTransaction: @unchecked Sendable {
     var transaction: ChangeTransaction?
     /// What it may add to the file.
     var growth = OpenGrowth()
+    /// Stored bytes of the batches whose long values are in pages, and not in the log.
+    var placedByteCount = 0
     /// How many of the owners that it touches are noted as pending.
     var notedOwnerCount = 0
     /// Whether somebody waits for the changes of an owner that it touches.
@@ -24,6 +26,7 @@ final class OpenTransaction: @unchecked Sendable {
     func restart() {
         log?.restart()
         growth = OpenGrowth()
+        placedByteCount = 0
         notedOwnerCount = 0
         isAwaited = false
     }

@@ -29,7 +29,7 @@ extension WriteAheadLog {
         guard try log.beginsAs(state, behind: last) else { return LogContents() }
         var contents = LogContents(records: try log.records(of: last + 1))
         for record in contents.records {
-            let head = LogRecord(record.span.bytes, byteCountMax: StoreLimits.logByteCount)
+            let head = LogRecord(record.span.bytes, byteCountMax: record.count)
             contents.changeCount += Int(head?.changeCount ?? 0)
         }
         // The last batch may not have been acknowledged: it is counted before it is written.
@@ -83,7 +83,7 @@ extension WriteAheadLog {
         -> Bool
     {
         let offset = records.reduce(0) { $0 + LogRecord.padded($1.count) }
-        guard offset < StoreLimits.logByteCount, let head = try anyHead(at: offset) else {
+        guard let head = try anyHead(at: offset) else {
             return false
         }
         return head.logID == id && head.transaction == transaction

@@ -11,7 +11,9 @@ struct LogRecord: Equatable {
     /// Records begin at multiples of this, so that writing one never touches bytes of another.
     static let alignment = 4_096
     static let magic = Array("blobdlog".utf8)
-    static let version: UInt32 = 1
+    /// The version of the layout; of a record that refers to pages of `data.mdb`, which nobody else has.
+    private static let version: UInt32 = 1
+    private static let versionWithPlaces: UInt32 = 2
     private static let checkedFrom = 16
 
     /// Whose it is.
@@ -27,6 +29,8 @@ struct LogRecord: Equatable {
     var changeCount: UInt32
     /// What it is.
     var kind: Kind
+    /// Whether long values may be in pages of `data.mdb`, and their places in the record.
+    var hasPlaces: Bool
 
     /// What a record is.
     enum Kind: UInt32 {
@@ -48,8 +52,10 @@ struct LogRecord: Equatable {
 
     init(
         logID: LogID, transaction: UInt64, index: UInt32, operationCount: UInt32,
-        operationByteCount: Int, changeCount: UInt32 = 0, kind: Kind = .changes
+        operationByteCount: Int, changeCount: UInt32 = 0, kind: Kind = .changes,
+        hasPlaces: Bool = false
     ) {
+        self.hasPlaces = hasPlaces
         self.changeCount = changeCount
         self.kind = kind
         self.logID = logID
@@ -65,13 +71,15 @@ struct LogRecord: Equatable {
     init?(_ bytes: RawSpan, byteCountMax: Int) {
         guard bytes.byteCount >= Self.byteCount,
             bytes.extracting(first: 8).equals(Self.magic.span.bytes),
-            bytes.integer(8, as: UInt32.self) == Self.version,
+            case let version = bytes.integer(8, as: UInt32.self),
+            version == Self.version || version == Self.versionWithPlaces,
             let count = Int(exactly: bytes.integer(48, as: UInt64.self)),
             count <= byteCountMax - Self.byteCount,
             let kind = Kind(rawValue: bytes.integer(60))
         else { return nil }
         changeCount = bytes.integer(56)
         self.kind = kind
+        hasPlaces = version == Self.versionWithPlaces
         logID = LogID(high: bytes.integer(16), low: bytes.integer(24))
         transaction = bytes.integer(32)
         index = bytes.integer(40)
@@ -90,7 +98,7 @@ struct LogRecord: Equatable {
     func write(into target: inout MutableRawSpan) {
         let end = Self.byteCount + operationByteCount
         target.store(Self.magic.span.bytes, at: 0)
-        target.store(Self.version, at: 8)
+        target.store(hasPlaces ? Self.versionWithPlaces : Self.version, at: 8)
         target.store(logID.high, at: 16)
         target.store(logID.low, at: 24)
         target.store(transaction, at: 32)
@@ -109,7 +117,7 @@ extension PendingKeys {
     func insertKeys(of record: RawSpan, _ head: LogRecord, _ tables: Tables) {
         let operations = record.extracting(
             LogRecord.byteCount..<LogRecord.byteCount + head.operationByteCount)
-        var reader = OperationReader(operations)
+        var reader = OperationReader(operations, hasPlaces: head.hasPlaces)
         while let operation = reader.next() {
             switch operation.table {
             case Int(tables.notifications.number): insert(operation.key, .notification)

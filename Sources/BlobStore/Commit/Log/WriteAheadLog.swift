@@ -9,7 +9,8 @@ internal import Glibc
 final class WriteAheadLog {
     static let fileName = "changes.log"
 
-    private let descriptor: Int32
+    private var descriptor: Int32
+    private let directory: String
     /// Past the page cache, for records; nil where the file system has no such way.
     private var direct: DirectFile?
     let path: String
@@ -31,6 +32,7 @@ final class WriteAheadLog {
     /// Opens the log in a store's folder; nil when there is none, and none is to be made.
     init?(_ directory: String, of id: LogID, _ use: Use) throws(StoreError) {
         path = "\(directory)/\(Self.fileName)"
+        self.directory = directory
         self.id = id
         let flags =
             switch use {
@@ -67,7 +69,13 @@ final class WriteAheadLog {
     /// Writes zeros to what is missing of its full size.
     private func allocate() throws(StoreError) {
         let size = try byteCount()
-        guard size < StoreLimits.logByteCount else { return }
+        guard size < StoreLimits.logByteCount else {
+            // One that was made whole was longer. What was in it is committed.
+            if size > StoreLimits.logByteCount {
+                _ = ftruncate(descriptor, off_t(StoreLimits.logByteCount))
+            }
+            return
+        }
         let zeros = [UInt8](repeating: 0, count: StoreLimits.logByteCount - size)
         try write(zeros.span.bytes, at: size)
         try sync()
@@ -100,6 +108,43 @@ final class WriteAheadLog {
     func restart() {
         offset = 0
         recordCount = 0
+    }
+
+    /// Puts a file with other records of the same transaction in the place of this one: after a crash
+    /// there is the one or the other. Three syncs.
+    ///
+    /// - Throws: ``StoreError/full``, with this one as it was.
+    func replaceRecords(by records: [[UInt8]]) throws(StoreError) {
+        let new = "\(path).new"
+        let flags = O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
+        let replacement = open(new, flags, 0o660)
+        guard replacement >= 0 else { throw .system("open \(new)") }
+        let replaced = descriptor
+        descriptor = replacement
+        do throws(StoreError) {
+            var end = 0
+            for record in records {
+                try write(record.span.bytes, at: end)
+                end += LogRecord.padded(record.count)
+            }
+            let zeros = [UInt8](repeating: 0, count: max(0, StoreLimits.logByteCount - end))
+            try write(zeros.span.bytes, at: end)
+            guard ftruncate(descriptor, off_t(max(end, StoreLimits.logByteCount))) == 0 else {
+                throw .system("ftruncate \(new)")
+            }
+            guard fsync(descriptor) == 0, rename(new, path) == 0 else {
+                throw .system("replace \(path)")
+            }
+            try Creation.syncDirectory(directory)
+            offset = end
+        } catch {
+            descriptor = replaced
+            close(replacement)
+            unlink(new)
+            throw error
+        }
+        close(replaced)
+        direct = nil
     }
 
     /// Writes what a log begins with before it has changes, and syncs it. Before `data.mdb` says
@@ -140,7 +185,7 @@ final class WriteAheadLog {
 
     /// The transaction of the changes that it begins with; nil when there are none that are whole.
     func firstTransaction() throws(StoreError) -> UInt64? {
-        let first = try record(at: 0, upTo: min(byteCount(), StoreLimits.logByteCount))?.head
+        let first = try record(at: 0, upTo: byteCount())?.head
         return first?.kind == .changes ? first?.transaction : nil
     }
 
@@ -155,7 +200,7 @@ final class WriteAheadLog {
     func records(of transaction: UInt64) throws(StoreError) -> [[UInt8]] {
         var records: [[UInt8]] = []
         var offset = 0
-        let end = min(try byteCount(), StoreLimits.logByteCount)
+        let end = try byteCount()
         while let record = try record(at: offset, upTo: end),
             record.head.transaction == transaction, record.head.index == records.count,
             record.head.kind == .changes
@@ -199,12 +244,12 @@ final class WriteAheadLog {
     }
 
     /// The head at a place, of whichever log; nil when there is none.
-    func anyHead(
-        at offset: Int, upTo end: Int = StoreLimits.logByteCount
-    ) throws(StoreError) -> LogRecord? {
-        guard end - offset >= LogRecord.alignment else { return nil }
+    func anyHead(at offset: Int, upTo end: Int? = nil) throws(StoreError) -> LogRecord? {
+        var byteCountMax = end ?? 0
+        if end == nil { byteCountMax = try byteCount() }
+        guard byteCountMax - offset >= LogRecord.alignment else { return nil }
         let bytes = try read(LogRecord.byteCount, at: offset)
-        return LogRecord(bytes.span.bytes, byteCountMax: end - offset)
+        return LogRecord(bytes.span.bytes, byteCountMax: byteCountMax - offset)
     }
 
     /// The whole record at a place, without the zeros behind it; nil when there is none.

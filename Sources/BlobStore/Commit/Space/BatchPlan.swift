@@ -62,6 +62,10 @@ struct BatchPlan {
         range = start..<index
     }
 
+    /// Whether it has so many bytes that its long values are written to their pages, and not to the log:
+    /// they would be written twice.
+    var isLong: Bool { byteCount > StoreLimits.loggedBatchByteCountMax }
+
     /// How many times longer they are than those that changes are reckoned in.
     var pageScale: Int { max(1, pageByteCount / Change.reckonedPageByteCount) }
 

@@ -1,0 +1,91 @@
+internal import Bytes
+internal import Glibc
+internal import LMDB
+
+/// Makes records of the log whole: long values that are in pages of `data.mdb` are put into the record.
+///
+/// Replaying a record that refers to pages may write over these pages before it is committed: they are
+/// free, as far as `data.mdb` says. So a log is made whole first. A power cut then finds all of it.
+struct WholeRecords {
+    let core: StoreCore
+
+    /// The same record, with the values in it. One `pread` for each of them.
+    ///
+    /// - Parameter record: a whole one, without the zeros behind it.
+    /// - Throws: ``StoreError/corrupt(_:)`` where a page does not have what was synced before the record
+    ///   was written.
+    func whole(_ record: RawSpan) throws(StoreError) -> [UInt8] {
+        guard var head = LogRecord(record, byteCountMax: record.byteCount) else {
+            throw .corrupt("a record of the write-ahead log has no head")
+        }
+        guard head.hasPlaces else { return record.array() }
+        var bytes = [UInt8](repeating: 0, count: LogRecord.byteCount)
+        var reader = OperationReader(
+            record.extracting(droppingFirst: LogRecord.byteCount), hasPlaces: true)
+        while let operation = reader.next() {
+            if let place = operation.place {
+                let value = try value(at: place, operation.key, in: operation.table)
+                append(true, operation.table, operation.key, value.span.bytes, to: &bytes)
+            } else {
+                append(
+                    operation.isPut, operation.table, operation.key, operation.value, to: &bytes)
+            }
+        }
+        guard reader.isAtEnd else {
+            throw .corrupt("a record of the write-ahead log ends inside an operation")
+        }
+        head.hasPlaces = false
+        head.operationByteCount = bytes.count - LogRecord.byteCount
+        var span = bytes.mutableSpan
+        var target = span.mutableBytes
+        head.write(into: &target)
+        return bytes
+    }
+
+    private func append(
+        _ isPut: Bool, _ table: Int, _ key: RawSpan, _ value: RawSpan, to bytes: inout [UInt8]
+    ) {
+        bytes.append(isPut ? 1 : 2)
+        bytes.append(UInt8(table))
+        bytes.append(littleEndian: UInt16(key.byteCount))
+        bytes.append(littleEndian: UInt32(value.byteCount))
+        bytes.append(contentsOf: key)
+        bytes.append(contentsOf: value)
+    }
+
+    /// A chunk in pages of the file, whose checksum is right.
+    private func value(
+        at place: LongValuePlace, _ key: RawSpan, in table: Int
+    ) throws(StoreError) -> [UInt8] {
+        let byteCountMax = ChunkLayout.alignedPrefixByteCount + ChunkLayout.byteCountMax
+        guard table == Int(core.tables.chunks.number), key.byteCount == ChunkKey.byteCount,
+            ChunkLayout.alignedPrefixByteCount...byteCountMax ~= place.byteCount,
+            let offset = place.offset(pageByteCount: core.environment.pageByteCount)
+        else {
+            throw .corrupt("a record of the write-ahead log refers to what is no chunk")
+        }
+        var bytes = [UInt8](repeating: 0, count: place.byteCount)
+        var filled = 0
+        while filled < bytes.count {
+            let count = bytes.withUnsafeMutableBytes { target in
+                pread(
+                    core.environment.dataDescriptor, target.baseAddress.map { $0 + filled },
+                    target.count - filled, off_t(offset + filled))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .system("read \(DataFile.name)") }
+            // Shorter than it was: the checksum shows it.
+            if count == 0 { break }
+            filled += count
+        }
+        let value = bytes.span.bytes
+        let stored = value.extracting(last: ChunkLayout.byteCount(ofValue: value.byteCount))
+        guard Checksum(key: key, stored).value == value.integer(0, as: UInt32.self) else {
+            let (number, index) = ChunkKey.numbers(key)
+            throw .corrupt(
+                "chunk \(index) of blob \(number), to which \(WriteAheadLog.fileName) refers, failed its checksum"
+            )
+        }
+        return bytes
+    }
+}

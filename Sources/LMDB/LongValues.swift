@@ -1,0 +1,164 @@
+internal import CLMDB
+internal import Glibc
+
+/// Where in the file a long value is: in pages of its own (`P_OVERFLOW`), behind their header.
+package struct LongValuePlace: Equatable, Sendable {
+    /// The number of its first page (`mp_pgno`).
+    package let pageNumber: UInt64
+    package let byteCount: Int
+
+    package init(pageNumber: UInt64, byteCount: Int) {
+        self.pageNumber = pageNumber
+        self.byteCount = byteCount
+    }
+
+    /// Where its bytes begin in the file.
+    ///
+    /// - Returns: nil where that is not a place that a file has.
+    package func offset(pageByteCount: Int) -> Int? {
+        guard let page = Int(exactly: pageNumber) else { return nil }
+        let (start, overflow) = page.multipliedReportingOverflow(by: pageByteCount)
+        guard !overflow, start <= .max - LongValuePages.headerByteCount else { return nil }
+        return start + LongValuePages.headerByteCount
+    }
+}
+
+/// Long values of a write transaction that are written to their pages before it is committed.
+///
+/// liblmdb gives a long value pages that neither the last commit nor any reader has, and keeps them in
+/// memory until the commit writes them. Nobody can find them before, so they may as well be written
+/// earlier. Then the commit leaves them out: they get the mark with which liblmdb leaves pages out of a
+/// write itself (`P_KEEP`, `mdb_page_flush`), and it frees the memory when the transaction ends.
+@safe struct LongValuePages: ~Copyable {
+    /// liblmdb's header of a page (`PAGEHDRSZ`): the number, 8 bytes; 2 that are not used; flags, 2;
+    /// how many pages there are, 4.
+    static let headerByteCount = 16
+    fileprivate static let flagsOffset = 10
+    private static let pageCountOffset = 12
+    private static let overflowFlag: UInt16 = 0x04
+    private static let dirtyFlag: UInt16 = 0x10
+    private static let keepFlag: UInt16 = 0x8000
+    /// How many values one call writes (`IOV_MAX` is 1,024).
+    private static let runCountMax = 512
+
+    /// One value: liblmdb's memory for it, which begins with the header. It is good until the
+    /// transaction ends or the value is deleted.
+    @safe private struct Run {
+        let memory: UnsafeMutableRawPointer
+        let number: UInt64
+        let pageCount: Int
+
+        /// Writes the flags of the header.
+        func set(_ flags: UInt16) {
+            unsafe memory.storeBytes(
+                of: flags, toByteOffset: LongValuePages.flagsOffset, as: UInt16.self)
+        }
+    }
+
+    private var runs: [Run] = []
+    private let pageByteCount: Int
+    private let descriptor: Int32
+    /// Whether any was written.
+    private(set) var hasWritten = false
+
+    init(_ environment: Environment) {
+        pageByteCount = environment.pageByteCount
+        descriptor = environment.dataDescriptor
+    }
+
+    /// Whether this liblmdb has the marks that this relies upon.
+    static let isSupported: Bool = {
+        var (major, minor): (Int32, Int32) = (0, 0)
+        _ = unsafe mdb_version(&major, &minor, nil)
+        return major == 0 && minor == 9
+    }()
+
+    /// Takes note of a value that was stored in this transaction.
+    ///
+    /// - Parameter value: liblmdb's memory for it (`MDB_RESERVE`).
+    /// - Returns: its place; nil where it has no new pages of its own, and liblmdb writes it.
+    mutating func add(_ value: MDB_val) -> LongValuePlace? {
+        guard Self.isSupported, unsafe value.mv_size >= pageByteCount,
+            let bytes = unsafe value.mv_data
+        else { return nil }
+        // A value of a page and more is in pages of its own, behind the header of the first.
+        let page = unsafe bytes - Self.headerByteCount
+        let flags = unsafe page.loadUnaligned(fromByteOffset: Self.flagsOffset, as: UInt16.self)
+        let number = unsafe page.loadUnaligned(as: UInt64.self)
+        let count = unsafe page.loadUnaligned(
+            fromByteOffset: Self.pageCountOffset, as: UInt32.self)
+        let needed =
+            unsafe (Self.headerByteCount + value.mv_size + pageByteCount - 1) / pageByteCount
+        guard flags == Self.overflowFlag | Self.dirtyFlag, Int(count) == needed, number > 1 else {
+            return nil
+        }
+        runs.append(unsafe Run(memory: page, number: number, pageCount: needed))
+        return unsafe LongValuePlace(pageNumber: number, byteCount: value.mv_size)
+    }
+
+    /// Whether there are any that are not written yet.
+    var isEmpty: Bool { runs.isEmpty }
+
+    /// Whether a value is one of another transaction, or shares its page.
+    func mayDelete(_ value: MDB_val) -> Bool {
+        guard unsafe value.mv_size >= pageByteCount, let bytes = unsafe value.mv_data else {
+            return true
+        }
+        let flags = unsafe (bytes - Self.headerByteCount).loadUnaligned(
+            fromByteOffset: Self.flagsOffset, as: UInt16.self)
+        return flags & Self.dirtyFlag == 0
+    }
+
+    /// Writes those that were added to the file, in the order of their pages: one `pwritev` for
+    /// neighbours. Not synced.
+    mutating func write() throws(LMDBError) {
+        guard !runs.isEmpty else { return }
+        runs.sort { $0.number < $1.number }
+        // As the file has them: without the mark of a page that is yet to be written.
+        for run in runs { run.set(Self.overflowFlag) }
+        var start = 0
+        for index in runs.indices {
+            let next = index + 1
+            let end = runs[index].number + UInt64(runs[index].pageCount)
+            let isLast = next == runs.count || runs[next].number != end
+            guard isLast || next - start == Self.runCountMax else { continue }
+            try write(runs[start..<next])
+            start = next
+        }
+        for run in runs { run.set(Self.overflowFlag | Self.dirtyFlag | Self.keepFlag) }
+        runs.removeAll(keepingCapacity: true)
+        hasWritten = true
+    }
+
+    /// Writes neighbours.
+    private func write(_ neighbours: ArraySlice<Run>) throws(LMDBError) {
+        guard let first = neighbours.first else { return }
+        var pieces = unsafe neighbours.map { run in
+            unsafe iovec(iov_base: run.memory, iov_len: run.pageCount * pageByteCount)
+        }
+        var offset = Int(first.number) * pageByteCount
+        while unsafe !pieces.isEmpty {
+            let count = unsafe pieces.withUnsafeBufferPointer { pieces in
+                unsafe pwritev(
+                    descriptor, pieces.baseAddress, Int32(pieces.count), off_t(offset))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                throw LMDBError(code: count < 0 ? errno : EIO, call: "pwritev")
+            }
+            let isAll = unsafe pieces.reduce(0) { unsafe $0 + $1.iov_len } == count
+            if isAll { return }
+            // A call may write less than all.
+            offset += count
+            var rest = count
+            while let piece = unsafe pieces.first, unsafe rest >= piece.iov_len {
+                unsafe rest -= piece.iov_len
+                unsafe pieces.removeFirst()
+            }
+            if rest > 0, let base = unsafe pieces[0].iov_base {
+                unsafe pieces[0].iov_base = base + rest
+                unsafe pieces[0].iov_len -= rest
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+import Glibc
+import LMDB
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// Batches whose long values are written to their pages, and of which the log has the places.
+@Suite struct LongBatchTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.openLogging() }
+
+    private static func bytes(_ number: Int, _ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number &* 7 &+ $0 >> 8) }
+    }
+
+    /// Publishes so many payloads of so many bytes each, in one batch.
+    private func publish(_ ids: [String], _ number: Int, _ byteCount: Int) throws {
+        let changes = try ids.enumerated().map { index, id in
+            Change.publish(
+                try store.publication(id, Self.bytes(number + index, byteCount + index)))
+        }
+        let outcomes = try store.apply(changes, asOf: noon)
+        #expect(outcomes.allSatisfy { $0.isDone })
+    }
+
+    private static func ids(_ prefix: String, _ count: Int) -> [String] {
+        (0..<count).map { "\(prefix)\($0)" }
+    }
+
+    private static func expect(
+        _ ids: [String], _ number: Int, _ byteCount: Int, in store: BlobStore
+    ) throws {
+        for (index, id) in ids.enumerated() {
+            let found = try store.ownedPayload(for: id, asOf: noon)
+            #expect(found == bytes(number + index, byteCount + index), "\(id)")
+        }
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test("Its record is short, and a kill loses nothing of it")
+    func killed() throws {
+        let ids = Self.ids("a", 20)
+        try publish(ids, 1, 16_384)
+        #expect(store.pendingChanges.isPending)
+        // 340 KB of payloads.
+        #expect(store.pendingChanges.byteCount < 40_000)
+        try folder.withCopy { try Self.expect(ids, 1, 16_384, in: $0) }
+        // The copy was made whole before it was replayed. Here it is committed.
+        try store.commitPending()
+        try Self.expect(ids, 1, 16_384, in: store)
+        try folder.withCopy { try Self.expect(ids, 1, 16_384, in: $0) }
+    }
+
+    @Test("Between two commits payloads are replaced and removed, and others use no page of theirs")
+    func replaced() throws {
+        let ids = Self.ids("a", 8)
+        for round in 0..<6 {
+            try publish(ids, round * 100, 60_000)
+            try store.put("short", [UInt8(round)])
+            try folder.withCopy { try Self.expect(ids, round * 100, 60_000, in: $0) }
+        }
+        try store.delete("a0", asOf: noon)
+        #expect(store.pendingChanges.batchCount > 6)
+        try folder.withCopy { copy in
+            let (found, problems) = (try copy.lookUp("a0"), try copy.verify().problems)
+            #expect(found == .missing && problems == [])
+        }
+        try store.commitPending()
+        try store.freeAll()
+        #expect(try store.lookUp("a0") == .missing)
+        #expect(try store.ownedPayload(for: "a1", asOf: noon) == Self.bytes(501, 60_001))
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test("A change that is replaced in its own batch leaves its place alone")
+    func replacedInBatch() throws {
+        try publish(["a", "b", "a", "c", "a", "d", "e", "a"], 7, 50_000)
+        #expect(store.pendingChanges.isPending)
+        try folder.withCopy { copy in
+            let found = try copy.ownedPayload(for: "a", asOf: noon)
+            let problems = try copy.verify().problems
+            #expect(found == Self.bytes(14, 50_007) && problems == [])
+        }
+        try store.commitPending()
+        #expect(try store.ownedPayload(for: "a", asOf: noon) == Self.bytes(14, 50_007))
+        try store.freeAll()
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test(
+        "A later batch that fails has the log made whole, and all that was acknowledged committed")
+    func failed() throws {
+        let ids = Self.ids("a", 10)
+        try store.put("damaged", [1])
+        try store.commitPending()
+        try store.pipeline.whileWriting { () throws(StoreError) in
+            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
+                (transaction) throws(StoreError) in
+                try transaction.transaction.set(
+                    Array("damaged".utf8).span.bytes, to: [UInt8]([1, 2, 3]).span.bytes,
+                    in: store.core.tables.notifications)
+                transaction.counters.revision += 1
+            }
+        }
+        for round in 0..<3 {
+            try publish(ids, round, 40_000)
+            #expect(store.pendingChanges.isPending)
+            let changes = try ["x", "damaged"].map {
+                Change.publish(try store.publication($0, Self.bytes(round, 200_000)))
+            }
+            let outcomes = try store.apply(changes, asOf: noon)
+            #expect(outcomes.map(\.isDone) == [true, false])
+            for (index, id) in ids.enumerated() {
+                let found = try store.ownedPayload(for: id, asOf: noon)
+                #expect(found == Self.bytes(round + index, 40_000 + index))
+            }
+        }
+        try publish(ids, 9, 40_000)
+        let copy = try folder.copy()
+        let again = try copy.open()
+        for (index, id) in ids.enumerated() {
+            let found = try again.ownedPayload(for: id, asOf: noon)
+            #expect(found == Self.bytes(9 + index, 40_000 + index))
+        }
+    }
+
+    @Test("Once the log is whole it needs no page that it referred to")
+    func whole() throws {
+        let ids = Self.ids("a", 30)
+        for round in 0..<3 { try publish(ids, round, 30_000) }
+        try store.pipeline.whileWriting(committing: false) { () throws(StoreError) in
+            try store.pipeline.completeLog()
+        }
+        let copy = try folder.copy()
+        // What a replay that a power cut ended may have written over.
+        let used = store.core.environment.usedByteCount
+        let data = open("\(copy.path)/data.mdb", O_RDWR)
+        var status = stat()
+        fstat(data, &status)
+        let rubbish = [UInt8](repeating: 0xA5, count: Int(status.st_size) - used)
+        #expect(rubbish.count > 1 << 20)
+        #expect(pwrite(data, rubbish, rubbish.count, off_t(used)) == rubbish.count)
+        close(data)
+        try Self.expect(ids, 2, 30_000, in: try copy.open())
+        // The process that made it goes on.
+        try publish(ids, 5, 30_000)
+        try folder.withCopy { try Self.expect(ids, 5, 30_000, in: $0) }
+        try store.endLogging()
+        try Self.expect(ids, 5, 30_000, in: store)
+    }
+
+    @Test("A page that lost its bytes since is named, and the store is not opened without a word")
+    func damaged() throws {
+        let ids = Self.ids("a", 12)
+        try publish(ids, 3, 30_000)
+        let copy = try folder.copy()
+        let used = store.core.environment.usedByteCount
+        let data = open("\(copy.path)/data.mdb", O_RDWR)
+        var byte: UInt8 = 0
+        let place = off_t(used + 150_000)
+        #expect(pread(data, &byte, 1, place) == 1)
+        byte ^= 1
+        #expect(pwrite(data, &byte, 1, place) == 1)
+        close(data)
+        let refused = #expect(throws: StoreError.self) { try copy.open() }
+        let words = "\(refused.map { "\($0)" } ?? "")"
+        #expect(words.contains("to which changes.log refers, failed its checksum"), "\(words)")
+        #expect(words.contains("acknowledged changes may be missing"), "\(words)")
+        let opened = try copy.open { $0.discardsLog = true }
+        #expect(try opened.lookUp("a0") == .missing)
+    }
+
+    @Test("Random long batches: a kill anywhere leaves what was acknowledged", arguments: 0..<2)
+    func random(number: Int) throws {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("long batches: seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        var model: [String: (Int, Int)] = [:]
+        for step in 0..<60 {
+            var changes: [Change] = []
+            for _ in 0...generator.below(14) {
+                let id = "id-\(generator.below(25))"
+                if generator.chance(15) {
+                    changes.append(.delete(id: id))
+                    model[id] = nil
+                } else {
+                    let content = (generator.below(40), 1 + generator.below(90_000))
+                    changes.append(
+                        .publish(
+                            try store.publication(id, Self.bytes(content.0, content.1))))
+                    model[id] = content
+                }
+            }
+            _ = try store.apply(changes, asOf: noon, freeing: 1 << 20)
+            if generator.chance(10) { try store.commitPending() }
+            guard generator.chance(25) else { continue }
+            try folder.withCopy { copy in
+                for index in 0..<25 {
+                    let found = try copy.ownedPayload(for: "id-\(index)", asOf: noon)
+                    let expected = model["id-\(index)"].map { Self.bytes($0.0, $0.1) }
+                    #expect(found == expected, "seed \(seed), step \(step), id-\(index)")
+                }
+                let problems = try copy.verify().problems
+                #expect(problems == [], "seed \(seed), step \(step)")
+            }
+        }
+    }
+}
