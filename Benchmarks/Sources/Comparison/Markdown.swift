@@ -17,7 +17,8 @@ public struct Markdown {
         let machine = report.machine
         return """
             \(machine.processor), \(machine.cores) cores, \(machine.kernel), \(machine.fileSystem), \
-            \(machine.date.prefix(10)), blobd \(machine.commit). \(samples)\
+            \(machine.date.prefix(10)), blobd \(machine.commit), load average \
+            \(NumberText.fixed(machine.loadAverage, 1)) when it began. \(samples)\
             Server and load generator each on a core of its own; Unix sockets. \(versions).
 
             """

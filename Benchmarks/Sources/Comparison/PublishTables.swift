@@ -29,15 +29,20 @@ struct PublishTables {
             })
         let costs = MarkdownTable(
             ["processor time a publish, user + kernel", "publishers"] + servers.map(\.label)
-                + servers.map { "\($0.label): bytes written a byte" },
+                + subjects.map { "redis / \($0.label)" },
             rows: rows { cell in
-                servers.map { cell[$0]?.timeText ?? "–" }
-                    + servers.map { server in
-                        (cell[server]?.bytesWritten).map { NumberText.fixed($0.median, 2) } ?? "–"
-                    }
+                servers.map { cell[$0]?.timeText ?? "–" } + subjects.map(cell.timeRatioText)
+            })
+        let written = MarkdownTable(
+            ["bytes written a byte published", "publishers"] + servers.map(\.label),
+            rows: rows { cell in
+                servers.map { server in
+                    (cell[server]?.bytesWritten).map { NumberText.fixed($0.median, 2) } ?? "–"
+                }
             })
         let verdicts = group.verdicts.map { "* \($0)\n" }.joined()
-        return [rates.text, costs.text, verdicts].filter { !$0.isEmpty }.joined(separator: "\n")
+        return [rates.text, costs.text, written.text, verdicts].filter { !$0.isEmpty }
+            .joined(separator: "\n")
     }
 
     private static func mark(_ cell: PublishSummary, _ server: Server) -> String {

@@ -23,8 +23,11 @@ import Testing
         #expect(
             lines.contains(
                 """
-                | 1 KiB | 1 | 12.3 + 123 µs | 12.3 + 123 µs | 12.3 + 123 µs | 2.50 | 2.50 | 2.50 |
+                | 1 KiB | 1 | 12.3 + 123 µs | 12.3 + 123 µs | 12.3 + 123 µs | \
+                1.00 × (1.00–1.00) | 1.00 × (1.00–1.00) |
                 """))
+        #expect(lines.contains("| 1 KiB | 1 | 2.50 | 2.50 | 2.50 |"))
+        #expect(lines.contains("| 128 KiB | 64 | – | – | – |"))
         #expect(lines.contains("| withPayload | 3.00 M | 1,234 | ✗ 0.75 × (C) |"))
     }
 

@@ -66,6 +66,21 @@ import Testing
         #expect(groups[0].verdict(.redis) == nil)
     }
 
+    /// Twice the time is a ratio of a half: less is worse, as with rates.
+    @Test func timesAreTurnedRound() throws {
+        var samples = [Server.blobd, .redis].map {
+            Example.publish($0, 1, publishers: 1, round: 0, rate: 10)
+        }
+        samples[0].userMicroseconds = 20
+        samples[0].kernelMicroseconds = 20
+        samples[1].userMicroseconds = 15
+        samples[1].kernelMicroseconds = 5
+        let cell = try #require(PublishSummary.all(samples).first)
+        #expect(cell.timeRatio(.blobd) == Spread([0.5]))
+        samples[1].kernelMicroseconds = nil
+        #expect(PublishSummary.all(samples).first?.timeRatio(.blobd) == nil)
+    }
+
     @Test func costsAreThereWhereTheyAreKnown() {
         #expect(groups[0].cells[0][.redis]?.bytesWritten?.median == 2.5)
         #expect(groups[1].cells[0][.redis]?.bytesWritten == nil)

@@ -12,7 +12,7 @@ struct RunCommand: ParsableCommand {
             on the machine meanwhile.
 
               Benchmarks/compare                       everything, about half an hour
-              Benchmarks/compare --quick               a look at everything, in about two minutes
+              Benchmarks/compare --quick               a look at everything, in about five minutes
               Benchmarks/compare --parts publishes     one part, in about ten minutes
             """)
 

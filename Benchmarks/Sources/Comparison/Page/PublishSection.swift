@@ -69,7 +69,7 @@ struct PublishSection {
             "All figures of \(group.title)",
             header: [
                 "cell", "server", "publishes/s", "least", "most", "against redis", "p50", "p99",
-                "processor time, user + kernel", "bytes written a byte",
+                "processor time, user + kernel", "redis's against it", "bytes written a byte",
             ],
             rows: group.cells.flatMap { cell in
                 cell.servers.map { one in
@@ -80,6 +80,7 @@ struct PublishSection {
                         NumberText.grouped(Int(one.rate.most.rounded())),
                         cell.ratioText(one.server), NumberText.time(microseconds: one.p50.median),
                         NumberText.time(microseconds: one.p99.median), one.timeText,
+                        cell.timeRatioText(one.server),
                         one.bytesWritten.map { NumberText.fixed($0.median, 2) } ?? "–",
                     ]
                 }

@@ -16,6 +16,8 @@ public struct PublishServerSummary: Sendable {
     public let bytesWritten: Spread?
     /// Publishes a second, by round.
     let rates: [Int: Double]
+    /// Microseconds of processor time for one publish, by round.
+    let times: [Int: Double]
 
     init?(_ server: Server, _ samples: [PublishSample]) {
         guard let rate = Spread(samples.map(\.publishesPerSecond)),
@@ -30,6 +32,12 @@ public struct PublishServerSummary: Sendable {
         kernel = Spread(samples.compactMap(\.kernelMicroseconds))
         bytesWritten = Spread(samples.compactMap(\.bytesWrittenPerByte))
         rates = samples.reduce(into: [:]) { $0[$1.round] = $1.publishesPerSecond }
+        times = samples.reduce(into: [:]) { times, sample in
+            guard let user = sample.userMicroseconds, let kernel = sample.kernelMicroseconds else {
+                return
+            }
+            times[sample.round] = user + kernel
+        }
     }
 
     /// `41.3 + 62.0 µs`: outside the kernel and in it.
@@ -58,9 +66,20 @@ public struct PublishSummary: Sendable {
     /// A server's rate over redis's, round by round; nil unless both took part.
     public func ratio(_ server: Server) -> Spread? {
         guard server != .redis, let own = self[server], let redis = self[.redis] else { return nil }
-        return Spread(
-            own.rates.compactMap { round, rate in
-                redis.rates[round].flatMap { $0 > 0 ? rate / $0 : nil }
+        return Self.ratio(own.rates, redis.rates)
+    }
+
+    /// redis's processor time for one publish over a server's, round by round: more than 1 is better
+    /// here too; nil unless both are known.
+    public func timeRatio(_ server: Server) -> Spread? {
+        guard server != .redis, let own = self[server], let redis = self[.redis] else { return nil }
+        return Self.ratio(redis.times, own.times)
+    }
+
+    private static func ratio(_ some: [Int: Double], _ others: [Int: Double]) -> Spread? {
+        Spread(
+            some.compactMap { round, value in
+                others[round].flatMap { $0 > 0 ? value / $0 : nil }
             })
     }
 
@@ -68,8 +87,13 @@ public struct PublishSummary: Sendable {
     public func isAhead(_ server: Server) -> Bool? { ratio(server).map { $0.median >= 1 } }
 
     /// `1.34 × (1.20–1.41)`: the median of the rounds, the least and the most.
-    func ratioText(_ server: Server) -> String {
-        guard let ratio = ratio(server) else { return "–" }
+    func ratioText(_ server: Server) -> String { Self.text(ratio(server)) }
+
+    /// The same of ``timeRatio(_:)``.
+    func timeRatioText(_ server: Server) -> String { Self.text(timeRatio(server)) }
+
+    private static func text(_ ratio: Spread?) -> String {
+        guard let ratio else { return "–" }
         let (least, most) = (NumberText.fixed(ratio.least, 2), NumberText.fixed(ratio.most, 2))
         return "\(NumberText.ratio(ratio.median)) (\(least)–\(most))"
     }
