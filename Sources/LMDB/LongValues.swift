@@ -38,8 +38,6 @@ package struct LongValuePlace: Equatable, Sendable {
     private static let overflowFlag: UInt16 = 0x04
     private static let dirtyFlag: UInt16 = 0x10
     private static let keepFlag: UInt16 = 0x8000
-    /// How many values one call writes (`IOV_MAX` is 1,024).
-    private static let runCountMax = 512
 
     /// One value: liblmdb's memory for it, which begins with the header. It is good until the
     /// transaction ends or the value is deleted.
@@ -109,56 +107,35 @@ package struct LongValuePlace: Equatable, Sendable {
         return flags & Self.dirtyFlag == 0
     }
 
-    /// Writes those that were added to the file, in the order of their pages: one `pwritev` for
-    /// neighbours. Not synced.
+    /// Writes those that were added to the file, in the order of their pages. Not synced.
+    ///
+    /// One `pwrite` for each, also for neighbours: the kernel keeps what one call writes in pieces of the
+    /// page cache as long as the call allows, and walks all blocks of a piece whenever some are written
+    /// again. With 128 KiB payloads that took a fifth of the processor time of a publish.
     mutating func write() throws(LMDBError) {
-        guard !runs.isEmpty else { return }
         runs.sort { $0.number < $1.number }
-        // As the file has them: without the mark of a page that is yet to be written.
-        for run in runs { run.set(Self.overflowFlag) }
-        var start = 0
-        for index in runs.indices {
-            let next = index + 1
-            let end = runs[index].number + UInt64(runs[index].pageCount)
-            let isLast = next == runs.count || runs[next].number != end
-            guard isLast || next - start == Self.runCountMax else { continue }
-            try write(runs[start..<next])
-            start = next
+        for run in runs {
+            // As the file has it: without the mark of a page that is yet to be written.
+            run.set(Self.overflowFlag)
+            try write(run)
+            run.set(Self.overflowFlag | Self.dirtyFlag | Self.keepFlag)
         }
-        for run in runs { run.set(Self.overflowFlag | Self.dirtyFlag | Self.keepFlag) }
+        hasWritten = hasWritten || !runs.isEmpty
         runs.removeAll(keepingCapacity: true)
-        hasWritten = true
     }
 
-    /// Writes neighbours.
-    private func write(_ neighbours: ArraySlice<Run>) throws(LMDBError) {
-        guard let first = neighbours.first else { return }
-        var pieces = unsafe neighbours.map { run in
-            unsafe iovec(iov_base: run.memory, iov_len: run.pageCount * pageByteCount)
-        }
-        var offset = Int(first.number) * pageByteCount
-        while unsafe !pieces.isEmpty {
-            let count = unsafe pieces.withUnsafeBufferPointer { pieces in
-                unsafe pwritev(
-                    descriptor, pieces.baseAddress, Int32(pieces.count), off_t(offset))
-            }
+    private func write(_ run: Run) throws(LMDBError) {
+        let byteCount = run.pageCount * pageByteCount
+        let start = Int(run.number) * pageByteCount
+        var written = 0
+        while written < byteCount {
+            let count = unsafe pwrite(
+                descriptor, run.memory + written, byteCount - written, off_t(start + written))
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
-                throw LMDBError(code: count < 0 ? errno : EIO, call: "pwritev")
+                throw LMDBError(code: count < 0 ? errno : EIO, call: "pwrite")
             }
-            let isAll = unsafe pieces.reduce(0) { unsafe $0 + $1.iov_len } == count
-            if isAll { return }
-            // A call may write less than all.
-            offset += count
-            var rest = count
-            while let piece = unsafe pieces.first, unsafe rest >= piece.iov_len {
-                unsafe rest -= piece.iov_len
-                unsafe pieces.removeFirst()
-            }
-            if rest > 0, let base = unsafe pieces[0].iov_base {
-                unsafe pieces[0].iov_base = base + rest
-                unsafe pieces[0].iov_len -= rest
-            }
+            written += count
         }
     }
 }

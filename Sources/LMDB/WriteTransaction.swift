@@ -141,7 +141,7 @@ internal import Glibc
         }
     }
 
-    /// Writes the long values that were noted by their places to the file (`pwritev`). Not synced. The
+    /// Writes the long values that were noted by their places to the file (`pwrite`). Not synced. The
     /// commit leaves them out.
     ///
     /// - Returns: false when there were none.

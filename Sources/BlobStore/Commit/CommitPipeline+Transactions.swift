@@ -37,10 +37,11 @@ extension CommitPipeline {
     /// - Parameters:
     ///   - growth: bytes it may add to the file.
     ///   - isPublishing: whether it needs space of its own; deletes and expiry may use the reserve.
+    ///   - isLong: whether it has many long values, which are written one by one (``BatchPlan/isLong``).
     /// - Throws: what `body` throws, with nothing changed; ``StoreError/full``;
     ///   ``StoreError/outcomeUnknown(_:)``.
     func inTransaction<Result>(
-        growth: Int, asOf now: Timestamp, isPublishing: Bool,
+        growth: Int, asOf now: Timestamp, isPublishing: Bool, isLong: Bool = false,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         var remembersRemovals = true
@@ -55,6 +56,7 @@ extension CommitPipeline {
         }
         var transaction = try ChangeTransaction(core, asOf: now)
         transaction.remembersRemovals = remembersRemovals
+        transaction.transaction.notesPlaces = isLong
         let result = try body(&transaction)
         // No sync when nothing changed: a delete of a missing notification, a refused publish.
         guard transaction.isDirty else { return result }

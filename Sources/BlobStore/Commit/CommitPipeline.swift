@@ -162,12 +162,13 @@ final class CommitPipeline: Sendable {
             // Without room each batch is committed by itself, so that it is known what fits.
             try commitOpen()
             return try inTransaction(
-                growth: batch.growth, asOf: now, isPublishing: isPublishing, body)
+                growth: batch.growth, asOf: now, isPublishing: isPublishing, isLong: batch.isLong,
+                body)
         }
 
         // 3. Apply it.
         var transaction = try openTransaction(asOf: now)
-        note(in: &transaction, isLogged: isLogged, notesPlaces: isLogged && batch.isLong)
+        note(in: &transaction, isLogged: isLogged, notesPlaces: batch.isLong)
         let result: Result
         do throws(StoreError) {
             result = try body(&transaction)

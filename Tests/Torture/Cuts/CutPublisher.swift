@@ -16,7 +16,7 @@ struct CutPublisher: Sendable {
 
     /// Ids that are used again and again.
     static let idCount = 24
-    /// Bytes of most payloads, and of one in thirty.
+    /// Bytes of most payloads, and of one in twelve: a batch with it is one whose long values are in pages.
     static let byteCounts = 200...40_960
     static let largeByteCounts = 250_000...330_000
     static let textByteCounts = 200...4_096
@@ -109,7 +109,7 @@ struct CutPublisher: Sendable {
             let byteCount = generator.logarithmic(textByteCounts)
             return Payload(seed: generator.next(), byteCount: byteCount, kind: .text)
         }
-        let sizes = generator.chance(3) ? largeByteCounts : byteCounts
+        let sizes = generator.chance(8) ? largeByteCounts : byteCounts
         return Payload(
             seed: generator.next(), byteCount: generator.logarithmic(sizes), kind: .noise)
     }
