@@ -45,6 +45,8 @@ internal import Glibc
     /// - Throws: what the disk answered. The change is then not in this process's view; whether it
     ///   is on disk is not known where a sync failed.
     package consuming func commit() throws(LMDBError) {
+        // Their memory has not all of their bytes.
+        try longValues.write()
         let handle = unsafe self.handle
         // mdb_txn_commit frees the transaction whatever it answers.
         isOver = true
@@ -64,6 +66,9 @@ internal import Glibc
         if code == MDB_NOTFOUND { return nil }
         try LMDBError.check(code, "mdb_cursor_get")
         try unsafe check(found, in: table)
+        if hasPlaces, table.isWrittenOnce, unsafe !longValues.isElsewhere(found) {
+            throw LMDBError(code: EINVAL, call: "mdb_cursor_get")
+        }
         // The page keeps these bytes until this transaction changes or ends.
         return unsafe _overrideLifetime(MappedValue.span(of: found), borrowing: self)
     }
@@ -122,7 +127,34 @@ internal import Glibc
     package mutating func put(
         _ first: RawSpan, _ second: RawSpan, forKey key: RawSpan, in table: Table
     ) throws(LMDBError) {
-        var reserved = unsafe MDB_val(mv_size: first.byteCount + second.byteCount, mv_data: nil)
+        let reserved = try unsafe reserve(
+            first.byteCount + second.byteCount, forKey: key, in: table)
+        unsafe MappedValue.fill(reserved, with: first, second)
+        operations.notePut(key, first, second, in: table)
+    }
+
+    /// The same, without a copy of `second` where it is long and places are noted (``notesPlaces``). It
+    /// is written from where it is, and cannot be read in this transaction.
+    package mutating func put(
+        _ first: RawSpan, _ second: ArraySlice<UInt8>, forKey key: RawSpan, in table: Table
+    ) throws(LMDBError) {
+        guard notesPlaces, table.isWrittenOnce else {
+            return try unsafe put(first, second.span.bytes, forKey: key, in: table)
+        }
+        let reserved = try unsafe reserve(first.byteCount + second.count, forKey: key, in: table)
+        if let place = unsafe longValues.add(reserved, first, second) {
+            operations.notePut(key, in: place, table)
+        } else {
+            unsafe MappedValue.fill(reserved, with: first, second.span.bytes)
+            unsafe operations.notePut(key, first, second.span.bytes, in: table)
+        }
+    }
+
+    /// Has liblmdb make room for a value (`mdb_cursor_put` with `MDB_RESERVE`).
+    private mutating func reserve(
+        _ byteCount: Int, forKey key: RawSpan, in table: Table
+    ) throws(LMDBError) -> MDB_val {
+        var reserved = unsafe MDB_val(mv_size: byteCount, mv_data: nil)
         let cursor = try unsafe cursors.cursor(in: table, of: handle)
         let code = unsafe key.withMDBValue { key in
             let flags = UInt32(MDB_RESERVE)
@@ -133,15 +165,10 @@ internal import Glibc
         }
         try LMDBError.check(code, "mdb_cursor_put")
         isDirty = true
-        unsafe MappedValue.fill(reserved, with: first, second)
-        if notesPlaces, table.isWrittenOnce, let place = unsafe longValues.add(reserved) {
-            operations.notePut(key, in: place, table)
-        } else {
-            operations.notePut(key, first, second, in: table)
-        }
+        return unsafe reserved
     }
 
-    /// Writes the long values that were noted by their places to the file (`pwrite`). Not synced. The
+    /// Writes the long values that were noted by their places to the file (`pwritev`). Not synced. The
     /// commit leaves them out.
     ///
     /// - Returns: false when there were none.
@@ -169,7 +196,7 @@ internal import Glibc
         // liblmdb frees as many pages as the first of them says.
         try unsafe check(found, in: table)
         // Its pages would be used again, and its place is noted.
-        if hasPlaces, table.isWrittenOnce, unsafe !longValues.mayDelete(found) {
+        if hasPlaces, table.isWrittenOnce, unsafe !longValues.isElsewhere(found) {
             throw LMDBError(code: EINVAL, call: "mdb_cursor_del")
         }
         try LMDBError.check(unsafe mdb_cursor_del(cursor, 0), "mdb_cursor_del")

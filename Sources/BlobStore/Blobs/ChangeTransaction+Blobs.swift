@@ -140,17 +140,16 @@ extension ChangeTransaction {
             (index, bytes) throws(StoreError) in
             let key = Keys.chunk(number, index)
             let checksum =
-                bytes.byteCount <= PreparedPayload.readAgainByteCountMax
-                ? Checksum(key: key.bytes, bytes).value
+                bytes.count <= PreparedPayload.readAgainByteCountMax
+                ? Checksum(key: key.bytes, bytes.span.bytes).value
                 : Chunk.checksum(
                     number: number, index: index, bytes: payload.checksums[index],
-                    byteCount: bytes.byteCount)
+                    byteCount: bytes.count)
             var prefix = InlineArray<12, UInt32>(repeating: 0)
             prefix[0] = checksum.littleEndian
-            let prefixByteCount = ChunkLayout.prefixByteCount(before: bytes.byteCount)
+            let prefixByteCount = ChunkLayout.prefixByteCount(before: bytes.count)
             try transaction.set(
-                key,
-                to: prefix.span.bytes.extracting(first: prefixByteCount), bytes, in: table)
+                key, to: prefix.span.bytes.extracting(first: prefixByteCount), bytes, in: table)
         }
     }
 

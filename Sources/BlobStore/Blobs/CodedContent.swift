@@ -17,7 +17,7 @@ struct CodedContent {
         let decoder = try GzipDecoder(byteCountMax: byteCountMax)
         var hash = SHA256()
         try content.forEachChunk { (_, bytes) throws(StoreError) in
-            try decoder.decode(bytes) { (piece) throws(StoreError) in
+            try decoder.decode(bytes.span.bytes) { (piece) throws(StoreError) in
                 hash.update(piece)
             }
         }
@@ -44,7 +44,7 @@ struct CodedContent {
         var inflated = StoredContent.memory([])
         if byteCount > content.heldByteCount { try inflated.spool(directory: directory) }
         try content.forEachChunk { (_, bytes) throws(StoreError) in
-            try decoder.decode(bytes) { (piece) throws(StoreError) in
+            try decoder.decode(bytes.span.bytes) { (piece) throws(StoreError) in
                 try inflated.append(piece, directory: directory)
             }
         }

@@ -45,8 +45,9 @@ enum Compression {
         var output: [UInt8] = []
         var isTooLong = false
         var position = 0
-        try content.forEachChunk { (_, bytes) throws(StoreError) in
+        try content.forEachChunk { (_, chunk) throws(StoreError) in
             guard !isTooLong else { return }
+            let bytes = chunk.span.bytes
             output.removeAll(keepingCapacity: true)
             var used = 0
             while used < bytes.byteCount {

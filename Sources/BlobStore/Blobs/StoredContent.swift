@@ -82,10 +82,10 @@ enum StoredContent: Sendable {
     }
 
     /// Calls `body` with the bytes of each chunk, in order, beginning with chunk `first`, at most
-    /// `count` times.
+    /// `count` times. What is in memory is not copied.
     func forEachChunk(
         from first: Int = 0, count: Int = .max,
-        _ body: (Int, RawSpan) throws(StoreError) -> Void
+        _ body: (Int, ArraySlice<UInt8>) throws(StoreError) -> Void
     ) throws(StoreError) {
         var buffer: [UInt8] = []
         var start = ChunkLayout.start(of: first, in: byteCount)
@@ -94,10 +94,10 @@ enum StoredContent: Sendable {
             let length = ChunkLayout.byteCount(at: index, of: byteCount)
             switch self {
             case .memory(let bytes):
-                try body(index, bytes.span.bytes.extracting(start..<start + length))
+                try body(index, bytes[start..<start + length])
             case .file(let file):
                 try file.read(at: start, count: length, into: &buffer)
-                try body(index, buffer.span.bytes)
+                try body(index, buffer[...])
             }
             start += length
             index += 1
@@ -106,7 +106,9 @@ enum StoredContent: Sendable {
 
     func chunkChecksums() throws(StoreError) -> [Checksum] {
         var checksums: [Checksum] = []
-        try forEachChunk { (_, bytes) throws(StoreError) in checksums.append(Checksum(bytes)) }
+        try forEachChunk { (_, bytes) throws(StoreError) in
+            checksums.append(Checksum(bytes.span.bytes))
+        }
         return checksums
     }
 }

@@ -100,7 +100,6 @@ struct ChangeTransaction: ~Copyable {
     consuming func commit() throws(LMDBError) {
         try putCounters()
         let start = clinux_monotonic_ns()
-        _ = try transaction.writeLongValues()
         try transaction.commit()
         durations.commit.note(nanoseconds: clinux_monotonic_ns() - start)
     }

@@ -102,6 +102,17 @@ extension WriteTransaction {
         }
     }
 
+    /// The same, without a copy of what is long where places are noted.
+    mutating func set(
+        _ key: ChunkKey, to first: RawSpan, _ second: ArraySlice<UInt8>, in table: Table
+    ) throws(StoreError) {
+        do throws(LMDBError) {
+            try put(first, second, forKey: key.bytes, in: table)
+        } catch {
+            throw StoreError(error, at: key.bytes, in: table.name)
+        }
+    }
+
     /// - Returns: false when it was not there.
     @discardableResult
     mutating func remove(_ key: RawSpan, in table: Table) throws(StoreError) -> Bool {
