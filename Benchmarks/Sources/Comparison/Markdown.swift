@@ -26,9 +26,7 @@ public struct Markdown {
 
     private var samples: String {
         let method = report.method
-        guard !(report.fetches.isEmpty && report.reads.isEmpty && report.workers.isEmpty) else {
-            return ""
-        }
+        guard report.hasSamples else { return "" }
         return """
             Medians of \(method.sampleCount) alternating samples of \
             \(NumberText.fixed(method.seconds, 1)) s\(starts)\(longSamples).\u{20}

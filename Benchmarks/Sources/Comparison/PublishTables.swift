@@ -37,7 +37,7 @@ struct PublishTables {
             ["bytes written a byte published", "publishers"] + servers.map(\.label),
             rows: rows { cell in
                 servers.map { server in
-                    (cell[server]?.bytesWritten).map { NumberText.fixed($0.median, 2) } ?? "–"
+                    (cell[server]?.bytesWritten).map { NumberText.fixed($0, 2) } ?? "–"
                 }
             })
         let verdicts = group.verdicts.map { "* \($0)\n" }.joined()
@@ -69,9 +69,10 @@ struct PublishWords {
         var text = """
             Durable publishes in a steady state: \(report.roundCount) alternating rounds of \
             \(NumberText.fixed(report.seconds, 1)) s.\(fixed.isEmpty ? "" : " \(replaced)")\
-            \(expires ? " \(expiring)" : "") Ratios: the median of the rounds, the least and the \
-            most. Processor time: all processes of the server. Bytes written: those of the device \
-            until all was synced. \(storages).
+            \(expires ? " \(expiring)" : "") Ratios of publishes a second: the median of the \
+            rounds, the least and the most. Processor time: all processes of the server, in all \
+            rounds. Bytes written: those of the device until all was synced, in all rounds. \
+            \(storages).
             """
         if !report.omissions.isEmpty {
             text += " Left out: \(report.omissions.joined(separator: "; "))."

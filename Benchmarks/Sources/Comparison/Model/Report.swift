@@ -34,6 +34,9 @@ public struct Report: Codable, Sendable {
 }
 
 extension Report {
+    /// Whether there is anything but publishes, which have rounds instead of samples.
+    var hasSamples: Bool { !(fetches.isEmpty && reads.isEmpty && workers.isEmpty) }
+
     /// Who took part, in whichever part.
     var everyone: [ServerFacts] {
         servers + publishes.servers.filter { one in !servers.contains { $0.server == one.server } }

@@ -41,10 +41,7 @@ struct MethodSection {
     var html: String {
         let (machine, method) = (report.machine, report.method)
         let cores = method.serverCores.map(String.init).joined(separator: ", ")
-        let counts = method.payloadCounts.sorted { $0.key < $1.key }.map {
-            "\(NumberText.grouped($0.value)) of \(NumberText.bytes($0.key))"
-        }
-        let facts = [
+        var facts = [
             ("Begun", machine.date),
             ("Commit", machine.commit),
             ("Processor", "\(machine.processor), \(machine.cores) cores"),
@@ -63,6 +60,29 @@ struct MethodSection {
                 the reader on \(cores)
                 """
             ),
+        ]
+        // The section of publishes says it of them.
+        if report.hasSamples { facts += sampleFacts }
+        var body = "<dl class=\"method\">\n"
+        for (name, value) in facts {
+            body += "<div><dt>\(HTML.text(name))</dt><dd>\(HTML.text(value))</dd></div>\n"
+        }
+        return Section(
+            id: "method", title: "How it was measured", findings: [],
+            note: """
+                Compare ratios, not figures: they are of this machine on that day. Everything is \
+                closed loop over Unix sockets, one generator for all, every server warm.
+                """,
+            body: body + "</dl>\n"
+        ).html
+    }
+
+    private var sampleFacts: [(String, String)] {
+        let method = report.method
+        let counts = method.payloadCounts.sorted { $0.key < $1.key }.map {
+            "\(NumberText.grouped($0.value)) of \(NumberText.bytes($0.key))"
+        }
+        return [
             (
                 "Samples",
                 """
@@ -82,17 +102,5 @@ struct MethodSection {
                 """
             ),
         ]
-        var body = "<dl class=\"method\">\n"
-        for (name, value) in facts {
-            body += "<div><dt>\(HTML.text(name))</dt><dd>\(HTML.text(value))</dd></div>\n"
-        }
-        return Section(
-            id: "method", title: "How it was measured", findings: [],
-            note: """
-                Compare ratios, not figures: they are of this machine on that day. Everything is \
-                closed loop over Unix sockets, one generator for all, every server warm.
-                """,
-            body: body + "</dl>\n"
-        ).html
     }
 }

@@ -84,8 +84,8 @@ public struct Page {
         let machine = report.machine
         return """
             \(machine.date.prefix(10)) · blobd \(machine.commit) · \(machine.processor), \
-            \(machine.cores) cores · \(machine.kernel) · \(machine.fileSystem) · medians of \
-            \(report.method.sampleCount) alternating samples
+            \(machine.cores) cores · \(machine.kernel) · \(machine.fileSystem)\
+            \(report.hasSamples ? " · medians of \(report.method.sampleCount) alternating samples" : "")
             """
     }
 

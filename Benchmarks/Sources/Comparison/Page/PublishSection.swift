@@ -11,6 +11,8 @@ struct PublishSection {
             \(panels(group) { Self.rates($0) })
             <h3>\(HTML.text(group.title)): processor time a publish</h3>
             \(panels(group) { Self.times($0) })
+            <h3>\(HTML.text(group.title)): bytes written a byte published</h3>
+            \(panels(group) { Self.bytes($0) })
             \(Self.table(group))
             """
         }
@@ -30,9 +32,12 @@ struct PublishSection {
         ).html
     }
 
-    /// - Parameter panel: draws a cell.
+    /// - Parameter panel: draws a cell; empty where its figures are unknown.
     private func panels(_ group: PublishGroup, panel: (PublishSummary) -> String) -> String {
-        "<div class=\"panels\">\n\(group.cells.map(panel).joined())</div>\n"
+        let drawn = group.cells.map(panel).joined()
+        return drawn.isEmpty
+            ? "<p class=\"note\">Not known here.</p>\n"
+            : "<div class=\"panels\">\n\(drawn)</div>\n"
     }
 
     private static func title(_ cell: PublishCell) -> String {
@@ -54,12 +59,24 @@ struct PublishSection {
         BarPanel(
             title: title(cell.cell), unit: "processor time, user and kernel",
             rows: cell.servers.compactMap { one in
-                guard let user = one.user, let kernel = one.kernel,
-                    let sum = Spread([user.median + kernel.median])
-                else { return nil }
-                return BarPanel.Row(
-                    label: one.server.label, spread: sum, value: one.timeText,
-                    paint: HTML.paint(one.server))
+                one.time.flatMap { Spread([$0]) }.map {
+                    BarPanel.Row(
+                        label: one.server.label, spread: $0, value: one.timeText,
+                        paint: HTML.paint(one.server))
+                }
+            }
+        ).html
+    }
+
+    private static func bytes(_ cell: PublishSummary) -> String {
+        BarPanel(
+            title: title(cell.cell), unit: "bytes written a byte published",
+            rows: cell.servers.compactMap { one in
+                one.bytesWritten.flatMap { Spread([$0]) }.map {
+                    BarPanel.Row(
+                        label: one.server.label, spread: $0,
+                        value: NumberText.fixed($0.median, 2), paint: HTML.paint(one.server))
+                }
             }
         ).html
     }
@@ -81,7 +98,7 @@ struct PublishSection {
                         cell.ratioText(one.server), NumberText.time(microseconds: one.p50.median),
                         NumberText.time(microseconds: one.p99.median), one.timeText,
                         cell.timeRatioText(one.server),
-                        one.bytesWritten.map { NumberText.fixed($0.median, 2) } ?? "–",
+                        one.bytesWritten.map { NumberText.fixed($0, 2) } ?? "–",
                     ]
                 }
             })
