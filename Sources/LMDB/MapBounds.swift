@@ -22,6 +22,7 @@ internal import Synchronization
         let start: UInt
         let mapByteCount: UInt
         let pageByteCount: Int
+        let isSearchable: Bool
         /// From ``start`` on, how many bytes are known to be pages in use.
         let known: Atomic<UInt>
     }
@@ -37,6 +38,7 @@ internal import Synchronization
             to: State(
                 environment: environment, start: file?.startAddress ?? 0,
                 mapByteCount: mapByteCount, pageByteCount: pageByteCount,
+                isSearchable: file?.hasKnownFormat(pageByteCount: pageByteCount) ?? false,
                 known: Atomic(file == nil ? .max : 0)))
     }
 
@@ -44,6 +46,33 @@ internal import Synchronization
     @unsafe func free() {
         unsafe state.deinitialize(count: 1)
         unsafe state.deallocate()
+    }
+
+    /// The size of a page in bytes.
+    var pageByteCount: Int {
+        @inline(__always)
+        get { unsafe state.pointee.pageByteCount }
+    }
+
+    /// Whether its pages are laid out as ``PageLayout`` says.
+    var isSearchable: Bool {
+        @inline(__always)
+        get { unsafe state.pointee.isSearchable }
+    }
+
+    /// Where a page begins. For pages of read transactions, where ``isSearchable``.
+    ///
+    /// - Returns: nil when it is not in use, or not as many bytes from its first on.
+    @inline(__always)
+    func page(_ number: UInt64, atLeast byteCount: UInt) -> UnsafeRawPointer? {
+        // Page numbers have 48 bits, and a page at most 64 KiB.
+        guard number < 1 << 47 else { return nil }
+        let offset = UInt(truncatingIfNeeded: number) &* UInt(pageByteCount)
+        let known = unsafe state.pointee.known.load(ordering: .relaxed)
+        guard offset <= known && byteCount <= known &- offset || holdNow(offset, byteCount) else {
+            return nil
+        }
+        return unsafe UnsafeRawPointer(bitPattern: state.pointee.start &+ offset)
     }
 
     /// Whether all of `value` is inside of pages in use. For values of read transactions.
@@ -186,24 +215,11 @@ internal import Synchronization
     }
 }
 
-/// LMDB's pages on 64-bit machines (`MDB_page`, `MDB_node`).
-package enum PageLayout {
-    /// In front of what a page has.
-    package static let headerByteCount = 16
-    /// In front of an entry's key: the value's length, flags, and the key's length.
-    package static let entryHeaderByteCount = 8
-}
-
 /// The header of a page in memory.
 @safe private struct PageHeader {
     let number: UInt64
     private let flags: UInt16
     private let pageCount: UInt32
-
-    /// The flags of a page in the file are those of its kind, and only in memory "dirty" is added.
-    private static let leaf: UInt16 = 0x02
-    private static let overflow: UInt16 = 0x04
-    private static let kinds: UInt16 = 0x0F
 
     /// - Parameter page: where it begins; its header must be readable.
     @unsafe init(_ page: UnsafeRawPointer) {
@@ -212,12 +228,12 @@ package enum PageLayout {
         pageCount = unsafe page.loadUnaligned(fromByteOffset: 12, as: UInt32.self)
     }
 
-    var isLeaf: Bool { flags & Self.kinds == Self.leaf }
+    var isLeaf: Bool { flags & PageLayout.kinds == PageLayout.leaf }
 
     /// Whether it is the first of the pages that so many bytes take.
     func isOverflow(of byteCount: Int, _ kind: MapBounds.Kind, pageByteCount: Int) -> Bool {
         let pages = (PageLayout.headerByteCount + byteCount + pageByteCount - 1) / pageByteCount
-        guard flags & Self.kinds == Self.overflow, let excess = kind.excessMax else { return false }
+        guard flags & PageLayout.kinds == PageLayout.overflow, let excess = kind.excessMax else { return false }
         return (pages...pages + excess).contains(Int(pageCount))
     }
 }

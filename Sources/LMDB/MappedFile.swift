@@ -39,6 +39,17 @@ internal import Glibc
     @inline(__always)
     package func offset(of value: UnsafeRawPointer) -> Int { unsafe value - start }
 
+    /// Whether both meta pages are of the version that ``PageLayout`` describes.
+    func hasKnownFormat(pageByteCount: Int) -> Bool {
+        (0..<2).allSatisfy { number in
+            let page = unsafe start + number * pageByteCount
+            return unsafe page.load(fromByteOffset: PageLayout.metaMagicOffset, as: UInt32.self)
+                == PageLayout.magic
+                && page.load(fromByteOffset: PageLayout.metaVersionOffset, as: UInt32.self)
+                    == PageLayout.version
+        }
+    }
+
     /// The path of a descriptor's file, as the kernel has it.
     private static func path(of descriptor: Int32) -> String? {
         var name = [CChar](repeating: 0, count: 4_096)

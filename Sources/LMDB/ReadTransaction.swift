@@ -116,7 +116,7 @@ extension TableStatistics {
         get { unsafe slot.pointee.cache }
     }
 
-    /// The value of `key`, straight from the map, or nil. One B-tree lookup (`mdb_get`), no copy.
+    /// The value of `key`, straight from the map, or nil. One B-tree lookup (as `mdb_get`), no copy.
     ///
     /// - Returns: bytes that are good as long as the borrowed transaction, aligned to 2 bytes
     ///   only.
@@ -141,6 +141,14 @@ extension TableStatistics {
 
     @inline(__always)
     private func lookUp(_ key: RawSpan, in table: Table) throws(LMDBError) -> MDB_val? {
+        var known: MDB_val?
+        if unsafe try slot.pointee.roots.find(key, in: table, &known) { return unsafe known }
+        return unsafe try lookUpSlowly(key, in: table)
+    }
+
+    /// The same by `mdb_get`.
+    @inline(never)
+    private func lookUpSlowly(_ key: RawSpan, in table: Table) throws(LMDBError) -> MDB_val? {
         var found = unsafe MDB_val()
         let handle = unsafe slot.pointee.transaction
         let code = unsafe key.withMDBValue { unsafe mdb_get(handle, table.handle, &$0, &found) }

@@ -89,8 +89,7 @@ internal import Synchronization
             // Which commit it sees is known now. Nothing hangs on when others learn of it: until
             // they do they wait, as for a view that is being opened.
             let commit = unsafe UInt64(truncatingIfNeeded: mdb_txn_id(idle))
-            unsafe slot.pointee.mark.store(commit, ordering: .relaxed)
-            if let cache = unsafe slot.pointee.cache { cache.commit = commit }
+            unsafe slot.pointee.begin(commit)
         } else {
             unsafe try beginAnew(slot)
         }
@@ -109,11 +108,10 @@ internal import Synchronization
             throw LMDBError(code: code, call: "mdb_txn_begin")
         }
         let commit = unsafe UInt64(mdb_txn_id(handle))
-        unsafe slot.pointee.mark.store(commit, ordering: .relaxed)
         if unsafe rest.pointee.remembersLookups, unsafe slot.pointee.cache == nil {
             unsafe slot.pointee.cache = LookupCache()
         }
-        if let cache = unsafe slot.pointee.cache { cache.commit = commit }
+        unsafe slot.pointee.begin(commit)
     }
 
     /// A slot, marked as one in which a view is being opened. It is marked before the view exists:
@@ -168,7 +166,7 @@ internal import Synchronization
     }
 }
 
-/// A place for one view, with a cache line of its own, so that threads do not slow each other.
+/// A place for one view, with cache lines of its own, so that threads do not slow each other.
 @safe struct ReaderSlot: ~Copyable {
     /// The commit that is viewed, ``opening`` or ``idle``.
     let mark = Atomic<UInt64>(ReaderSlot.idle)
@@ -178,9 +176,14 @@ internal import Synchronization
     var cache: LookupCache?
     /// The bounds of its views' values.
     let bounds: MapBounds
-    private let padding: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    /// Where its view's tables begin.
+    var roots: TableRoots
+    private let padding: UInt64 = 0
 
-    init(_ bounds: MapBounds) { self.bounds = bounds }
+    init(_ bounds: MapBounds) {
+        self.bounds = bounds
+        roots = TableRoots(bounds)
+    }
 
     /// No view is open.
     static let idle = UInt64.max
@@ -202,6 +205,15 @@ internal import Synchronization
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         #endif
         return true
+    }
+
+    /// A view of `commit` is open.
+    @inline(__always)
+    mutating func begin(_ commit: UInt64) {
+        mark.store(commit, ordering: .relaxed)
+        if let cache { cache.commit = commit }
+        // In a process with a cache one number always means one state.
+        roots.begin(commit, isSame: cache != nil)
     }
 
     /// The view is over. Releasing: a thread that sees this sees what the view did.

@@ -1,0 +1,31 @@
+/// LMDB's pages on 64-bit machines (`MDB_page`, `MDB_node`, `MDB_meta`, `MDB_db`), in bytes.
+package enum PageLayout {
+    /// In front of what a page has.
+    package static let headerByteCount = 16
+    /// In front of an entry's key: the value's length, flags, and the key's length.
+    package static let entryHeaderByteCount = 8
+
+    // The flags of a page in the file are those of its kind, and only in memory "dirty" is added.
+    static let branch: UInt16 = 0x01
+    static let leaf: UInt16 = 0x02
+    static let overflow: UInt16 = 0x04
+    static let kinds: UInt16 = 0x0F
+
+    // The flags of an entry in a leaf.
+    static let hasOwnPages: UInt16 = 1
+    static let isTable: UInt16 = 2
+
+    /// A table's entry in the main table, and the root in it.
+    static let tableByteCount = 48
+    static let rootOffset = 40
+
+    // A meta page, from its first byte on.
+    static let metaMagicOffset = 16
+    static let metaVersionOffset = 20
+    static let metaRootOffset = 128
+    static let metaCommitOffset = 144
+    static let metaByteCount = 152
+
+    static let magic: UInt32 = 0xBEEF_C0DE
+    static let version: UInt32 = 1
+}

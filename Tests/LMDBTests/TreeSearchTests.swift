@@ -1,0 +1,166 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import LMDB
+
+/// Lookups in the map without liblmdb: the same answers, and no end for a process that meets damage.
+@Suite struct TreeSearchTests {
+    /// Keys of all lengths, many of which begin as others do, and values that are short, fill half
+    /// a page, or have pages of their own.
+    private static func fill(
+        _ environment: Environment, _ table: Table, count: Int, _ generator: inout SeededGenerator
+    ) throws -> [[UInt8]: [UInt8]] {
+        var model: [[UInt8]: [UInt8]] = [:]
+        var transaction = try environment.beginWrite()
+        for _ in 0..<count {
+            let key = generator.key(of: 4 * count)
+            let value = generator.value(upTo: [40, 80, 2_000, 9_000])
+            try transaction.put(value.span.bytes, forKey: key.span.bytes, in: table)
+            model[key] = value
+        }
+        try transaction.commit()
+        return model
+    }
+
+    /// What a search finds from the root that the last commit has.
+    private static func find(
+        _ key: [UInt8], in table: Table, of environment: Environment
+    ) throws(LMDBError) -> [UInt8]?? {
+        let transaction = try environment.readers.begin()
+        guard let main = environment.bounds.mainRoot(of: transaction.id) else { return .none }
+        let search = TreeSearch(bounds: environment.bounds)
+        guard let root = try search.root(of: table.name, main: main) else { return .none }
+        guard let value = try search.value(of: key.span.bytes, root: root) else {
+            return .some(nil)
+        }
+        return copied(MappedValue.span(of: value))
+    }
+
+    @Test("Every key is found with its value, and no other", arguments: [false, true])
+    func sameAnswers(isReadOnly: Bool) throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        for count in [0, 1, 5, 60, 900] {
+            let folder = TemporaryFolder()
+            var model: [[UInt8]: [UInt8]] = [:]
+            do {
+                let environment = try folder.open()
+                let table = try environment.makeTable()
+                model = try Self.fill(environment, table, count: count, &generator)
+            }
+            let environment = try folder.open(isReadOnly: isReadOnly)
+            let table = try #require(try environment.openTables(["table"]).first)
+            #expect(environment.bounds.isSearchable)
+            for number in 0..<4 * count + 3 {
+                let key =
+                    Array("\(number)".utf8) + Array(repeating: 0x78, count: number % 80)
+                let found = try Self.find(key, in: table, of: environment)
+                #expect(found == .some(model[key]), "seed \(seed), key \(number) of \(count)")
+                let transaction = try environment.readers.begin()
+                var copy: [UInt8]?
+                if let value = try transaction.view.value(forKey: key.span.bytes, in: table) {
+                    copy = copied(value)
+                }
+                #expect(copy == model[key], "seed \(seed), key \(number) of \(count)")
+            }
+        }
+    }
+
+    @Test("A view keeps its commit, whenever it learns where its tables begin")
+    func commits() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open()
+        let tables = [try environment.makeTable("one"), try environment.makeTable("two")]
+        for table in tables { try environment.set("key", [0], in: table) }
+        var views: [Environment.Held] = []
+        for round in 1...5 {
+            views.append(try Environment.Held(environment))
+            for table in tables { try environment.set("key", [UInt8(round)], in: table) }
+        }
+        for (round, view) in views.enumerated() {
+            for table in tables {
+                let found = try view.transaction.copy(of: "key", in: table)
+                #expect(found == [UInt8(round)])
+            }
+        }
+        // What is not of the last commit is not told by the meta pages.
+        let transaction = try environment.readers.begin()
+        let last = transaction.id
+        #expect(environment.bounds.mainRoot(of: last) != nil)
+        for commit in last - 3..<last { #expect(environment.bounds.mainRoot(of: commit) == nil) }
+        #expect(environment.bounds.mainRoot(of: last + 1) == nil)
+    }
+
+    @Test("Tables beyond those whose roots are kept are looked up by liblmdb")
+    func manyTables() throws {
+        let folder = TemporaryFolder()
+        let environment = try Environment(
+            directory: folder.path,
+            Environment.Configuration(
+                mapByteCount: 16 << 20, readerCountMax: 4, tableCountMax: 12))
+        let names: [StaticString] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]
+        let tables = try names.map { try environment.makeTable($0) }
+        for (number, table) in tables.enumerated() {
+            try environment.set("key", [UInt8(number)], in: table)
+        }
+        for (number, table) in tables.enumerated() {
+            #expect(try environment.get("key", in: table) == [UInt8(number)])
+        }
+    }
+
+    /// Numbers and places in a page were believed by `mdb_get`, which read wherever they led.
+    @Test("No flipped bit ends a process that looks a key up")
+    func damage() throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        let folder = TemporaryFolder()
+        let environment = try folder.open()
+        let table = try environment.makeTable()
+        let model = try Self.fill(environment, table, count: 400, &generator)
+        let descriptor = open(folder.path + "/data.mdb", O_RDWR | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        let keys = Array(model.keys)
+        let page = environment.pageByteCount
+        let pageCount = environment.usedByteCount / page
+        var errors = 0
+        for round in 0..<3_000 {
+            // Mostly where pages say what they are and where their entries begin.
+            let inPage = generator.below(generator.below(3) == 0 ? page : 80)
+            let offset = off_t((2 + generator.below(pageCount - 2)) * page + inPage)
+            let bit = UInt8(1) << UInt8(generator.below(8))
+            var byte: UInt8 = 0
+            try #require(pread(descriptor, &byte, 1, offset) == 1)
+            byte ^= bit
+            try #require(pwrite(descriptor, &byte, 1, offset) == 1)
+            for _ in 0..<10 {
+                let key = keys[generator.below(keys.count)]
+                do throws(LMDBError) {
+                    _ = try Self.find(key, in: table, of: environment)
+                } catch {
+                    #expect(error.isCorruption, "seed \(seed), round \(round)")
+                    errors += 1
+                }
+            }
+            byte ^= bit
+            try #require(pwrite(descriptor, &byte, 1, offset) == 1)
+        }
+        #expect(errors > 0)
+        for (key, value) in model {
+            #expect(try Self.find(key, in: table, of: environment) == .some(value))
+        }
+    }
+}
+
+extension Environment {
+    /// A view in an array.
+    fileprivate final class Held {
+        let transaction: ReadTransaction
+        init(_ environment: Environment) throws(LMDBError) {
+            transaction = try environment.readers.begin()
+        }
+    }
+}
