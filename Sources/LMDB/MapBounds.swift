@@ -233,7 +233,9 @@ internal import Synchronization
     /// Whether it is the first of the pages that so many bytes take.
     func isOverflow(of byteCount: Int, _ kind: MapBounds.Kind, pageByteCount: Int) -> Bool {
         let pages = (PageLayout.headerByteCount + byteCount + pageByteCount - 1) / pageByteCount
-        guard flags & PageLayout.kinds == PageLayout.overflow, let excess = kind.excessMax else { return false }
+        guard flags & PageLayout.kinds == PageLayout.overflow, let excess = kind.excessMax else {
+            return false
+        }
         return (pages...pages + excess).contains(Int(pageCount))
     }
 }

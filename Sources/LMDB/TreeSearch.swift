@@ -42,7 +42,8 @@ internal import CLMDB
             throw .outOfBounds(Self.name)
         }
         let first = unsafe entry.start.loadUnaligned(fromByteOffset: place, as: UInt64.self)
-        guard let page = unsafe bounds.page(first, atLeast: UInt(PageLayout.headerByteCount) &+ size)
+        guard
+            let page = unsafe bounds.page(first, atLeast: UInt(PageLayout.headerByteCount) &+ size)
         else { throw .outOfBounds(Self.name) }
         return unsafe MDB_val(
             mv_size: Int(size),
@@ -65,7 +66,9 @@ internal import CLMDB
         else { return nil }
         let table = unsafe entry.start + place
         // Keys in another order, or more values than one: not of ours.
-        guard unsafe table.loadUnaligned(fromByteOffset: 4, as: UInt16.self) == 0 else { return nil }
+        guard unsafe table.loadUnaligned(fromByteOffset: 4, as: UInt16.self) == 0 else {
+            return nil
+        }
         return unsafe table.loadUnaligned(fromByteOffset: PageLayout.rootOffset, as: UInt64.self)
     }
 
