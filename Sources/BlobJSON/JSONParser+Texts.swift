@@ -28,7 +28,13 @@ extension JSONParser {
 
     /// Moves past what stands in a string for itself.
     private mutating func skipPlain(_ bytes: RawSpan) {
-        var end = index
+        var end = bytes.end(from: index) { bytes in
+            // Control characters, quotes and backslashes: a difference that borrows is 0 before.
+            let control = (bytes &- 0x20) & ~bytes
+            let quote = bytes ^ 0x22
+            let backslash = bytes ^ 0x5C
+            return control | (quote &- 1) & ~quote | (backslash &- 1) & ~backslash
+        }
         while end < bytes.byteCount {
             let byte = bytes.byte(end)
             if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }

@@ -47,6 +47,8 @@ struct JSONParser {
     private let depthMax: Int
     private let memberCountMax: Int
 
+    private static let usualMemberCount = 8
+
     init(_ limits: JSONLimits) {
         depthMax = min(limits.depthMax, JSONLimits.depthLargest)
         memberCountMax = limits.memberCountMax
@@ -99,6 +101,8 @@ struct JSONParser {
             index += 1
             skipBlanks(bytes)
             try count()
+            // Most have a few; growing one by one would move them each time.
+            if members.isEmpty { members.reserveCapacity(Self.usualMemberCount) }
             members.append(JSONMember(name, try value(bytes)))
             guard try goesOn(bytes, until: UInt8(ascii: "}"), "a comma or } is expected") else {
                 break

@@ -96,9 +96,11 @@ final class BodyJob: PublisherJob {
 
     func run(_ writer: WriterThread) {
         do throws(BodyFailure) {
-            writer.submit(
-                PendingChange(
-                    operation: try operation(), connection: connection, reservation: reservation))
+            try read { operation in
+                writer.submit(
+                    PendingChange(
+                        operation: operation, connection: connection, reservation: reservation))
+            }
         } catch {
             switch error {
             case .wire(let error): connection.post(.changed(.refused(error)))
@@ -107,23 +109,24 @@ final class BodyJob: PublisherJob {
         }
     }
 
-    private func operation() throws(BodyFailure) -> PendingChange.Operation {
+    /// Reads the body.
+    ///
+    /// - Parameter submit: takes what it asks for; of a batch, piece by piece.
+    private func read(_ submit: (PendingChange.Operation) -> Void) throws(BodyFailure) {
         switch body {
         case .document(let document):
             let bytes = try bytes(document)
-            return try read { () throws(ProtocolError) in try reader.operation(bytes, plan) }
+            try onWire { () throws(ProtocolError) in submit(try reader.operation(bytes, plan)) }
         case .batch(let document):
             let bytes = try bytes(document)
-            return try read { () throws(ProtocolError) in try reader.batch(bytes, plan) }
-        case .multipart(let received): return try reader.notification(received, plan)
+            try onWire { () throws(ProtocolError) in try reader.batch(bytes, plan, submit) }
+        case .multipart(let received): submit(try reader.notification(received, plan))
         }
     }
 
-    private func read(
-        _ operation: () throws(ProtocolError) -> PendingChange.Operation
-    ) throws(BodyFailure) -> PendingChange.Operation {
+    private func onWire(_ body: () throws(ProtocolError) -> Void) throws(BodyFailure) {
         do throws(ProtocolError) {
-            return try operation()
+            try body()
         } catch {
             throw .wire(error)
         }

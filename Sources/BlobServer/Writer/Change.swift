@@ -65,8 +65,8 @@ struct BatchLine: Sendable {
 struct PendingChange: ~Copyable, Sendable {
     enum Operation: Sendable {
         case apply(CheckedChange)
-        /// Each line by itself, many in one transaction.
-        case applyAll([BatchLine])
+        /// Each line by itself, many in one transaction: a piece of a batch, and where its results go.
+        case applyAll([BatchLine], BatchResults)
         /// In steps, between which other changes are applied.
         case long(CheckedLongChange)
         /// Check whether the store can commit.

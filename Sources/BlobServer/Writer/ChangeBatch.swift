@@ -23,8 +23,8 @@ struct ChangeBatch {
     enum Completion {
         /// The next change.
         case change
-        /// As many changes as there are lines that are not refused.
-        case lines([Line])
+        /// As many changes as there are lines that are not refused, of a piece of a batch.
+        case lines([Line], BatchResults)
         /// A check whether the store can commit.
         case check
         /// A commit of everything that was acknowledged before.
@@ -39,7 +39,7 @@ struct ChangeBatch {
         var changeCount: Int {
             switch self {
             case .change: 1
-            case .lines(let lines): lines.count { $0.refused == nil }
+            case .lines(let lines, _): lines.count { $0.refused == nil }
             case .check, .waitForCommit: 0
             }
         }
@@ -54,7 +54,8 @@ struct ChangeBatch {
         case .apply(let change):
             changes.append(change)
             completion = .change
-        case .applyAll(let lines):
+        case .applyAll(let lines, let results):
+            if changes.isEmpty { changes.reserveCapacity(lines.count) }
             completion = .lines(
                 lines.map { line in
                     switch line.content {
@@ -64,7 +65,7 @@ struct ChangeBatch {
                     case .refused(let error):
                         return Completion.Line(id: line.id, refused: error)
                     }
-                })
+                }, results)
         case .waitForCommit:
             hasCommitWaiters = true
             completion = .waitForCommit
@@ -109,7 +110,11 @@ struct ChangeBatch {
     func complete(_ result: (_ waiter: Waiter) -> ChangeResult?) {
         var inboxes = InboxWakes()
         for waiter in waiters {
-            guard let result = result(waiter) else { continue }
+            guard var result = result(waiter) else { continue }
+            if case .lines(let lines, let results) = waiter.completion {
+                guard let whole = results.add(result, of: lines) else { continue }
+                result = whole
+            }
             inboxes.leave(.changed(result), for: waiter.connection)
         }
         inboxes.wakeAll()

@@ -151,7 +151,7 @@ struct WriterLoop {
                 }
                 edits.complete(waiter.connection, with: result)
                 return nil
-            case .lines(let lines):
+            case .lines(let lines, _):
                 return .lines(
                     lines.map { line in
                         if let error = line.refused {

@@ -10,16 +10,8 @@ enum BatchLines {
         var lines: [Slice] = []
         var start = 0
         while start < bytes.byteCount {
-            var end = start
-            var isBlank = true
-            while end < bytes.byteCount, bytes.byte(end) != 0x0A {
-                switch bytes.byte(end) {
-                case 0x20, 0x09, 0x0D: break
-                default: isBlank = false
-                }
-                end += 1
-            }
-            if !isBlank {
+            let end = bytes.index(of: 0x0A, from: start)
+            if !isBlank(bytes, start..<end) {
                 let max = WireLimits.batchLineCountMax
                 guard lines.count < max else {
                     throw ProtocolError(
@@ -31,5 +23,16 @@ enum BatchLines {
             start = end + 1
         }
         return lines
+    }
+
+    /// Whether there is nothing but blanks. A line that says something begins with it.
+    private static func isBlank(_ bytes: RawSpan, _ line: Range<Int>) -> Bool {
+        for index in line {
+            switch bytes.byte(index) {
+            case 0x20, 0x09, 0x0D: continue
+            default: return false
+            }
+        }
+        return true
     }
 }

@@ -6,6 +6,8 @@ import Bytes
 /// for. null is the same as absent.
 struct JSONObject {
     private let members: [JSONMember]
+    /// Of the members' names: most that are asked for are absent.
+    private var names = NameFilter()
     /// What it is, for an error's words.
     private let thing: String
 
@@ -16,6 +18,7 @@ struct JSONObject {
         }
         self.members = members
         self.thing = thing
+        for index in members.indices { names.insert(members[index].name.utf8.span.bytes) }
     }
 
     /// Reads a document of at most 64 KiB that is an object.
@@ -51,13 +54,18 @@ struct JSONObject {
 
     /// The value of a member; nil when it is absent or null.
     subscript(_ name: StaticString) -> JSONValue? {
-        guard let value = given(name), value != .null else { return nil }
+        guard let value = given(name) else { return nil }
+        if case .null = value { return nil }
         return value
     }
 
     /// The value of a member, null too; nil when it is absent.
     func given(_ name: StaticString) -> JSONValue? {
-        members.first { $0.name.utf8.span.bytes.equals(name) }?.value
+        guard names.mayContain(name) else { return nil }
+        for index in members.indices where members[index].name.utf8.span.bytes.equals(name) {
+            return members[index].value
+        }
+        return nil
     }
 
     /// A text; nil when it is absent.
@@ -102,6 +110,26 @@ struct JSONObject {
                 limit: Int(clamping: bounds.upperBound))
         }
         return integer
+    }
+}
+
+/// A bit for each name, by its length, its first byte and its last.
+private struct NameFilter {
+    private var bits: UInt64 = 0
+
+    mutating func insert(_ name: RawSpan) {
+        let count = name.byteCount
+        guard count > 0 else { return }
+        bits |= Self.bit(count, name.byte(0), name.byte(count - 1))
+    }
+
+    func mayContain(_ name: StaticString) -> Bool {
+        let count = name.utf8CodeUnitCount
+        return name.withUTF8Buffer { bits & Self.bit(count, $0[0], $0[count - 1]) != 0 }
+    }
+
+    private static func bit(_ count: Int, _ first: UInt8, _ last: UInt8) -> UInt64 {
+        1 << (UInt64(truncatingIfNeeded: count &+ Int(first) &+ 4 &* Int(last)) & 63)
     }
 }
 

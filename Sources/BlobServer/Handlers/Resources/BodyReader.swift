@@ -151,15 +151,25 @@ struct BodyReader: Sendable {
 
     // MARK: - Batches
 
-    /// The documents of a batch, each a change or what is wrong with it. Throws when there are too
-    /// many.
-    func batch(_ bytes: [UInt8], _ plan: BodyPlan) throws(ProtocolError) -> PendingChange.Operation
-    {
-        var lines: [BatchLine] = []
-        for slice in try BatchLines.split(bytes.span.bytes) {
-            lines.append(line(slice.of(bytes.span.bytes), plan))
-        }
-        return .applyAll(lines)
+    /// The documents of a batch, each a change or what is wrong with it, in pieces: the writer applies
+    /// the first ones while the others are read. Throws when there are too many, before the first piece.
+    ///
+    /// - Parameter submit: takes each piece, in their order.
+    func batch(
+        _ bytes: [UInt8], _ plan: BodyPlan, _ submit: (PendingChange.Operation) -> Void
+    ) throws(ProtocolError) {
+        let slices = try BatchLines.split(bytes.span.bytes)
+        let size = DaemonLimits.batchPieceLineCount
+        let results = BatchResults(pieceCount: max(1, (slices.count + size - 1) / size))
+        var start = 0
+        repeat {
+            let piece = slices[start..<min(start + size, slices.count)]
+            var lines: [BatchLine] = []
+            lines.reserveCapacity(piece.count)
+            for slice in piece { lines.append(line(slice.of(bytes.span.bytes), plan)) }
+            submit(.applyAll(lines, results))
+            start += size
+        } while start < slices.count
     }
 
     private func line(_ bytes: RawSpan, _ plan: BodyPlan) -> BatchLine {

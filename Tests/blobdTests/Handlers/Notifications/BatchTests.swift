@@ -58,6 +58,33 @@ import Testing
         #expect(try daemon.statistic("notifications") == 2)
     }
 
+    /// Long batches are handed to the writer in pieces. Their answer was whole, and in order, however
+    /// many pieces there were.
+    @Test("Every line of a long batch is answered in its place", arguments: [249, 250, 251, 999])
+    func pieces(count: Int) throws {
+        let body = (0..<count).map { number in
+            switch number % 7 {
+            case 3: "{"
+            case 5: #"{"id":"n\#(number - 5)","message":"again"}"#
+            default: #"{"id":"n\#(number)","message":"\#(number)"}"#
+            }
+        }
+        let lines = try lines(try batch(body.joined(separator: "\n")))
+        #expect(lines.count == count)
+        var last: Int64 = 0
+        for (index, line) in lines.enumerated() {
+            let status = index % 7 == 3 ? 400 : index % 7 == 5 ? 200 : 201
+            #expect(number(line["status"]) == Int64(status), "line \(index)")
+            guard status != 400 else { continue }
+            #expect(line["id"] == .string("n\(index % 7 == 5 ? index - 5 : index)"))
+            let revision = try #require(number(line["revision"]))
+            #expect(revision > last)
+            last = revision
+        }
+        let stored = (0..<count).count { $0 % 7 != 3 && $0 % 7 != 5 }
+        #expect(try daemon.statistic("notifications") == stored)
+    }
+
     @Test("A batch of the most lines is stored with few syncs")
     func large() throws {
         let bytes: [UInt8] = [1, 2, 3]

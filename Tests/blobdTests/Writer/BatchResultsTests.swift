@@ -1,0 +1,63 @@
+import BlobProtocol
+import BlobStore
+import Testing
+
+@testable import BlobServer
+
+/// What a batch is told that was handed over in pieces.
+@Suite struct BatchResultsTests {
+    private static func lines(_ ids: String...) -> [ChangeBatch.Completion.Line] {
+        ids.map { ChangeBatch.Completion.Line(id: $0, refused: nil) }
+    }
+
+    private static func applied(_ ids: String...) -> ChangeResult {
+        .lines(ids.map { BatchLine.Answered(id: $0, result: .deleted) })
+    }
+
+    private static func words(_ result: ChangeResult?) -> [String] {
+        switch result {
+        case .lines(let lines)?:
+            lines.map { line in
+                switch line.result {
+                case .deleted: "\(line.id ?? "-") deleted"
+                case .failed: "\(line.id ?? "-") failed"
+                case .refused: "\(line.id ?? "-") refused"
+                default: "?"
+                }
+            }
+        case .failed?: ["failed"]
+        case nil: []
+        default: ["?"]
+        }
+    }
+
+    @Test("The result comes with the last piece and has all lines in their order")
+    func all() {
+        let results = BatchResults(pieceCount: 3)
+        #expect(Self.words(results.add(Self.applied("a"), of: Self.lines("a"))) == [])
+        #expect(Self.words(results.add(Self.applied("b", "c"), of: Self.lines("b", "c"))) == [])
+        #expect(
+            Self.words(results.add(Self.applied("d"), of: Self.lines("d")))
+                == ["a deleted", "b deleted", "c deleted", "d deleted"])
+    }
+
+    @Test("When a later piece fails, its lines say so and the others what became of them")
+    func some() {
+        let results = BatchResults(pieceCount: 2)
+        #expect(Self.words(results.add(Self.applied("a"), of: Self.lines("a"))) == [])
+        var lines = Self.lines("b")
+        lines.append(
+            ChangeBatch.Completion.Line(
+                id: "c", refused: ProtocolError(.badDocument, "it is no document")))
+        #expect(
+            Self.words(results.add(.failed(.full), of: lines))
+                == ["a deleted", "b failed", "c refused"])
+    }
+
+    @Test("When no piece is applied, the batch is refused as a whole")
+    func none() {
+        let results = BatchResults(pieceCount: 2)
+        #expect(Self.words(results.add(.failed(.full), of: Self.lines("a"))) == [])
+        #expect(Self.words(results.add(.failed(.full), of: Self.lines("b"))) == ["failed"])
+    }
+}
