@@ -8,16 +8,18 @@ internal import Glibc
 /// It reads each page of a tree once and remembers a bit a page. The bytes of long values are not
 /// read, only the header of their first page: checksums are of their bytes.
 struct PageWalk: ~Copyable {
-    private let file: PageFile
-    private let meta: PageFile.Meta
+    let file: PageFile
+    let meta: PageFile.Meta
     private let extent: Extent
     /// Told the number of each page before it is read.
     private let willRead: (UInt64) -> Void
     /// Pages that have a use.
     private var used: PageSet
-    private var report = VerifyReport()
+    var report = VerifyReport()
+    /// A page for each level, so that none is allocated for each page.
+    var buffers: [[UInt8]] = []
 
-    private static let depthMax = 32
+    static let depthMax = 32
     /// The flags of the free list's tree (`MDB_INTEGERKEY`).
     private static let numberKeys: UInt16 = 8
 
@@ -109,48 +111,6 @@ struct PageWalk: ~Copyable {
         }
     }
 
-    // MARK: The free list
-
-    /// The bytes of an entry's value; empty when they cannot be read.
-    private func value(of entry: PageEntry, on page: UInt64) -> [UInt8] {
-        guard let long = entry.firstPage else { return entry.value.array() }
-        var bytes = [UInt8](
-            repeating: 0, count: PageFile.pageHeaderByteCount + entry.valueByteCount)
-        return file.read(page: long, into: &bytes)
-            ? Array(bytes[PageFile.pageHeaderByteCount...]) : []
-    }
-
-    /// The pages that an entry of the free list names (`MDB_IDL`): how many, then their numbers,
-    /// the highest first.
-    private mutating func freePages(
-        _ value: [UInt8], _ key: RawSpan, _ page: UInt64
-    ) -> [(UInt64, UInt64)] {
-        let bytes = value.span.bytes
-        guard key.byteCount == 8, bytes.byteCount >= 8,
-            bytes.integer(0, as: UInt64.self) <= UInt64(bytes.byteCount / 8 - 1)
-        else {
-            report.add("page \(page): an entry of the free list is not a list of pages")
-            return []
-        }
-        let transaction: UInt64 = key.integer(0)
-        if transaction > meta.transaction {
-            report.add(
-                "page \(page): the free list has the future transaction \(transaction)")
-        }
-        var pages: [(UInt64, UInt64)] = []
-        var before = UInt64.max
-        for index in 0..<Int(bytes.integer(0, as: UInt64.self)) {
-            let free: UInt64 = bytes.integer(8 + 8 * index)
-            guard free >= 2, free <= meta.lastPage, free < before else {
-                report.add("page \(page): the free list has the invalid page \(free)")
-                return pages
-            }
-            before = free
-            pages.append((transaction, free))
-        }
-        return pages
-    }
-
     // MARK: Trees
 
     private typealias Body = (inout PageWalk, UInt64, borrowing PageEntry) -> Void
@@ -165,6 +125,7 @@ struct PageWalk: ~Copyable {
             return
         }
         let before = report.problemCount
+        prepareBranches(of: tree)
         if tree.depth > 0 { visit(tree.root, level: 1, &walked, body) }
         // What is below a damaged page is not counted.
         guard report.problemCount == before else { return }
@@ -197,7 +158,8 @@ struct PageWalk: ~Copyable {
             return
         }
         willRead(page)
-        var bytes = [UInt8](repeating: 0, count: file.pageByteCount)
+        var bytes = takeBuffer(level)
+        defer { buffers[level] = bytes }
         guard file.read(page: page, into: &bytes) else {
             report.add("page \(page): of \(walked.name) cannot be read")
             return
@@ -212,16 +174,33 @@ struct PageWalk: ~Copyable {
             return
         }
         if isLeaf { walked.leafCount += 1 } else { walked.branchCount += 1 }
+        if level == walked.tree.depth - 1, walked.readsLeaves {
+            prepareChildren(entries, on: bytes.span.bytes)
+        }
+        // Where nothing below is read, a key is compared with the one before it on the page.
+        let isLowest = isLeaf || (level == walked.tree.depth - 1 && !walked.readsLeaves)
+        var last: Range<Int>?
         for (index, range) in entries.enumerated() {
             let entry = PageEntry(bytes.span.bytes.extracting(range), isLeaf: isLeaf)
             // Nobody looks at the key of a branch's first child.
             if isLeaf || index > 0 {
-                guard walked.mayHave(entry.key) else {
+                let isInOrder: Bool
+                if let last {
+                    let other = PageEntry(bytes.span.bytes.extracting(last), isLeaf: isLeaf).key
+                    isInOrder = walked.mayHave(entry.key, behind: other, orSame: !isLeaf)
+                } else {
+                    isInOrder = walked.mayHave(entry.key)
+                }
+                guard isInOrder else {
                     report.add("page \(page): the keys of \(walked.name) are not in order")
                     return
                 }
-                walked.floor = entry.key.array()
-                walked.mayBeFloor = !isLeaf
+                if isLowest, index < entries.count - 1 {
+                    last = range
+                } else {
+                    walked.floor = entry.key.array()
+                    walked.mayBeFloor = !isLeaf
+                }
             }
             if isLeaf {
                 walked.entryCount += 1

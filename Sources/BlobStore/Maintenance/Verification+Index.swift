@@ -13,11 +13,15 @@ extension Snapshot {
         if record.sequence > record.revision {
             report.add("notification \(record.id) has a sequence above its revision")
         }
-        for (number, index, name) in [
-            (record.revision, SequenceEntry.Indexes.feed, "feed"),
-            (record.sequence, .history, "history"),
+        let latest = try sequenceEntry(owner, record.revision)
+        // Most have never changed, and then both are one entry.
+        let first =
+            record.sequence == record.revision
+            ? latest : try sequenceEntry(owner, record.sequence)
+        for (number, index, name, entry) in [
+            (record.revision, SequenceEntry.Indexes.feed, "feed", latest),
+            (record.sequence, .history, "history", first),
         ] {
-            let entry = try sequenceEntry(owner, number)
             guard let entry, entry.kind == .live, entry.indexes.contains(index),
                 entry.id.isSame(as: record.id)
             else {

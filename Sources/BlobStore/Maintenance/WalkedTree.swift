@@ -25,12 +25,18 @@ struct WalkedTree {
     /// Whether a key is behind those that were found.
     func mayHave(_ key: RawSpan) -> Bool {
         let floor = floor.span.bytes
-        if floor.isEmpty { return true }
-        guard !hasNumberKeys || (key.byteCount == 8 && floor.byteCount == 8) else { return false }
+        return floor.isEmpty || mayHave(key, behind: floor, orSame: mayBeFloor)
+    }
+
+    /// Whether a key is behind another one.
+    ///
+    /// - Parameter orSame: whether it may be that one.
+    func mayHave(_ key: RawSpan, behind other: RawSpan, orSame: Bool) -> Bool {
+        guard !hasNumberKeys || (key.byteCount == 8 && other.byteCount == 8) else { return false }
         let order =
             hasNumberKeys
-            ? key.integer(0, as: UInt64.self).order(to: floor.integer(0)) : key.order(to: floor)
-        return order > 0 || (order == 0 && mayBeFloor)
+            ? key.integer(0, as: UInt64.self).order(to: other.integer(0)) : key.order(to: other)
+        return order > 0 || (order == 0 && orSame)
     }
 }
 
@@ -42,7 +48,14 @@ extension UInt64 {
 extension RawSpan {
     /// The same for bytes, as `memcmp` has it; of two that begin alike the shorter one is first.
     fileprivate func order(to other: RawSpan) -> Int {
-        for offset in 0..<Swift.min(byteCount, other.byteCount) {
+        let count = Swift.min(byteCount, other.byteCount)
+        var start = 0
+        while start &+ 8 <= count {
+            let (left, right) = (word(start).bigEndian, other.word(start).bigEndian)
+            if left != right { return left < right ? -1 : 1 }
+            start &+= 8
+        }
+        for offset in start..<count {
             let (left, right) = (byte(offset), other.byte(offset))
             if left != right { return left < right ? -1 : 1 }
         }

@@ -142,6 +142,15 @@ struct PageFile {
         return Self.read(descriptor, at: Int(page) * pageByteCount, into: &bytes)
     }
 
+    /// Asks the kernel to read pages, without waiting for them. What is in memory already costs a
+    /// look.
+    func prepare(pages: Range<UInt64>) {
+        guard pages.upperBound < UInt64(Int.max / pageByteCount) else { return }
+        posix_fadvise(
+            descriptor, off_t(pages.lowerBound) * off_t(pageByteCount),
+            off_t(pages.count) * off_t(pageByteCount), POSIX_FADV_WILLNEED)
+    }
+
     private static func read(
         _ descriptor: Int32, at offset: Int, into bytes: inout [UInt8]
     ) -> Bool {
