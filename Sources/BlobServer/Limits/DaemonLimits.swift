@@ -176,8 +176,6 @@ package struct DaemonLimits: Sendable {
     package static let firstRequestMilliseconds = 100
     /// Changes the writer takes into one batch.
     package static let changeBatchCountMax = 1_024
-    /// Lines of a batch that are handed to the writer together, while the next ones are read.
-    package static let batchPieceLineCount = 250
     /// Expired notifications one sweep removes.
     package static let sweepCountMax = 1_024
     /// Orphaned bytes that are freed in one transaction with changes.

@@ -151,6 +151,9 @@ struct BodyReader: Sendable {
 
     // MARK: - Batches
 
+    /// Lines of a batch that are handed to the writer together, while the next ones are read.
+    private static let pieceLineCount = 250
+
     /// The documents of a batch, each a change or what is wrong with it, in pieces: the writer applies
     /// the first ones while the others are read. Throws when there are too many, before the first piece.
     ///
@@ -159,7 +162,7 @@ struct BodyReader: Sendable {
         _ bytes: [UInt8], _ plan: BodyPlan, _ submit: (PendingChange.Operation) -> Void
     ) throws(ProtocolError) {
         let slices = try BatchLines.split(bytes.span.bytes)
-        let size = DaemonLimits.batchPieceLineCount
+        let size = Self.pieceLineCount
         let results = BatchResults(pieceCount: max(1, (slices.count + size - 1) / size))
         var start = 0
         repeat {
