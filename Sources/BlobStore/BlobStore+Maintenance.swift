@@ -69,16 +69,25 @@ extension BlobStore {
     /// the pages in use: the file keeps its size, and `du` falls. Pages that a snapshot of any process may
     /// read are not touched. Commits what is in the log first.
     ///
-    /// - Parameter microsecondsMax: about how long one step may take.
+    /// - Parameters:
+    ///   - microsecondsMax: about how long one step may take.
+    ///   - keptByteCount: bytes of free pages that stay allocated, if that is more: those that publishes are
+    ///     about to use.
     /// - Returns: what was given back; nothing where the file system cannot punch holes.
     /// - Throws: ``StoreError/corrupt(_:)`` when the list of free pages cannot be walked.
-    public func reclaimFreePages(microsecondsMax: Int) throws(StoreError) -> ReclaimResult {
+    public func reclaimFreePages(
+        microsecondsMax: Int, keeping keptByteCount: Int = 0
+    ) throws(StoreError) -> ReclaimResult {
         try pipeline.whileWriting { () throws(StoreError) in
-            let result = try pipeline.reclaimer.reclaim(microsecondsMax: microsecondsMax)
+            let result = try pipeline.reclaimer.reclaim(
+                microsecondsMax: microsecondsMax, keeping: keptByteCount)
             if result.awaitsCommit { try pipeline.commitNothing(asOf: Timestamp(milliseconds: 0)) }
             return result
         }
     }
+
+    /// Bytes that publishes of this process have brought since it opened the store, as stored. One load.
+    package var publishedByteCount: Int { pipeline.publishedByteCount.load(ordering: .relaxed) }
 
     /// Bytes that are allocated for `data.mdb`, as `du` counts them. One `fstat`.
     public var allocatedByteCount: Int { pipeline.reclaimer.allocatedByteCount }

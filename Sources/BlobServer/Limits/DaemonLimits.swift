@@ -185,6 +185,9 @@ package struct DaemonLimits: Sendable {
     package static let reclaimMicrosecondsMax = 5_000
     /// How long it does not after that: a twentieth of its time goes into it.
     package static let reclaimPauseMilliseconds = 100
+    /// Free pages are not given back that publishes would use within so many seconds, as they come: the file
+    /// system would allocate them anew at once.
+    package static let reclaimedSecondsAhead = 10
     /// Orphaned bytes one step frees.
     package static let freedByteCountMax = 32 << 20
     /// How often readers that died without a word are looked for (`mdb_reader_check`).

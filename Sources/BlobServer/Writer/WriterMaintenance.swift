@@ -9,6 +9,8 @@ struct WriterMaintenance {
     private var clock = ExpiryClock()
     private var nextSweep = Instant.now
     private var nextReclaim = Instant.now
+    /// How much publishes had brought, and when that was looked at.
+    private var published = (byteCount: 0, at: Instant.now)
     private var nextSave = Instant.now
     private var nextReaderCheck = Instant.now
     private var healing = HealingPosition()
@@ -66,7 +68,8 @@ struct WriterMaintenance {
             task = "give free pages back to the file system"
             nextReclaim = now.after(milliseconds: DaemonLimits.reclaimPauseMilliseconds)
             let reclaimed = try store.reclaimFreePages(
-                microsecondsMax: DaemonLimits.reclaimMicrosecondsMax)
+                microsecondsMax: DaemonLimits.reclaimMicrosecondsMax,
+                keeping: takePublishedPerSecond(asOf: now) * DaemonLimits.reclaimedSecondsAhead)
             if reclaimed.more { nextSweep = min(nextSweep, nextReclaim) }
         }
         if now >= nextSave {
@@ -83,6 +86,14 @@ struct WriterMaintenance {
             if dead > 0 { writer.log.notice("Freed the slots of \(dead) dead readers") }
         }
         return hasMoreExpired || freed.more || hasMoreToHeal
+    }
+
+    /// Bytes that publishes have brought a second, since this was asked last.
+    private mutating func takePublishedPerSecond(asOf now: Instant) -> Int {
+        let last = published
+        published = (writer.store.publishedByteCount, now)
+        let milliseconds = max(1, now.milliseconds(since: last.at))
+        return (published.byteCount - last.byteCount) / milliseconds * 1_000
     }
 
     /// - Returns: whether more has expired.

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import LMDB
 internal import Synchronization
 
@@ -83,6 +84,8 @@ extension CommitPipeline {
     ///   ``Options/discardsLog`` does not say to go on without it; ``StoreError/full``;
     ///   ``StoreError/outcomeUnknown(_:)``.
     func recoverLog() throws(StoreError) {
+        // What a crash has left of one that was being made whole.
+        unlink("\(core.directory)/\(WriteAheadLog.fileName).new")
         let mark = pending.mark
         let last = try lastTransaction()
         do throws(StoreError) {

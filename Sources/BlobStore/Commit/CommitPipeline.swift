@@ -33,6 +33,8 @@ final class CommitPipeline: Sendable {
     let pendingCounters = Mutex<Counters?>(nil)
     /// Bytes of the log that are not committed. Set inside `writing`.
     let logByteCount = Atomic(0)
+    /// Bytes that publishes brought since the store was opened, as stored.
+    let publishedByteCount = Atomic(0)
     /// Where batches look for orphans to free. Taken alone or inside `writing`.
     let freeing = Mutex(FreeingProgress())
     /// Whether this process has edited a category, and owners are yet to be told of it.
@@ -116,6 +118,7 @@ final class CommitPipeline: Sendable {
                 return outcomes
             }
             freeing.withLock { $0 = progress }
+            publishedByteCount.wrappingAdd(batch.byteCount, ordering: .relaxed)
             return outcomes
         } catch {
             if case .outcomeUnknown = error { throw error }

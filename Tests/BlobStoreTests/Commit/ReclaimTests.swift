@@ -59,7 +59,11 @@ import Testing
         let later = noon.adding(seconds: 61)
         while try store.sweepExpired(asOf: later, limit: 1_000).more {}
         while try store.freeOrphans(byteCountMax: 8 << 20).more {}
-        #expect(Self.allocated(folder) > full / 2, "nothing has been given back yet")
+        let kept = Self.allocated(folder)
+        #expect(kept > full / 2, "nothing has been given back yet")
+        let none = try store.reclaimFreePages(microsecondsMax: 2_000, keeping: full)
+        #expect(none.byteCount == 0 && !none.more && Self.allocated(folder) == kept)
+        #expect(store.publishedByteCount == (numbers.count) * byteCount)
         try reclaimAll(store)
         // Half of what may stay allocated, the reserve, and the pages that are in use.
         #expect(Self.allocated(folder) < full / 10 + 16 << 20)

@@ -65,8 +65,12 @@ final class FreePageReclaimer: Sendable {
 
     /// Punches for about so long. Only while no transaction is open.
     ///
+    /// - Parameter keptByteCount: bytes of free pages that stay allocated, if that is more than what
+    ///   stays anyway.
     /// - Throws: ``StoreError/corrupt(_:)`` when the free list cannot be walked.
-    func reclaim(microsecondsMax: Int) throws(StoreError) -> ReclaimResult {
+    func reclaim(
+        microsecondsMax: Int, keeping keptByteCount: Int
+    ) throws(StoreError) -> ReclaimResult {
         var state = state.withLock { $0 }
         defer { self.state.withLock { $0 = state } }
         guard state.isSupported, let file = FileExtent(environment.dataDescriptor) else {
@@ -78,7 +82,7 @@ final class FreePageReclaimer: Sendable {
         let end = max(0, file.byteCount - used)
         let excess = file.allocatedByteCount - inUse - end
         let most = max(
-            options.freeAllocatedByteCountMin, inUse / StoreLimits.freeAllocatedPart)
+            options.freeAllocatedByteCountMin, inUse / StoreLimits.freeAllocatedPart, keptByteCount)
         if excess > most { state.isReclaiming = true }
         if excess <= most / 2 { state.isReclaiming = false }
         guard state.isReclaiming, ContinuousClock.now >= state.nextWalk else {
