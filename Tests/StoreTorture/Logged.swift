@@ -4,16 +4,19 @@ import Glibc
 /// Changes that are acknowledged once they are in the log, and a reader beside them.
 enum Logged {
     /// The changes of a batch: two notifications of its own, and one that every batch replaces or
-    /// removes. Every seventh is too long for the log.
+    /// removes. Of every seventh the log has the places of the payloads, and every eleventh is too long
+    /// for the log.
     private static func batch(_ number: Int, _ store: BlobStore) throws(StoreError) -> [Change] {
-        let byteCount = number % 7 == 6 ? 300_000 : number * 37 % 9_000
+        var (partCount, byteCount) = (2, number * 37 % 9_000)
+        if number % 7 == 6 { (partCount, byteCount) = (8, 40_000) }
+        if number % 11 == 10 { byteCount = 300_000 }
         var changes: [Change] = []
-        for part in 0..<2 {
+        for part in 0..<partCount {
             changes.append(
                 try store.change(
                     "\(number)-\(part)",
                     to: StoreTorture.noise(
-                        seed: UInt64(number * 2 + part), count: byteCount + part)))
+                        seed: UInt64(number * 8 + part), count: byteCount + part)))
         }
         if number % 3 == 2 {
             changes.append(.delete(id: "shared"))

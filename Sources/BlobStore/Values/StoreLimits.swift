@@ -169,9 +169,12 @@ public enum StoreLimits {
     static let freedCountMax = 32_768
     /// Bytes of the log (`changes.log`), which are written once when it is made.
     public static let logByteCount = 8 << 20
-    /// A batch of changes with more stored bytes than this is committed and not logged: its bytes
-    /// would be written twice.
+    /// A batch of changes with more stored bytes than this is not logged as it is: its bytes would be
+    /// written twice. It is committed, or the log has the places of its payloads.
     public static let loggedBatchByteCountMax = 256 << 10
+    /// The log has the places of the payloads of such a batch where they have at most so many stored bytes,
+    /// on average. Where they are longer, the other pages of a commit are few beside them.
+    public static let placedPayloadByteCountMax = 64 << 10
     /// Bytes of the puts and deletes of a batch that is logged.
     static let logRecordByteCountMax = 1 << 20
     /// Bytes by which what is in the log may make `data.mdb` grow before it is committed: a share

@@ -16,12 +16,15 @@ struct CutPublisher: Sendable {
 
     /// Ids that are used again and again.
     static let idCount = 24
-    /// Bytes of most payloads, and of one in twelve: a batch with it is one whose long values are in pages.
+    /// Bytes of most payloads, and of one in thirty.
     static let byteCounts = 200...40_960
     static let largeByteCounts = 250_000...330_000
     static let textByteCounts = 200...4_096
     /// Changes that are sent together at most.
     static let pipelineMax = 4
+    /// Changes of a burst, and the bytes of each of its payloads.
+    static let burstCount = 12
+    static let burstByteCounts = 28_000...40_960
 
     let number: Int
     let surroundings: Surroundings
@@ -62,8 +65,12 @@ struct CutPublisher: Sendable {
     ) throws {
         var ids: [String: String?] = [:]
         var order: [String] = []
+        // Now and then so many that the log has the places of their payloads.
+        let isBurst = generator.chance(10)
         let wanted =
-            generator.chance(60) ? 1 : Int.random(in: 1...Self.pipelineMax, using: &generator)
+            isBurst
+            ? Self.burstCount
+            : generator.chance(60) ? 1 : Int.random(in: 1...Self.pipelineMax, using: &generator)
         for index in 0..<wanted {
             let isNew = generator.chance(10)
             let id =
@@ -72,7 +79,8 @@ struct CutPublisher: Sendable {
                 : "c\(number)-\(Int.random(in: 0..<Self.idCount, using: &generator))"
             guard ids[id] == nil else { continue }
             ids[id] = .some(
-                try queueChange(of: id, isNew: isNew, &connection, using: &generator))
+                try queueChange(
+                    of: id, isNew: isNew, isBurst: isBurst, &connection, using: &generator))
             order.append(id)
         }
         try connection.flush()
@@ -81,7 +89,7 @@ struct CutPublisher: Sendable {
 
     /// Sends a change. Returns the digest that it is to have.
     private func queueChange(
-        of id: String, isNew: Bool, _ connection: inout BlobConnection,
+        of id: String, isNew: Bool, isBurst: Bool, _ connection: inout BlobConnection,
         using generator: inout SeededGenerator
     ) throws -> String? {
         let ledger = surroundings.ledger
@@ -90,7 +98,12 @@ struct CutPublisher: Sendable {
             _ = try connection.queueDelete(id)
             return nil
         }
-        let payload = Self.payload(using: &generator)
+        let payload =
+            isBurst
+            ? Payload(
+                seed: generator.next(),
+                byteCount: Int.random(in: Self.burstByteCounts, using: &generator), kind: .noise)
+            : Self.payload(using: &generator)
         let bytes = payload.bytes()
         let digest = payload.digest().description
         let expires = generator.chance(5)
@@ -109,7 +122,7 @@ struct CutPublisher: Sendable {
             let byteCount = generator.logarithmic(textByteCounts)
             return Payload(seed: generator.next(), byteCount: byteCount, kind: .text)
         }
-        let sizes = generator.chance(8) ? largeByteCounts : byteCounts
+        let sizes = generator.chance(3) ? largeByteCounts : byteCounts
         return Payload(
             seed: generator.next(), byteCount: generator.logarithmic(sizes), kind: .noise)
     }

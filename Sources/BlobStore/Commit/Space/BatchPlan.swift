@@ -62,9 +62,14 @@ struct BatchPlan {
         range = start..<index
     }
 
-    /// Whether it has so many bytes that its long values are written to their pages, and not to the log:
-    /// they would be written twice.
+    /// Whether it has so many bytes that its long values are not written to the log: they would be
+    /// written twice.
     var isLong: Bool { byteCount > StoreLimits.loggedBatchByteCountMax }
+
+    /// Whether the log may have it: as it is, or by the places of its long values.
+    var mayBeLogged: Bool {
+        !isLong || byteCount <= range.count * StoreLimits.placedPayloadByteCountMax
+    }
 
     /// How many times longer they are than those that changes are reckoned in.
     var pageScale: Int { max(1, pageByteCount / Change.reckonedPageByteCount) }

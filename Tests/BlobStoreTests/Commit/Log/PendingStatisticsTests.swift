@@ -38,7 +38,7 @@ import Testing
         let folder = TemporaryFolder()
         let store = try folder.openLogging()
         try store.put("a", [1])
-        let long = [UInt8](repeating: 1, count: StoreLimits.pendingGrowthRange.lowerBound + 1)
+        let long = [UInt8](repeating: 1, count: StoreLimits.loggedBatchByteCountMax + 1)
         try store.put("b", long)
         #expect(try store.statistics().notifications == 2 && !store.pendingChanges.isPending)
         try store.put("c", [2])
