@@ -8,7 +8,7 @@ public struct StoreOptions: Sendable {
     public var payloadByteCountMax = StoreLimits.payloadByteCountMaxDefault
 
     /// Free pages stay allocated up to so many bytes, or ``StoreLimits/freeAllocatedPart`` of the pages in
-    /// use if that is more; see ``BlobStore/reclaimFreePages(microsecondsMax:)``.
+    /// use if that is more; see ``BlobStore/reclaimFreePages(microsecondsMax:keeping:)``.
     public var freeAllocatedByteCountMin = StoreLimits.freeAllocatedByteCountMin
 
     /// How long a deletion is remembered for who was away, in milliseconds.
