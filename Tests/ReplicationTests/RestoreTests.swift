@@ -152,12 +152,14 @@ import Testing
         let prefixes = [
             "store.json", "epoch/", "log/", "pack/", "base/", "blob/",
         ]
-        // Names of the log beside their pack are not read.
+        // Names of the log beside their pack are not read, nor are packs that the base has all of.
         let packed = whole.keys.compactMap(ShardNames.packRange).map(\.upperBound).max() ?? 0
+        let based = (0...packed).last { whole[ShardNames.manifest($0)] != nil } ?? 0
         for prefix in prefixes {
             let names = whole.keys.filter {
                 $0.hasPrefix(prefix)
                     && ShardNames.number($0, behind: "log/").map { $0 > packed } != false
+                    && ShardNames.packRange($0).map { $0.upperBound > based } != false
             }.sorted()
             #expect(!names.isEmpty, "\(prefix)")
             for name in names.shuffled(using: &generator).prefix(3) {

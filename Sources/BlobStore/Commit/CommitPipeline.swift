@@ -1,5 +1,3 @@
-internal import CLinux
-internal import Glibc
 internal import LMDB
 internal import Synchronization
 
@@ -220,27 +218,6 @@ final class CommitPipeline: Sendable {
         return result
     }
 
-    /// Whether the disk has room for a log with the bytes of all long values that are in pages, which a
-    /// start after a crash makes (``CommitPipeline/recoverLog()``).
-    private func hasRoomForWholeLog(with batch: BatchPlan) -> Bool {
-        guard let disk = Disk(core.environment.dataDescriptor) else { return false }
-        let byteCount = StoreLimits.logByteCount + open.placedByteCount + batch.byteCount
-        return disk.availableByteCount >= 2 * byteCount
-    }
-
-    /// Begins to take note of what a batch does: for the log, and for what is shipped.
-    private func note(
-        in transaction: inout ChangeTransaction, isLogged: Bool, notesPlaces: Bool
-    ) {
-        transaction.transaction.notesPlaces = notesPlaces
-        var byteCountMax = isLogged ? StoreLimits.logRecordByteCountMax : 0
-        let isShipped = transaction.sequence > 0
-        if isShipped { byteCountMax = StoreLimits.replicatedBatchByteCountMax }
-        transaction.transaction.operations.restart(
-            prefixByteCount: LogRecord.byteCount, byteCountMax: byteCountMax,
-            ignoring: isShipped && !isLogged ? core.tables.chunks : nil)
-    }
-
     /// Bytes of the pages that a change may copy: those of all tables but the chunks', at whose end
     /// it adds its own.
     private func tableByteCount() throws(StoreError) -> Int {
@@ -264,63 +241,6 @@ final class CommitPipeline: Sendable {
     }
 
     // MARK: 4. Append it to the log, or commit
-
-    /// Appends what the last batch did to the log.
-    ///
-    /// - Returns: false when it is too long for that, or there is no log.
-    private func append(
-        _ transaction: inout ChangeTransaction, changeCount: Int
-    ) throws(StoreError) -> Bool {
-        guard let log = open.log else { return false }
-        do throws(LMDBError) {
-            try transaction.putCounters()
-        } catch {
-            throw .outcomeUnknown(error.description)
-        }
-        let byteCount = transaction.transaction.operations.bytes.byteCount
-        guard !transaction.transaction.operations.isOverfull,
-            byteCount <= StoreLimits.logRecordByteCountMax, log.hasRoom(byteCount)
-        else {
-            return false
-        }
-        let start = clinux_monotonic_ns()
-        try writeLongValues(&transaction)
-        let head = LogRecord(
-            logID: log.id, transaction: transaction.transaction.id, index: log.recordCount,
-            operationCount: UInt32(transaction.transaction.operations.operationCount),
-            operationByteCount: byteCount - LogRecord.byteCount,
-            changeCount: UInt32(changeCount),
-            hasPlaces: transaction.transaction.operations.hasPlaces)
-        transaction.transaction.operations.finish(alignment: LogRecord.alignment) { bytes in
-            head.write(into: &bytes)
-        }
-        // Before it is written: where the log has a change that no snapshot has, this says so.
-        pending.insertKeys(of: transaction.transaction.operations.bytes, head, core.tables)
-        let owners = transaction.touchedOwners[open.notedOwnerCount...]
-        for owner in owners { pending.insert(owner.utf8.span.bytes, .owner) }
-        open.notedOwnerCount = owners.endIndex
-        pending.addBatch(of: head.transaction, changeCount: changeCount)
-        try log.append(transaction.transaction.operations.bytes)
-        core.durations.log.note(nanoseconds: clinux_monotonic_ns() - start)
-        logByteCount.store(log.offset, ordering: .relaxed)
-        let counters = transaction.counters
-        pendingCounters.withLock { $0 = counters }
-        open.isAwaited = open.isAwaited || feedWatch.isAwaited(owners)
-        return true
-    }
-
-    /// Writes the long values of which the record has only the place. Before the record: where it is
-    /// whole, they are.
-    private func writeLongValues(_ transaction: inout ChangeTransaction) throws(StoreError) {
-        let areWritten: Bool
-        do throws(LMDBError) {
-            areWritten = try transaction.transaction.writeLongValues()
-        } catch {
-            throw failure(of: error, growth: open.growth.total)
-        }
-        guard areWritten, fdatasync(core.environment.dataDescriptor) != 0 else { return }
-        throw .outcomeUnknown("fdatasync \(DataFile.name): \(StoreError.system("fdatasync"))")
-    }
 
     /// Commits what is in the log. Only inside ``whileWriting(committing:_:)``.
     func commitOpen() throws(StoreError) {
