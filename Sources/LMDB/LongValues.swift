@@ -18,8 +18,8 @@ package struct LongValuePlace: Equatable, Sendable {
     package func offset(pageByteCount: Int) -> Int? {
         guard let page = Int(exactly: pageNumber) else { return nil }
         let (start, overflow) = page.multipliedReportingOverflow(by: pageByteCount)
-        guard !overflow, start <= .max - LongValuePages.headerByteCount else { return nil }
-        return start + LongValuePages.headerByteCount
+        guard !overflow, start <= .max - PageLayout.headerByteCount else { return nil }
+        return start + PageLayout.headerByteCount
     }
 }
 
@@ -30,15 +30,6 @@ package struct LongValuePlace: Equatable, Sendable {
 /// earlier. Then the commit leaves them out: they get the mark with which liblmdb leaves pages out of a
 /// write itself (`P_KEEP`, `mdb_page_flush`), and it frees the memory when the transaction ends.
 @safe struct LongValuePages: ~Copyable {
-    /// liblmdb's header of a page (`PAGEHDRSZ`): the number, 8 bytes; 2 that are not used; flags, 2;
-    /// how many pages there are, 4.
-    static let headerByteCount = 16
-    fileprivate static let flagsOffset = 10
-    private static let pageCountOffset = 12
-    private static let overflowFlag: UInt16 = 0x04
-    private static let dirtyFlag: UInt16 = 0x10
-    private static let keepFlag: UInt16 = 0x8000
-
     /// One value: liblmdb's memory for it, which begins with the header. It is good until the
     /// transaction ends or the value is deleted.
     @safe private struct Run {
@@ -53,7 +44,7 @@ package struct LongValuePlace: Equatable, Sendable {
         /// Writes the flags of the header.
         func set(_ flags: UInt16) {
             unsafe memory.storeBytes(
-                of: flags, toByteOffset: LongValuePages.flagsOffset, as: UInt16.self)
+                of: flags, toByteOffset: PageLayout.flagsOffset, as: UInt16.self)
         }
     }
 
@@ -91,14 +82,16 @@ package struct LongValuePlace: Equatable, Sendable {
         else { return nil }
         precondition(unsafe value.mv_size == first.byteCount + rest.count)
         // A value of a page and more is in pages of its own, behind the header of the first.
-        let page = unsafe bytes - Self.headerByteCount
-        let flags = unsafe page.loadUnaligned(fromByteOffset: Self.flagsOffset, as: UInt16.self)
+        let page = unsafe bytes - PageLayout.headerByteCount
+        let flags = unsafe page.loadUnaligned(
+            fromByteOffset: PageLayout.flagsOffset, as: UInt16.self)
         let number = unsafe page.loadUnaligned(as: UInt64.self)
         let count = unsafe page.loadUnaligned(
-            fromByteOffset: Self.pageCountOffset, as: UInt32.self)
+            fromByteOffset: PageLayout.pageCountOffset, as: UInt32.self)
         let needed =
-            unsafe (Self.headerByteCount + value.mv_size + pageByteCount - 1) / pageByteCount
-        guard flags == Self.overflowFlag | Self.dirtyFlag, Int(count) == needed, number > 1 else {
+            unsafe (PageLayout.headerByteCount + value.mv_size + pageByteCount - 1) / pageByteCount
+        guard flags == PageLayout.overflow | PageLayout.dirty, Int(count) == needed, number > 1
+        else {
             return nil
         }
         // Inside of the memory, by the precondition.
@@ -109,7 +102,7 @@ package struct LongValuePlace: Equatable, Sendable {
         runs.append(
             unsafe Run(
                 memory: page, number: number, pageCount: needed, rest: rest,
-                restOffset: Self.headerByteCount + first.byteCount))
+                restOffset: PageLayout.headerByteCount + first.byteCount))
         return unsafe LongValuePlace(pageNumber: number, byteCount: value.mv_size)
     }
 
@@ -122,9 +115,9 @@ package struct LongValuePlace: Equatable, Sendable {
         guard unsafe value.mv_size >= pageByteCount, let bytes = unsafe value.mv_data else {
             return true
         }
-        let flags = unsafe (bytes - Self.headerByteCount).loadUnaligned(
-            fromByteOffset: Self.flagsOffset, as: UInt16.self)
-        return flags & Self.dirtyFlag == 0
+        let flags = unsafe (bytes - PageLayout.headerByteCount).loadUnaligned(
+            fromByteOffset: PageLayout.flagsOffset, as: UInt16.self)
+        return flags & PageLayout.dirty == 0
     }
 
     /// Writes those that were added to the file, in the order of their pages. Not synced.
@@ -136,9 +129,9 @@ package struct LongValuePlace: Equatable, Sendable {
         runs.sort { $0.number < $1.number }
         for run in runs {
             // As the file has it: without the mark of a page that is yet to be written.
-            run.set(Self.overflowFlag)
+            run.set(PageLayout.overflow)
             try write(run)
-            run.set(Self.overflowFlag | Self.dirtyFlag | Self.keepFlag)
+            run.set(PageLayout.overflow | PageLayout.dirty | PageLayout.keep)
         }
         hasWritten = hasWritten || !runs.isEmpty
         runs.removeAll(keepingCapacity: true)

@@ -10,6 +10,13 @@ package enum PageLayout {
     static let leaf: UInt16 = 0x02
     static let overflow: UInt16 = 0x04
     static let kinds: UInt16 = 0x0F
+    // Only in memory: yet to be written, and left out of the next write (`P_DIRTY`, `P_KEEP`).
+    static let dirty: UInt16 = 0x10
+    static let keep: UInt16 = 0x8000
+
+    /// Where the flags are in the header, and how many pages a long value has.
+    static let flagsOffset = 10
+    static let pageCountOffset = 12
 
     // The flags of an entry in a leaf.
     static let hasOwnPages: UInt16 = 1

@@ -90,7 +90,8 @@ internal import CLMDB
             guard let page = unsafe bounds.page(number, atLeast: UInt(byteCount)),
                 unsafe page.loadUnaligned(as: UInt64.self) == number
             else { throw .outOfBounds(Self.name) }
-            let flags = unsafe page.loadUnaligned(fromByteOffset: 10, as: UInt16.self)
+            let flags = unsafe page.loadUnaligned(
+                fromByteOffset: PageLayout.flagsOffset, as: UInt16.self)
             let end = unsafe Int(page.loadUnaligned(fromByteOffset: 12, as: UInt16.self))
             guard end >= PageLayout.headerByteCount, end <= byteCount else {
                 throw .outOfBounds(Self.name)

@@ -11,19 +11,9 @@ struct ReplicatedBatchWriter {
         var reader = OperationReader(operations, hasPlaces: true)
         while let operation = reader.next() {
             guard try Self.isShipped(operation, tables) else { continue }
-            append(operation)
+            bytes.append(operation, operation.value)
             isEmpty = false
         }
-    }
-
-    /// Adds an operation.
-    private mutating func append(_ operation: borrowing OperationReader.Operation) {
-        bytes.append(operation.isPut ? 1 : 2)
-        bytes.append(UInt8(operation.table))
-        bytes.append(littleEndian: UInt16(operation.key.byteCount))
-        bytes.append(littleEndian: UInt32(operation.value.byteCount))
-        bytes.append(contentsOf: operation.key)
-        bytes.append(contentsOf: operation.value)
     }
 
     private static func isShipped(
@@ -79,5 +69,19 @@ struct ReplicatedBatchWriter {
         head.append(littleEndian: UInt32(blobs.count))
         bytes.replaceSubrange(0..<ReplicatedBatch.headByteCount, with: head)
         return bytes
+    }
+}
+
+extension [UInt8] {
+    /// Appends an operation, as an ``OperationReader`` reads it.
+    ///
+    /// - Parameter value: of a put, wherever the operation has it.
+    mutating func append(_ operation: borrowing OperationReader.Operation, _ value: RawSpan) {
+        append(operation.isPut ? 1 : 2)
+        append(UInt8(operation.table))
+        append(littleEndian: UInt16(operation.key.byteCount))
+        append(littleEndian: UInt32(value.byteCount))
+        append(contentsOf: operation.key)
+        append(contentsOf: value)
     }
 }

@@ -25,10 +25,9 @@ struct WholeRecords {
         while let operation = reader.next() {
             if let place = operation.place {
                 let value = try value(at: place, operation.key, in: operation.table)
-                append(true, operation.table, operation.key, value.span.bytes, to: &bytes)
+                bytes.append(operation, value.span.bytes)
             } else {
-                append(
-                    operation.isPut, operation.table, operation.key, operation.value, to: &bytes)
+                bytes.append(operation, operation.value)
             }
         }
         guard reader.isAtEnd else {
@@ -40,17 +39,6 @@ struct WholeRecords {
         var target = span.mutableBytes
         head.write(into: &target)
         return bytes
-    }
-
-    private func append(
-        _ isPut: Bool, _ table: Int, _ key: RawSpan, _ value: RawSpan, to bytes: inout [UInt8]
-    ) {
-        bytes.append(isPut ? 1 : 2)
-        bytes.append(UInt8(table))
-        bytes.append(littleEndian: UInt16(key.byteCount))
-        bytes.append(littleEndian: UInt32(value.byteCount))
-        bytes.append(contentsOf: key)
-        bytes.append(contentsOf: value)
     }
 
     /// A chunk in pages of the file, whose checksum is right.
