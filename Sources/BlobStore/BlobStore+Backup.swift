@@ -125,16 +125,16 @@ extension BlobStore {
     static func build(
         _ reader: inout BackupReader, from read: BackupReader.Source, in directory: String,
         _ options: Options, asOf now: Timestamp, _ identity: Restoration.Identity = .new,
-        blob: (BlobReference) throws -> LongBlob = { _ in .bytes([]) },
+        blobs: LongBlobSource = { _, _ in },
         progress: (_ byteCount: Int) -> Void
     ) throws {
         var restoration = try Restoration(in: directory, options: options, asOf: now, identity)
         try restoration.run(&reader, from: read, progress: progress)
         var evicted: [BlobReference] = []
-        for long in restoration.longBlobs {
-            switch try blob(long) {
-            case .bytes(let bytes): try restoration.put(long, bytes)
-            case .evicted: evicted.append(long)
+        try blobs(restoration.longBlobs) { blob, content in
+            switch content {
+            case .bytes(let bytes): try restoration.put(blob, bytes)
+            case .evicted: evicted.append(blob)
             }
         }
         try restoration.putEvicted(evicted)

@@ -20,16 +20,17 @@ extension BlobStore {
             asOf: now, progress: { _, _ in }, noting: noting, to: write)
     }
 
-    /// Calls `body` with each long blob of the store, in the order of their digests, from short snapshots.
-    package func forEachLongBlob(
-        _ body: (BlobReference) throws -> Void
+    /// Calls `body` with all long blobs of the store, up to 1,000 at a time, in the order of their digests, from short
+    /// snapshots.
+    package func forEachLongBlobs(
+        _ body: ([BlobReference]) throws -> Void
     ) throws {
         var last: [UInt8]? = [UInt8](repeating: 0, count: Digest.byteCount)
         while let after = last {
             let (blobs, next) = try core.withSnapshot { (snapshot) throws(StoreError) in
                 try snapshot.longBlobs(from: after, countMax: 1_000)
             }
-            for blob in blobs { try body(blob) }
+            if !blobs.isEmpty { try body(blobs) }
             last = next
         }
     }
@@ -63,7 +64,7 @@ extension BlobStore {
         var numbers = try core.withSnapshot { (snapshot) throws(StoreError) in
             try snapshot.stagedNumbers()
         }
-        try forEachLongBlob { numbers.append($0.number) }
+        try forEachLongBlobs { numbers += $0.map(\.number) }
         numbers += try core.withSnapshot { (snapshot) throws(StoreError) in
             try snapshot.quarantinedNumbers()
         }
@@ -102,12 +103,13 @@ extension BlobStore {
     ///   - now: the present.
     ///   - progress: called with bytes read and bytes in all, about.
     ///   - read: appends up to so many bytes of the base; nothing at its end.
-    ///   - blob: the stored bytes of a long blob, or that they stay in the bucket.
+    ///   - blobs: calls its second argument with all long blobs in their order, some at a time: with their stored
+    ///     bytes, or that they stay in the bucket.
     package static func seed(
         _ directory: String, options: Options, as state: ReplicationState, asOf now: Timestamp,
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
         from read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void,
-        blob: (BlobReference) throws -> LongBlob
+        blobs: LongBlobSource
     ) throws {
         try options.check(directory)
         var reader = try BackupReader(from: read)
@@ -119,7 +121,7 @@ extension BlobStore {
         do {
             let total = Int(clamping: reader.head.byteCount)
             try build(
-                &reader, from: read, in: staging, options, asOf: now, .follower(state), blob: blob
+                &reader, from: read, in: staging, options, asOf: now, .follower(state), blobs: blobs
             ) { progress($0, total) }
             try verifyRestored(staging, options)
         } catch {

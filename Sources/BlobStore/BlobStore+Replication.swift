@@ -69,8 +69,7 @@ extension BlobStore {
     ///
     /// - Parameters:
     ///   - sequence: the one before the first.
-    ///   - byteCountMax: of them and of the blobs that are shipped with them; one batch is given however
-    ///     long it is.
+    ///   - byteCountMax: of them and of the blobs that they stored; one batch is given however long it is.
     package func outbox(
         after sequence: UInt64, byteCountMax: Int
     ) throws(StoreError) -> [ReplicatedBatch] {

@@ -187,7 +187,7 @@ final class Member {
 
     /// Fetches an evicted payload.
     func fetch(_ blob: BlobReference) throws -> PutBackOutcome {
-        try store.putBack(blob, try SegmentApplier.bytes(of: blob, in: store.id, on: bucket))
+        try store.putBack(blob, try LongBlobs.bytes(of: blob, in: store.id, on: bucket))
     }
 
     /// Applies all there is.
@@ -215,7 +215,9 @@ final class Member {
     func contents() throws -> Digest {
         var hash = SHA256()
         try store.writeBase(asOf: noon) { hash.update($0) }
-        try store.forEachLongBlob { blob in hash.update(try store.storedBytes(of: blob)) }
+        try store.forEachLongBlobs { blobs in
+            for blob in blobs { hash.update(try store.storedBytes(of: blob)) }
+        }
         return Digest(hash.digest())
     }
 }

@@ -48,7 +48,7 @@ final class FetchThreads: Sendable {
 
     /// Fetches a payload, checks it, and stores it.
     private func fetch(_ blob: BlobReference, from bucket: any Bucket) throws {
-        let bytes = try SegmentApplier.bytes(of: blob, in: context.store.id, on: bucket)
+        let bytes = try LongBlobs.bytes(of: blob, in: context.store.id, on: bucket)
         while !isClosed.load(ordering: .acquiring) {
             let outcome = try context.writer.perform { (store) throws(StoreError) in
                 try store.putBack(blob, bytes)

@@ -103,7 +103,7 @@ struct FollowerDuty {
         var foundAt = Instant.now
         var (last, items, byteCount) = (first, first.items, first.bytes.count)
         // One that comes alone does not wait for the answer that there is no other.
-        while isBehind, last.head.kind == .batches, byteCount < ReplicationLimits.segmentByteCount,
+        while isBehind, last.head.kind == .batches, byteCount < ReplicationLimits.appliedByteCount,
             // What is wrong with it is found again when these are applied.
             case .segment(let next)? = try? log.peek(on: bucket, looksAtPacks: false),
             next.head.kind == .batches, next.head.epoch == last.head.epoch

@@ -20,11 +20,12 @@ enum LostChanges {
             let batches = try store.outbox(
                 after: last, byteCountMax: ReplicationLimits.segmentByteCount)
             guard let end = batches.last else { break }
-            let items = try Segment.items(of: batches, bytes: { try store.storedBytes(of: $0) }) {
-                try files.write(
-                    ShardNames.blob($0.number),
-                    Shipper.object(of: $0, try store.storedBytes(of: $0), storeID: store.id))
+            for blob in batches.flatMap(\.blobs) where !blob.isShippedWithBatch {
+                let object = LongBlobs.object(
+                    of: blob, try store.storedBytes(of: blob), storeID: store.id)
+                try files.write(ShardNames.blob(blob.number), object)
             }
+            let items = try Segment.items(of: batches) { try store.storedBytes(of: $0) }
             let segment = Segment(
                 Segment.Head(
                     kind: .batches, storeID: store.id, epoch: state.epoch, nonce: state.nonce,

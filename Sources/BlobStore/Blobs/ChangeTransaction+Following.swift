@@ -20,6 +20,11 @@ package enum LongBlob: Sendable {
     }
 }
 
+/// Gives the contents of long blobs: calls its second argument with each of the first, once.
+package typealias LongBlobSource = (
+    _ blobs: [BlobReference], _ put: (BlobReference, LongBlob) throws -> Void
+) throws -> Void
+
 extension ChangeTransaction {
     /// Does again what a batch did.
     ///

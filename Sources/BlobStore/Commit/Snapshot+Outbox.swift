@@ -23,7 +23,7 @@ extension Snapshot {
     /// - Parameters:
     ///   - sequence: the one before the first.
     ///   - last: the last one to give.
-    ///   - byteCountMax: with the bytes of short blobs. One batch is given however long it is.
+    ///   - byteCountMax: with the bytes of the blobs that they stored. One batch is given however long it is.
     borrowing func outbox(
         after sequence: UInt64, upTo last: UInt64, byteCountMax: Int
     ) throws(StoreError) -> [ReplicatedBatch] {
@@ -39,7 +39,7 @@ extension Snapshot {
             guard batch.sequence == number, number == sequence + 1 + UInt64(batches.count) else {
                 throw .corrupt("the batch \(number) that waits to be shipped")
             }
-            byteCount += batch.shippedByteCount
+            byteCount += batch.byteCountWithBlobs
             guard batches.isEmpty || byteCount <= byteCountMax else { break }
             batches.append(batch)
             isThere = try cursor.next()

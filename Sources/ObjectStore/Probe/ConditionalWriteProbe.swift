@@ -76,9 +76,9 @@ package struct ConditionalWriteProbe {
         let track = RaceTrack(racerCount: racerCount, nameCount: names.count)
         var clients: [RacingClient] = []
         for _ in 0..<racerCount { clients.append(RacingClient(try bucket.makeClient(stop: stop))) }
-        var threads: [ProbeThread] = []
+        var threads: [ClientThread] = []
         for (racer, client) in clients.enumerated() {
-            let thread = ProbeThread {
+            let thread = ClientThread {
                 for (index, name) in names.enumerated() {
                     track.waitForStart(of: index)
                     track.put(client.put(name, racer: racer, track), name: index, racer: racer)

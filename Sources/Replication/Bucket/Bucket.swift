@@ -27,6 +27,14 @@ package protocol Bucket: AnyObject {
 
     /// Removes a name; nothing where there is none.
     func delete(_ name: String) throws(BucketError)
+
+    /// Calls `body` with each number below `count`, and with the client that it may use: several at the same
+    /// time, where there are connections for that. Returns when all have returned.
+    ///
+    /// - Throws: one of the errors of `body`. It is not called again then.
+    func forEach<Failure: Error>(
+        _ count: Int, _ body: @Sendable (Int, any Bucket) throws(Failure) -> Void
+    ) throws(Failure)
 }
 
 /// What became of an attempt to create a name.
@@ -57,6 +65,12 @@ package struct BucketError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Bucket {
+    package func forEach<Failure: Error>(
+        _ count: Int, _ body: @Sendable (Int, any Bucket) throws(Failure) -> Void
+    ) throws(Failure) {
+        for index in 0..<count { try body(index, self) }
+    }
+
     /// All names that begin with a text, in order. A request for each 1,000.
     package func names(_ prefix: String, after name: String = "") throws(BucketError) -> [String] {
         var all: [String] = []

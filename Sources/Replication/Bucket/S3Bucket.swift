@@ -1,9 +1,12 @@
 internal import Bytes
 package import ObjectStore
 
-/// A shard's place in an S3-compatible bucket. It has one connection, and belongs to one thread.
+/// A shard's place in an S3-compatible bucket. It belongs to one thread, and has one connection; others for
+/// ``forEach(_:_:)``, from its first use on.
 package final class S3Bucket: Bucket {
+    private let bucket: ObjectBucket
     private let client: ObjectClient
+    private var helpers: [S3Bucket] = []
     private let stop: StopSignal
     /// What the server asked to wait for with its last answer that was none, in milliseconds.
     private var retryAfterMilliseconds = 0
@@ -20,6 +23,7 @@ package final class S3Bucket: Bucket {
     ///   - stop: ends all requests and waits.
     /// - Throws: where libcurl is missing.
     package init(_ bucket: ObjectBucket, stop: StopSignal) throws(BucketError) {
+        self.bucket = bucket
         self.stop = stop
         do throws(ObjectStoreError) { client = try bucket.makeClient(stop: stop) } catch {
             throw BucketError(error)
@@ -89,6 +93,27 @@ package final class S3Bucket: Bucket {
         guard !stop.wait(milliseconds: wait) else {
             throw BucketError("stopped", isStop: true)
         }
+    }
+
+    package func forEach<Failure: Error>(
+        _ count: Int, _ body: @Sendable (Int, any Bucket) throws(Failure) -> Void
+    ) throws(Failure) {
+        let helperCount = min(count, ReplicationLimits.connectionCountMax) - 1
+        while helpers.count < helperCount, let helper = try? S3Bucket(bucket, stop: stop) {
+            helpers.append(helper)
+        }
+        let round = SharedRound<Failure>(count: count)
+        withoutActuallyEscaping(body) { body in
+            // Fewer, where the system gives no more threads: this one goes on in any case.
+            let threads = helpers.prefix(max(0, helperCount)).compactMap { helper in
+                // Its thread alone uses it until that is joined.
+                nonisolated(unsafe) let helper = helper
+                return ClientThread { round.run(on: helper, body) }
+            }
+            round.run(on: self, body)
+            for thread in threads { thread.join() }
+        }
+        if let error = round.error { throw error }
     }
 
     private func ask<Answer>(

@@ -42,10 +42,19 @@ package enum Seeder {
             let count = min(byteCountMax, part.count)
             buffer += part.prefix(count)
             part = part.dropFirst(count)
-        } blob: { blob in
-            leavesBlobs && blob.isEvictable
-                ? .evicted
-                : .bytes(try SegmentApplier.bytes(of: blob, in: storeID, on: bucket))
+        } blobs: { blobs, put in
+            var wanted: [BlobReference] = []
+            for blob in blobs {
+                if leavesBlobs, blob.isEvictable {
+                    try put(blob, .evicted)
+                } else {
+                    wanted.append(blob)
+                }
+            }
+            try LongBlobs.inGroups(wanted) { group in
+                let all = try LongBlobs.bytes(of: group, in: storeID, on: bucket)
+                for (blob, bytes) in zip(group, all) { try put(blob, .bytes(bytes)) }
+            }
         }
     }
 

@@ -43,13 +43,18 @@ package struct SegmentApplier {
         var longBlobs: [UInt64: LongBlob] = [:]
         var held = 0
         let leavesBlobs = try isFull
+        var wanted: [BlobReference] = []
         for item in items where item.batch.sequence > done {
             for blob in item.batch.blobs where !blob.isShippedWithBatch {
-                guard !leavesBlobs || !blob.isEvictable else {
+                if leavesBlobs, blob.isEvictable {
                     longBlobs[blob.number] = .evicted
-                    continue
+                } else {
+                    wanted.append(blob)
                 }
-                let bytes = try bytes(of: blob, at: position, on: bucket)
+            }
+        }
+        try LongBlobs.inGroups(wanted) { (group) throws(ReplicationError) in
+            for (blob, bytes) in zip(group, try bytes(of: group, at: position, on: bucket)) {
                 held += bytes.count
                 guard held > ReplicationLimits.heldBlobByteCount else {
                     longBlobs[blob.number] = .bytes(bytes)
@@ -79,13 +84,13 @@ package struct SegmentApplier {
         }
     }
 
-    /// The same as ``bytes(of:in:on:)``, for a segment. Blobs that were retired before the oldest base are
+    /// The stored bytes of blobs that a segment names. Blobs that were retired before the oldest base are
     /// deleted: who is behind it finds segments that name them.
     private func bytes(
-        of blob: BlobReference, at position: LogPosition, on bucket: some Bucket
-    ) throws(ReplicationError) -> [UInt8] {
+        of blobs: [BlobReference], at position: LogPosition, on bucket: some Bucket
+    ) throws(ReplicationError) -> [[UInt8]] {
         do throws(ReplicationError) {
-            return try Self.bytes(of: blob, in: store.id, on: bucket)
+            return try LongBlobs.bytes(of: blobs, in: store.id, on: bucket)
         } catch {
             if case .damaged = error, let oldest = try? Seeder.bases(on: bucket).first,
                 oldest > position.number
@@ -93,22 +98,6 @@ package struct SegmentApplier {
                 throw .tooOld(position: position.number)
             }
             throw error
-        }
-    }
-
-    /// The stored bytes of a long blob, from its object.
-    package static func bytes(
-        of blob: BlobReference, in storeID: StoreID, on bucket: some Bucket
-    ) throws(ReplicationError) -> [UInt8] {
-        let name = ShardNames.blob(blob.number)
-        let object = try onBucket { () throws(BucketError) in
-            try bucket.get(name, byteCountMax: BlobObject.byteCount(of: blob))
-        }
-        guard let object else {
-            throw .damaged(name: name, why: "is missing, and \(blob.digest) is in it")
-        }
-        do throws(DamagedObject) { return try BlobObject.stored(object, blob, storeID) } catch {
-            throw .damaged(name: name, why: error.description)
         }
     }
 }

@@ -48,10 +48,12 @@ package struct BaseWriter {
     package mutating func upload(on bucket: some Bucket, clock: () -> Timestamp) throws {
         // Before the tables: what they have is then in the bucket, or was stored since and is shipped.
         if uploadsAllBlobs {
-            try store.forEachLongBlob { blob in
-                guard let bytes = try store.storedBytes(ofLive: blob) else { return }
-                try bucket.put(
-                    ShardNames.blob(blob.number), BlobObject.bytes(blob, bytes, store.id))
+            let store = store
+            try store.forEachLongBlobs { blobs in
+                try LongBlobs.put(blobs, of: store.id, on: bucket) {
+                    (blob) throws(ReplicationError) in
+                    try inStore { () throws(StoreError) in try store.storedBytes(ofLive: blob) }
+                }
             }
         }
         var parts: [BaseManifest.Part] = []

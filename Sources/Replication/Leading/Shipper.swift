@@ -21,8 +21,6 @@ package struct Shipper {
     /// Whether the epoch was ended: nothing is shipped behind that.
     package private(set) var hasEnded = false
     private var isEnding = false
-    /// Blobs of the segment that is being put together which are in the bucket.
-    private var uploaded: Set<UInt64> = []
 
     /// A shipper of a store that leads.
     package init(_ store: BlobStore, _ writer: LogWriter) {
@@ -56,7 +54,6 @@ package struct Shipper {
         case .appended(let position):
             store.noteShipped(
                 pending.sequence, byteCount: pending.byteCount, at: position)
-            uploaded = []
             hasEnded = isEnding
             return .shipped(
                 sequence: pending.sequence, batchCount: pending.batchCount,
@@ -66,29 +63,19 @@ package struct Shipper {
         }
     }
 
-    /// The object of a long blob.
-    ///
-    /// - Parameter stored: its bytes as stored.
-    package static func object(
-        of blob: BlobReference, _ stored: [UInt8], storeID: StoreID
-    ) -> [UInt8] { BlobObject.bytes(blob, stored, storeID) }
-
     /// The batches with what is shipped beside them. Long blobs are uploaded first, once for all attempts.
-    private mutating func items(
+    private func items(
         of batches: [ReplicatedBatch], on bucket: some Bucket
     ) throws(ReplicationError) -> [Segment.Item] {
         let store = store
-        func bytes(_ blob: BlobReference) throws(ReplicationError) -> [UInt8] {
+        let long = batches.flatMap(\.blobs).filter { !$0.isShippedWithBatch }
+        try LongBlobs.put(long, of: store.id, on: bucket) { (blob) throws(ReplicationError) in
             try inStore { () throws(StoreError) in try store.storedBytes(of: blob) }
         }
-        return try Segment.items(of: batches, bytes: bytes) {
-            (blob) throws(ReplicationError) in
-            guard !uploaded.contains(blob.number) else { return }
-            let object = Self.object(of: blob, try bytes(blob), storeID: store.id)
-            try onBucket { () throws(BucketError) in
-                try bucket.put(ShardNames.blob(blob.number), object)
+        return try inStore { () throws(StoreError) in
+            try Segment.items(of: batches) { (blob) throws(StoreError) in
+                try store.storedBytes(of: blob)
             }
-            uploaded.insert(blob.number)
         }
     }
 }

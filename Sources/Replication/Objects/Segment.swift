@@ -77,24 +77,18 @@ package struct Segment: Sendable {
     static let headByteCount = 128
     private static let digestByteCount = 32
 
-    /// Batches with the stored bytes that are shipped beside them.
+    /// Batches with the stored bytes that are shipped beside them. The objects of long blobs are in the bucket: what
+    /// a segment names is there before it.
     ///
-    /// - Parameters:
-    ///   - bytes: the stored bytes of a blob that is shipped with its batch.
-    ///   - putLong: stores the object of another blob: what a segment names is there before it.
+    /// - Parameter bytes: the stored bytes of a blob that is shipped with its batch.
     package static func items<Failure: Error>(
-        of batches: [ReplicatedBatch], bytes: (BlobReference) throws(Failure) -> [UInt8],
-        putLong: (BlobReference) throws(Failure) -> Void
+        of batches: [ReplicatedBatch], bytes: (BlobReference) throws(Failure) -> [UInt8]
     ) throws(Failure) -> [Item] {
         var items: [Item] = []
         for batch in batches {
             var contents: [ArraySlice<UInt8>] = []
-            for blob in batch.blobs {
-                if blob.isShippedWithBatch {
-                    contents.append(try bytes(blob)[...])
-                } else {
-                    try putLong(blob)
-                }
+            for blob in batch.blobs where blob.isShippedWithBatch {
+                contents.append(try bytes(blob)[...])
             }
             items.append((batch, contents))
         }

@@ -1,12 +1,17 @@
 /// Every limit of the replication, in one place. `docs/REPLICATION.md` has them for people.
 package enum ReplicationLimits {
-    /// Bytes that a segment's batches have, about: more go into the next. One batch is shipped however long
-    /// it is.
-    package static let segmentByteCount = 4 << 20
+    /// Bytes that a segment's batches have, with those of the blobs that they stored: more go into the next. One
+    /// batch is shipped however long it is. One segment is on its way at a time: with answers that are 5 s late this is 3 MiB a second.
+    package static let segmentByteCount = 16 << 20
+    /// Bytes of segments that a follower applies in one commit, about.
+    package static let appliedByteCount = 4 << 20
     /// Bytes of a segment that is read.
     package static let segmentByteCountMax = 256 << 20
-    /// Bytes of long blobs that a follower holds in memory, to store them with their batches.
+    /// Bytes of long blobs that are held in memory: by a leader that uploads them together, and by a follower that
+    /// stores them with their batches. One blob is, however long it is.
     package static let heldBlobByteCount = 16 << 20
+    /// Connections that carry long blobs at the same time.
+    package static let connectionCountMax = 16
     /// Segments of a pack.
     package static let packSegmentCountMax = 4_096
     /// Bytes of a pack, about: one more segment may follow.

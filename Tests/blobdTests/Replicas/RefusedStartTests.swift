@@ -142,7 +142,8 @@ struct RefusedStartTests {
         #expect(try again.publish("2").code == "unreplicated")
         #expect(try again.has("1") && again.has("2"))
         shard.mend()
-        try again.wait(for: "no way back") { try $0.publish("3").status == 201 }
+        // 200 where one that was refused because it waited too long has stored it.
+        try again.wait(for: "no way back") { try $0.publish("3").status < 300 }
         #expect(try again.has("2"))
     }
 
