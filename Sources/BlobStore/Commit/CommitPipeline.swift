@@ -158,7 +158,7 @@ final class CommitPipeline: Sendable {
         growthInAll.add(batch)
         let isLogged =
             open.log != nil && !isCommitting && batch.mayBeLogged
-            && growthInAll.total <= space.openGrowthMax
+            && space.mayBePending(growthInAll)
             && (!batch.isLong || hasRoomForWholeLog(with: batch))
         guard isLogged || open.isPending, space.hasRoomAtEnd(growthInAll.total) else {
             // Without room each batch is committed by itself, so that it is known what fits.

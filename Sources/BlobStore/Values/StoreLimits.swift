@@ -177,10 +177,13 @@ public enum StoreLimits {
     public static let placedPayloadByteCountMax = 64 << 10
     /// Bytes of the puts and deletes of a batch that is logged.
     static let logRecordByteCountMax = 1 << 20
-    /// Bytes by which what is in the log may make `data.mdb` grow before it is committed: a share
-    /// of what it has, within these bounds.
+    /// Bytes by which what is in the log may make `data.mdb` longer before it is committed: a part of what
+    /// the file has, within these bounds.
     static let pendingGrowthRange = 8 << 20...32 << 20
-    static let pendingGrowthParts = 32
+    static let pendingGrowthPart = 32
+    /// Bytes of the pages that its commit may copy beside that: this part, within the same bounds. The more
+    /// publishes share a commit, the fewer pages each of them copies; who publishes meanwhile waits for longer.
+    static let pendingCopiesPart = 16
     /// How long a process that reads waits for another one to commit what it has acknowledged, in
     /// milliseconds.
     public static let commitIntervalMillisecondsMax = 5_000

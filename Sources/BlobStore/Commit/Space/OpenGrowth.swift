@@ -38,9 +38,14 @@ struct OpenGrowth {
         expectedByteCount = 0
     }
 
-    /// Bytes that all of it may add.
-    var total: Int {
-        chunkByteCount + addedByteCount + expectedByteCount
-            + min(touchedByteCount, tableByteCount) + Self.commitByteCount * pageScale
+    /// Bytes by which the tables become longer, about.
+    var lastingByteCount: Int { chunkByteCount + addedByteCount + expectedByteCount }
+
+    /// Bytes of pages that are copied. The commit after the next one can use those that they replace.
+    var copiedByteCount: Int {
+        min(touchedByteCount, tableByteCount) + Self.commitByteCount * pageScale
     }
+
+    /// Bytes that all of it may add.
+    var total: Int { lastingByteCount + copiedByteCount }
 }

@@ -101,12 +101,15 @@ final class SpaceReserve: Sendable {
         }
     }
 
-    /// Bytes that what is in the log may add to the file. Room for them is had ahead, and counts as
+    /// Whether what is in the log may add so much to the file. Room for it is had ahead, and counts as
     /// the file's, so a small file has less.
-    var openGrowthMax: Int {
-        let share = environment.usedByteCount / StoreLimits.pendingGrowthParts
+    func mayBePending(_ growth: OpenGrowth) -> Bool {
         let range = StoreLimits.pendingGrowthRange
-        return min(max(share, range.lowerBound), range.upperBound)
+        func byteCountMax(part: Int) -> Int {
+            min(max(environment.usedByteCount / part, range.lowerBound), range.upperBound)
+        }
+        return growth.lastingByteCount <= byteCountMax(part: StoreLimits.pendingGrowthPart)
+            && growth.copiedByteCount <= byteCountMax(part: StoreLimits.pendingCopiesPart)
     }
 
     /// Allocates up to `end`; nil when there is no room. Where the file system cannot allocate

@@ -1,4 +1,5 @@
 import LMDB
+import Synchronization
 import TestSupport
 import Testing
 
@@ -72,5 +73,33 @@ import Testing
         #expect(commits > 10 && grown > 1 << 20, "seed \(seed)")
         withExtendedLifetime(snapshot.transaction.id) {}
         #expect(try store.verify().problems == [], "seed \(seed)")
+    }
+
+    /// What they copy was once limited together with what they add, as if each copied all of its pages
+    /// alone: 300 of these shared a commit, and each wrote 17 times its bytes.
+    @Test(
+        "Short publishes all over a store share a commit until the log is full, or the file longer")
+    func shared() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        func publish(_ range: Range<Int>, round: Int) throws {
+            let changes = try range.map { index in
+                Change.publish(
+                    try store.publication(
+                        "notification \(index * 7_919 % 16_384)",
+                        SeededGenerator.bytes(1_000, seed: UInt64(round << 32 + index))))
+            }
+            let outcomes = try store.apply(changes, asOf: noon)
+            #expect(outcomes.allSatisfy { $0.error == nil })
+        }
+        for start in stride(from: 0, to: 16_384, by: 128) {
+            try publish(start..<start + 128, round: 1)
+        }
+        try store.commitPending()
+        let last = store.core.lastCommit.load(ordering: .relaxed)
+        for start in stride(from: 0, to: 1_024, by: 64) {
+            try publish(start..<start + 64, round: 2)
+        }
+        #expect(store.core.lastCommit.load(ordering: .relaxed) <= last + 1)
     }
 }
