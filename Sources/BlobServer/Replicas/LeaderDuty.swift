@@ -123,8 +123,8 @@ struct LeaderDuty {
             context.replica.movedAt.store(now.nanoseconds, ordering: .relaxed)
             // Now, and not when there is something to ship no more. First whether changes are refused: who is
             // answered may send the next one at once.
-            context.replica.look(at: context.store, asOf: now)
-            context.replica.complete(upTo: context.store.shippedSequence, asOf: now)
+            context.replica.look(at: context.store, asOf: .now)
+            context.replica.complete(upTo: context.store.shippedSequence, asOf: .now)
             if isHandingOver, shipper.hasEnded { return try handOver(on: bucket) }
             return .goesOn(.again)
         case .unknown(let why):
