@@ -104,12 +104,13 @@ final class SpaceReserve: Sendable {
     /// Whether what is in the log may add so much to the file. Room for it is had ahead, and counts as
     /// the file's, so a small file has less.
     func mayBePending(_ growth: OpenGrowth) -> Bool {
-        let range = StoreLimits.pendingGrowthRange
-        func byteCountMax(part: Int) -> Int {
+        func byteCountMax(part: Int, _ range: ClosedRange<Int>) -> Int {
             min(max(environment.usedByteCount / part, range.lowerBound), range.upperBound)
         }
-        return growth.lastingByteCount <= byteCountMax(part: StoreLimits.pendingGrowthPart)
-            && growth.copiedByteCount <= byteCountMax(part: StoreLimits.pendingCopiesPart)
+        return growth.lastingByteCount
+            <= byteCountMax(part: StoreLimits.pendingGrowthPart, StoreLimits.pendingGrowthRange)
+            && growth.copiedByteCount
+                <= byteCountMax(part: StoreLimits.pendingCopiesPart, StoreLimits.pendingCopiesRange)
     }
 
     /// Allocates up to `end`; nil when there is no room. Where the file system cannot allocate

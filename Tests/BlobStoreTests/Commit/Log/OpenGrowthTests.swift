@@ -86,7 +86,7 @@ import Testing
             let changes = try range.map { index in
                 Change.publish(
                     try store.publication(
-                        "notification \(index * 7_919 % 16_384)",
+                        "notification of a campaign with a long name \(index * 7_919 % 16_384)",
                         SeededGenerator.bytes(1_000, seed: UInt64(round << 32 + index))))
             }
             let outcomes = try store.apply(changes, asOf: noon)
