@@ -180,12 +180,11 @@ public enum StoreLimits {
     /// Bytes by which what is in the log may make `data.mdb` longer before it is committed: a part of what
     /// the file has, within these bounds.
     static let pendingGrowthRange = 8 << 20...32 << 20
-    static let pendingGrowthPart = 32
-    /// Bytes of the pages that its commit may copy beside that: a part, too. The more publishes share a commit, the
+    /// Bytes of the pages that its commit may copy beside that: the same part. The more publishes share a commit, the
     /// fewer pages each of them copies; who publishes meanwhile waits for longer. No store has room ahead for
     /// more than its tables have.
     static let pendingCopiesRange = 16 << 20...32 << 20
-    static let pendingCopiesPart = 16
+    static let pendingPart = 16
     /// How long a process that reads waits for another one to commit what it has acknowledged, in
     /// milliseconds.
     public static let commitIntervalMillisecondsMax = 5_000

@@ -104,13 +104,12 @@ final class SpaceReserve: Sendable {
     /// Whether what is in the log may add so much to the file. Room for it is had ahead, and counts as
     /// the file's, so a small file has less.
     func mayBePending(_ growth: OpenGrowth) -> Bool {
-        func byteCountMax(part: Int, _ range: ClosedRange<Int>) -> Int {
-            min(max(environment.usedByteCount / part, range.lowerBound), range.upperBound)
+        let part = environment.usedByteCount / StoreLimits.pendingPart
+        func byteCountMax(_ range: ClosedRange<Int>) -> Int {
+            min(max(part, range.lowerBound), range.upperBound)
         }
-        return growth.lastingByteCount
-            <= byteCountMax(part: StoreLimits.pendingGrowthPart, StoreLimits.pendingGrowthRange)
-            && growth.copiedByteCount
-                <= byteCountMax(part: StoreLimits.pendingCopiesPart, StoreLimits.pendingCopiesRange)
+        return growth.lastingByteCount <= byteCountMax(StoreLimits.pendingGrowthRange)
+            && growth.copiedByteCount <= byteCountMax(StoreLimits.pendingCopiesRange)
     }
 
     /// Allocates up to `end`; nil when there is no room. Where the file system cannot allocate
