@@ -36,14 +36,14 @@ import Testing
     func together() throws {
         let crowd = Crowd()
         let server = try ScriptedServer { _ in
-            crowd.meet(ReplicationLimits.connectionCountMax)
+            crowd.meet(ObjectStoreLimits.connectionCountMax)
             return [.answer(200)]
         }
         let bucket = try bucket(server)
         try bucket.forEach(100) { (index, bucket) throws(BucketError) in
             try bucket.put("object-\(index)", [UInt8(index)])
         }
-        #expect(crowd.most.load(ordering: .relaxed) == ReplicationLimits.connectionCountMax)
+        #expect(crowd.most.load(ordering: .relaxed) == ObjectStoreLimits.connectionCountMax)
         let names = server.requests.map(\.target).sorted()
         #expect(names == (0..<100).map { "/test/p/object-\($0)" }.sorted())
         // The connections are used again.
@@ -51,7 +51,7 @@ import Testing
             try bucket.put("object-\(index)", [UInt8(index)])
         }
         #expect(
-            Set(server.requests.map(\.connection)).count <= ReplicationLimits.connectionCountMax)
+            Set(server.requests.map(\.connection)).count <= ObjectStoreLimits.connectionCountMax)
     }
 
     @Test("One that fails ends the round, with its error")

@@ -39,6 +39,8 @@ struct UnreadScenario: Scenario {
     private static let allowance = 48 << 20
     /// What may stay when the crowd has gone.
     private static let leftMax = 16 << 20
+    /// How much longer than asked for it goes on until the crowd has left something, in milliseconds.
+    private static let patience = 60_000
 
     func torture(_ bench: inout Workbench) throws -> [String] {
         let count = notifications ?? (options.short ? 300 : 1_000)
@@ -81,7 +83,9 @@ struct UnreadScenario: Scenario {
             try require(
                 seen == count, "beside the crowd a list had \(seen) of \(count) notifications")
             readers += 1
+            // On a busy machine the daemon has not answered a crowd yet that has just asked.
         } while Clock.milliseconds() < deadline
+            || held <= memory / 8 && Clock.milliseconds() < deadline + Self.patience
         try daemon.requireRunning("beside clients that do not read")
         // Else nothing was tried.
         try require(held > memory / 8, "the crowd left only \(mebibytes(held)) unread")

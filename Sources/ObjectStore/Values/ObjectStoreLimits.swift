@@ -29,6 +29,8 @@ package struct ObjectStoreLimits: Sendable {
     /// A body that is put. S3 takes 5 GiB at once; nothing here sends a tenth of it.
     package var putByteCountMax = 512 << 20
 
+    /// Connections that one user has at the same time, where many objects are asked for.
+    package static let connectionCountMax = 16
     /// A key with its prefix, in UTF-8: S3's own limit.
     package static let keyByteCountMax = 1_024
     /// The file of credentials.

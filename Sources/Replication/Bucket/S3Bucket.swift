@@ -98,7 +98,7 @@ package final class S3Bucket: Bucket {
     package func forEach<Failure: Error>(
         _ count: Int, _ body: @Sendable (Int, any Bucket) throws(Failure) -> Void
     ) throws(Failure) {
-        let helperCount = min(count, ReplicationLimits.connectionCountMax) - 1
+        let helperCount = min(count, ObjectStoreLimits.connectionCountMax) - 1
         while helpers.count < helperCount, let helper = try? S3Bucket(bucket, stop: stop) {
             helpers.append(helper)
         }

@@ -10,8 +10,6 @@ package enum ReplicationLimits {
     /// Bytes of long blobs that are held in memory: by a leader that uploads them together, and by a follower that
     /// stores them with their batches. One blob is, however long it is.
     package static let heldBlobByteCount = 16 << 20
-    /// Connections that carry long blobs at the same time.
-    package static let connectionCountMax = 16
     /// Segments of a pack.
     package static let packSegmentCountMax = 4_096
     /// Bytes of a pack, about: one more segment may follow.
