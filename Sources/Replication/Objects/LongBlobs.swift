@@ -40,7 +40,7 @@ package enum LongBlobs {
             try bucket.forEach(group.count) { (index, bucket) throws(ReplicationError) in
                 let blob = group[index]
                 guard let stored = try bytes(blob) else { return }
-                let object = BlobObject.bytes(blob, stored, storeID)
+                let object = object(of: blob, stored, storeID: storeID)
                 try onBucket { () throws(BucketError) in
                     try bucket.put(ShardNames.blob(blob.number), object)
                 }

@@ -1,7 +1,8 @@
 /// Every limit of the replication, in one place. `docs/REPLICATION.md` has them for people.
 package enum ReplicationLimits {
     /// Bytes that a segment's batches have, with those of the blobs that they stored: more go into the next. One
-    /// batch is shipped however long it is. One segment is on its way at a time: with answers that are 5 s late this is 3 MiB a second.
+    /// batch is shipped however long it is. One segment is on its way at a time: with answers that are 5 s late
+    /// this is 3 MiB a second.
     package static let segmentByteCount = 16 << 20
     /// Bytes of segments that a follower applies in one commit, about.
     package static let appliedByteCount = 4 << 20
