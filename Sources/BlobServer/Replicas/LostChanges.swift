@@ -20,7 +20,7 @@ enum LostChanges {
             let batches = try store.outbox(
                 after: last, byteCountMax: ReplicationLimits.segmentByteCount)
             guard let end = batches.last else { break }
-            for blob in batches.flatMap(\.blobs) where !blob.isShippedWithBatch {
+            for blob in LongBlobs.of(batches) {
                 let object = LongBlobs.object(
                     of: blob, try store.storedBytes(of: blob), storeID: store.id)
                 try files.write(ShardNames.blob(blob.number), object)

@@ -43,15 +43,9 @@ package enum Seeder {
             buffer += part.prefix(count)
             part = part.dropFirst(count)
         } blobs: { blobs, put in
-            var wanted: [BlobReference] = []
-            for blob in blobs {
-                if leavesBlobs, blob.isEvictable {
-                    try put(blob, .evicted)
-                } else {
-                    wanted.append(blob)
-                }
-            }
-            try LongBlobs.inGroups(wanted) { group in
+            let (left, fetched) = LongBlobs.split(blobs, leavesBlobs: leavesBlobs)
+            for blob in left { try put(blob, .evicted) }
+            try LongBlobs.inGroups(fetched) { group in
                 let all = try LongBlobs.bytes(of: group, in: storeID, on: bucket)
                 for (blob, bytes) in zip(group, all) { try put(blob, .bytes(bytes)) }
             }

@@ -42,18 +42,10 @@ package struct SegmentApplier {
         // Some come with their batches, in one commit; what is more is written ahead.
         var longBlobs: [UInt64: LongBlob] = [:]
         var held = 0
-        let leavesBlobs = try isFull
-        var wanted: [BlobReference] = []
-        for item in items where item.batch.sequence > done {
-            for blob in item.batch.blobs where !blob.isShippedWithBatch {
-                if leavesBlobs, blob.isEvictable {
-                    longBlobs[blob.number] = .evicted
-                } else {
-                    wanted.append(blob)
-                }
-            }
-        }
-        try LongBlobs.inGroups(wanted) { (group) throws(ReplicationError) in
+        let news = items.map(\.batch).filter { $0.sequence > done }
+        let (left, fetched) = LongBlobs.split(LongBlobs.of(news), leavesBlobs: try isFull)
+        for blob in left { longBlobs[blob.number] = .evicted }
+        try LongBlobs.inGroups(fetched) { (group) throws(ReplicationError) in
             for (blob, bytes) in zip(group, try bytes(of: group, at: position, on: bucket)) {
                 held += bytes.count
                 guard held > ReplicationLimits.heldBlobByteCount else {

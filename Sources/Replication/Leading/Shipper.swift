@@ -68,8 +68,9 @@ package struct Shipper {
         of batches: [ReplicatedBatch], on bucket: some Bucket
     ) throws(ReplicationError) -> [Segment.Item] {
         let store = store
-        let long = batches.flatMap(\.blobs).filter { !$0.isShippedWithBatch }
-        try LongBlobs.put(long, of: store.id, on: bucket) { (blob) throws(ReplicationError) in
+        try LongBlobs.put(
+            LongBlobs.of(batches), of: store.id, on: bucket
+        ) { (blob) throws(ReplicationError) in
             try inStore { () throws(StoreError) in try store.storedBytes(of: blob) }
         }
         return try inStore { () throws(StoreError) in

@@ -3,6 +3,22 @@ import Synchronization
 
 /// Long blobs on their way to a bucket and from it: several at the same time.
 package enum LongBlobs {
+    /// The long blobs that batches brought, in their order.
+    package static func of(_ batches: [ReplicatedBatch]) -> [BlobReference] {
+        batches.flatMap(\.blobs).filter { !$0.isShippedWithBatch }
+    }
+
+    /// Those of some blobs that stay in the bucket until somebody asks for them, and those that are
+    /// fetched, in their order.
+    ///
+    /// - Parameter leavesBlobs: whether any stay there.
+    static func split(
+        _ blobs: [BlobReference], leavesBlobs: Bool
+    ) -> (left: [BlobReference], fetched: [BlobReference]) {
+        guard leavesBlobs else { return ([], blobs) }
+        return (blobs.filter { $0.isEvictable }, blobs.filter { !$0.isEvictable })
+    }
+
     /// Calls `body` with some blobs after the other, in their order: as many as may be held in memory together.
     package static func inGroups<Failure: Error>(
         _ blobs: [BlobReference], _ body: ([BlobReference]) throws(Failure) -> Void
