@@ -1,41 +1,10 @@
 internal import Bytes
 internal import LMDB
 
-// The index is held against what it is of, both ways: each record, blob and tombstone has its
-// entries, and each entry has what it names.
+// The index is held against what it is of, both ways: each blob and tombstone has its entries, and each
+// entry has what it names. So have notifications: `Verification+Places.swift`.
 
 extension Snapshot {
-    /// A record's place in the feed, in the history and in its group.
-    borrowing func checkEntries(
-        of record: Record, _ report: inout VerifyReport
-    ) throws(StoreError) {
-        guard let owner = record.owner else { return }
-        if record.sequence > record.revision {
-            report.add("notification \(record.id) has a sequence above its revision")
-        }
-        let latest = try sequenceEntry(owner, record.revision)
-        // Most have never changed, and then both are one entry.
-        let first =
-            record.sequence == record.revision
-            ? latest : try sequenceEntry(owner, record.sequence)
-        for (number, index, name, entry) in [
-            (record.revision, SequenceEntry.Indexes.feed, "feed", latest),
-            (record.sequence, .history, "history", first),
-        ] {
-            guard let entry, entry.kind == .live, entry.indexes.contains(index),
-                entry.id.isSame(as: record.id)
-            else {
-                report.add(
-                    "notification \(record.id) has no entry \(number) in the \(name) of \(owner)")
-                continue
-            }
-        }
-        guard let group = record.details.group else { return }
-        if try !isThere(IndexKeys.group(owner, group, record.sequence)) {
-            report.add("notification \(record.id) is missing in the group \(group) of \(owner)")
-        }
-    }
-
     /// That what is kept has a reason to be, and that a hold ends.
     borrowing func checkHold(
         _ entry: BlobEntry, _ digest: Digest, _ recount: inout Recount,
@@ -58,21 +27,19 @@ extension Snapshot {
     ) throws(StoreError) {
         var expirySum: UInt64 = 0
         var expiryCount = 0
-        let countsOwners = try format().countsOwners
+        var places = PlaceSums(countsOwners: recount.places.countsOwners)
         try walk(store.tables.index, &report) { (cursor, report) throws(StoreError) in
             let key = cursor.key
             if let entry = try TimeEntry(key) {
-                if case .notification(let time, let id) = entry {
+                if case .notification = entry {
                     expiryCount += 1
-                    expirySum &+= Self.fingerprint(id, time)
+                    expirySum &+= PlaceSums.fingerprint(key)
                 } else {
                     try check(entry, &report)
                 }
                 return
             }
             guard key.byte(0) != IndexKeys.categoriesPrefix else {
-                // Behind the last owner.
-                recount.owner.end(&report)
                 let category = try CategoryEntry.category(cursor.value, key: key)
                 recount.revisionMax = max(recount.revisionMax, category.revision)
                 recount.counters.categories += 1
@@ -101,21 +68,17 @@ extension Snapshot {
                 return
             }
             guard key.byte(0) != IndexKeys.retiredPrefix else { return }
-            let ownerKey = try OwnerKey(key)
-            if countsOwners { recount.owner.begin(ownerKey.owner, &report) }
-            switch ownerKey {
+            switch try OwnerKey(key) {
             case .sequence(let owner, let revision):
                 recount.revisionMax = max(recount.revisionMax, revision)
                 let entry = try SequenceEntry(cursor.value, key: key)
                 if entry.kind == .live {
-                    let byteCount = try check(entry, of: owner, at: revision, &report)
-                    if let byteCount, countsOwners { recount.owner.counted.add(byteCount) }
+                    places.add(entry, key: key)
                 } else {
                     recount.counters.tombstones += 1
                     try check(tombstone: entry, of: owner, at: revision, &report)
                 }
-            case .group(let owner, let group, let sequence):
-                try checkMember(of: group, owner, sequence, &report)
+            case .group: places.addMember(key: key)
             case .finder(let owner, let hash):
                 let finder = try TombstoneIndexEntry(cursor.value, key: key)
                 let entry = try sequenceEntry(owner, finder.revision)
@@ -133,15 +96,15 @@ extension Snapshot {
                 if try !isThere(IndexKeys.markEnd(mark.end, owner)) {
                     report.add("the purge marker of \(owner) has no expiry in the index")
                 }
-            case .usage: recount.owner.stored = try OwnerUsage(cursor.value, key: key)
+            case .usage(let owner): places.add(try OwnerUsage(cursor.value, key: key), of: owner)
             }
         }
-        recount.owner.end(&report)
         if expiryCount != report.notifications || expirySum != recount.expirySum {
             report.add(
                 "the expiry table has \(expiryCount) entries that do not match the \(report.notifications) notifications"
             )
         }
+        if places != recount.places { try findMisplaced(&report) }
     }
 
     /// What ends at a time, other than a notification.
@@ -169,23 +132,6 @@ extension Snapshot {
         }
     }
 
-    /// A place of a notification that is there.
-    ///
-    /// - Returns: the bytes of its parts where it is its place in the history; nil where not.
-    private borrowing func check(
-        _ entry: SequenceEntry, of owner: String, at number: UInt64,
-        _ report: inout VerifyReport
-    ) throws(StoreError) -> Int? {
-        guard let record = try storedRecord(entry.id), record.owner.isSame(as: owner),
-            !entry.indexes.contains(.feed) || record.revision == number,
-            !entry.indexes.contains(.history) || record.sequence == number
-        else {
-            report.add("entry \(number) of \(owner) does not match notification \(entry.id)")
-            return nil
-        }
-        return entry.indexes.contains(.history) ? record.byteCount : nil
-    }
-
     private borrowing func check(
         tombstone entry: SequenceEntry, of owner: String, at revision: UInt64,
         _ report: inout VerifyReport
@@ -210,18 +156,7 @@ extension Snapshot {
         }
     }
 
-    private borrowing func checkMember(
-        of group: String, _ owner: String, _ sequence: UInt64, _ report: inout VerifyReport
-    ) throws(StoreError) {
-        guard let entry = try sequenceEntry(owner, sequence), entry.indexes.contains(.history),
-            let record = try storedRecord(entry.id), record.details.group.isSame(as: group)
-        else {
-            report.add("member \(sequence) of the group \(group) of \(owner) does not exist")
-            return
-        }
-    }
-
-    private borrowing func sequenceEntry(
+    borrowing func sequenceEntry(
         _ owner: String, _ number: UInt64
     ) throws(StoreError) -> SequenceEntry? {
         let key = IndexKeys.sequence(owner, number)
@@ -230,7 +165,7 @@ extension Snapshot {
     }
 
     /// A record, expired or not; nil when there is none.
-    private borrowing func storedRecord(_ id: String) throws(StoreError) -> Record? {
+    borrowing func storedRecord(_ id: String) throws(StoreError) -> Record? {
         let key = Array(id.utf8)
         guard let value = try transaction.view.get(key.span.bytes, in: store.tables.notifications)
         else { return nil }
@@ -239,7 +174,7 @@ extension Snapshot {
         return try view.record(id: id)
     }
 
-    private borrowing func isThere(_ key: [UInt8]) throws(StoreError) -> Bool {
+    borrowing func isThere(_ key: [UInt8]) throws(StoreError) -> Bool {
         try indexValue(key) != nil
     }
 

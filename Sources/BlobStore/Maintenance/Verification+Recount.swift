@@ -17,8 +17,8 @@ struct Recount {
     var evicted: [UInt64: UInt64] = [:]
     /// The highest revision that anything has.
     var revisionMax: UInt64 = 0
-    /// What the owner has whose entries are walked over.
-    var owner = OwnerRecount()
+    /// What the entries of all notifications in the index must come to.
+    var places = PlaceSums()
     /// By blob number: what the quarantine has, and how many parts refer to it.
     var quarantined: [UInt64: (blob: BlobReference, said: UInt64, counted: UInt64)] = [:]
 }
@@ -27,12 +27,14 @@ extension Snapshot {
     borrowing func recountNotifications(
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
+        recount.places = PlaceSums(countsOwners: try format().countsOwners)
         try walk(store.tables.notifications, &report) { (cursor, report) throws(StoreError) in
             report.notifications += 1
             let record = try cursor.record()
             recount.counters.notifications += 1
             recount.revisionMax = max(recount.revisionMax, record.revision)
-            recount.expirySum &+= Self.fingerprint(record.id, record.expiresAt)
+            let expiry = Keys.expiry(record.expiresAt, record.id)
+            recount.expirySum &+= PlaceSums.fingerprint(expiry.span.bytes)
             for part in record.parts {
                 recount.counters.parts += 1
                 recount.counters.bytesReferenced += UInt64(part.byteCount)
@@ -49,15 +51,11 @@ extension Snapshot {
                 recount.references[part.digest] = ((known?.count ?? 0) + 1, part.blob)
             }
             report.parts += record.parts.count
-            try checkEntries(of: record, &report)
+            if record.sequence > record.revision {
+                report.add("notification \(record.id) has a sequence above its revision")
+            }
+            recount.places.add(record)
         }
-    }
-
-    /// A number for a pair of id and expiry, so that two sets of them can be compared by their
-    /// sums.
-    static func fingerprint(_ id: String, _ expiresAt: Timestamp) -> UInt64 {
-        let key = Keys.expiry(expiresAt, id)
-        return SHA256.digest(of: key.span.bytes).span.bytes.word(0)
     }
 
     borrowing func recountBlobs(
