@@ -1,5 +1,6 @@
 import ArgumentParser
 import BlobClient
+import Glibc
 import TestSupport
 
 /// Thousands of clients ask for a long payload and do not read it: they are given up, what they were
@@ -69,6 +70,8 @@ struct DrainingScenario: Scenario {
         }
         let read = try readAll(of: clients, payload)
         clients = []
+        // On a busy machine that took longer than a daemon keeps a connection without requests.
+        connection = try daemon.connect()
         let isOver = try Clock.wait(milliseconds: 30_000) {
             try statistic("draining", &connection) == 0
                 && statistic("leases", &connection) == 0
@@ -109,9 +112,15 @@ struct DrainingScenario: Scenario {
             _ = try socket.receive(into: &answer) { _ in false }
             guard let head = answer.firstRange(of: Array("\r\n\r\n".utf8)) else { continue }
             let body = answer[head.upperBound...]
-            try require(
-                body.count <= expected.count && body.elementsEqual(expected.prefix(body.count)),
-                "client \(number) got wrong bytes")
+            let isRight = body.withUnsafeBytes { body in
+                expected.withUnsafeBytes { expected in
+                    guard let left = body.baseAddress, let right = expected.baseAddress else {
+                        return body.isEmpty
+                    }
+                    return body.count <= expected.count && memcmp(left, right, body.count) == 0
+                }
+            }
+            try require(isRight, "client \(number) got wrong bytes")
             total += body.count
         }
         return total
