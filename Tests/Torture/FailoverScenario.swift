@@ -52,7 +52,9 @@ struct FailoverScenario: Scenario {
         for round in 1...roundCount {
             var follower = try shard.serve(names[1], "--follow", bench, arguments: arguments)
             try catchUp(follower, to: leader)
-            let lost = try play(&leader, crowd, round, bench.seed, &bench.generator)
+            let (lost, milliseconds) = try play(
+                &leader, crowd, round, bench.seed, &bench.generator)
+            figures.playedMilliseconds += milliseconds
             Files.remove(bench.folder + "/" + names[0] + "/data")
             let begin = Clock.milliseconds()
             try promote(follower)
@@ -76,6 +78,8 @@ struct FailoverScenario: Scenario {
 
     private struct Figures {
         var checked = 0
+        /// How long leaders had publishers.
+        var playedMilliseconds = 0
         var promotionMillisecondsMost = 0
         var lostCount = 0
         var lossMillisecondsMost = 0
@@ -90,16 +94,18 @@ struct FailoverScenario: Scenario {
 
         func words(_ crowd: [Publisher]) -> String {
             let acknowledged = crowd.reduce(0) { $0 + $1.acknowledgedCount }
+            let rate = acknowledged * 1_000 / max(1, playedMilliseconds)
             return
-                "\(acknowledged) changes acknowledged as replicated, \(checked) compared, \(lostCount) local ones lost, the oldest \(lossMillisecondsMost) ms old; longest promotion \(promotionMillisecondsMost) ms"
+                "\(acknowledged) changes acknowledged as replicated, \(rate) a second, \(checked) compared, \(lostCount) local ones lost, the oldest \(lossMillisecondsMost) ms old; longest promotion \(promotionMillisecondsMost) ms"
         }
     }
 
-    /// Publishes, and kills the leader in the middle.
+    /// Publishes, and kills the leader in the middle: after the milliseconds that are returned.
     private func play(
         _ leader: inout DaemonUnderTest, _ crowd: [Publisher], _ round: Int, _ seed: UInt64,
         _ generator: inout SeededGenerator
-    ) throws -> LocalPublisher {
+    ) throws -> (LocalPublisher, milliseconds: Int) {
+        let begin = Clock.milliseconds()
         let (socket, stop) = (leader.socket, StopSign())
         let local = LocalPublisher(round: round)
         let threads = try Threads.start(crowd.count + 1) { index in
@@ -112,10 +118,11 @@ struct FailoverScenario: Scenario {
         let wasRunning = leader.isRunning()
         leader.kill()
         local.noteKill()
+        let milliseconds = Clock.milliseconds() - begin
         stop.putUp()
         try threads.join()
         try require(wasRunning, "the leader ended by itself in round \(round)")
-        return local
+        return (local, milliseconds)
     }
 
     /// Waits until a new follower has what its leader has.

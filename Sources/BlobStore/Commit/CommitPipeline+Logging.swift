@@ -1,6 +1,5 @@
 internal import LMDB
 internal import Synchronization
-internal import Synchronization
 
 extension CommitPipeline {
     /// Makes a new log, in which batches are written from now on.

@@ -58,8 +58,7 @@ import Testing
         }
         let patience = Patience()
         while publishers.counts.withLock({ $0.contains { $0.done < 50 } }) {
-            try patience.check("nobody publishes")
-            sched_yield()
+            try patience.wait(orThrow: "nobody publishes")
         }
         before = publishers.counts.withLock { $0 }
         let result = try daemon.run("backup", "\(folder)/b")
@@ -158,7 +157,7 @@ import Testing
         try daemon.waitUntil("orphan_bytes") { $0 == 0 }
         let patience = Patience()
         while try daemon.run("backup", "\(folder)/b").status != 0 {
-            try patience.check("the first backup never ends")
+            try patience.wait(orThrow: "the first backup never ends")
         }
         #expect(Files.exists("\(folder)/b"))
     }

@@ -62,7 +62,7 @@ import Testing
         let patience = Patience()
         var got = try daemon.run("get", "42")
         while got.status == 0 {
-            try patience.check("it does not expire")
+            try patience.wait(orThrow: "it does not expire")
             got = try daemon.run("get", "42")
         }
         #expect(got.status == 3 && got.errors.contains("expired at \(expiresAt)"), "\(got.errors)")

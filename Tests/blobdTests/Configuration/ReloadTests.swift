@@ -30,7 +30,7 @@ import Testing
             daemon.signal(SIGHUP)
             let patience = Patience()
             while daemon.log.components(separatedBy: words).count == before {
-                try patience.check("\(words): \(daemon.log)")
+                try patience.wait(orThrow: "\(words): \(daemon.log)")
             }
         }
 
@@ -112,7 +112,9 @@ import Testing
         #expect(try site.put(3 << 20) == 201)
         #expect(try site.put(1, "?ttl=1") == 200)
         let patience = Patience()
-        while try site.daemon.statistic("expired") == 0 { try patience.check("nothing expires") }
+        while try site.daemon.statistic("expired") == 0 {
+            try patience.wait(orThrow: "nothing expires")
+        }
     }
 
     @Test("What needs a restart is named and stays; a flag precedes the file")

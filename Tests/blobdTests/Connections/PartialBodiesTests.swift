@@ -118,7 +118,7 @@ import Testing
                 _ = holder.sendWithoutWaiting(.init(repeating: 7, count: 65_536))
             }
             #expect(try daemon.request("GET", "/v1/notifications/none").status == 404)
-            try patience.check("the body that waits is not refused")
+            try patience.wait(orThrow: "the body that waits is not refused")
         }
         let answer = try waiter.answer()
         #expect(answer.status == 503 && answer["Retry-After"] == "1")

@@ -43,7 +43,7 @@ import Testing
         let patience = Patience()
         while try daemon.statistic("answer_memory_bytes") < Self.byteCountMax / 2 {
             crowd.append(try stuck())
-            try patience.check("nothing is held")
+            try patience.wait(orThrow: "nothing is held")
         }
         let page = try daemon.request("GET", "/v1/users/anna/changes?limit=1000")
         // Nobody asks for more meanwhile: what is held now was held when the page was made.

@@ -15,8 +15,7 @@ import Testing
         while true {
             let lines = Files.text(path).split(separator: "\n").map(String.init)
             if lines.count >= count { return lines }
-            try patience.check("\(lines.count) of \(count) lines")
-            usleep(10_000)
+            try patience.wait(orThrow: "\(lines.count) of \(count) lines")
         }
     }
 
@@ -135,8 +134,7 @@ import Testing
             daemon.signal(SIGHUP)
             let patience = Patience()
             while access(path, F_OK) != 0 {
-                try patience.check("the file is not opened again")
-                usleep(5_000)
+                try patience.wait(orThrow: "the file is not opened again")
             }
         }
         _ = try daemon.request("GET", "/api/notifications/last")
@@ -162,7 +160,7 @@ import Testing
         let patience = Patience()
         var number = 0
         while !daemon.log.contains("Slow request") {
-            try patience.check("nothing is slow")
+            try patience.wait(orThrow: "nothing is slow")
             number += 1
             #expect(
                 try daemon.put("slow-\(number)", [UInt8](repeating: 0x53, count: 200)).status == 201

@@ -38,7 +38,7 @@ import Testing
                 sent[index] += client.sendWithoutWaiting(piece)
             }
             #expect(try daemon.statistic("body_memory_bytes") <= 256 << 10)
-            try patience.check("bodies do not move")
+            try patience.wait(orThrow: "bodies do not move")
         }
         for client in clients { #expect(try client.answer().status == 201) }
         for (index, body) in bodies.enumerated() {

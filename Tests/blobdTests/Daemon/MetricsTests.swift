@@ -66,7 +66,7 @@ import Testing
             // A fetch's time is noted once it is sent, when its client may have gone on already.
             let patience = Patience()
             while samples["\(name)_count{\(label)}"] != count {
-                try patience.check("not every \(operation) has its time")
+                try patience.wait(orThrow: "not every \(operation) has its time")
                 samples = try Self.scrape(daemon)
             }
             #expect(samples["\(name)_count{\(label)}"] == count, "\(operation)")
@@ -76,7 +76,7 @@ import Testing
         // Connections that have ended are noticed a little later.
         let patience = Patience()
         while try Self.scrape(daemon)["blobd_connections"] != 2 {
-            try patience.check("there are not two connections")
+            try patience.wait(orThrow: "there are not two connections")
         }
     }
 
@@ -99,7 +99,7 @@ import Testing
         #expect(samples["blobd_requests_total{operation=\"fetch\",code=\"200\"}"] == 52)
         #expect(samples["blobd_requests_total{operation=\"fetch\",code=\"304\"}"] == 1)
         while samples["blobd_request_duration_seconds_count{operation=\"fetch\"}"] != 53 {
-            try patience.check("not every fetch has its time")
+            try patience.wait(orThrow: "not every fetch has its time")
             samples = try Self.scrape(daemon)
         }
     }
@@ -143,8 +143,7 @@ import Testing
             ).status == 201)
         let patience = Patience()
         while try #require(try Self.scrape(daemon)["blobd_expiry_lag_seconds"]) == 0 {
-            try patience.check("there is no lag")
-            usleep(50_000)
+            try patience.wait(orThrow: "there is no lag")
         }
         let samples = try Self.scrape(daemon)
         #expect(try #require(samples["blobd_expiry_lag_seconds"]) < 60)

@@ -203,8 +203,7 @@ import Testing
         #expect(try daemon.request("DELETE", "/v1/notifications/a").status == 204)
         let patience = Patience()
         while try daemon.request("GET", "/readyz").status != 200 {
-            try patience.check("it does not get ready again")
-            usleep(20_000)
+            try patience.wait(orThrow: "it does not get ready again")
         }
         #expect(try daemon.put("b", Self.bytes(101, 2)).status == 201)
     }
@@ -273,8 +272,7 @@ import Testing
         #expect(try daemon.put("b", [1], query: "?owner=anna").status == 429)
         let patience = Patience()
         while try daemon.put("b", [1], query: "?owner=anna").status != 201 {
-            try patience.check("nothing expires")
-            usleep(20_000)
+            try patience.wait(orThrow: "nothing expires")
         }
     }
 
@@ -307,8 +305,7 @@ import Testing
         daemon.signal(SIGHUP)
         let patience = Patience()
         while try daemon.put("c", [3]).status != 201 {
-            try patience.check("the quota does not go")
-            usleep(20_000)
+            try patience.wait(orThrow: "the quota does not go")
         }
     }
 }

@@ -36,8 +36,7 @@ import Testing
     private static func waitUntilReady(_ daemon: DaemonProcess) throws {
         let patience = Patience()
         while try daemon.request("GET", "/readyz").status != 200 {
-            try patience.check("it does not get ready again")
-            usleep(20_000)
+            try patience.wait(orThrow: "it does not get ready again")
         }
     }
 

@@ -43,8 +43,7 @@ import Testing
                 return
             }
             #expect(answer.status == 500)
-            try patience.check("\(id) is not healed")
-            usleep(20_000)
+            try patience.wait(orThrow: "\(id) is not healed")
         }
     }
 
@@ -141,8 +140,7 @@ import Testing
                 #expect(text.contains("last_ended_at") && text.hasSuffix(#""quarantine":[]}"#))
                 break
             }
-            try patience.check("the round does not end: \(text)")
-            usleep(10_000)
+            try patience.wait(orThrow: "the round does not end: \(text)")
         }
         #expect(try client.perform(ResourceCall(.delete, "/v1/scrub")).status == 405)
         let status = try daemon.run("scrub", "--status")

@@ -81,7 +81,7 @@ import Testing
         let patience = Patience()
         while !status.contains(where: { $0.hasSuffix(" 1 publishes") }) {
             status = try manager.wait(for: "WATCHDOG=1")
-            try patience.check("the status stays \(status)")
+            try patience.wait(orThrow: "the status stays \(status)")
         }
         daemon.signal(SIGHUP)
         let reloading = try manager.wait(for: "RELOADING=1")
@@ -123,7 +123,7 @@ import Testing
             ])
         let patience = Patience()
         while !daemon.log.contains("No progress of worker 0") {
-            try patience.check("the worker comes around: \(daemon.log)")
+            try patience.wait(orThrow: "the worker comes around: \(daemon.log)")
         }
         // What was told before that line was.
         _ = manager.drain()

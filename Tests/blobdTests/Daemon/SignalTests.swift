@@ -38,7 +38,9 @@ import Testing
         try daemon.waitUntil("leases") { $0 == 1 }
         daemon.signal(SIGTERM)
         let patience = Patience()
-        while access(daemon.socketPath, F_OK) == 0 { try patience.check("the socket stays") }
+        while access(daemon.socketPath, F_OK) == 0 {
+            try patience.wait(orThrow: "the socket stays")
+        }
         daemon.signal(SIGHUP)
         #expect(try client.answer().body == body)
         #expect(daemon.wait() == 0)
@@ -78,8 +80,7 @@ import Testing
         }
         let patience = Patience()
         while try daemon.request("GET", "/readyz").status != 200 {
-            try patience.check("it does not get ready again")
-            usleep(20_000)
+            try patience.wait(orThrow: "it does not get ready again")
         }
         #expect(try daemon.put("again", random.bytes(30_000)).status == 201)
         #expect(daemon.stop() == 0)

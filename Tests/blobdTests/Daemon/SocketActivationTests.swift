@@ -38,7 +38,7 @@ struct SocketActivationTests {
         for restart in 1...10 {
             let patience = Patience()
             while count.load(ordering: .relaxed) < restart * all / 11 {
-                try patience.check("no connect is answered: \(activator.log)")
+                try patience.wait(orThrow: "no connect is answered: \(activator.log)")
             }
             activator.restart()
         }

@@ -60,7 +60,9 @@ import Testing
         try daemon.waitUntil("leases") { $0 == 1 }
         daemon.signal(SIGTERM)
         let patience = Patience()
-        while access(daemon.socketPath, F_OK) == 0 { try patience.check("the socket stays") }
+        while access(daemon.socketPath, F_OK) == 0 {
+            try patience.wait(orThrow: "the socket stays")
+        }
         daemon.signal(SIGTERM)
         #expect(daemon.wait() == 0)
     }

@@ -164,7 +164,7 @@ import Testing
             while site.daemon.log.split(separator: words, omittingEmptySubsequences: false).count
                 <= before
             {
-                try patience.check("the keys are not read: \(site.daemon.log)")
+                try patience.wait(orThrow: "the keys are not read: \(site.daemon.log)")
             }
         }
         try reload(Self.keys + Self.oldKeys, "the keys new, old")

@@ -139,7 +139,7 @@ private final class Hosts {
             ("2026-12-01T09:30:00Z", Date().formatted(.iso8601)),
         ].reduce(command) { $0.replacing($1.0, with: $1.1) }
         let (end, output, errors) = try TestSupport.run(
-            ["timeout", "-k", "10", "120", "/bin/sh", "-c", own],
+            ["timeout", "-k", "10", "300", "/bin/sh", "-c", own],
             environment: environment.merging([
                 "HOST": home, "BLOBD_SOCKET": "\(home)/run/blobd.sock",
             ]) { $1 })
@@ -164,8 +164,7 @@ private final class Hosts {
     func wait(for what: String, until condition: () throws -> Bool) throws {
         let patience = Patience()
         while try !condition() {
-            try patience.check(what + logs)
-            usleep(50_000)
+            try patience.wait(orThrow: what + logs)
         }
     }
 }

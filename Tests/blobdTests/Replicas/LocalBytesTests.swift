@@ -71,7 +71,7 @@ struct LocalBytesTests {
         _ what: String, _ daemon: DaemonProcess, _ condition: () throws -> Bool
     ) throws {
         let patience = Patience()
-        while try !condition() { try patience.check("\(what): \(daemon.log)") }
+        while try !condition() { try patience.wait(orThrow: "\(what): \(daemon.log)") }
     }
 
     private static func bytes(_ number: Int) -> [UInt8] {
@@ -147,7 +147,7 @@ struct LocalBytesTests {
         for number in 1...2 {
             var answer = try leader.request("GET", "/v1/notifications/id-\(number)/payload")
             while answer.status == 503 {
-                try patience.check("still refused: \(answer.text)")
+                try patience.wait(orThrow: "still refused: \(answer.text)")
                 answer = try leader.request("GET", "/v1/notifications/id-\(number)/payload")
             }
             #expect(answer.body == Self.bytes(number))

@@ -40,7 +40,7 @@ struct PlannedPromotionTests {
         }
         let patience = Patience()
         while acknowledged.withLock({ $0.count }) < 50 {
-            try patience.check("nothing is published")
+            try patience.wait(orThrow: "nothing is published")
         }
         let answer = try follower.request("POST", "/v1/replication")
         #expect(answer.status == 200, "\(answer.text)\(leader.log)")

@@ -174,8 +174,7 @@ extension DaemonProcess {
     func wait(for what: String, until condition: (DaemonProcess) throws -> Bool) throws {
         let patience = Patience()
         while try !condition(self) {
-            try patience.check("\(what): \(log)")
-            usleep(20_000)
+            try patience.wait(orThrow: "\(what): \(log)")
         }
     }
 

@@ -42,7 +42,7 @@ struct ShiftedClockTests {
         // What it deleted by its clock and had not shipped is saved, and its store made anew at the next start.
         let patience = Patience()
         while true {
-            try patience.check(Files.text("\(follower.folder)/log"))
+            try patience.wait(orThrow: Files.text("\(follower.folder)/log"))
             let again = try shard.daemon(
                 ["--follow", shard.url, "--max-ttl", "36500d", "--advertise", "host-b"],
                 in: follower.folder,

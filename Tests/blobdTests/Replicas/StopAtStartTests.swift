@@ -43,8 +43,7 @@ struct StopAtStartTests {
     private func wait(_ folder: TemporaryFolder, for words: String) throws {
         let patience = Patience()
         while !Files.text("\(folder)/log").contains(words) {
-            try patience.check(Files.text("\(folder)/log"))
-            usleep(20_000)
+            try patience.wait(orThrow: Files.text("\(folder)/log"))
         }
     }
 }

@@ -42,7 +42,9 @@ final class Activator: @unchecked Sendable {
             environment: ["LISTEN_FDNAMES": hasDevices ? "blobd:devices" : "blobd"])
         // The sockets are there before the daemon is.
         let patience = Patience()
-        while !sockets.allSatisfy({ access($0, F_OK) == 0 }) { try patience.check("no socket") }
+        while !sockets.allSatisfy({ access($0, F_OK) == 0 }) {
+            try patience.wait(orThrow: "no socket")
+        }
     }
 
     deinit {

@@ -125,7 +125,7 @@ extension DaemonProcess {
         while true {
             let value = try statistic(name)
             if condition(value) { return }
-            try deadline.check("\(name) stays \(value)")
+            try deadline.wait(orThrow: "\(name) stays \(value)")
         }
     }
 }

@@ -56,7 +56,7 @@ import Testing
         while later.id == first.id {
             later = try stream.event()
             #expect(later.id != nil && later.data == nil)
-            try patience.check("the id stays the same")
+            try patience.wait(orThrow: "the id stays the same")
         }
         try daemon.put("1", [1], query: "?owner=anna")
         #expect(try stream.change().words == "published 1")

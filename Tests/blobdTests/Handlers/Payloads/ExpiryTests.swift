@@ -18,7 +18,7 @@ import Testing
         let http = try daemon.connect()
         let patience = Patience()
         while try http.request("GET", "/v1/notifications/e").status == 200 {
-            try patience.check("it does not expire")
+            try patience.wait(orThrow: "it does not expire")
         }
         let digest = PayloadDigestText.of([1, 2])
         for path in [
