@@ -64,9 +64,16 @@ struct DrainingScenario: Scenario {
         for round in 0..<48 {
             let other = Payload(
                 seed: bench.seed &+ UInt64(1 + round), byteCount: bytes, kind: .noise)
-            let answer = try HTTPClient.put(
-                other, id: "other-\(round % 4)", framing: .contentLength, to: daemon.socket)
-            try require(answer.status < 300, "a publish was answered \(answer.status)")
+            // On a busy machine a body may come too slowly for the rate that is asked of all here.
+            let isStored = try Clock.wait(milliseconds: 60_000) {
+                let answer = try HTTPClient.put(
+                    other, id: "other-\(round % 4)", framing: .contentLength, to: daemon.socket)
+                try require(
+                    answer.status < 300 || answer.status == 408,
+                    "a publish was answered \(answer.status)")
+                return answer.status < 300
+            }
+            try require(isStored, "no publish is fast enough")
         }
         let read = try readAll(of: clients, payload)
         clients = []
