@@ -6,7 +6,7 @@ import Glibc
 extension Subjects {
     static var publishes: [Subject] {
         [
-            Subject("pwrite of 1 KiB and fdatasync", isSlow: true) {
+            Subject("pwrite of 1 KiB and fdatasync", tolerancePercent: 10, isSlow: true) {
                 let file = try TemporaryFile(byteCount: 1 << 20)
                 let bytes = Fixture.bytes(1_024, seed: 1)
                 return { count in

@@ -21,7 +21,7 @@ extension Subjects {
                     }
                 }
             },
-            Subject("pread of 1 KiB") {
+            Subject("pread of 1 KiB", tolerancePercent: 10) {
                 let file = try TemporaryFile(byteCount: 1 << 20)
                 return { count in
                     var target = [UInt8](repeating: 0, count: 1_024)
