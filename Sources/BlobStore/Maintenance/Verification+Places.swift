@@ -6,7 +6,7 @@ internal import LMDB
 /// them; sets that differ have one sum by chance once in 2⁶⁴ times.
 struct PlaceSums: Equatable {
     /// Whether the store counts what owners have.
-    var countsOwners = false
+    let countsOwners: Bool
     /// Of places in feeds and histories.
     private var places: UInt64 = 0
     /// Of members of groups.

@@ -56,7 +56,7 @@ struct FailingBucketTests {
             shard.fail(fault)
             // What was too much a moment ago may be thought so a moment longer.
             try leader.wait(for: "local changes are refused") {
-                try $0.publish("l-\(number)", ack: "local").status < 300
+                try $0.publish("l-\(number)", ack: "local").status == 201
             }
             let refused = try leader.publish("r-\(number)")
             #expect(refused.status == 503 && refused.code == "unreplicated", "\(refused.text)")
@@ -66,6 +66,7 @@ struct FailingBucketTests {
             for id in ids { #expect(try leader.has(id)) }
             for words in words { try leader.waitForLog(words, behind: offset) }
             shard.mend()
+            // 200 where one that was refused because it waited too long has stored it.
             try leader.wait(for: "fault \(number) is over") {
                 try $0.publish("after-\(number)").status < 300
             }
