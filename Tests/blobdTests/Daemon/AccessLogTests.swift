@@ -9,12 +9,21 @@ import Testing
 
 /// `--access-log`: a line for each request that was answered.
 @Suite struct AccessLogTests {
-    /// Waits for so many lines of a file.
+    /// Starts a daemon that logs accesses. It has one worker: lines of two are in no order, since each
+    /// hands over its own.
+    private static func daemon(
+        logging path: String, _ arguments: [String] = [], in folder: TemporaryFolder
+    ) throws -> DaemonProcess {
+        try DaemonProcess(["--access-log", path, "--workers", "1"] + arguments, in: folder)
+    }
+
+    /// Waits for so many whole lines of a file.
     private static func lines(_ path: String, _ count: Int) throws -> [String] {
         let patience = Patience()
         while true {
-            let lines = Files.text(path).split(separator: "\n").map(String.init)
-            if lines.count >= count { return lines }
+            // What follows the last line's end is the beginning of one that is being written.
+            let lines = Files.text(path).components(separatedBy: "\n").dropLast()
+            if lines.count >= count { return Array(lines) }
             try patience.wait(orThrow: "\(lines.count) of \(count) lines")
         }
     }
@@ -28,8 +37,7 @@ import Testing
     func json() throws {
         let folder = TemporaryFolder()
         let path = "\(folder)/access.log"
-        // Workers hand their lines over one by one.
-        let daemon = try DaemonProcess(["--access-log", path, "--workers", "1"], in: folder)
+        let daemon = try Self.daemon(logging: path, in: folder)
         #expect(try daemon.put("n1", [UInt8](repeating: 7, count: 3_000)).status == 201)
         let fetched = try daemon.request(
             "GET", "/v1/notifications/n1/payload?x=%22", ["User-Agent": "a \"phone\""])
@@ -66,7 +74,7 @@ import Testing
     func pipelined() throws {
         let folder = TemporaryFolder()
         let path = "\(folder)/access.log"
-        let daemon = try DaemonProcess(["--access-log", path], in: folder)
+        let daemon = try Self.daemon(logging: path, in: folder)
         for size in [10, 2_000, 200_000] {
             #expect(
                 try daemon.put("\(size)", [UInt8](repeating: 1, count: size)).status == 201)
@@ -97,8 +105,7 @@ import Testing
         try Files.write(
             Array("k1 \(Data(repeating: 5, count: 32).base64EncodedString())\n".utf8), to: keys)
         chmod(keys, 0o600)
-        let daemon = try DaemonProcess(
-            ["--access-log", path, "--signing-keys", keys], in: folder)
+        let daemon = try Self.daemon(logging: path, ["--signing-keys", keys], in: folder)
         let targets = [
             "/d/n1?e=1&k=k1&sig=SECRET", "/d/n1/parts/p?e=1&k=k1&sig=SECRET",
             "/d/users/u/changes?e=1&k=k1&sig=SECRET", "/v1/nothing?sig=SECRET",
@@ -113,8 +120,8 @@ import Testing
     func combined() throws {
         let folder = TemporaryFolder()
         let path = "\(folder)/access.log"
-        let daemon = try DaemonProcess(
-            ["--access-log", path, "--access-log-format", "combined"], in: folder)
+        let daemon = try Self.daemon(
+            logging: path, ["--access-log-format", "combined"], in: folder)
         #expect(try daemon.put("n1", [1]).status == 201)
         _ = try daemon.request("GET", "/api/notifications/n1", ["User-Agent": "a\"b"])
         let line = try Self.lines(path, 2)[1]
@@ -127,7 +134,7 @@ import Testing
     func reopen() throws {
         let folder = TemporaryFolder()
         let path = "\(folder)/access.log"
-        let daemon = try DaemonProcess(["--access-log", path], in: folder)
+        let daemon = try Self.daemon(logging: path, in: folder)
         for number in 0..<10 {
             for id in 0..<10 { _ = try daemon.request("GET", "/api/notifications/\(number)-\(id)") }
             #expect(rename(path, "\(path).\(number)") == 0)
