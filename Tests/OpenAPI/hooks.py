@@ -105,6 +105,17 @@ def valid_requests_are_accepted(context, response, case):
     ), f"the schemas allow what is refused with {problem['code']}: {problem['detail']}"
 
 
+@schemathesis.check
+def no_server_errors(context, response, case):
+    """not_a_server_error, but for a backup while the daemon has not seen yet that the client of the last one has gone."""
+    if response.status_code < 500:
+        return
+    assert response.status_code == 503 and case.path == "/v1/backup", f"status {response.status_code}"
+    if case.method != "HEAD":
+        detail = response.json()["detail"]
+        assert "a backup is being taken" in detail, detail
+
+
 @schemathesis.hook
 def after_call(context, case, response):
     statuses[response.status_code] += 1
