@@ -12,6 +12,21 @@ extension RawSpan {
         return index
     }
 
+    /// The same, up to what JSON escapes in a text.
+    @inlinable
+    @inline(__always)
+    package var plainJSONByteCount: Int {
+        var index = 0
+        while index &+ 8 <= byteCount {
+            let word = ByteWord(self, index)
+            guard word.isPrintable, !word.has(UInt8(ascii: "\"")),
+                !word.has(UInt8(ascii: "\\"))
+            else { break }
+            index &+= 8
+        }
+        return index
+    }
+
     /// Whether all bytes are printable ASCII and none is a `/`. A name may have other characters
     /// too: this only tells those apart that need no second look.
     @inlinable

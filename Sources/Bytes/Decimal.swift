@@ -53,6 +53,16 @@ package enum Decimal {
 
     /// Appends a number in decimal digits, without making a `String`.
     package static func append(_ value: UInt64, to out: inout [UInt8]) {
+        guard value >= 100_000_000 else {
+            var (word, count) = digits(under100Million: UInt32(truncatingIfNeeded: value))
+            return out.append(addingCapacity: 8) { room in
+                while count > 0 {
+                    room.append(UInt8(truncatingIfNeeded: word))
+                    word &>>= 8
+                    count &-= 1
+                }
+            }
+        }
         // Twenty digits are the most that 64 bits have.
         var digits = InlineArray<20, UInt8>(repeating: 0x30)
         var first = 20

@@ -10,7 +10,7 @@ package enum JSONText {
     package static func append(utf8 bytes: RawSpan, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
         var start = 0
-        for index in 0..<bytes.byteCount {
+        for index in bytes.plainJSONByteCount..<bytes.byteCount {
             let byte = bytes.byte(index)
             let isMarked = byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
             guard isMarked || byte < 0x20 else { continue }

@@ -9,20 +9,24 @@ package enum RFC3339 {
         let time = UInt64(min(max(milliseconds, 0), millisecondsMax))
         let date = CivilDate(dayNumber: Int(time / 86_400_000))
         let second = time / 1_000 % 86_400
-        Decimal.append(UInt64(date.year), digits: 4, to: &out)
-        out.append(UInt8(ascii: "-"))
-        Decimal.append(UInt64(date.month), digits: 2, to: &out)
-        out.append(UInt8(ascii: "-"))
-        Decimal.append(UInt64(date.day), digits: 2, to: &out)
-        out.append(UInt8(ascii: "T"))
-        Decimal.append(second / 3_600, digits: 2, to: &out)
-        out.append(UInt8(ascii: ":"))
-        Decimal.append(second / 60 % 60, digits: 2, to: &out)
-        out.append(UInt8(ascii: ":"))
-        Decimal.append(second % 60, digits: 2, to: &out)
-        out.append(UInt8(ascii: "."))
-        Decimal.append(time % 1_000, digits: 3, to: &out)
-        out.append(UInt8(ascii: "Z"))
+        out.append(addingCapacity: 24) { room in
+            room.append(twoDigits: UInt64(date.year) / 100)
+            room.append(twoDigits: UInt64(date.year) % 100)
+            room.append(UInt8(ascii: "-"))
+            room.append(twoDigits: UInt64(date.month))
+            room.append(UInt8(ascii: "-"))
+            room.append(twoDigits: UInt64(date.day))
+            room.append(UInt8(ascii: "T"))
+            room.append(twoDigits: second / 3_600)
+            room.append(UInt8(ascii: ":"))
+            room.append(twoDigits: second / 60 % 60)
+            room.append(UInt8(ascii: ":"))
+            room.append(twoDigits: second % 60)
+            room.append(UInt8(ascii: "."))
+            room.append(UInt8(truncatingIfNeeded: time / 100 % 10) + 0x30)
+            room.append(twoDigits: time % 100)
+            room.append(UInt8(ascii: "Z"))
+        }
     }
 
     /// Reads `2026-12-01T00:00:00Z`, with a fraction of a second (further digits than three are cut
@@ -88,5 +92,13 @@ package enum RFC3339 {
             hours < 24, minutes < 60
         else { return nil }
         return sign * (hours * 3_600 + minutes * 60)
+    }
+}
+
+extension OutputSpan<UInt8> {
+    /// Appends the two digits of a number under 100.
+    fileprivate mutating func append(twoDigits value: UInt64) {
+        append(0x30 + UInt8(truncatingIfNeeded: value / 10))
+        append(0x30 + UInt8(truncatingIfNeeded: value % 10))
     }
 }

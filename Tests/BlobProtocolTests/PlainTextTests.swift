@@ -25,6 +25,42 @@ import Testing
         }
     }
 
+    @Test("Every byte is escaped in JSON where it has to be, wherever it stands")
+    func escapedEverywhere() {
+        let escapes: [UInt8: String] = [
+            0x22: #"\""#, 0x5C: #"\\"#, 0x08: #"\b"#, 0x09: #"\t"#, 0x0A: #"\n"#, 0x0C: #"\f"#,
+            0x0D: #"\r"#,
+        ]
+        for length in 1...25 {
+            for place in 0..<length {
+                for byte in 0...0x7F as ClosedRange<UInt8> {
+                    var text = [UInt8](repeating: 0x61, count: length)
+                    text[place] = byte
+                    // Neighbours that lend to a borrow or a carry.
+                    if place > 0 { text[place - 1] = place % 2 == 0 ? 0x20 : 0x7E }
+                    let control = String(byte, radix: 16)
+                    let escaped =
+                        escapes[byte]
+                        ?? (byte < 0x20
+                            ? "\\u" + String(repeating: "0", count: 4 - control.count) + control
+                            : String(decoding: [byte], as: UTF8.self))
+                    let expected =
+                        [UInt8(ascii: "\"")] + text[..<place] + Array(escaped.utf8)
+                        + text[(place + 1)...] + [UInt8(ascii: "\"")]
+                    var out: [UInt8] = []
+                    JSONText.append(utf8: text.span.bytes, to: &out)
+                    #expect(out == expected)
+                }
+            }
+        }
+        var out: [UInt8] = []
+        JSONText.append("", to: &out)
+        JSONText.append("Grüße \u{1F600} in \"1\" Text, der länger ist", to: &out)
+        #expect(
+            String(decoding: out, as: UTF8.self)
+                == "\"\"\"Grüße \u{1F600} in \\\"1\\\" Text, der länger ist\"")
+    }
+
     @Test("A byte is found where it stands first, whatever stands before and behind it")
     func index() {
         for length in 0...25 {

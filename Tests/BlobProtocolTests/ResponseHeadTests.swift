@@ -67,7 +67,14 @@ import BlobProtocol
 
     @Test("Decimal numbers are written and read back")
     func decimals() {
-        for value: UInt64 in [0, 9, 10, 99, 100, 12_345, .max - 1, .max] {
+        var values: [UInt64] = [12_345, .max - 1, .max]
+        // What each count of digits begins and ends with.
+        var power: UInt64 = 1
+        for _ in 0..<20 {
+            values += [power - 1, power, power + 1]
+            power = power > .max / 10 ? power : power * 10
+        }
+        for value in values {
             var out: [UInt8] = []
             Decimal.append(value, to: &out)
             #expect(String(decoding: out, as: UTF8.self) == "\(value)")

@@ -242,8 +242,15 @@ import BlobProtocol
             let parsed = try RFC3339.parse(out.span.bytes)
             #expect(parsed == time)
         }
-        RFC3339.append(-1, to: &out)
-        #expect(String(decoding: out.suffix(24), as: UTF8.self) == "1970-01-01T00:00:00.000Z")
+        func written(_ time: Int64) -> String {
+            var out: [UInt8] = []
+            RFC3339.append(time, to: &out)
+            return String(decoding: out, as: UTF8.self)
+        }
+        #expect(written(-1) == "1970-01-01T00:00:00.000Z")
+        #expect(written(1_735_689_599_987) == "2024-12-31T23:59:59.987Z")
+        #expect(written(951_827_696_005) == "2000-02-29T12:34:56.005Z")
+        #expect(written(.max) == "9999-12-31T23:59:59.999Z")
     }
 
     @Test("Digests are read in either case")

@@ -24,7 +24,11 @@ struct DueConnections {
     }
 
     /// Adds messages, which come before the next event.
-    mutating func take(_ messages: [WorkerMessage]) { self.messages = messages.reversed() }
+    mutating func take(_ messages: consuming [WorkerMessage]) {
+        // In their place: each has a whole record.
+        messages.reverse()
+        self.messages = messages
+    }
 
     /// Whether something comes before the next event.
     var hasEarlier: Bool { held != nil || !messages.isEmpty }

@@ -60,8 +60,7 @@ enum Response {
     ) -> Response {
         var document = Document(
             status: status, mediaType: mediaType, revision: revision, location: location)
-        // A record has about so many bytes.
-        document.body.reserveCapacity(512)
+        document.body.reserveCapacity(RecordDocument.usualByteCount)
         append(&document.body)
         return .document(document)
     }

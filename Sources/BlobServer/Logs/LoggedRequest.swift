@@ -23,7 +23,9 @@ struct LoggedRequest: Sendable {
         let count = min(bytes.byteCount, DaemonLimits.loggedTargetByteCountMax)
         var text: [UInt8] = []
         text.reserveCapacity(count)
-        for index in 0..<count {
+        let plain = min(count, bytes.printableByteCount)
+        text.append(contentsOf: bytes.extracting(first: plain))
+        for index in plain..<count {
             let byte = bytes.byte(index)
             text.append((0x20..<0x7F).contains(byte) ? byte : UInt8(ascii: "?"))
         }

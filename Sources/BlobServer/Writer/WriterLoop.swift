@@ -143,12 +143,12 @@ struct WriterLoop {
             case .check:
                 return readiness.check(store, &failure)
             case .change:
-                let change = batch.changes[next].change
-                let result = result(outcomes.removeLast(), of: change)
-                next += 1
-                guard store.hasCategoryEdits, result.isCategoryEdit, change.isCategoryEdit else {
-                    return result
-                }
+                // Through the span, which copies no change to look at it.
+                let result = result(outcomes.removeLast(), of: batch.changes.span[next].change)
+                defer { next += 1 }
+                guard store.hasCategoryEdits, result.isCategoryEdit,
+                    batch.changes.span[next].change.isCategoryEdit
+                else { return result }
                 edits.complete(waiter.connection, with: result)
                 return nil
             case .lines(let lines, _):

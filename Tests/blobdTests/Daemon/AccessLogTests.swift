@@ -116,6 +116,27 @@ import Testing
         #expect(!daemon.log.contains("SECRET"))
     }
 
+    @Test(
+        "What is not printable ASCII is logged as a question mark, wherever it stands, up to the limit"
+    )
+    func printable() {
+        for length in 1...25 {
+            for place in 0..<length {
+                for byte in 0...255 as ClosedRange<UInt8> {
+                    var text = [UInt8](repeating: 0x61, count: length)
+                    text[place] = byte
+                    let isPrintable = byte >= 0x20 && byte < 0x7F
+                    let logged = LoggedRequest.text(text.span.bytes)
+                    text[place] = isPrintable ? byte : UInt8(ascii: "?")
+                    #expect(Array(logged.utf8) == text)
+                }
+            }
+        }
+        let limit = DaemonLimits.loggedTargetByteCountMax
+        let long = [UInt8](repeating: 0x61, count: limit + 9)
+        #expect(LoggedRequest.text(long.span.bytes).utf8.count == limit)
+    }
+
     @Test("The combined format is nginx's")
     func combined() throws {
         let folder = TemporaryFolder()

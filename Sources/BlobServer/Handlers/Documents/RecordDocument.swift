@@ -7,15 +7,18 @@ import Bytes
 /// histories and changes contain it. Written byte by byte: its members and their order are always
 /// the same.
 enum RecordDocument {
+    /// About how many bytes most of them have, with a little more.
+    static let usualByteCount = 512
+
     /// Appends the document. Optional members that are absent are left out.
     static func append(_ record: Record, to out: inout [UInt8]) {
         out.append("{\"id\":")
         JSONText.append(record.id, to: &out)
-        append("owner", record.owner, to: &out)
-        append("app", record.app, to: &out)
-        append("title", record.title, to: &out)
-        append("message", record.message, to: &out)
-        append("rich_type", record.richType, to: &out)
+        append(",\"owner\":", record.owner, to: &out)
+        append(",\"app\":", record.app, to: &out)
+        append(",\"title\":", record.title, to: &out)
+        append(",\"message\":", record.message, to: &out)
+        append(",\"rich_type\":", record.richType, to: &out)
         out.append(",\"created_at\":\"")
         RFC3339.append(record.createdAt.milliseconds, to: &out)
         out.append("\",\"expires_at\":\"")
@@ -50,13 +53,13 @@ enum RecordDocument {
 
     /// What it says and what became of it. Priority, `read` and `action_state` are always there.
     private static func append(_ details: NotificationDetails, to out: inout [UInt8]) {
-        append("category", details.category, to: &out)
+        append(",\"category\":", details.category, to: &out)
         if let actions = details.actions {
             out.append(",\"actions\":")
             ActionsDocument.append(actions, to: &out)
         }
-        append("group", details.group, to: &out)
-        append("priority", details.priority.name, to: &out)
+        append(",\"group\":", details.group, to: &out)
+        append(",\"priority\":", details.priority.name, to: &out)
         if details.displayTTLSeconds > 0 {
             out.append(",\"display_ttl\":")
             Decimal.append(UInt64(details.displayTTLSeconds), to: &out)
@@ -66,8 +69,8 @@ enum RecordDocument {
             out.append(contentsOf: data.bytes)
         }
         out.append(details.isRead ? ",\"read\":true" : ",\"read\":false")
-        append("action_state", details.actionState.name, to: &out)
-        append("device", details.device, to: &out)
+        append(",\"action_state\":", details.actionState.name, to: &out)
+        append(",\"device\":", details.device, to: &out)
         guard !details.responses.isEmpty else { return }
         out.append(",\"responses\":[")
         for (index, response) in details.responses.enumerated() {
@@ -80,22 +83,21 @@ enum RecordDocument {
     private static func append(_ response: RecordedResponse, to out: inout [UInt8]) {
         out.append("{\"action\":")
         JSONText.append(response.action, to: &out)
-        append("key", response.key, to: &out)
-        append("device", response.device, to: &out)
+        append(",\"key\":", response.key, to: &out)
+        append(",\"device\":", response.device, to: &out)
         out.append(",\"at\":\"")
         RFC3339.append(response.at.milliseconds, to: &out)
         out.append("\",\"revision\":")
         Decimal.append(response.revision, to: &out)
         out.append(response.staysOnScreen ? ",\"dismissed\":false" : ",\"dismissed\":true")
-        append("extension", response.contentExtension?.name, to: &out)
+        append(",\"extension\":", response.contentExtension?.name, to: &out)
         out.append("}")
     }
 
+    /// - Parameter name: with the comma before it and the colon behind.
     private static func append(_ name: StaticString, _ value: String?, to out: inout [UInt8]) {
         guard let value else { return }
-        out.append(",\"")
         out.append(name)
-        out.append("\":")
         JSONText.append(value, to: &out)
     }
 }

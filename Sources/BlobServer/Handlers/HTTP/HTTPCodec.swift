@@ -32,6 +32,7 @@ final class HTTPCodec {
         case .published(let record, _, let created, let isIDAssigned):
             var document = Response.Document(status: created ? 201 : 200)
             if isIDAssigned { document.location = record.path }
+            document.body.reserveCapacity(RecordDocument.usualByteCount)
             RecordDocument.append(record, to: &document.body)
             append(document, form, into: &batch)
         case .echo:
