@@ -45,7 +45,7 @@ let package = Package(
         .target(name: "CLoad"),
 
         .target(
-            name: "LMDB", dependencies: ["CLMDB"],
+            name: "LMDB", dependencies: ["CLMDB", "CLinux"],
             swiftSettings: borrowing + [.strictMemorySafety()]),
         .target(name: "BlobJSON", dependencies: ["Bytes"], swiftSettings: borrowing),
         .target(name: "Bytes", swiftSettings: borrowing),

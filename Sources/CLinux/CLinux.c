@@ -336,6 +336,10 @@ int clinux_punch_hole(int descriptor, int64_t offset, int64_t length) {
     return result == 0 ? 0 : errno;
 }
 
+void clinux_begin_writeback(int descriptor, int64_t offset, int64_t length) {
+    (void)sync_file_range(descriptor, offset, length, SYNC_FILE_RANGE_WRITE);
+}
+
 int64_t clinux_next_data(int descriptor, int64_t offset) {
     return lseek(descriptor, offset, SEEK_DATA);
 }

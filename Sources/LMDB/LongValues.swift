@@ -1,4 +1,5 @@
 internal import CLMDB
+internal import CLinux
 internal import Glibc
 
 /// Where in the file a long value is: in pages of its own (`P_OVERFLOW`), behind their header.
@@ -131,6 +132,10 @@ package struct LongValuePlace: Equatable, Sendable {
             // As the file has it: without the mark of a page that is yet to be written.
             run.set(PageLayout.overflow)
             try write(run)
+            // The disk works on it while the next ones are written: an eighth more publishes of 16 KiB.
+            clinux_begin_writeback(
+                descriptor, Int64(run.number) * Int64(pageByteCount),
+                Int64(run.pageCount * pageByteCount))
             run.set(PageLayout.overflow | PageLayout.dirty | PageLayout.keep)
         }
         hasWritten = hasWritten || !runs.isEmpty

@@ -128,6 +128,10 @@ int64_t clinux_wall_ns(void);
 /// keeps its size. Returns 0, or the error's number.
 int clinux_punch_hole(int descriptor, int64_t offset, int64_t length);
 
+/// Begins to write a range of the page cache to the disk, and does not wait (sync_file_range(2) with
+/// `SYNC_FILE_RANGE_WRITE`). A hint: nothing is durable before a sync, which also reports what failed.
+void clinux_begin_writeback(int descriptor, int64_t offset, int64_t length);
+
 /// Where the first data from `offset` on is (`lseek` with `SEEK_DATA`); -1 where there is none, or the
 /// file system cannot tell. Moves the file's position.
 int64_t clinux_next_data(int descriptor, int64_t offset);
