@@ -20,12 +20,12 @@ struct LoggedRequest: Sendable {
 
     /// A text as it may be logged: of so many bytes, what is not printable ASCII as a question mark.
     static func text(_ bytes: RawSpan) -> String {
-        let count = min(bytes.byteCount, DaemonLimits.loggedTargetByteCountMax)
+        let bytes = bytes.extracting(first: DaemonLimits.loggedTargetByteCountMax)
         var text: [UInt8] = []
-        text.reserveCapacity(count)
-        let plain = min(count, bytes.printableByteCount)
+        text.reserveCapacity(bytes.byteCount)
+        let plain = bytes.printableByteCount
         text.append(contentsOf: bytes.extracting(first: plain))
-        for index in plain..<count {
+        for index in plain..<bytes.byteCount {
             let byte = bytes.byte(index)
             text.append((0x20..<0x7F).contains(byte) ? byte : UInt8(ascii: "?"))
         }
