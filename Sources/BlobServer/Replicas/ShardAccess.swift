@@ -68,7 +68,7 @@ final class ShardAccess: ShardHost {
                 "Nothing can be deleted from \(name), and what nobody needs stays there: \(error)")
         }
         guard !report.isSound else { return }
-        throw Daemon.Failure(
+        throw ReplicaFailure(
             description:
                 "\(name) cannot be replicated to: the server does not keep conditional creates (\(report.faults.first ?? "")); blobd probe \(name) shows more"
         )

@@ -122,6 +122,8 @@ package protocol PromotionRequest: Sendable {
 /// Why a host cannot take part in its shard, in words for the operator.
 package struct ReplicaFailure: Error, CustomStringConvertible {
     package let description: String
+
+    package init(description: String) { self.description = description }
 }
 
 /// The process was told to stop before its store was ready.
