@@ -71,11 +71,8 @@ struct LeaderDuty {
         from before: ReplicationState, on bucket: any Bucket
     ) throws -> TakeOver.Outcome {
         // The nonce first: an epoch that is created and not noted is known as this store's own by it.
-        let nonce = Nonce.random()
-        try context.writer.perform { (store) throws(StoreError) in
-            try store.lead(
-                epoch: before.epoch, nonce: nonce, behind: before.position, isFirst: false,
-                asOf: .now)
+        let nonce = try context.writer.perform { (store) throws(StoreError) in
+            try store.prepareToLead(nonce: .random(), asOf: .now)
         }
         let store = context.store
         guard let state = store.replicationState else {
