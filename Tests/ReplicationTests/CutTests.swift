@@ -139,10 +139,8 @@ extension Member {
     fileprivate func resumeBehindFence() throws -> Bool {
         let before = try #require(store.replicationState)
         guard try Resumption.run(store, before, on: bucket) == .leads else { return false }
-        let (store, nonce, state) = (store, Nonce.random(), store.replicationState ?? before)
-        try store.lead(
-            epoch: state.epoch, nonce: nonce, behind: state.position, isFirst: false,
-            asOf: clock.now)
+        let (store, state) = (store, store.replicationState ?? before)
+        let nonce = try store.prepareToLead(nonce: .random(), asOf: clock.now)
         var log = LogFollower(storeID: store.id, behind: state.position)
         let outcome = try TakeOver(storeID: store.id, nonce: nonce, host: name).run(
             &log, on: bucket, sequence: { store.shippedSequence }, asOf: clock.now

@@ -32,31 +32,4 @@ extension ChangeTransaction {
             byteCount: storedBlobs.reduce(batch.count) { $0 + $1.storedByteCount },
             firstBlobNumber: storedBlobs.min { $0.number < $1.number }?.number)
     }
-
-    /// Removes all that waits; all of it was shipped.
-    mutating func removeAllShipped(_ replication: Replication) throws(StoreError) {
-        let (state, removed) = replication.knowledge.withLock { ($0.state, $0.removedSequence) }
-        guard let state, state.sequence > removed else { return }
-        for sequence in removed + 1...state.sequence {
-            let key = IndexKeys.outbox(sequence)
-            try transaction.remove(key.span.bytes, in: tables.index)
-        }
-    }
-
-    /// Removes what was shipped from what waits, some of it where there is much, and notes how far it
-    /// is. Nothing happens where nothing was.
-    mutating func removeShipped(_ replication: Replication) throws(StoreError) {
-        let (state, removed) = replication.knowledge.withLock { ($0.state, $0.removedSequence) }
-        guard var state, state.role == .leader, state.sequence > removed else { return }
-        var next = removed
-        while next < state.sequence, next - removed < UInt64(StoreLimits.outboxRemovedCountMax) {
-            next += 1
-            let key = IndexKeys.outbox(next)
-            try transaction.remove(key.span.bytes, in: tables.index)
-        }
-        // Whatever is left is found again by its keys.
-        state.sequence = min(state.sequence, next)
-        try setMeta(ReplicationState.name, to: state.bytes)
-        removedShipped = next
-    }
 }

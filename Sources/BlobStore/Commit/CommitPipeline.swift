@@ -257,7 +257,7 @@ final class CommitPipeline: Sendable {
     ) throws(StoreError) -> Bool {
         var transaction = begun
         let commit = Commit(transaction)
-        let removed: UInt64
+        let saved: ReplicationState?
         let growth = open.growth.total
         // What the log begins with from now on, until the next transaction's first record.
         let state =
@@ -266,14 +266,18 @@ final class CommitPipeline: Sendable {
                 LogState(id: $0.id, isInUse: true, firstTransaction: commit.number)
             } : nil
         do throws(StoreError) {
-            try transaction.removeShipped(core.replication)
-            removed = transaction.removedShipped
-            do throws(LMDBError) {
-                try transaction.commit(noting: state)
-            } catch {
-                throw failure(of: error, growth: growth)
-            }
+            (saved, _) = try transaction.saveShipped(
+                core.replication, removing: StoreLimits.outboxRemovedCountMax)
         } catch {
+            // Without it: what the log has must be committed.
+            try replay(insteadOf: transaction)
+            guard case .full = error else { throw error }
+            return false
+        }
+        do throws(LMDBError) {
+            try transaction.commit(noting: state)
+        } catch {
+            let error = failure(of: error, growth: growth)
             guard case .full = error else { throw error }
             // What the log has must be committed: in free pages, if need be. Pages that it refers to may
             // be among those that are given back.
@@ -284,7 +288,7 @@ final class CommitPipeline: Sendable {
         }
         // Also when the log has nothing of it.
         open.growth = OpenGrowth()
-        if removed > 0 { core.replication.noteRemoved(removed) }
+        if let saved { core.replication.noteSaved(saved, core.leases) }
         finish(commit)
         return true
     }

@@ -29,8 +29,6 @@ struct ChangeTransaction: ~Copyable {
     var storedBlobs: [BlobReference] = []
     /// The number that this batch will have where changes are shipped; 0: they are not.
     var sequence: UInt64 = 0
-    /// The last shipped batch that this transaction removes from those that wait; 0: none.
-    var removedShipped: UInt64 = 0
     /// Whether the store belongs to a shard: blobs may be evicted then.
     let isReplicated: Bool
     /// Memory for one key after the other, taken out while it is used.

@@ -20,7 +20,7 @@ package enum Resumption {
     package static func note(
         _ segment: Segment, of store: BlobStore, _ state: ReplicationState
     ) throws(ReplicationError) {
-        guard segment.head.nonce == state.nonce, segment.head.sequence <= store.lastSequence else {
+        guard state.isOwn(segment.head.nonce), segment.head.sequence <= store.lastSequence else {
             throw .forked(number: segment.head.number)
         }
         let byteCount = segment.items.reduce(0) { $0 + $1.batch.byteCountWithBlobs }
@@ -45,7 +45,7 @@ package enum Resumption {
         }
         // One of this run that was not noted before it died is its own.
         if let newest = try Epochs.newest(on: bucket, of: store.id), newest.number > state.epoch,
-            newest.document.nonce != state.nonce
+            !state.isOwn(newest.document.nonce)
         {
             return .deposed(epoch: newest.number, host: newest.document.host)
         }
