@@ -49,7 +49,7 @@ final class BucketMaintenanceThread: Sendable {
                 if leading > 0, Instant.now >= nextLook {
                     nextLook = Instant.now.after(
                         milliseconds: ReplicationLimits.handoverLookMilliseconds)
-                    try lookForHandover(of: leading, on: bucket)
+                    try lookForHandover(of: leading, on: bucket, &log)
                 }
                 if try maintenance?.step(on: bucket).isSomething == true { pause = 0 }
             } catch let error as ReplicationError where error.isStop {
@@ -69,10 +69,18 @@ final class BucketMaintenanceThread: Sendable {
 
     /// Looks whether a follower asks for the lead. It is done here, so that a slow bucket does not make shipping
     /// slower, nor a leader that ships all the time deaf.
-    private func lookForHandover(of epoch: UInt64, on bucket: any Bucket) throws {
-        guard try bucket.get(ShardNames.handover(epoch), byteCountMax: 65_536) != nil else {
-            return
+    private func lookForHandover(
+        of epoch: UInt64, on bucket: any Bucket, _ log: inout RateLimitedLog
+    ) throws {
+        let request: HandoverDocument?
+        do throws(ReplicationError) {
+            request = try HandoverDocument.read(epoch, of: context.store.id, on: bucket)
+        } catch {
+            guard case .damaged = error else { throw error }
+            return log.note(.warning, "No request to hand over: \(error)")
         }
+        guard let request else { return }
+        context.log.notice("\(request.host) asks for the lead")
         context.replica.handoverEpoch.store(epoch, ordering: .releasing)
         context.replica.signal.notify()
     }
