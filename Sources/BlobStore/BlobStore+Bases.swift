@@ -42,7 +42,7 @@ extension BlobStore {
         let lease = lease(blob)
         defer { withExtendedLifetime(lease) {} }
         let isLive = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.isLive(blob)
+            try snapshot.isStored(blob.digest, number: blob.number)
         }
         guard isLive else { return nil }
         do throws(StoreError) {
@@ -50,6 +50,13 @@ extension BlobStore {
         } catch {
             guard case .evicted = error else { throw error }
             return nil
+        }
+    }
+
+    /// Whether this store has a blob with this digest under this number. One lookup.
+    package func isStored(_ digest: Digest, number: UInt64) throws(StoreError) -> Bool {
+        try core.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.isStored(digest, number: number)
         }
     }
 
@@ -189,12 +196,14 @@ extension Snapshot {
     }
 
     /// Whether a blob has its entry.
-    fileprivate borrowing func isLive(_ blob: BlobReference) throws(StoreError) -> Bool {
-        let key = blob.digest.rawWords
+    fileprivate borrowing func isStored(
+        _ digest: Digest, number: UInt64
+    ) throws(StoreError) -> Bool {
+        let key = digest.rawWords
         guard let value = try transaction.view.get(key.span.bytes, in: store.tables.blobs) else {
             return false
         }
-        return try BlobEntry(value, digest: blob.digest).number == blob.number
+        return try BlobEntry(value, digest: digest).number == number
     }
 
     /// Numbers of blobs that are written ahead.

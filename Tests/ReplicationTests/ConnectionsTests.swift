@@ -37,7 +37,7 @@ import Testing
         let crowd = Crowd()
         let server = try ScriptedServer { _ in
             crowd.meet(ObjectStoreLimits.connectionCountMax)
-            return [.answer(200)]
+            return [.stored]
         }
         let bucket = try bucket(server)
         try bucket.forEach(100) { (index, bucket) throws(BucketError) in
@@ -57,7 +57,7 @@ import Testing
     @Test("One that fails ends the round, with its error")
     func failure() throws {
         let server = try ScriptedServer { request in
-            request.target.hasSuffix("-7") ? [.error(403, "AccessDenied")] : [.answer(200)]
+            request.target.hasSuffix("-7") ? [.error(403, "AccessDenied")] : [.stored]
         }
         let bucket = try bucket(server)
         let error = #expect(throws: BucketError.self) {

@@ -91,7 +91,7 @@ import Testing
         let packs = names.compactMap(ShardNames.packRange)
         #expect(packs.dropLast().allSatisfy { $0.upperBound > oldest.position.number })
         let kept = try history.leader.store.longBlobNumbers(retiredAfter: oldest.sequence)
-        let blobs = names.compactMap { ShardNames.number($0, behind: ShardNames.blobPrefix) }
+        let blobs = names.compactMap { ShardNames.blobParts($0)?.number }
         #expect(
             Set(blobs.filter { $0 < oldest.nextBlobNumber })
                 == Set(kept.filter { $0 < oldest.nextBlobNumber }))

@@ -82,8 +82,7 @@ final class Member {
 
     /// Ships on, as after a start.
     func resume() throws {
-        let state = try #require(store.replicationState)
-        #expect(try Resumption.run(store, state, on: bucket) == .leads)
+        #expect(try Resumption.run(store, on: bucket) == .leads)
         try beginShipping()
     }
 
@@ -201,10 +200,15 @@ final class Member {
     /// Takes the lead.
     func takeOver() throws -> TakeOver.Outcome {
         let (store, applier, bucket) = (store, applier, bucket)
-        let takeOver = TakeOver(storeID: store.id, nonce: .random(), host: name)
+        let nonce = try store.prepareToLead(nonce: .random(), asOf: clock.now)
+        let takeOver = TakeOver(storeID: store.id, nonce: nonce, host: name)
         let outcome = try takeOver.run(
-            &log, on: bucket, sequence: { store.lastSequence }, asOf: clock.now
-        ) { (segment) throws(ReplicationError) in try applier.apply(segment, on: bucket) }
+            &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket,
+            sequence: { store.lastSequence }, asOf: clock.now
+        ) { (segment) throws(ReplicationError) in
+            try applier.apply(segment, on: bucket)
+            return true
+        }
         guard case .leads(let epoch, let nonce, let fence) = outcome else { return outcome }
         try store.lead(epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: clock.now)
         try beginShipping()

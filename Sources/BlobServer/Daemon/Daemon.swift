@@ -78,6 +78,8 @@ package enum Daemon {
                 let daemon = try RunningDaemon(
                     store, options, links, access, descriptorMax: descriptorMax,
                     failure: failure, manager: manager, log: log)
+                // So that nothing is acknowledged here that was decided otherwise elsewhere.
+                daemon.waitForStart()
                 var doors = [daemon.door(socket, isDevice: false)]
                 if let device = deviceSocket.take() {
                     doors.append(daemon.door(device, isDevice: true))
@@ -308,6 +310,12 @@ private struct RunningDaemon {
                 exit(1)
             }
         }
+    }
+
+    /// Waits until it is known whether this daemon leads, but not for long: without the bucket it serves, too.
+    func waitForStart() {
+        guard replicaThread != nil else { return }
+        environment.replica.waitForStart()
     }
 
     /// A socket and who may connect to it.

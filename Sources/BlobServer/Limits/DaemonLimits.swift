@@ -279,6 +279,8 @@ package struct DaemonLimits: Sendable {
 
     // MARK: - Replication
 
+    /// How long a start waits for the bucket to say whether this daemon still leads, in milliseconds.
+    package static let startMilliseconds = 2_000
     /// How long a read waits on a follower for a change that its client has seen, in milliseconds.
     package static let sequenceWaitMilliseconds = 1_000
     /// Requests that wait for the bucket, or for a follower to catch up.

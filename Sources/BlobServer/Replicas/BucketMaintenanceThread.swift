@@ -3,8 +3,7 @@ import Logging
 import Replication
 import Synchronization
 
-/// The thread that packs the log, makes bases, deletes what nobody needs, and looks whether a follower asks for
-/// the lead, while this daemon leads.
+/// The thread that packs the log, makes bases and deletes what nobody needs, while this daemon leads.
 final class BucketMaintenanceThread: Sendable {
     private let context: ReplicaThread.Context
     private let isClosed = Atomic(false)
@@ -36,7 +35,6 @@ final class BucketMaintenanceThread: Sendable {
         var log = RateLimitedLog(context.log)
         var maintenance: BucketMaintenance?
         var epoch: UInt64 = 0
-        var nextLook = Instant.now
         while !isClosed.load(ordering: .acquiring) {
             let leading = context.replica.leadingEpoch.load(ordering: .acquiring)
             var pause = Self.pauseMilliseconds
@@ -46,18 +44,14 @@ final class BucketMaintenanceThread: Sendable {
                     if leading > 0 { maintenance = try begin(leading, on: bucket) }
                     epoch = leading
                 }
-                if leading > 0, Instant.now >= nextLook {
-                    nextLook = Instant.now.after(
-                        milliseconds: ReplicationLimits.handoverLookMilliseconds)
-                    try lookForHandover(of: leading, on: bucket)
-                }
                 if try maintenance?.step(on: bucket).isSomething == true { pause = 0 }
             } catch let error as ReplicationError where error.isStop {
                 continue
             } catch let error as BucketError where error.isStop {
                 continue
-            } catch ReplicationError.deposed {
-                // The thread that ships finds out, too.
+            } catch ReplicationError.deposed(let newest, _) {
+                // Nothing is collected until the leader of that epoch is known. The thread that ships sees to it.
+                context.replica.newestEpoch.store(newest, ordering: .releasing)
                 maintenance = nil
             } catch {
                 log.note(.warning, "The bucket is not looked after: \(error)")
@@ -65,16 +59,6 @@ final class BucketMaintenanceThread: Sendable {
             }
             if pause > 0 { signal.wait(milliseconds: pause) }
         }
-    }
-
-    /// Looks whether a follower asks for the lead. It is done here, so that a slow bucket does not make shipping
-    /// slower, nor a leader that ships all the time deaf.
-    private func lookForHandover(of epoch: UInt64, on bucket: any Bucket) throws {
-        guard try bucket.get(ShardNames.handover(epoch), byteCountMax: 65_536) != nil else {
-            return
-        }
-        context.replica.handoverEpoch.store(epoch, ordering: .releasing)
-        context.replica.signal.notify()
     }
 
     private func begin(

@@ -36,7 +36,10 @@ final class DaemonReplica: ReplicaHost {
         var epoch: UInt64 = 0
         if case .ships(let number) = activity { epoch = number }
         status.leadingEpoch.store(epoch, ordering: .releasing)
+        if activity != .starts { status.noteStarted() }
         switch activity {
+        // Nobody is connected yet, or has waited long enough.
+        case .starts: break
         case .leads, .ships: status.role = .leader
         case .follows: status.role = .follower
         case .changes: status.role = .changing
@@ -61,7 +64,8 @@ final class DaemonReplica: ReplicaHost {
 
     func takePromotion() -> (any PromotionRequest)? { status.takePromotion() }
 
-    func isHandoverAsked(of epoch: UInt64) -> Bool {
-        status.handoverEpoch.load(ordering: .acquiring) == epoch
+    var newestEpoch: UInt64? {
+        let epoch = status.newestEpoch.load(ordering: .acquiring)
+        return epoch == 0 ? nil : epoch
     }
 }

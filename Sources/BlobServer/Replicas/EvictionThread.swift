@@ -121,18 +121,18 @@ final class EvictionThread: Sendable {
         _ blobs: [EvictableBlob], on bucket: any Bucket
     ) throws -> [EvictableBlob] {
         guard let first = blobs.first, let last = blobs.last else { return [] }
-        var names: Set<UInt64> = []
-        var after = ShardNames.blob(first.number - 1)
-        while !hasEnded {
-            let page = try bucket.list(ShardNames.blobPrefix, after: after)
-            let numbers = page.compactMap { ShardNames.number($0, behind: ShardNames.blobPrefix) }
-            names.formUnion(numbers)
-            guard let end = page.last, let highest = numbers.last, highest < last.number else {
-                break
-            }
-            after = end
+        let wanted = Set(blobs.map(\.number))
+        var found: Set<UInt64> = []
+        let names = try bucket.names(
+            ShardNames.blobPrefix, after: ShardNames.blobs(from: first.number),
+            upTo: ShardNames.blobs(from: last.number + 1))
+        for name in names {
+            guard let (number, digest) = ShardNames.blobParts(name), wanted.contains(number)
+            else { continue }
+            // A copy of this folder may have stored other bytes under the number.
+            if try context.store.isStored(digest, number: number) { found.insert(number) }
         }
-        return blobs.filter { names.contains($0.number) }
+        return blobs.filter { found.contains($0.number) }
     }
 
     /// Evicts payloads whose objects are in the bucket.

@@ -57,51 +57,62 @@ final class ReplicaThread: Sendable {
         var failures = ReplicaFailures(context.log)
         var replica = Replica(context.store, host)
         while !isClosed.load(ordering: .acquiring) {
-            let step: Replica.Step
             do {
-                step = try replica.step(on: bucket)
+                let step = try replica.step(on: bucket)
                 failures.noteSuccess()
+                host.complete(upTo: replica.reachedSequence)
+                switch step {
+                case .again: continue
+                case .wait(let milliseconds):
+                    context.replica.signal.wait(milliseconds: milliseconds)
+                case .mustRestart(let why):
+                    context.log.critical("\(why); start the daemon again")
+                    host.become(.changes)
+                    host.failWaiters("stored here, and another daemon leads: it is not replicated")
+                    return onDeposed()
+                }
             } catch {
                 if (error as? ReplicationError)?.isStop == true { continue }
-                step = failures.note(error)
+                let pause = failures.note(error)
                 refusePromotion(because: error)
+                host.complete(upTo: replica.reachedSequence)
+                wait(milliseconds: pause)
             }
-            host.complete(upTo: replica.reachedSequence)
-            switch step {
-            case .again: continue
-            case .wait(let milliseconds):
-                context.replica.signal.wait(milliseconds: milliseconds)
-            case .mustRestart(let why):
-                context.log.critical("\(why); start the daemon again")
-                host.become(.changes)
-                host.failWaiters("stored here, and another daemon leads: it is not replicated")
-                return onDeposed()
-            }
+        }
+    }
+
+    /// Waits for so long whatever is committed meanwhile, but not while a client asks for the lead.
+    private func wait(milliseconds: Int) {
+        let end = Instant.now.after(milliseconds: milliseconds)
+        while !isClosed.load(ordering: .acquiring), !context.replica.hasPromotion {
+            let rest = end.milliseconds(since: .now)
+            guard rest > 0 else { return }
+            context.replica.signal.wait(milliseconds: Int(rest))
         }
     }
 }
 
-/// Logs failures, each kind once until it is over, and says how long to wait.
+/// Logs the first of several failures in a row, and their end, and says how long to wait.
 private struct ReplicaFailures {
     private let log: Logger
-    private var last: String?
     private var count = 0
+
+    /// The first pause, in milliseconds; each other one is twice as long …
+    private static let pauseMilliseconds = 250
+    /// … and none is longer.
+    private static let pauseMillisecondsMax = 4_000
 
     init(_ log: Logger) { self.log = log }
 
     mutating func noteSuccess() {
-        if last != nil { log.notice("The replication goes on") }
-        last = nil
+        if count > 0 { log.notice("Replication continues") }
         count = 0
     }
 
-    /// - Returns: what to do next.
-    mutating func note(_ error: any Error) -> Replica.Step {
-        let text = "\(error)"
-        if text != last { log.error("The replication waits: \(text)") }
-        last = text
-        count += 1
-        // Doubled up to eight seconds.
-        return .wait(milliseconds: 125 << min(count, 6))
+    /// - Returns: milliseconds to wait.
+    mutating func note(_ error: any Error) -> Int {
+        log.log(level: count == 0 ? .error : .debug, "Replication is paused: \(error)")
+        defer { count += 1 }
+        return min(Self.pauseMilliseconds << min(count, 10), Self.pauseMillisecondsMax)
     }
 }

@@ -29,7 +29,7 @@ extension ObjectClient {
         }
     }
 
-    private func what(_ question: Question) -> String {
+    func what(_ question: Question) -> String {
         let name = ObjectText.line(question.name)
         return
             "\(question.operation.rawValue) \(name.isEmpty ? "" : "\(name) ")in \(bucket.url) at \(bucket.access.endpoint)"

@@ -86,11 +86,13 @@ extension ObjectClient {
         case 200, 206:
             if answer.fault == .refused { return true }
             if answer.fault != nil { throw error(question, answer) }
-            guard !answer.isXML else {
-                throw bad(
-                    question,
-                    "\(answer.status) with \(document.map { "the error \($0.words)" } ?? "XML, which no object here is")"
-                )
+            guard !answer.isDocument else {
+                let what = document.map { "the error \($0.words)" } ?? "a page, which no object is"
+                throw bad(question, "\(answer.status) with \(what)")
+            }
+            // No object here is empty. A proxy's success without a body would pass for one.
+            guard progress.receivedByteCount > 0 else {
+                throw bad(question, "\(answer.status) without a body")
             }
             return true
         // A 404 of anyone else, such as a proxy, says nothing of the object.

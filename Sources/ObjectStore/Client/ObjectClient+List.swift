@@ -64,5 +64,6 @@ extension ObjectClient {
             throw error(question, answer)
         }
         if let document { throw bad(question, "\(answer.status) with the error \(document.words)") }
+        guard answer.bodyByteCount == 0 else { throw bad(question, "\(answer.status) with a body") }
     }
 }

@@ -104,11 +104,13 @@ extension ObjectClient {
         let document = ErrorDocument(answer.kept)
         switch answer.status {
         case 200, 201, 204:
-            // S3's answers to a put have no body. One that has is an error, or is not from an object store.
-            if answer.bodyByteCount == 0 { return .done(.created) }
-            return unknown(
-                "\(answer.status) with \(document.map { "the error \($0.words)" } ?? "a body that is not S3's")"
-            )
+            // S3's answer to a put has an ETag and no body. Any other success comes from a proxy, which may have
+            // stored nothing.
+            if answer.bodyByteCount == 0, answer["etag"]?.isEmpty == false { return .done(.created) }
+            let what =
+                answer.bodyByteCount == 0
+                ? "no ETag" : document.map { "the error \($0.words)" } ?? "a body that is not S3's"
+            return unknown("\(self.what(question)): \(answer.status) with \(what)")
         case 412 where ifAbsent: return .done(.exists)
         case 409, 429: return .conflict(answer)
         case 501: throw error(question, answer)

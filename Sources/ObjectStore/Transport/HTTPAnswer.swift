@@ -50,15 +50,18 @@ final class HTTPAnswer {
 
     private static let names: Set<String> = [
         "content-length", "content-type", "content-range", "content-encoding",
-        "transfer-encoding", "retry-after", "date", "location", "x-amz-bucket-region",
+        "transfer-encoding", "retry-after", "date", "location", "x-amz-bucket-region", "etag",
     ]
 
     var contentLength: Int? { fields["content-length"].flatMap { Int($0) } }
 
-    /// Whether the body is a document of the server, and no object of ours: those are never XML.
-    var isXML: Bool { fields["content-type"]?.lowercased().contains("xml") ?? false }
+    /// Whether the body is a document of the server or of a proxy. Objects of ours are neither XML nor HTML.
+    var isDocument: Bool {
+        guard let type = fields["content-type"]?.lowercased() else { return false }
+        return type.contains("xml") || type.contains("html")
+    }
 
-    private var isForSink: Bool { sink != nil && (status == 200 || status == 206) && !isXML }
+    private var isForSink: Bool { sink != nil && (status == 200 || status == 206) && !isDocument }
 
     /// What the server asks to wait, in milliseconds; 0: nothing. Only seconds are read, no dates.
     var retryAfterMilliseconds: Int {

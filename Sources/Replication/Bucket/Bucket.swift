@@ -72,15 +72,24 @@ extension Bucket {
     }
 
     /// All names that begin with a text, in order. A request for each 1,000.
-    package func names(_ prefix: String, after name: String = "") throws(BucketError) -> [String] {
+    ///
+    /// - Parameter end: names from here on may be left out; nil: none are.
+    /// - Throws: also where a page does not move on: such a listing would never end.
+    package func names(
+        _ prefix: String, after name: String = "", upTo end: String? = nil
+    ) throws(BucketError) -> [String] {
         var all: [String] = []
         var last = name
-        while true {
+        while end.map({ last < $0 }) != false {
             let page = try list(prefix, after: last)
-            guard let end = page.last else { return all }
+            guard let next = page.last else { break }
+            guard last.utf8.lexicographicallyPrecedes(next.utf8) else {
+                throw BucketError("list \(prefix): the page behind \(last) ends with \(next)")
+            }
             all += page
-            last = end
+            last = next
         }
+        return all
     }
 }
 

@@ -11,6 +11,9 @@ package final class S3Bucket: Bucket {
     /// What the server asked to wait for with its last answer that was none, in milliseconds.
     private var retryAfterMilliseconds = 0
 
+    /// Pages without names that are followed to the next one.
+    private static let emptyPageCountMax = 100
+
     /// The first attempt that is tried again waits up to this long, each other twice as long …
     private static let pauseMilliseconds = 50
     /// … and never longer than this.
@@ -75,9 +78,16 @@ package final class S3Bucket: Bucket {
     }
 
     package func list(_ prefix: String, after name: String) throws(BucketError) -> [String] {
-        try ask { () throws(ObjectStoreError) in
-            try client.list(prefix, startAfter: name.isEmpty ? nil : name)
-        }.objects.map(\.key)
+        // A page without names that is not the last one is allowed, and is not the end.
+        var position: ObjectListPosition?
+        for _ in 0..<Self.emptyPageCountMax {
+            let page = try ask { () throws(ObjectStoreError) in
+                try client.list(prefix, startAfter: name.isEmpty ? nil : name, from: position)
+            }
+            position = page.next
+            guard page.objects.isEmpty, position != nil else { return page.objects.map(\.key) }
+        }
+        throw BucketError("list \(prefix): \(Self.emptyPageCountMax) empty pages")
     }
 
     package func delete(_ name: String) throws(BucketError) {

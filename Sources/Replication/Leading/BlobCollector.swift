@@ -46,9 +46,7 @@ package struct BlobCollector {
         var garbage: [String] = []
         var isBehind = false
         for name in names {
-            guard let number = ShardNames.number(name, behind: ShardNames.blobPrefix) else {
-                continue
-            }
+            guard let number = ShardNames.blobParts(name)?.number else { continue }
             // Names are sorted by their numbers.
             isBehind = number >= oldest.nextBlobNumber
             if isBehind { break }

@@ -68,11 +68,7 @@ package struct EpochDocument: Sendable, Hashable {
         storeID = try Document.text(value, "store")
         host = try Document.text(value, "host")
         time = Timestamp(milliseconds: try Document.integer(value, "milliseconds"))
-        let nonce = try Document.text(value, "nonce")
-        guard nonce.utf8.count == 32, let high = UInt64(nonce.prefix(16), radix: 16),
-            let low = UInt64(nonce.suffix(16), radix: 16)
-        else { throw DamagedObject("has the nonce \"\(nonce)\"") }
-        self.nonce = Nonce(high: high, low: low)
+        nonce = try Document.nonce(value)
     }
 
     package var bytes: [UInt8] {
@@ -82,6 +78,65 @@ package struct EpochDocument: Sendable, Hashable {
             JSONMember("host", .string(host)),
             JSONMember("milliseconds", .number(JSONNumber(time.milliseconds))),
         ])
+    }
+}
+
+/// `handover/…`: that a follower asks the leader of an epoch to hand over.
+package struct HandoverDocument: Sendable, Hashable {
+    package var storeID: String
+    /// The epoch that is to end.
+    package var epoch: UInt64
+    /// The host that asks.
+    package var host: String
+    /// Of the request.
+    package var nonce: Nonce
+
+    package init(storeID: String, epoch: UInt64, host: String, nonce: Nonce) {
+        self.storeID = storeID
+        self.epoch = epoch
+        self.host = host
+        self.nonce = nonce
+    }
+
+    /// Reads it.
+    package init(_ bytes: [UInt8]) throws(DamagedObject) {
+        let value = try Document.parse(bytes)
+        storeID = try Document.text(value, "store")
+        epoch = UInt64(clamping: try Document.integer(value, "epoch"))
+        host = try Document.text(value, "host")
+        nonce = try Document.nonce(value)
+    }
+
+    package var bytes: [UInt8] {
+        Document.bytes([
+            JSONMember("store", .string(storeID)),
+            JSONMember("epoch", .number(JSONNumber(Int64(clamping: epoch)))),
+            JSONMember("nonce", .string(nonce.description)),
+            JSONMember("host", .string(host)),
+        ])
+    }
+
+    /// Reads the request to the leader of an epoch; nil where nobody asks. One request.
+    ///
+    /// - Throws: ``ReplicationError/damaged(name:why:)`` for what is no request to it: a proxy's page, say. Treat
+    ///   that as no request.
+    package static func read(
+        _ epoch: UInt64, of storeID: StoreID, on bucket: some Bucket
+    ) throws(ReplicationError) -> HandoverDocument? {
+        let name = ShardNames.handover(epoch)
+        let bytes = try onBucket { () throws(BucketError) in
+            try bucket.get(name, byteCountMax: ReplicationLimits.handoverByteCountMax)
+        }
+        guard let bytes else { return nil }
+        do throws(DamagedObject) {
+            let document = try HandoverDocument(bytes)
+            guard document.storeID == storeID.description, document.epoch == epoch else {
+                throw DamagedObject("asks the leader of another store or epoch")
+            }
+            return document
+        } catch {
+            throw .damaged(name: name, why: error.description)
+        }
     }
 }
 
@@ -109,6 +164,14 @@ enum Document {
             throw DamagedObject("has no text \"\(name)\"")
         }
         return text
+    }
+
+    static func nonce(_ value: JSONValue) throws(DamagedObject) -> Nonce {
+        let nonce = try text(value, "nonce")
+        guard nonce.utf8.count == 32, let high = UInt64(nonce.prefix(16), radix: 16),
+            let low = UInt64(nonce.suffix(16), radix: 16)
+        else { throw DamagedObject("has the nonce \"\(nonce)\"") }
+        return Nonce(high: high, low: low)
     }
 
     static func integer(_ value: JSONValue, _ name: String) throws(DamagedObject) -> Int64 {

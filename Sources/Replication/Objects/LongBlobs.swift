@@ -58,7 +58,7 @@ package enum LongBlobs {
                 guard let stored = try bytes(blob) else { return }
                 let object = object(of: blob, stored, storeID: storeID)
                 try onBucket { () throws(BucketError) in
-                    try bucket.put(ShardNames.blob(blob.number), object)
+                    try bucket.put(ShardNames.blob(blob), object)
                 }
             }
         }
@@ -68,7 +68,7 @@ package enum LongBlobs {
     package static func bytes(
         of blob: BlobReference, in storeID: StoreID, on bucket: some Bucket
     ) throws(ReplicationError) -> [UInt8] {
-        let name = ShardNames.blob(blob.number)
+        let name = ShardNames.blob(blob)
         let object = try onBucket { () throws(BucketError) in
             try bucket.get(name, byteCountMax: BlobObject.byteCount(of: blob))
         }

@@ -1,3 +1,5 @@
+package import BlobStore
+
 /// The names of a shard's objects, below its prefix. A name always has the same bytes, and is never used
 /// again. Numbers have leading zeros, so that names sort by them.
 package enum ShardNames {
@@ -46,8 +48,28 @@ package enum ShardNames {
         base(number) + "part-" + padded(UInt64(index), digitCount: 6)
     }
 
-    /// A blob of several chunks. Blob numbers are never used again in a shard.
-    package static func blob(_ number: UInt64) -> String { blobPrefix + padded(number) }
+    /// A blob of several chunks: its number, which is never used again in a shard, and its digest. Two copies of
+    /// one folder may give the same number to different bytes before they find out about each other; the digest
+    /// keeps either from overwriting what the other has stored.
+    package static func blob(_ blob: BlobReference) -> String {
+        blobName(blob.number, blob.digest)
+    }
+
+    private static func blobName(_ number: UInt64, _ digest: Digest) -> String {
+        blobs(from: number) + "-" + digest.description.dropFirst("sha256:".utf8.count)
+    }
+
+    /// Before all blobs that have a number or a higher one, and behind all others.
+    package static func blobs(from number: UInt64) -> String { blobPrefix + padded(number) }
+
+    /// What the name of a blob says; nil when a name is none.
+    package static func blobParts(_ name: String) -> (number: UInt64, digest: Digest)? {
+        let parts = name.dropFirst(blobPrefix.count).split(separator: "-")
+        guard parts.count == 2, let number = UInt64(parts[0]),
+            let digest = Digest("sha256:" + parts[1]), blobName(number, digest) == name
+        else { return nil }
+        return (number, digest)
+    }
 
     /// That a follower asks the leader of an epoch to hand over.
     package static func handover(_ epoch: UInt64) -> String {

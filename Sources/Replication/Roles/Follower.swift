@@ -22,10 +22,12 @@ struct Follower {
     private var leader = ""
     /// The request for the lead that a leader was told of, and until when it may take.
     private var asked: (request: any PromotionRequest, end: Int64, epoch: UInt64)?
+    /// The epoch whose leader was asked last. It may hand over after the request was given up.
+    private var askedEpoch: UInt64?
     /// Whether the leader has ended its epoch.
     private var hasEnded = false
-    /// When this store takes the lead again where nobody did that it was handed over to.
-    private var reclaimsAt: Int64?
+    /// When this store takes the lead, unless somebody is seen to lead before that.
+    private var claimsAt: Int64?
 
     /// - Parameter hasLed: whether this store led until now.
     init(_ store: BlobStore, _ host: any ReplicaHost, hasLed: Bool = false) {
@@ -33,14 +35,18 @@ struct Follower {
         self.host = host
         let now = host.uptime
         (lastSegment, lastPackLook) = (now, now)
-        if hasLed {
-            reclaimsAt = now + 2 * Int64(ReplicationLimits.handoverMilliseconds)
-        }
+        // A host that led, or may begin a shard, leads where nobody else does: the one that it was handed over to
+        // may have died, and so may the run of this store that was about to lead.
+        if hasLed || host.settings.mayBegin { claimsAt = Self.claim(at: now) }
         applier = SegmentApplier(
             store, localByteCountMax: host.settings.localByteCountMax
         ) { body throws(StoreError) in try host.write(body) }
         log = LogFollower(storeID: store.id, behind: store.replicationState?.position ?? .start)
         host.become(.follows)
+    }
+
+    private static func claim(at now: Int64) -> Int64 {
+        now + 2 * Int64(ReplicationLimits.handoverMilliseconds)
     }
 
     mutating func step(on bucket: any Bucket) throws -> Outcome {
@@ -50,7 +56,7 @@ struct Follower {
         } catch let error as ReplicationError {
             switch error {
             case .tooOld, .forked:
-                // The next start makes it anew.
+                // The next start rebuilds it.
                 try host.write { (store) throws(StoreError) in try store.stepDown(to: .deposed) }
             default: break
             }
@@ -70,14 +76,20 @@ struct Follower {
         if let asked, now >= asked.end { endRequest(asked.epoch, on: bucket) }
         if let last = try applyNext(on: bucket, looksAtPacks: isQuiet) {
             lastSegment = host.uptime
-            reclaimsAt = nil
+            // A fence of this store's own: an earlier run took the lead and died before it knew.
+            let isOwnFence =
+                last.kind == .fence && store.replicationState?.isOwn(last.nonce) == true
+            claimsAt = isOwnFence ? Self.claim(at: lastSegment) : nil
             hasEnded = last.kind == .end
-            if hasEnded, let request = takeAsked() { return try takeOver(request, on: bucket) }
+            if hasEnded, last.epoch == askedEpoch {
+                // Until it has succeeded: nobody else was asked.
+                claimsAt = lastSegment
+                return try takeOver(takeAsked(), on: bucket)
+            }
             return .next(.again)
         }
-        if let reclaimsAt, now >= reclaimsAt {
-            host.log(.warning, "Nobody has taken the lead: this daemon takes it again")
-            self.reclaimsAt = nil
+        if let claimsAt, now >= claimsAt {
+            host.log(.warning, "Nobody leads \(host.settings.shardName): this daemon takes the lead")
             return try takeOver(takeAsked(), on: bucket)
         }
         if let after = host.settings.autoPromoteMilliseconds, now - lastSegment >= Int64(after) {
@@ -151,17 +163,27 @@ struct Follower {
     private mutating func take(
         _ request: any PromotionRequest, on bucket: any Bucket, at now: Int64
     ) throws -> Outcome {
-        guard !request.isForced, !hasEnded else { return try takeOver(request, on: bucket) }
+        guard !request.isForced, !hasEnded else {
+            takeAsked()?.refuse("a later request takes the lead with --force")
+            return try takeOver(request, on: bucket)
+        }
+        guard asked == nil else {
+            request.refuse("the leader \(leader) has been asked to hand over already")
+            return .next(.again)
+        }
         let epoch: UInt64
         do {
             epoch = try Epochs.newest(on: bucket)?.number ?? 0
-            _ = try bucket.create(
-                ShardNames.handover(epoch), Array(host.settings.hostName.utf8))
+            let document = HandoverDocument(
+                storeID: store.id.description, epoch: epoch, host: host.settings.hostName,
+                nonce: .random())
+            _ = try bucket.create(ShardNames.handover(epoch), document.bytes)
         } catch {
             request.refuse("cannot ask the leader: \(error)")
             throw error
         }
         asked = (request, now + Int64(ReplicationLimits.handoverMilliseconds), epoch)
+        askedEpoch = epoch
         return .next(.again)
     }
 
@@ -181,14 +203,20 @@ struct Follower {
         host.become(.changes)
         do {
             let takeOver = TakeOver(
-                storeID: store.id, nonce: .random(), host: host.settings.hostName)
+                storeID: store.id, nonce: try host.prepareToLead(),
+                host: host.settings.hostName)
             let outcome = try takeOver.run(
-                &log, on: bucket, sequence: { store.lastSequence }, asOf: host.now
-            ) { (segment) throws(ReplicationError) in try applier.apply(segment, on: bucket) }
+                &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket,
+                sequence: { store.lastSequence }, asOf: host.now
+            ) { (segment) throws(ReplicationError) in
+                try applier.apply(segment, on: bucket)
+                return true
+            }
             switch outcome {
             case .lost(let epoch, let leader):
                 host.become(.follows)
                 lastSegment = host.uptime
+                if claimsAt != nil { claimsAt = Self.claim(at: lastSegment) }
                 request?.refuse("\(leader) took the lead meanwhile (epoch \(epoch))")
                 return .next(.again)
             case .leads(let epoch, let nonce, let fence):

@@ -22,7 +22,7 @@ enum LostChanges {
             for blob in LongBlobs.of(batches) {
                 let object = LongBlobs.object(
                     of: blob, try store.storedBytes(of: blob), storeID: store.id)
-                try files.write(ShardNames.blob(blob.number), object)
+                try files.write(ShardNames.blob(blob), object)
             }
             let items = try Segment.items(of: batches) { try store.storedBytes(of: $0) }
             let segment = Segment(

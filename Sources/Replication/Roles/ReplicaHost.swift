@@ -68,8 +68,8 @@ package protocol ReplicaHost: ShardHost {
     /// Takes the request for the lead; nil: there is none.
     func takePromotion() -> (any PromotionRequest)?
 
-    /// Whether a follower has asked the leader of an epoch to hand over.
-    func isHandoverAsked(of epoch: UInt64) -> Bool
+    /// The highest epoch that was seen in the bucket beside shipping; nil: none was.
+    var newestEpoch: UInt64? { get }
 }
 
 /// How a host takes part in a shard.
@@ -92,7 +92,9 @@ package struct ReplicaSettings: Sendable {
 
 /// What a host of a shard does.
 package enum ReplicaActivity: Sendable, Hashable {
-    /// It takes changes.
+    /// It led before, and finds out whether it still leads.
+    case starts
+    /// It takes changes, which are shipped when the bucket is there.
     case leads
     /// It takes changes, and ships those of an epoch.
     case ships(epoch: UInt64)

@@ -70,18 +70,32 @@ package struct ReplicaStart {
         try ShardCheck.run(store, host, on: bucket)
         // A leader lists, too: who may not is told now.
         _ = try Epochs.newest(on: bucket)
-        let nonce = Nonce.random()
-        let epoch = EpochDocument(
-            storeID: store.id.description, nonce: nonce, host: host.settings.hostName,
-            time: host.now)
-        guard try Epochs.create(1, epoch, on: bucket) != nil else {
+        let (nonce, now) = (Nonce.random(), host.now)
+        let document = EpochDocument(
+            storeID: store.id.description, nonce: nonce, host: host.settings.hostName, time: now)
+        if try Epochs.create(1, document, on: bucket) != nil {
+            try store.lead(epoch: 1, nonce: nonce, behind: .start, isFirst: true, asOf: now)
+        } else {
+            try beginAgain(store, nonce, on: bucket)
+        }
+        host.log(.notice, "Began the shard \(name)")
+    }
+
+    /// Begins a shard that was begun before, and in which nothing was done: its host was interrupted.
+    private func beginAgain(_ store: BlobStore, _ nonce: Nonce, on bucket: any Bucket) throws {
+        var log = LogFollower(storeID: store.id, behind: .start)
+        let takeOver = TakeOver(storeID: store.id, nonce: nonce, host: host.settings.hostName)
+        let outcome = try takeOver.run(
+            &log, knownEpoch: 1, on: bucket, sequence: { 0 }, asOf: host.now
+        ) { (segment) throws(ReplicationError) in segment.head.kind == .fence }
+        guard case .leads(let epoch, let nonce, let fence) = outcome else {
             throw ReplicaFailure(
                 description:
-                    "\(name) was begun by another run of this store: use another prefix, or where it has a leader --follow and an empty --data"
+                    "\(host.settings.shardName) was begun by another run of this store: use another prefix, or where it has a leader --follow and an empty --data"
             )
         }
-        try store.lead(epoch: 1, nonce: nonce, behind: .start, isFirst: true, asOf: host.now)
-        host.log(.notice, "Began the shard \(name)")
+        try store.lead(
+            epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: host.now)
     }
 
     // MARK: - Seeding

@@ -44,6 +44,8 @@ package enum ReplicationLimits {
     package static let firstBaseMilliseconds = 60_000
     /// Bytes of a short document: an epoch, a manifest.
     package static let documentByteCountMax = 16 << 20
+    /// Bytes of a request to hand over.
+    package static let handoverByteCountMax = 64 << 10
     /// Bytes of a part of a base, about.
     package static let partByteCount = 8 << 20
     /// Bytes of a part that is read.

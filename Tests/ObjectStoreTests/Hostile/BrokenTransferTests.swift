@@ -11,7 +11,7 @@ import Testing
 
     @Test("A server that goes away: a put that could not begin is an error, and not unknown")
     func gone() throws {
-        var server: ScriptedServer? = try ScriptedServer { _ in [.answer(200)] }
+        var server: ScriptedServer? = try ScriptedServer { _ in [.stored] }
         let client = try bucket(try #require(server)).makeClient()
         let body: [UInt8] = [1]
         #expect(try client.put("n", body.span.bytes, ifAbsent: true) == .created)
@@ -72,7 +72,7 @@ import Testing
         for body in ["", "body"] {
             let scene = try Scene { request in
                 request.number == 0
-                    ? [.answer(200, body: "x")] : request.number == 1 ? [.close] : [.answer(200)]
+                    ? [.answer(200, body: "x")] : request.number == 1 ? [.close] : [.stored]
             }
             #expect(try scene.get() == "x")
             #expect(try scene.put(body).isUnknown)
@@ -94,7 +94,7 @@ import Testing
             #expect(try scene.get() == "x")
             try scene.server.waitForClosed(count)
         }
-        let puts = try Scene { _ in [.answer(200), .close] }
+        let puts = try Scene { _ in [.stored, .close] }
         for count in 1...5 {
             #expect(try puts.put() == .created)
             try puts.server.waitForClosed(count)
@@ -204,7 +204,7 @@ import Testing
         let bytes = Array(Self.whole.replacing("\n", with: "\r\n").utf8)
         let scene = try Scene { request in
             request.method == "PUT"
-                ? [.sendSlowly(Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8))]
+                ? [.sendSlowly(Array("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 0\r\n\r\n".utf8))]
                 : [.sendSlowly(bytes)]
         }
         #expect(try scene.get() == "0123456789")

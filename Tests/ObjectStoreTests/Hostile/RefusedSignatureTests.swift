@@ -13,7 +13,7 @@ import Testing
     func skewed(status: Int) throws {
         let server = try ScriptedServer { request in
             request.headers["x-amz-date"]?.hasPrefix("20230524T0000") == true
-                ? [.answer(200)]
+                ? [.stored]
                 : [.error(status, "RequestTimeTooSkewed", ["Date: \(Self.tenYearsLater)"])]
         }
         let clock = SigningClock { Self.ours }
@@ -56,7 +56,7 @@ import Testing
         write("old", "oldtoken")
         let server = try ScriptedServer { request in
             if request.headers["authorization"]?.contains("Credential=new/") == true {
-                return [.answer(200)]
+                return [.stored]
             }
             write("new", "newtoken")
             return [.error(code == "ExpiredToken" ? 400 : 403, code)]

@@ -72,6 +72,25 @@ import Testing
         #expect(bucket.kinds() == [.noBucket, .noBucket, .noBucket, .noBucket])
     }
 
+    /// A proxy that answered each request with an empty 200 for 1.5 s left a gap in the log: the put counted as
+    /// stored, and the leader acknowledged 1,461 changes behind the gap as replicated.
+    @Test("A success without an ETag, without a body, or with one that is not S3's is none")
+    func hollowSuccess() throws {
+        let empty = try Scene { _ in [.answer(200)] }
+        #expect(try empty.put().isUnknown)
+        #expect(try empty.put(isRepeatable: true).isUnknown)
+        #expect(kind { () throws(ObjectStoreError) in _ = try empty.get() } == .badAnswer)
+        #expect(kind { () throws(ObjectStoreError) in _ = try empty.client.list("") } == .badAnswer)
+        let noTag = try Scene { _ in [.answer(200, ["ETag: "])] }
+        #expect(try noTag.put().isUnknown)
+        let page = "<html><br>Welcome</html>"
+        let html = try Scene { _ in
+            [.answer(200, ["Content-Type: text/html; charset=utf-8", "ETag: \"x\""], body: page)]
+        }
+        #expect(html.kinds() == [.unavailable, .badAnswer, .badAnswer, .badAnswer])
+        #expect(html.server.requests.count == 4, "rubbish is not asked for again at once")
+    }
+
     @Test(
         "Redirects are refused, and the region and endpoint are named",
         arguments: [301, 302, 307, 308])
@@ -142,7 +161,7 @@ import Testing
     func repeatedPuts() throws {
         for status in [409, 429] {
             let scene = try Scene { request in
-                request.number < 2 ? [.error(status, "ConditionalRequestConflict")] : [.answer(200)]
+                request.number < 2 ? [.error(status, "ConditionalRequestConflict")] : [.stored]
             }
             #expect(try scene.put() == .created)
             #expect(scene.server.requests.count == 3)

@@ -53,6 +53,9 @@ public final class ScriptedServer: Sendable {
                         + headers.map { "\($0)\r\n" }.joined() + "\r\n\(body)").utf8))
         }
 
+        /// S3's answer to a put.
+        public static var stored: Step { .answer(200, ["ETag: \"0123\""]) }
+
         /// An error of S3.
         public static func error(
             _ status: Int, _ code: String, _ headers: [String] = [], more: String = ""

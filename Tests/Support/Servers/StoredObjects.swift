@@ -39,7 +39,7 @@ public final class StoredObjects: Sendable {
                     return [.error(412, "PreconditionFailed")]
                 }
                 state.objects[path] = request.body
-                return [.answer(200)]
+                return [.stored]
             case "DELETE":
                 state.objects[path] = nil
                 return [.text("HTTP/1.1 204 No Content\n\n")]

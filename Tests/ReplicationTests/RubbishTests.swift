@@ -1,0 +1,121 @@
+import BlobStore
+import ObjectStore
+import Replication
+import Synchronization
+import TestSupport
+import Testing
+
+/// What stands between a daemon and its bucket may answer anything, for a while.
+@Suite struct RubbishTests {
+    /// A bucket behind a proxy that sometimes answers by itself, and then stores nothing.
+    private final class Proxy {
+        let objects = StoredObjects()
+        let server: ScriptedServer
+        let bucket: S3Bucket
+
+        /// - Parameter answer: the proxy's answer to a request; nil: the bucket's is passed on.
+        init(
+            _ answer: @escaping @Sendable (ScriptedServer.Request) -> ScriptedServer.Step?
+        ) throws {
+            server = try ScriptedServer { [objects] request in
+                answer(request).map { [$0] } ?? objects.answer(request) { _ in true }
+            }
+            let variables = [
+                "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
+                "AWS_ENDPOINT_URL": server.url,
+            ]
+            bucket = try S3Bucket(
+                ObjectBucket("s3://test/p", environment: ProcessEnvironment(variables)),
+                stop: StopSignal())
+        }
+    }
+
+    /// Each empty 200 counted as a segment of the log: the names behind it were taken, and it was missing for ever.
+    @Test("An empty 200 to a PUT leaves no gap in the log")
+    func hollowPuts() throws {
+        let proxy = try Proxy { request in
+            request.method == "PUT" && request.number < 2 ? .answer(200) : nil
+        }
+        let folder = TemporaryFolder()
+        let store = try BlobStore.open(at: folder.path, options: Member.options)
+        var writer = LogWriter(
+            storeID: store.id, epoch: 1, nonce: .random(), behind: .start)
+        writer.begin(.batches, [], sequence: 0, asOf: noon)
+        for _ in 0..<2 {
+            guard case .unknown = try writer.attempt(on: proxy.bucket) else {
+                Issue.record("nobody has stored it")
+                return
+            }
+            #expect(proxy.objects.isEmpty)
+        }
+        guard case .appended(let position) = try writer.attempt(on: proxy.bucket) else {
+            Issue.record("it is stored")
+            return
+        }
+        #expect(position.number == 1)
+        #expect(proxy.objects.holds("/test/p/\(ShardNames.log(1))"))
+    }
+
+    /// Any 200 for the name was taken for a request: 2.5 s of a proxy's page made every publish 503 for 20 s.
+    @Test("Only a request of this shard and epoch makes a leader hand over")
+    func handover() throws {
+        let folder = TemporaryFolder()
+        let store = try BlobStore.open(at: folder.path, options: Member.options)
+        let bucket = MemoryBucket(MemoryObjects())
+        #expect(try HandoverDocument.read(3, of: store.id, on: bucket) == nil)
+        let request = HandoverDocument(
+            storeID: store.id.description, epoch: 3, host: "b", nonce: .random())
+        var other = request
+        other.epoch = 2
+        var foreign = request
+        foreign.storeID = "0123456789abcdef0123456789abcdef"
+        let pages = ["", "<html>Welcome</html>", "b", "{}"].map { Array($0.utf8) }
+        for bytes in pages + [other.bytes, foreign.bytes, request.bytes.dropLast(3) + [0x0A]] {
+            try bucket.put(ShardNames.handover(3), bytes)
+            #expect(throws: ReplicationError.self) {
+                try HandoverDocument.read(3, of: store.id, on: bucket)
+            }
+        }
+        try bucket.put(ShardNames.handover(3), request.bytes)
+        #expect(try HandoverDocument.read(3, of: store.id, on: bucket) == request)
+    }
+
+    /// A page without names that is not the last one ended every listing: the newest epoch, say, was not seen.
+    @Test("An empty page that is not the last one does not end a listing, and none goes round")
+    func emptyPages() throws {
+        @Sendable func page(_ names: [String], next: String?) -> ScriptedServer.Step {
+            let keys = names.map { "<Contents><Key>p/\($0)</Key><Size>1</Size></Contents>" }
+            let end = next.map {
+                "<IsTruncated>true</IsTruncated><NextContinuationToken>\($0)</NextContinuationToken>"
+            }
+            return .answer(
+                200, ["Content-Type: application/xml"],
+                body:
+                    "<ListBucketResult>\(keys.joined())\(end ?? "<IsTruncated>false</IsTruncated>")</ListBucketResult>"
+            )
+        }
+        let sparse = try Proxy { request in
+            switch request.number {
+            case 0: page([], next: "a")
+            case 1: page(["epoch/1"], next: "b")
+            default: page([], next: nil)
+            }
+        }
+        #expect(try sparse.bucket.names("epoch/") == ["epoch/1"])
+        let round = try Proxy { page([], next: $0.number % 2 == 0 ? "a" : "b") }
+        #expect(throws: BucketError.self) { try round.bucket.names("epoch/") }
+    }
+
+    @Test("A blob's name says its number and its digest, and nothing else is one")
+    func blobNames() throws {
+        let hex = String(repeating: "0a", count: 32)
+        let name = "blob/00000000000000000042-\(hex)"
+        let parts = try #require(ShardNames.blobParts(name))
+        #expect(parts.number == 42 && "\(parts.digest)" == "sha256:\(hex)")
+        for other in [
+            "blob/00000000000000000042", "blob/42-\(hex)", "blob/00000000000000000042-\(hex)0",
+            "blob/+0000000000000000042-\(hex)", "log/00000000000000000042-\(hex)",
+            "blob/00000000000000000042-\(hex.uppercased())", "\(name)-", "\(name).part",
+        ] { #expect(ShardNames.blobParts(other) == nil, "\(other)") }
+    }
+}
