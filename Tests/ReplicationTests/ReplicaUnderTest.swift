@@ -79,6 +79,43 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
         throw TestFailure("\(settings.hostName): not within \(steps) steps; \(lines.suffix(4))")
     }
 
+    /// One step, in a process that is started again where it says so, or where it could not start.
+    func stepOrRestart() throws {
+        if restartReason != nil { kill() }
+        if store == nil { try start() } else { try step() }
+    }
+
+    /// Steps several hosts in turn until something is so.
+    static func run(_ hosts: [ReplicaUnderTest], until isDone: () throws -> Bool) throws {
+        for _ in 0..<1_000 {
+            if try isDone() { return }
+            for host in hosts { try host.stepOrRestart() }
+        }
+        throw TestFailure("not within 1,000 steps; \(hosts.flatMap { $0.lines.suffix(3) })")
+    }
+
+    /// Whether a host does steps inside a request of another one.
+    nonisolated(unsafe) static var isNested = false
+
+    /// A host that is not started, with a copy of this one's folder.
+    func copied() throws -> ReplicaUnderTest {
+        let other = ReplicaUnderTest(settings.hostName + "-copy", bucket.shared)
+        for name in folder.names where !name.hasSuffix(".lock") {
+            guard !name.hasPrefix("unreplicated") else { continue }
+            try other.folder.write(name, folder.read(name))
+        }
+        return other
+    }
+
+    /// Puts a base behind what is shipped into the bucket.
+    func writeBase() throws {
+        let state = try #require(store.replicationState)
+        var writer = BaseWriter(
+            store, behind: state.position, of: state.epoch, uploadsAllBlobs: true)
+        try writer.upload(on: bucket) { self.now }
+        #expect(try writer.finish(on: bucket) == .finished)
+    }
+
     var isLeading: Bool { if case .ships = activity { true } else { false } }
 
     /// Leads, and has all in the bucket.

@@ -236,4 +236,9 @@ extension BlobStore {
                 id: id, payload: try writer.finish(mediaType: "application/octet-stream"),
                 expiry: .at(noon.adding(seconds: seconds))), asOf: noon)
     }
+
+    /// The payload of a notification; nil where there is none.
+    func get(_ id: String) throws -> [UInt8]? {
+        try withPayload(for: id, asOf: noon) { try $0.ownedBytes() }
+    }
 }

@@ -28,6 +28,8 @@ struct Follower {
     private var hasEnded = false
     /// When this store takes the lead, unless somebody is seen to lead before that.
     private var claimsAt: Int64?
+    /// Whether the end of the log was reached.
+    private var hasCaughtUp = false
 
     /// - Parameter hasLed: whether this store led until now.
     init(_ store: BlobStore, _ host: any ReplicaHost, hasLed: Bool = false) {
@@ -79,7 +81,9 @@ struct Follower {
             // A fence of this store's own: an earlier run took the lead and died before it knew.
             let isOwnFence =
                 last.kind == .fence && store.replicationState?.isOwn(last.nonce) == true
-            claimsAt = isOwnFence ? Self.claim(at: lastSegment) : nil
+            // What is new behind all that was there comes from a leader that is alive.
+            let isArmed = isOwnFence || (claimsAt != nil && !hasCaughtUp)
+            claimsAt = isArmed ? Self.claim(at: lastSegment) : nil
             hasEnded = last.kind == .end
             if hasEnded, last.epoch == askedEpoch {
                 // Until it has succeeded: nobody else was asked.
@@ -88,8 +92,10 @@ struct Follower {
             }
             return .next(.again)
         }
+        hasCaughtUp = true
         if let claimsAt, now >= claimsAt {
-            host.log(.warning, "Nobody leads \(host.settings.shardName): this daemon takes the lead")
+            host.log(
+                .warning, "Nobody leads \(host.settings.shardName): this daemon takes the lead")
             return try takeOver(takeAsked(), on: bucket)
         }
         if let after = host.settings.autoPromoteMilliseconds, now - lastSegment >= Int64(after) {

@@ -146,7 +146,8 @@ struct Leader {
             return false
         }
         if abandonedEpoch?.number != newest {
-            host.log(.warning, "A newer epoch, \(newest), was created: another daemon may take over")
+            host.log(
+                .warning, "A newer epoch, \(newest), was created: another daemon may take over")
             abandonedEpoch = (newest, now)
         }
         guard let since = abandonedEpoch?.since else { return false }
