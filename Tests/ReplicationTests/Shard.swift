@@ -177,6 +177,8 @@ final class Member {
     /// - Returns: how many were begun with.
     @discardableResult
     func evict(_ numbers: [UInt64]? = nil) throws -> Int {
+        // What the file does not say is shipped is kept.
+        try store.saveShipped()
         let found = try store.evictableBlobs(from: 0, byteCountMax: .max, lookingAt: .max).blobs
         let count = try store.beginEvicting(
             found.filter { numbers?.contains($0.number) != false }, bootMilliseconds: nil)

@@ -26,23 +26,22 @@ extension CommitPipeline {
             while count < rest.count,
                 count == 0 || byteCount < StoreLimits.replicatedBatchByteCountMax / 8
             {
-                let item = rest[rest.startIndex + count]
-                byteCount += item.contents.reduce(item.batch.bytes.count) { $0 + $1.count }
-                for blob in item.batch.blobs { byteCount += longBlobs[blob.number]?.byteCount ?? 0 }
+                byteCount += Self.byteCount(of: rest[rest.startIndex + count], longBlobs)
                 count += 1
             }
-            let part = rest.prefix(count)
-            rest = rest.dropFirst(count)
-            guard part.first?.batch.sequence == state.sequence + 1, let last = part.last?.batch
-            else {
-                throw .corrupt(
-                    "the batch \(state.sequence + 1) is missing before \(part.first?.batch.sequence ?? 0)"
-                )
+            let applied = try whileWriting { () throws(StoreError) in
+                try inShrinkingSteps(of: count) { (count) throws(StoreError) in
+                    let part = rest.prefix(count)
+                    var next = state
+                    next.sequence += UInt64(count)
+                    next.epoch = epoch
+                    if count == rest.count { next.position = position }
+                    try apply(part, longBlobs, next)
+                    return (count, next)
+                }
             }
-            state.sequence = last.sequence
-            state.epoch = epoch
-            if rest.isEmpty { state.position = position }
-            try apply(part, longBlobs, state, byteCount: byteCount)
+            rest = rest.dropFirst(applied.0)
+            state = applied.1
         }
         guard state.position != position else { return }
         // A fence, or a heartbeat: nothing needs to be written for it.
@@ -51,23 +50,30 @@ extension CommitPipeline {
         replication.knowledge.withLock { $0.state = state }
     }
 
+    /// Applies some batches in one transaction.
+    ///
+    /// - Parameter state: behind them.
     private func apply(
         _ part: ArraySlice<(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])>,
-        _ longBlobs: [UInt64: LongBlob], _ state: ReplicationState, byteCount: Int
+        _ longBlobs: [UInt64: LongBlob], _ state: ReplicationState
     ) throws(StoreError) {
-        let growth =
-            2 * byteCount
-            + part.count * Change.bookkeepingByteCount * core.environment.pageScale
-        let epochs = try whileWriting { () throws(StoreError) in
-            try inTransaction(
-                growth: growth, asOf: Timestamp(milliseconds: 0), isPublishing: true
-            ) { (transaction) throws(StoreError) in
-                for item in part {
-                    try transaction.apply(item.batch, item.contents, longBlobs: longBlobs)
-                }
-                try transaction.setMeta(ReplicationState.name, to: state.bytes)
-                return try transaction.epochs()
+        var sequence = state.sequence - UInt64(part.count)
+        var growth = part.count * Change.bookkeepingByteCount * core.environment.pageScale
+        for item in part {
+            sequence += 1
+            guard item.batch.sequence == sequence else {
+                throw .corrupt("the batch \(sequence) is missing before \(item.batch.sequence)")
             }
+            growth += 2 * Self.byteCount(of: item, longBlobs)
+        }
+        let epochs = try inTransaction(
+            growth: growth, asOf: Timestamp(milliseconds: 0), isPublishing: true
+        ) { (transaction) throws(StoreError) in
+            for item in part {
+                try transaction.apply(item.batch, item.contents, longBlobs: longBlobs)
+            }
+            try transaction.setMeta(ReplicationState.name, to: state.bytes)
+            return try transaction.epochs()
         }
         let replication = core.replication
         replication.knowledge.withLock { knowledge in
@@ -77,6 +83,15 @@ extension CommitPipeline {
         }
         replication.lastSequence.store(state.sequence, ordering: .releasing)
         replication.shippedSequence.store(state.sequence, ordering: .releasing)
+    }
+
+    /// Bytes of a batch, and of the blobs that are stored with it.
+    private static func byteCount(
+        of item: (batch: ReplicatedBatch, contents: [ArraySlice<UInt8>]),
+        _ longBlobs: [UInt64: LongBlob]
+    ) -> Int {
+        item.contents.reduce(item.batch.bytes.count) { $0 + $1.count }
+            + item.batch.blobs.reduce(0) { $0 + (longBlobs[$1.number]?.byteCount ?? 0) }
     }
 
     /// Stores a blob of several chunks ahead of the batch that refers to it. What a crash leaves of it is

@@ -156,11 +156,11 @@ final class CommitPipeline: Sendable {
             growthInAll.tableByteCount = (try? tableByteCount()) ?? .max
         }
         growthInAll.add(batch)
-        let isLogged =
+        let mayBeLogged =
             open.log != nil && !isCommitting && batch.mayBeLogged
             && space.mayBePending(growthInAll)
             && (!batch.isLong || hasRoomForWholeLog(with: batch))
-        guard isLogged || open.isPending, space.hasRoomAtEnd(growthInAll.total) else {
+        guard mayBeLogged || open.isPending, space.hasRoomAtEnd(growthInAll.total) else {
             // Without room each batch is committed by itself, so that it is known what fits.
             try commitOpen()
             return try inTransaction(
@@ -170,7 +170,8 @@ final class CommitPipeline: Sendable {
 
         // 3. Apply it.
         var transaction = try openTransaction(asOf: now)
-        note(in: &transaction, isLogged: isLogged, notesPlaces: batch.isLong)
+        transaction.beginBatch(mayBeLogged ? .log : .checkpoint, of: core.replication)
+        transaction.transaction.notesPlaces = batch.isLong
         let result: Result
         do throws(StoreError) {
             result = try body(&transaction)
@@ -204,8 +205,9 @@ final class CommitPipeline: Sendable {
         do throws(StoreError) {
             isAppended = try append(&transaction, changeCount: batch.range.count)
         } catch {
+            if case .outcomeUnknown = error { throw error }
             // The disk has no room for its long values. Nothing of it is in the log.
-            if case .full = error { try replay(insteadOf: transaction) }
+            try replay(insteadOf: transaction)
             throw error
         }
         if isAppended {
@@ -232,11 +234,11 @@ final class CommitPipeline: Sendable {
 
     private func openTransaction(asOf now: Timestamp) throws(StoreError) -> ChangeTransaction {
         guard var transaction = open.transaction.take() else {
+            try requireNothingPending()
             return try ChangeTransaction(core, asOf: now)
         }
         transaction.now = now
         transaction.takeQuotas(of: core)
-        transaction.beginBatch(of: core.replication)
         return transaction
     }
 
@@ -244,8 +246,16 @@ final class CommitPipeline: Sendable {
 
     /// Commits what is in the log. Only inside ``whileWriting(committing:_:)``.
     func commitOpen() throws(StoreError) {
-        guard let transaction = open.transaction.take() else { return }
+        guard let transaction = open.transaction.take() else { return try requireNothingPending() }
         _ = try commit(transaction)
+    }
+
+    /// Throws ``StoreError/outcomeUnknown(_:)`` where the log has acknowledged changes and no transaction does:
+    /// any commit would have the log forget them. The next start replays them.
+    private func requireNothingPending() throws(StoreError) {
+        guard open.isPending else { return }
+        throw .outcomeUnknown(
+            "acknowledged changes are in \(WriteAheadLog.fileName) and not committed")
     }
 
     /// Commits the open transaction.

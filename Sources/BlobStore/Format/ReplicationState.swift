@@ -71,8 +71,8 @@ package struct ReplicationState: Equatable, Sendable {
     package private(set) var nonces: [Nonce]
     /// The last name of the log that is known to be in the bucket, or was applied. It may be behind.
     package var position: LogPosition
-    /// The last batch that is known to be in the bucket, or was applied. It may be behind for a leader, and is
-    /// never ahead of `position`: the two are written together.
+    /// The last batch that is known to be in the bucket, or was applied. A leader's is the last one up to
+    /// `position`, and may be behind as that is; a follower may have some of the next segment.
     package var sequence: UInt64
 
     /// Runs that are remembered. One more reuses the nonce of the newest instead of forgetting an old one,
