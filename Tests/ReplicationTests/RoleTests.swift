@@ -59,7 +59,9 @@ struct RoleTests {
 
     // Each take-over noted a new nonce and forgot the last one. After two interruptions a leader found its
     // own fence in the log and deposed itself.
-    @Test("A leader that is interrupted at each request of its starts knows all that it wrote", arguments: 0..<2)
+    @Test(
+        "A leader that is interrupted at each request of its starts knows all that it wrote",
+        arguments: 0..<2)
     func ownNonces(_ kind: Int) throws {
         let a = try leader()
         try a.store.put("1", [1])
@@ -250,7 +252,9 @@ struct RoleTests {
     func answered() throws {
         let a = try leader()
         let b = try follower("b", of: a)
-        let (first, second, third) = (TestPromotion(), TestPromotion(), TestPromotion(isForced: true))
+        let (first, second, third) = (
+            TestPromotion(), TestPromotion(), TestPromotion(isForced: true)
+        )
         for promotion in [first, second, third] {
             b.promotion = promotion
             try b.step()
