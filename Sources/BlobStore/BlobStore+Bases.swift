@@ -188,7 +188,10 @@ extension Snapshot {
         guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
             return 0
         }
-        var last = try ReplicationState(value).sequence
+        let state = try ReplicationState(value)
+        var last = state.sequence
+        // What a follower has in its outbox is yet to be removed.
+        guard state.role != .follower else { return last }
         while let batch = try outbox(after: last, upTo: .max, byteCountMax: 1 << 20).last {
             last = batch.sequence
         }

@@ -94,7 +94,7 @@ extension ReplicationState {
         switch role {
         case .leader: sequence
         case .follower: .max
-        case .candidate, .deposed: 0
+        case .deposed: 0
         }
     }
 }

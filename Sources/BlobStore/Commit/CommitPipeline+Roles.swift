@@ -11,7 +11,7 @@ extension CommitPipeline {
             try snapshot.replicationKnowledge()
         }
         replication.knowledge.withLock { $0 = knowledge }
-        guard let state = knowledge.state, state.role != .candidate else { return }
+        guard let state = knowledge.state, state.epoch > 0 else { return }
         replication.isReplicated.store(true, ordering: .releasing)
         replication.shippedSequence.store(state.sequence, ordering: .relaxed)
         replication.lastSequence.store(state.sequence, ordering: .relaxed)
@@ -38,7 +38,7 @@ extension CommitPipeline {
         var state =
             old
             ?? ReplicationState(
-                role: .candidate, epoch: 0, nonce: nonce, position: .start, sequence: 0)
+                role: .leader, epoch: 0, nonce: nonce, position: .start, sequence: 0)
         state.add(nonce)
         if state != old { try save(state, asOf: now) }
         return state.nonce
@@ -70,7 +70,7 @@ extension CommitPipeline {
             sequence: old?.sequence ?? 0)
         let list = try whileWriting { () throws(StoreError) in
             // So the beginning of the epoch is captured.
-            replication.capturesChanges.store(true, ordering: .relaxed)
+            let capturedBefore = replication.capturesChanges.exchange(true, ordering: .relaxed)
             do throws(StoreError) {
                 return try inTransaction(
                     growth: Change.bookkeepingByteCount * core.environment.pageScale, asOf: now,
@@ -81,7 +81,7 @@ extension CommitPipeline {
                     return try transaction.begin(epoch, after: epochs, isFirst: isFirst)
                 }
             } catch {
-                replication.capturesChanges.store(old?.role == .leader, ordering: .relaxed)
+                replication.capturesChanges.store(capturedBefore, ordering: .relaxed)
                 throw error
             }
         }

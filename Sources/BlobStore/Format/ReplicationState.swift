@@ -51,8 +51,6 @@ package struct Nonce: Sendable, Hashable, CustomStringConvertible {
 package struct ReplicationState: Equatable, Sendable {
     /// What a store is in its shard.
     package enum Role: UInt8, Sendable {
-        /// It belongs to no shard yet: it was about to begin one, and may have.
-        case candidate = 0
         /// It is changed here, and its changes are shipped.
         case leader = 1
         /// It is changed by what a leader shipped, and by nothing else.
@@ -64,7 +62,8 @@ package struct ReplicationState: Equatable, Sendable {
 
     /// What this store is.
     package var role: Role
-    /// The epoch in which it leads, or the one of the last segment that it applied. The first is 1.
+    /// The epoch in which it leads, or the one of the last segment that it applied. The first is 1. 0: it was
+    /// about to lead that one, and belongs to no shard until it knows that it does.
     package var epoch: UInt64
     /// The runs of this store that may have written to the bucket since the last fence that is known to be
     /// its own; the newest is the last. Never empty.
