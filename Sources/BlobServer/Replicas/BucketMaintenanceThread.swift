@@ -37,6 +37,7 @@ final class BucketMaintenanceThread: Sendable {
         var maintenance: BucketMaintenance?
         var epoch: UInt64 = 0
         var nextLook = Instant.now
+        var damaged: [ObjectProblem] = []
         while !isClosed.load(ordering: .acquiring) {
             let leading = context.replica.leadingEpoch.load(ordering: .acquiring)
             var pause = Self.pauseMilliseconds
@@ -51,7 +52,14 @@ final class BucketMaintenanceThread: Sendable {
                         milliseconds: ReplicationLimits.handoverLookMilliseconds)
                     try lookForHandover(of: leading, on: bucket, &log)
                 }
-                if try maintenance?.step(on: bucket).isSomething == true { pause = 0 }
+                if let step = try maintenance?.step(on: bucket) {
+                    if step.isSomething { pause = 0 }
+                    if case .clockJumped(let milliseconds) = step {
+                        context.log.warning(
+                            "The wall clock jumped by \(milliseconds / 1_000) s: nothing is deleted from the bucket for \(DeletionClock.pauseMilliseconds / 60_000) minutes"
+                        )
+                    }
+                }
             } catch let error as ReplicationError where error.isStop {
                 continue
             } catch let error as BucketError where error.isStop {
@@ -63,6 +71,7 @@ final class BucketMaintenanceThread: Sendable {
                 log.note(.warning, "The bucket is not looked after: \(error)")
                 pause = Self.failurePauseMilliseconds
             }
+            note(maintenance?.damagedBases ?? [], known: &damaged)
             if pause > 0 { signal.wait(milliseconds: pause) }
         }
     }
@@ -85,6 +94,16 @@ final class BucketMaintenanceThread: Sendable {
         context.replica.signal.notify()
     }
 
+    /// Each damaged base is named once, and counted as long as it is there.
+    private func note(_ damaged: [ObjectProblem], known: inout [ObjectProblem]) {
+        guard damaged != known else { return }
+        for base in damaged where !known.contains(base) {
+            context.log.warning("A base in the bucket cannot be used: \(base)")
+        }
+        known = damaged
+        context.replica.damagedBaseCount.store(damaged.count, ordering: .relaxed)
+    }
+
     private func begin(
         _ epoch: UInt64, on bucket: any Bucket
     ) throws(ReplicationError) -> BucketMaintenance {
@@ -94,7 +113,7 @@ final class BucketMaintenanceThread: Sendable {
             BaseSchedule(
                 intervalMilliseconds: Int64(options.baseIntervalMilliseconds),
                 retentionMilliseconds: Int64(options.retentionMilliseconds)),
-            on: bucket, clock: { .now }
+            on: bucket, clock: { .now }, bootMilliseconds: { .bootMilliseconds }
         ) { body throws(StoreError) in try writer.perform(body) }
     }
 }
