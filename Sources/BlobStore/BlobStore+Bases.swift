@@ -138,6 +138,27 @@ extension BlobStore {
         try Creation.finishStaging(in: directory, replacing: isReplacing)
     }
 
+    /// Calls `body` with the long blobs of a base, in the order of their digests. All of the base is read and checked,
+    /// and nothing is made of it.
+    ///
+    /// - Parameter read: appends up to so many bytes of the base; nothing at its end.
+    package static func forEachLongBlob(
+        ofBase read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void,
+        _ body: (BlobReference) throws -> Void
+    ) throws {
+        var reader = try BackupReader(from: read)
+        while let block = try reader.nextBlock(from: read) {
+            guard block.table == .blobs else { continue }
+            try block.forEachEntry { key, value in
+                guard let digest = Digest(bytes: key) else {
+                    throw StoreError.corrupt("a key of the table blobs")
+                }
+                let blob = try BlobEntry(value, digest: digest).reference(digest)
+                if !blob.isShippedWithBatch { try body(blob) }
+            }
+        }
+    }
+
     /// Checks that a folder has no store, and makes it if it is not there.
     package static func requireNoStore(in directory: String) throws(StoreError) {
         try makeDirectory(directory)

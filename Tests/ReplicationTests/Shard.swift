@@ -10,9 +10,16 @@ let noon = Timestamp(milliseconds: 1_800_000_000_000)
 
 /// A clock that a test moves.
 final class TestClock {
-    var now = noon
+    private(set) var now = noon
+    private(set) var bootMilliseconds: Int64 = 0
 
     func advance(milliseconds: Int64) {
+        set(by: milliseconds)
+        bootMilliseconds += milliseconds
+    }
+
+    /// Somebody sets the wall clock.
+    func set(by milliseconds: Int64) {
         now = Timestamp(milliseconds: now.milliseconds + milliseconds)
     }
 }
@@ -147,7 +154,7 @@ final class Member {
         if maintenance == nil {
             maintenance = try BucketMaintenance(
                 store, epoch: try #require(store.replicationState).epoch, schedule, on: upkeep,
-                clock: { clock.now },
+                clock: { clock.now }, bootMilliseconds: { clock.bootMilliseconds },
                 onWriter: { body throws(StoreError) in try body(store) })
         }
         var steps: [BucketMaintenance.Step] = []

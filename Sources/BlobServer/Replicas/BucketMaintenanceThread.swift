@@ -35,6 +35,7 @@ final class BucketMaintenanceThread: Sendable {
         var log = RateLimitedLog(context.log)
         var maintenance: BucketMaintenance?
         var epoch: UInt64 = 0
+        var damaged: [ObjectProblem] = []
         while !isClosed.load(ordering: .acquiring) {
             let leading = context.replica.leadingEpoch.load(ordering: .acquiring)
             var pause = Self.pauseMilliseconds
@@ -44,7 +45,14 @@ final class BucketMaintenanceThread: Sendable {
                     if leading > 0 { maintenance = try begin(leading, on: bucket) }
                     epoch = leading
                 }
-                if try maintenance?.step(on: bucket).isSomething == true { pause = 0 }
+                if let step = try maintenance?.step(on: bucket) {
+                    if step.isSomething { pause = 0 }
+                    if case .clockJumped(let milliseconds) = step {
+                        context.log.warning(
+                            "The wall clock jumped by \(milliseconds / 1_000) s: nothing is deleted from the bucket for \(DeletionClock.pauseMilliseconds / 60_000) minutes"
+                        )
+                    }
+                }
             } catch let error as ReplicationError where error.isStop {
                 continue
             } catch let error as BucketError where error.isStop {
@@ -57,8 +65,19 @@ final class BucketMaintenanceThread: Sendable {
                 log.note(.warning, "The bucket is not looked after: \(error)")
                 pause = Self.failurePauseMilliseconds
             }
+            note(maintenance?.damagedBases ?? [], known: &damaged)
             if pause > 0 { signal.wait(milliseconds: pause) }
         }
+    }
+
+    /// Each damaged base is named once, and counted as long as it is there.
+    private func note(_ damaged: [ObjectProblem], known: inout [ObjectProblem]) {
+        guard damaged != known else { return }
+        for base in damaged where !known.contains(base) {
+            context.log.warning("A base in the bucket cannot be used: \(base)")
+        }
+        known = damaged
+        context.replica.damagedBaseCount.store(damaged.count, ordering: .relaxed)
     }
 
     private func begin(
@@ -70,7 +89,7 @@ final class BucketMaintenanceThread: Sendable {
             BaseSchedule(
                 intervalMilliseconds: Int64(options.baseIntervalMilliseconds),
                 retentionMilliseconds: Int64(options.retentionMilliseconds)),
-            on: bucket, clock: { .now }
+            on: bucket, clock: { .now }, bootMilliseconds: { .bootMilliseconds }
         ) { body throws(StoreError) in try writer.perform(body) }
     }
 }

@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobStore
 import Logging
+import ObjectStore
 import Replication
 import Synchronization
 
@@ -95,24 +96,20 @@ final class ReplicaThread: Sendable {
 /// Logs the first of several failures in a row, and their end, and says how long to wait.
 private struct ReplicaFailures {
     private let log: Logger
-    private var count = 0
-
-    /// The first pause, in milliseconds; each other one is twice as long …
-    private static let pauseMilliseconds = 250
-    /// … and none is longer.
-    private static let pauseMillisecondsMax = 4_000
+    private var backoff = Backoff(firstMilliseconds: 250, millisecondsMax: 4_000)
 
     init(_ log: Logger) { self.log = log }
 
     mutating func noteSuccess() {
-        if count > 0 { log.notice("Replication continues") }
-        count = 0
+        guard backoff.attemptCount > 0 else { return }
+        log.notice("Replication continues")
+        backoff.reset()
     }
 
     /// - Returns: milliseconds to wait.
     mutating func note(_ error: any Error) -> Int {
-        log.log(level: count == 0 ? .error : .debug, "Replication is paused: \(error)")
-        defer { count += 1 }
-        return min(Self.pauseMilliseconds << min(count, 10), Self.pauseMillisecondsMax)
+        log.log(
+            level: backoff.attemptCount == 0 ? .error : .debug, "Replication is paused: \(error)")
+        return backoff.next()
     }
 }

@@ -12,19 +12,30 @@ final class BlobFetches: Sendable {
         /// By blob number: who waits for it.
         var waiters: [UInt64: [Waiter]] = [:]
         var waiterCount = 0
-        /// Those that nobody fetches yet, in the order in which they were asked for.
-        var queue: [BlobReference] = []
+        /// Those that nobody fetches yet, in the order in which they were asked for. A slice: its first one is taken
+        /// without moving the others.
+        var queue: ArraySlice<BlobReference> = []
+        /// Numbers of those that are in the queue or being fetched.
+        var pending: Set<UInt64> = []
         /// Why a blob could not be fetched, and until when nobody tries again.
         var failures: [UInt64: (why: String, end: Instant)] = [:]
         /// When blobs were fetched that were not long ago.
         var fetched: [UInt64: Instant] = [:]
         /// Threads without work.
         var idle: [Int] = []
+
+        mutating func note(_ why: String, of number: UInt64, asOf now: Instant) {
+            if failures.count >= DaemonLimits.fetchWaiterCountMax { failures = [:] }
+            failures[number] = (
+                why, now.after(milliseconds: DaemonLimits.fetchRetryMilliseconds)
+            )
+        }
     }
 
     private let state = Mutex(State())
     private let threads: [FetchSignal]
-    private let hasWaiters = Atomic(false)
+    /// Whether there are waiters or failures to look after.
+    private let isBusy = Atomic(false)
     /// Blobs that were fetched, that could not be, and the stored bytes of the first.
     let fetchedCount = Atomic(0)
     let failedCount = Atomic(0)
@@ -69,33 +80,34 @@ final class BlobFetches: Sendable {
         let end = now.after(milliseconds: DaemonLimits.fetchWaitMilliseconds)
         let thread: Int? = state.withLock { state in
             state.waiterCount += 1
-            let isFirst = state.waiters[blob.number] == nil
             state.waiters[blob.number, default: []].append(
                 Waiter(connection: connection, end: end))
-            hasWaiters.store(true, ordering: .relaxed)
-            guard isFirst else { return nil }
+            isBusy.store(true, ordering: .relaxed)
+            guard state.pending.insert(blob.number).inserted else { return nil }
             state.queue.append(blob)
             return state.idle.popLast()
         }
         if let thread { threads[thread].signal.notify() }
     }
 
-    /// Ends the waiting of those who have waited long enough. They are told why.
+    /// Ends the waiting of those who have waited long enough, who are told why, and forgets failures that are over.
     func expire(asOf now: Instant) {
-        guard hasWaiters.load(ordering: .relaxed) else { return }
+        guard isBusy.load(ordering: .relaxed) else { return }
         let late = state.withLock { state in
             var late: [Waiter] = []
+            state.failures = state.failures.filter { now < $0.value.end }
             for (number, waiters) in state.waiters {
                 let ended = waiters.filter { $0.end <= now }
                 guard !ended.isEmpty else { continue }
                 late += ended
-                state.waiters[number] = waiters.filter { $0.end > now }
+                let rest = waiters.filter { $0.end > now }
+                state.waiters[number] = rest.isEmpty ? nil : rest
                 state.waiterCount -= ended.count
-                state.failures[number] = (
+                state.note(
                     "the bucket has not sent it within \(DaemonLimits.fetchWaitMilliseconds / 1_000) s",
-                    now.after(milliseconds: DaemonLimits.fetchRetryMilliseconds)
-                )
+                    of: number, asOf: now)
             }
+            isBusy.store(!state.waiters.isEmpty || !state.failures.isEmpty, ordering: .relaxed)
             return late
         }
         Self.tell(late, .committed)
@@ -108,6 +120,7 @@ final class BlobFetches: Sendable {
                 state.waiters = [:]
                 state.waiterCount = 0
                 state.queue = []
+                state.pending = []
             }
             return state.waiters.values.flatMap { $0 }
         }
@@ -122,14 +135,16 @@ final class BlobFetches: Sendable {
 
     // MARK: - Who fetches
 
-    /// The next blob to fetch. Where there is none the thread waits for one, at most a second.
+    /// The next blob to fetch that somebody still waits for. Where there is none the thread waits for one, at most a
+    /// second.
     func next(thread: Int) -> BlobReference? {
         let found = state.withLock { state -> BlobReference? in
-            guard !state.queue.isEmpty else {
-                if !state.idle.contains(thread) { state.idle.append(thread) }
-                return nil
+            while let blob = state.queue.popFirst() {
+                if state.waiters[blob.number] != nil { return blob }
+                state.pending.remove(blob.number)
             }
-            return state.queue.removeFirst()
+            if !state.idle.contains(thread) { state.idle.append(thread) }
+            return nil
         }
         if found == nil { threads[thread].signal.wait(milliseconds: 1_000) }
         return found
@@ -145,11 +160,10 @@ final class BlobFetches: Sendable {
         let waiters = state.withLock { state in
             let waiters = state.waiters.removeValue(forKey: blob.number) ?? []
             state.waiterCount -= waiters.count
-            hasWaiters.store(!state.waiters.isEmpty, ordering: .relaxed)
+            state.pending.remove(blob.number)
             if let failure {
-                state.failures[blob.number] = (
-                    failure, now.after(milliseconds: DaemonLimits.fetchRetryMilliseconds)
-                )
+                state.note(failure, of: blob.number, asOf: now)
+                isBusy.store(true, ordering: .relaxed)
             } else {
                 if state.fetched.count >= DaemonLimits.recentFetchCountMax { state.fetched = [:] }
                 state.fetched[blob.number] = now

@@ -83,6 +83,8 @@ final class ReplicaStatus: Sendable {
     let movedAt = Atomic<Int64>(0)
     /// What was asked of the bucket; nil: there is none.
     let bucketCounters: ObjectStoreCounters?
+    /// Bases of the bucket that cannot be used. A leader counts them.
+    let damagedBaseCount = Atomic(0)
     /// Payloads that are in the bucket and asked for here.
     let fetches: BlobFetches
     /// Wakes the thread that ships or follows.

@@ -1,12 +1,13 @@
 import BlobStore
 import CLinux
 import Logging
+import Replication
 
 /// What the writer does between batches: it removes what has expired, frees blobs without references
 /// and dead readers' slots, each in bounded steps.
 struct WriterMaintenance {
     private let writer: WriterThread
-    private var clock = ExpiryClock()
+    private var clock = DeletionClock()
     private var nextSweep = Instant.now
     private var nextReclaim = Instant.now
     /// How much publishes had brought, and when that was looked at.
@@ -110,13 +111,13 @@ struct WriterMaintenance {
 
     /// Whether the wall clock can be trusted enough to delete by it.
     private mutating func mayDelete() -> Bool {
-        switch clock.tick() {
+        switch clock.tick(wall: clinux_wall_ns() / 1_000_000, boot: .bootMilliseconds) {
         case .steady: return true
         case .paused: return false
         case .jumped(let milliseconds):
             writer.counters.clockJumps.add()
             writer.log.warning(
-                "The wall clock jumped by \(milliseconds / 1_000) s against the boot clock; expiry is paused for \(ExpiryClock.pauseMilliseconds / 60_000) minutes"
+                "The wall clock jumped by \(milliseconds / 1_000) s against the boot clock; expiry is paused for \(DeletionClock.pauseMilliseconds / 60_000) minutes"
             )
             return false
         }

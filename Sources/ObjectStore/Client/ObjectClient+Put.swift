@@ -49,8 +49,9 @@ extension ObjectClient {
             var error = ObjectStoreError(.unavailable, "")
             switch outcome {
             case .done(.unknown(let reason, let milliseconds)):
+                let wait = backoff.next(retryAfterMilliseconds: milliseconds)
                 guard isRepeatable, !stop.isStopped,
-                    let wait = backoff.next(retryAfterMilliseconds: milliseconds)
+                    backoff.attemptCount < limits.attemptCountMax
                 else {
                     return .unknown(
                         reason: reason,
@@ -106,10 +107,11 @@ extension ObjectClient {
         case 200, 201, 204:
             // S3's answer to a put has an ETag and no body. Any other success comes from a proxy, which may have
             // stored nothing.
-            if answer.bodyByteCount == 0, answer["etag"]?.isEmpty == false { return .done(.created) }
+            let isEmpty = answer.bodyByteCount == 0
+            if isEmpty, answer["etag"]?.isEmpty == false { return .done(.created) }
             let what =
-                answer.bodyByteCount == 0
-                ? "no ETag" : document.map { "the error \($0.words)" } ?? "a body that is not S3's"
+                document.map { "the error \($0.words)" }
+                ?? (isEmpty ? "no ETag" : "a body that is not S3's")
             return unknown("\(self.what(question)): \(answer.status) with \(what)")
         case 412 where ifAbsent: return .done(.exists)
         case 409, 429: return .conflict(answer)

@@ -139,9 +139,8 @@ package final class ObjectClient {
         _ backoff: inout Backoff, _ retryAfterMilliseconds: Int, _ operation: ObjectOperation,
         _ error: ObjectStoreError
     ) throws(ObjectStoreError) {
-        guard let wait = backoff.next(retryAfterMilliseconds: retryAfterMilliseconds) else {
-            throw error
-        }
+        let wait = backoff.next(retryAfterMilliseconds: retryAfterMilliseconds)
+        guard backoff.attemptCount < limits.attemptCountMax else { throw error }
         if stop.wait(milliseconds: wait) { throw Self.stopped }
         bucket.counters.add(.retries, operation)
     }

@@ -14,11 +14,6 @@ package final class S3Bucket: Bucket {
     /// Pages without names that are followed to the next one.
     private static let emptyPageCountMax = 100
 
-    /// The first attempt that is tried again waits up to this long, each other twice as long …
-    private static let pauseMilliseconds = 50
-    /// … and never longer than this.
-    private static let pauseMillisecondsMax = 5_000
-
     /// A client of a bucket, whose counters and clock it shares with others.
     ///
     /// - Parameters:
@@ -94,11 +89,9 @@ package final class S3Bucket: Bucket {
         try ask { () throws(ObjectStoreError) in try client.delete(name) }
     }
 
-    /// Waits a random time, so that those who failed together do not come back together.
     package func pause(beforeRetrying attempt: Int) throws(BucketError) {
-        let ceiling = min(
-            Self.pauseMilliseconds << min(max(attempt, 0), 20), Self.pauseMillisecondsMax)
-        let wait = max(Int.random(in: 0...ceiling), retryAfterMilliseconds)
+        var backoff = Backoff(attemptCount: attempt)
+        let wait = backoff.next(retryAfterMilliseconds: retryAfterMilliseconds)
         retryAfterMilliseconds = 0
         guard !stop.wait(milliseconds: wait) else {
             throw BucketError("stopped", isStop: true)

@@ -30,18 +30,11 @@ package enum Seeder {
             throw ReplicationError.damaged(
                 name: ShardNames.manifest(manifest.position.number), why: "has no store id")
         }
-        var next = 0
-        var part: ArraySlice<UInt8> = []
+        var reader = BaseReader(manifest)
         try BlobStore.seed(
             directory, options: options, as: manifest.state, asOf: now, progress: progress
         ) { buffer, byteCountMax in
-            if part.isEmpty, next < manifest.parts.count {
-                part = try Self.part(next, of: manifest, on: bucket)[...]
-                next += 1
-            }
-            let count = min(byteCountMax, part.count)
-            buffer += part.prefix(count)
-            part = part.dropFirst(count)
+            try reader.read(into: &buffer, byteCountMax: byteCountMax, on: bucket)
         } blobs: { blobs, put in
             let (left, fetched) = LongBlobs.split(blobs, leavesBlobs: leavesBlobs)
             for blob in left { try put(blob, .evicted) }
@@ -51,9 +44,31 @@ package enum Seeder {
             }
         }
     }
+}
 
-    private static func part(
-        _ index: Int, of manifest: BaseManifest, on bucket: some Bucket
+/// Reads the bytes of a base, part by part, and checks each.
+struct BaseReader {
+    private let manifest: BaseManifest
+    private var next = 0
+    private var part: ArraySlice<UInt8> = []
+
+    init(_ manifest: BaseManifest) { self.manifest = manifest }
+
+    /// Appends up to so many bytes; nothing at the end.
+    mutating func read(
+        into buffer: inout [UInt8], byteCountMax: Int, on bucket: some Bucket
+    ) throws(ReplicationError) {
+        if part.isEmpty, next < manifest.parts.count {
+            part = try bytes(ofPart: next, on: bucket)[...]
+            next += 1
+        }
+        let count = min(byteCountMax, part.count)
+        buffer += part.prefix(count)
+        part = part.dropFirst(count)
+    }
+
+    private func bytes(
+        ofPart index: Int, on bucket: some Bucket
     ) throws(ReplicationError) -> [UInt8] {
         let name = ShardNames.part(index, ofBase: manifest.position.number)
         let bytes = try onBucket { () throws(BucketError) in

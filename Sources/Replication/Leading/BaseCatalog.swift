@@ -1,18 +1,27 @@
 internal import BlobStore
 
 /// The bases that a bucket has. Manifests never change, and are read once.
-struct BaseCatalog {
+package struct BaseCatalog {
     /// Those that count: with a manifest and all their parts, in the order of their segments.
-    private(set) var bases: [BaseManifest] = []
-    /// Names of bases that do not count, by their segments.
+    package private(set) var bases: [BaseManifest] = []
+    /// What is wrong with those whose manifest cannot be read, or whose parts are missing, by their segments. They
+    /// count for nothing, and everything else goes on with the others.
+    package private(set) var damaged: [UInt64: ObjectProblem] = [:]
+    /// Names of bases without a manifest, by their segments.
     private(set) var unfinished: [UInt64: [String]] = [:]
+    private let storeID: String
     private var names: [UInt64: [String]] = [:]
     private var manifests: [UInt64: BaseManifest] = [:]
     /// Segments behind which a base was begun here, whether its names have been seen or not.
     private var begun: Set<UInt64> = []
 
-    /// Looks again. A LIST, another one for each 1,000 parts, and a GET for each manifest that is new.
-    mutating func refresh(on bucket: some Bucket) throws(ReplicationError) {
+    /// A catalog without any.
+    ///
+    /// - Parameter storeID: the shard's. A base of another store is damaged.
+    package init(of storeID: String) { self.storeID = storeID }
+
+    /// Looks again. A LIST, another one for each 1,000 parts, and a GET for each manifest that is new or damaged.
+    package mutating func refresh(on bucket: some Bucket) throws(ReplicationError) {
         let all = try onBucket { () throws(BucketError) in
             try bucket.names(ShardNames.basePrefix)
         }
@@ -26,26 +35,42 @@ struct BaseCatalog {
         }
         bases = []
         unfinished = [:]
+        damaged = [:]
         for (number, names) in names {
             guard names.contains(ShardNames.manifest(number)) else {
                 unfinished[number] = names
                 continue
             }
-            let manifest: BaseManifest
-            if let known = manifests[number] {
-                manifest = known
-            } else {
-                manifest = try BaseManifest.read(number, on: bucket)
-                manifests[number] = manifest
+            do throws(ReplicationError) {
+                bases.append(try base(number, names, on: bucket))
+            } catch {
+                guard let problem = error.problem else { throw error }
+                damaged[number] = problem
             }
-            let has = Set(names)
-            let isWhole = manifest.parts.indices.allSatisfy {
-                has.contains(ShardNames.part($0, ofBase: number))
-            }
-            if isWhole { bases.append(manifest) } else { unfinished[number] = names }
         }
         bases.sort { $0.position.number < $1.position.number }
         manifests = manifests.filter { self.names[$0.key] != nil }
+    }
+
+    private mutating func base(
+        _ number: UInt64, _ names: [String], on bucket: some Bucket
+    ) throws(ReplicationError) -> BaseManifest {
+        let manifest: BaseManifest
+        if let known = manifests[number] {
+            manifest = known
+        } else {
+            manifest = try BaseManifest.read(number, on: bucket)
+            guard manifest.storeID == storeID else {
+                throw .foreign(ShardNames.manifest(number), of: manifest.storeID, in: storeID)
+            }
+            manifests[number] = manifest
+        }
+        let has = Set(names)
+        for part in manifest.parts.indices {
+            let name = ShardNames.part(part, ofBase: number)
+            guard has.contains(name) else { throw .damaged(name: name, why: "is missing") }
+        }
+        return manifest
     }
 
     /// Notes a base that was finished here.

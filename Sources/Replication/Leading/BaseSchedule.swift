@@ -33,12 +33,16 @@ package struct BaseSchedule: Sendable, Hashable {
                 >= max(newest.byteCount, ReplicationLimits.packsPerBaseByteCountMin)
     }
 
-    /// The oldest base that is kept: the newest one that is as old as the retention or older, else the first. All
-    /// newer ones are kept.
+    /// The base that the retention begins with: the newest one that is as old as it or older; nil where there is
+    /// none, and all are kept. All newer ones are kept.
+    ///
+    /// A base may bear a wrong time, of a clock that was wrong when it was made. It is taken for no older than those
+    /// before it, so that a clock that was behind does not end their retention; and what lies in the future says
+    /// nothing of the others.
     ///
     /// - Parameter bases: in the order of their segments.
     package func oldestKept(of bases: [BaseManifest], asOf now: Timestamp) -> BaseManifest? {
         let end = now.adding(milliseconds: -retentionMilliseconds)
-        return bases.last { $0.time <= end } ?? bases.first
+        return bases.filter { $0.time <= now }.prefix { $0.time <= end }.last
     }
 }

@@ -58,10 +58,10 @@ package struct BaseWriter {
         }
         var parts: [BaseManifest.Part] = []
         var part: [UInt8] = []
-        func send() throws(BucketError) {
+        func send() throws(ReplicationError) {
             guard !part.isEmpty else { return }
             let hash = SHA256.digest(of: part.span.bytes)
-            try bucket.put(ShardNames.part(parts.count, ofBase: position.number), part)
+            try Self.create(ShardNames.part(parts.count, ofBase: position.number), part, on: bucket)
             parts.append(BaseManifest.Part(byteCount: part.count, digest: Digest(hash)))
             part.removeAll(keepingCapacity: true)
         }
@@ -81,6 +81,30 @@ package struct BaseWriter {
             sequence: moment.sequence, time: time, nextBlobNumber: moment.nextBlobNumber,
             parts: parts)
     }
+
+    /// Creates a part: should a listing have left out that another base has the name, that one stays as it is.
+    private static func create(
+        _ name: String, _ bytes: [UInt8], on bucket: some Bucket
+    ) throws(ReplicationError) {
+        var attempt = 0
+        while true {
+            let outcome = try onBucket { () throws(BucketError) in
+                try bucket.createOwn(
+                    name, bytes, byteCountMax: ReplicationLimits.partByteCountMax)
+            }
+            switch outcome {
+            case .done: return
+            case .other: throw .damaged(name: name, why: "is another base's than the one made here")
+            case .unknown(let why):
+                guard attempt < Self.attemptCountMax else { throw .bucket(BucketError(why)) }
+                try onBucket { () throws(BucketError) in try bucket.pause(beforeRetrying: attempt) }
+                attempt += 1
+            }
+        }
+    }
+
+    /// How often a part whose answer was lost is sent again.
+    private static let attemptCountMax = 5
 
     /// Makes the base count, when all that it has is in the log and this store leads still.
     ///

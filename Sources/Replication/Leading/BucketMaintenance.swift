@@ -25,6 +25,8 @@ package struct BucketMaintenance {
         case deletedBlobs(Int)
         /// Retired blobs were forgotten, in a batch of this store's.
         case prunedRetired(Int)
+        /// The wall clock was set by so many milliseconds: nothing is deleted for ten minutes.
+        case clockJumped(milliseconds: Int64)
         /// What became of the last attempt is not known. Try again soon.
         case unknown(String)
         /// There is nothing to do yet: look again in a second.
@@ -42,8 +44,10 @@ package struct BucketMaintenance {
     private let schedule: BaseSchedule
     private let onWriter: OnWriter
     private let clock: () -> Timestamp
+    private let bootMilliseconds: () -> Int64
+    private var deletions = DeletionClock()
     private var packer: Packer
-    private var catalog = BaseCatalog()
+    private var catalog: BaseCatalog
     private var history: HistoryCollector
     private var base: BaseWriter?
     /// What was packed when the newest base was begun.
@@ -59,24 +63,44 @@ package struct BucketMaintenance {
     ///   - schedule: when bases are made, and how long they are kept.
     ///   - bucket: this thread's.
     ///   - clock: the present, by the clock that the store's changes are stamped with.
+    ///   - bootMilliseconds: the boot clock's present (`CLOCK_BOOTTIME`): while the first clock disagrees with it,
+    ///     nothing is deleted.
     ///   - onWriter: runs a change.
     package init(
         _ store: BlobStore, epoch: UInt64, _ schedule: BaseSchedule, on bucket: some Bucket,
-        clock: @escaping () -> Timestamp, onWriter: @escaping OnWriter
+        clock: @escaping () -> Timestamp, bootMilliseconds: @escaping () -> Int64,
+        onWriter: @escaping OnWriter
     ) throws(ReplicationError) {
         self.store = store
         self.epoch = epoch
         self.schedule = schedule
         self.clock = clock
+        self.bootMilliseconds = bootMilliseconds
         self.onWriter = onWriter
         packer = try Packer(storeID: store.id, epoch: epoch, on: bucket, asOf: clock())
         history = HistoryCollector(epoch: epoch, schedule: schedule)
         collectedAt = clock()
+        catalog = BaseCatalog(of: store.id.description)
         try catalog.refresh(on: bucket)
+        noteNewestBase()
+    }
+
+    /// A clock that was set while no leader ran shows in the newest base: that lies in the future, or far longer
+    /// back than bases are apart.
+    private mutating func noteNewestBase() {
+        guard let newest = catalog.bases.last?.time.milliseconds else { return }
+        let age = clock().milliseconds - newest
+        let likely = min(max(age, 0), 2 * schedule.intervalMilliseconds)
+        _ = deletions.tick(wall: newest, boot: bootMilliseconds() - likely)
     }
 
     /// The bases that count, in the order of their segments.
     package var bases: [BaseManifest] { catalog.bases }
+
+    /// What is wrong with the bases that do not count, in the order of their segments.
+    package var damagedBases: [ObjectProblem] {
+        catalog.damaged.sorted { $0.key < $1.key }.map(\.value)
+    }
 
     /// The first segment that is in no pack.
     package var firstUnpacked: UInt64 { packer.firstUnpacked }
@@ -84,10 +108,15 @@ package struct BucketMaintenance {
     /// Does what comes next, if anything does: a piece of it, but for the upload of a base, which is one step
     /// however long it takes.
     package mutating func step(on bucket: some Bucket) throws -> Step {
+        let verdict = deletions.tick(wall: clock().milliseconds, boot: bootMilliseconds())
+        if case .jumped(let milliseconds) = verdict {
+            return .clockJumped(milliseconds: milliseconds)
+        }
+        let deletes = verdict == .steady
         if let step = try finishBase(on: bucket) { return step }
         guard let position = store.replicationState?.position else { return .nothing }
         var read = Step.nothing
-        switch try packer.step(upTo: position, on: bucket, asOf: clock()) {
+        switch try packer.step(upTo: position, on: bucket, asOf: clock(), deletes: deletes) {
         // Under constant changes there is always something to read: nothing else waits for that.
         case .read(let count): read = .read(count)
         case .packed(let range, let byteCount): return .packed(range, byteCount: byteCount)
@@ -96,7 +125,7 @@ package struct BucketMaintenance {
         case .nothing: break
         }
         if let step = try beginBase(behind: position, on: bucket) { return step }
-        let step = try collect(on: bucket)
+        let step = deletes ? try collect(on: bucket) : .nothing
         return step == .nothing ? read : step
     }
 

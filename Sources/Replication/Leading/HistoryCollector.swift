@@ -29,13 +29,15 @@ struct HistoryCollector {
         asOf now: Timestamp
     ) throws(ReplicationError) -> (oldest: BaseManifest?, deletedCount: Int) {
         try catalog.refresh(on: bucket)
-        guard let oldest = schedule.oldestKept(of: catalog.bases, asOf: now) else {
-            return (nil, 0)
-        }
+        let expired = schedule.oldestKept(of: catalog.bases, asOf: now)
+        guard let oldest = expired ?? catalog.bases.first else { return (nil, 0) }
         let end = oldest.position.number
-        var names = catalog.bases.prefix { $0.position.number < end }.flatMap {
-            catalog.names(of: $0.position.number)
-        }
+        let damaged = catalog.damaged.keys.filter { $0 < end }.sorted()
+        // The retention may begin with one that cannot be read. What is behind it is kept until a good one is old
+        // enough: it may have been the bucket's answer that was damaged.
+        guard expired != nil || damaged.isEmpty else { return (nil, 0) }
+        let old = catalog.bases.map(\.position.number).prefix { $0 < end }
+        var names = (damaged + old).flatMap { catalog.names(of: $0) }
         unfinishedSince = unfinishedSince.filter { catalog.unfinished[$0.key] != nil }
         for number in catalog.unfinished.keys.sorted() where number != inProgress {
             let since = unfinishedSince[number] ?? now

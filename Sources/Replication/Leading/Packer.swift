@@ -82,19 +82,20 @@ package struct Packer {
     /// - Parameters:
     ///   - position: the last name that is known to be in the log.
     ///   - now: the present.
+    ///   - deletes: whether names may be deleted.
     /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     package mutating func step(
-        upTo position: LogPosition, on bucket: some Bucket, asOf now: Timestamp
+        upTo position: LogPosition, on bucket: some Bucket, asOf now: Timestamp, deletes: Bool
     ) throws(ReplicationError) -> Step {
         if isPending || isDue(asOf: now) { return try pack(on: bucket, asOf: now) }
         // In turns: under constant changes there is always something to read.
-        let mayClean = cleanups.first.map { $0.due <= now } ?? false
+        let mayClean = deletes && cleanups.first.map { $0.due <= now } ?? false
         if next <= position.number, !(cleansNext && mayClean) {
             cleansNext = true
             return .read(try read(upTo: position, on: bucket, asOf: now))
         }
         cleansNext = false
-        return try clean(on: bucket, asOf: now)
+        return mayClean ? try clean(on: bucket) : .nothing
     }
 
     private func isDue(asOf now: Timestamp) -> Bool {
@@ -158,10 +159,8 @@ package struct Packer {
 
     /// Deletes some names of the oldest pack whose time has come. Fences stay for ever: a leader that was
     /// paused before it must find its next name taken, however late it wakes up.
-    private mutating func clean(
-        on bucket: some Bucket, asOf now: Timestamp
-    ) throws(ReplicationError) -> Step {
-        guard var cleanup = cleanups.first, cleanup.due <= now else { return .nothing }
+    private mutating func clean(on bucket: some Bucket) throws(ReplicationError) -> Step {
+        guard var cleanup = cleanups.first else { return .nothing }
         var numbers: [UInt64]
         if let known = cleanup.numbers {
             numbers = known

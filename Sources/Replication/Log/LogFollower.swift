@@ -1,6 +1,6 @@
 package import BlobStore
 
-/// Reads the log of a shard, name by name.
+/// Reads the log of a shard, segment by segment: from its names, and from packs where those are deleted.
 package struct LogFollower {
     /// What is behind a position.
     package enum Next: Sendable {
@@ -14,8 +14,12 @@ package struct LogFollower {
     package private(set) var position: LogPosition
     /// What was given and is not accepted yet.
     private var current: Segment?
-    /// Segments of a pack that are read next.
-    private var packed: [Segment] = []
+    /// The packs that were there at the last look. Where one has the next segment it is read without another
+    /// look: a restore reads thousands of them.
+    private var packs: [ClosedRange<UInt64>] = []
+    /// Segments of a pack that are read next. A slice: a copy of this reader shares it, and taking the first
+    /// one moves nothing.
+    private var packed: ArraySlice<Segment> = []
 
     /// A reader.
     package init(storeID: StoreID, behind position: LogPosition) {
@@ -35,31 +39,18 @@ package struct LogFollower {
     /// The next segment, which is given again until it is accepted. One request where it is there or not there
     /// yet.
     ///
-    /// - Parameter looksAtPacks: whether packs are looked at where the name is missing: it may have been
-    ///   packed and deleted. A request more.
-    /// - Throws: ``ReplicationError/tooOld(position:)`` when neither has it, and later ones are there;
+    /// - Parameter looksAtPacks: whether it is found out why the name is missing: it may have been packed and
+    ///   deleted, or there is a gap. Two requests more.
+    /// - Throws: ``ReplicationError/tooOld(position:)`` when the bucket has it no more, and a newer base or
+    ///   pack; ``ReplicationError/damaged(name:why:)`` when it is missing and later ones are there;
     ///   ``ReplicationError/forked(number:)`` when it does not continue what was read.
     package mutating func peek(
         on bucket: some Bucket, looksAtPacks: Bool
     ) throws(ReplicationError) -> Next {
         if let current { return .segment(current) }
-        if packed.isEmpty {
-            if let segment = try Segment.read(position.number + 1, on: bucket) {
-                // A fence may have been put where the name was free because it had been packed. The pack is
-                // the history then.
-                if segment.head.kind == .fence { try readPack(on: bucket) }
-                if packed.isEmpty {
-                    try segment.require(of: storeID, behind: position)
-                    current = segment
-                    return .segment(segment)
-                }
-            } else {
-                guard looksAtPacks else { return .nothing }
-                try readPack(on: bucket)
-            }
+        guard let segment = try read(on: bucket, looksAtPacks: looksAtPacks) else {
+            return .nothing
         }
-        guard !packed.isEmpty else { return .nothing }
-        let segment = packed.removeFirst()
         try segment.require(of: storeID, behind: position)
         current = segment
         return .segment(segment)
@@ -72,18 +63,50 @@ package struct LogFollower {
         current = nil
     }
 
-    /// Reads the pack that has the next segment; nothing where there is none and nothing is behind it.
-    private mutating func readPack(on bucket: some Bucket) throws(ReplicationError) {
-        let wanted = position.number + 1
-        let ranges = try Pack.ranges(reaching: wanted, on: bucket)
-        guard let range = ranges.last(where: { $0.contains(wanted) }) else {
-            guard ranges.allSatisfy({ $0.upperBound < wanted }) else {
-                throw .tooOld(position: position.number)
-            }
-            return
+    private var wanted: UInt64 { position.number + 1 }
+
+    private mutating func read(
+        on bucket: some Bucket, looksAtPacks: Bool
+    ) throws(ReplicationError) -> Segment? {
+        if let segment = try readPacked(on: bucket) { return segment }
+        let found = try Segment.read(wanted, on: bucket)
+        // A fence may have been put where the name was free because it had been packed. The pack is the history
+        // then.
+        guard found?.head.kind == .fence || (found == nil && looksAtPacks) else { return found }
+        packs = try Pack.ranges(reaching: wanted, on: bucket)
+        let isPackedLater = packs.contains { $0.upperBound >= wanted }
+        if let segment = try readPacked(on: bucket) { return segment }
+        if isPackedLater { throw .tooOld(position: position.number) }
+        if let found { return found }
+        return try readLate(on: bucket)
+    }
+
+    /// The next segment of a pack; nil where no known pack has it.
+    private mutating func readPacked(on bucket: some Bucket) throws(ReplicationError) -> Segment? {
+        if let segment = packed.popFirst() { return segment }
+        guard let index = packs.lastIndex(where: { $0.contains(wanted) }) else { return nil }
+        // It may have been deleted since it was listed.
+        guard let segments = try Pack.segments(packs[index], on: bucket) else {
+            packs.remove(at: index)
+            return nil
         }
-        // It may have been deleted since it was listed: too old, then, as the next look finds.
-        guard let segments = try Pack.segments(range, on: bucket) else { return }
-        packed = segments.filter { $0.head.number >= wanted }
+        packed = segments.drop { $0.head.number < wanted }
+        return packed.popFirst()
+    }
+
+    /// Finds out whether a name that is in no pack is the end of the log: nil, or a gap. It may have been appended
+    /// since the last look, with others behind it.
+    private func readLate(on bucket: some Bucket) throws(ReplicationError) -> Segment? {
+        let name = ShardNames.log(wanted)
+        let later = try onBucket { () throws(BucketError) in
+            try bucket.list(ShardNames.logPrefix, after: name)
+        }
+        guard !later.isEmpty else { return nil }
+        if let segment = try Segment.read(wanted, on: bucket) { return segment }
+        // A store behind the gap goes on from a base that is on its other side.
+        if let newest = try Seeder.bases(on: bucket).last, newest >= wanted {
+            throw .tooOld(position: position.number)
+        }
+        throw .damaged(name: name, why: "is missing, and later segments are there")
     }
 }

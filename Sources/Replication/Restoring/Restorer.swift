@@ -32,6 +32,8 @@ package struct Restorer {
         package var segment: UInt64
         /// Batches that were done again behind the base.
         package var batchCount: UInt64
+        /// Bases that cannot be used: it began with another one, where one of them was meant.
+        package var skipped: [ObjectProblem]
         /// What the new store bears; nil where it was only verified.
         package var storeID: String?
     }
@@ -124,18 +126,17 @@ package struct Restorer {
         in directory: String, from bucket: some Bucket
     ) throws -> (BlobStore, Restored) {
         let shardID = try StoreDocument.read(on: bucket).storeID
-        let manifest = try base(of: shardID, on: bucket)
-        try Seeder.seed(
-            directory, options: options, from: manifest, asOf: now, on: bucket,
-            progress: { progress(.base($0, $1)) })
+        var catalog = BaseCatalog(of: shardID)
+        try catalog.refresh(on: bucket)
+        let (manifest, skipped) = try seed(directory, catalog, from: bucket)
         let store = try BlobStore.open(at: directory, options: options)
         var restored = Restored(
             shardID: shardID, base: manifest.position.number, sequence: manifest.sequence,
-            time: manifest.time, segment: manifest.position.number, batchCount: 0)
-        var history = try History(of: store.id, behind: manifest.position, on: bucket)
+            time: manifest.time, segment: manifest.position.number, batchCount: 0, skipped: skipped)
+        var log = LogFollower(storeID: store.id, behind: manifest.position)
         var step = Step()
         while !isReached(restored.sequence) {
-            guard let segment = try history.next(on: bucket) else { break }
+            guard let segment = try next(&log, on: bucket) else { break }
             restored.segment = segment.head.number
             let items = wanted(segment.items, behind: restored.sequence)
             if let last = items.last?.batch {
@@ -159,6 +160,43 @@ package struct Restorer {
         return (store, restored)
     }
 
+    /// Makes the store of the newest base at or before the target that is whole. The log goes on from any.
+    private func seed(
+        _ directory: String, _ catalog: BaseCatalog, from bucket: some Bucket
+    ) throws -> (BaseManifest, skipped: [ObjectProblem]) {
+        var skipped = catalog.damaged.sorted { $0.key < $1.key }.map(\.value)
+        for manifest in try bases(of: catalog).reversed() {
+            do {
+                try Seeder.seed(
+                    directory, options: options, from: manifest, asOf: now, on: bucket,
+                    progress: { progress(.base($0, $1)) })
+                return (manifest, skipped)
+            } catch let error as ReplicationError {
+                guard let problem = error.problem, problem.name.hasPrefix(ShardNames.basePrefix)
+                else { throw error }
+                skipped.append(problem)
+            }
+        }
+        throw ReplicationError.notRestorable(
+            "no base can be used: \(skipped.map(\.description).joined(separator: "; "))")
+    }
+
+    private func next(
+        _ log: inout LogFollower, on bucket: some Bucket
+    ) throws(ReplicationError) -> Segment? {
+        do throws(ReplicationError) {
+            switch try log.next(on: bucket, looksAtPacks: true) {
+            case .segment(let segment): return segment
+            case .nothing: return nil
+            }
+        } catch {
+            guard case .tooOld(let position) = error else { throw error }
+            throw .damaged(
+                name: ShardNames.log(position + 1),
+                why: "is missing, and is in no pack, but later segments are there")
+        }
+    }
+
     private var wantedSequence: UInt64? {
         if case .sequence(let sequence) = target { sequence } else { nil }
     }
@@ -180,31 +218,26 @@ package struct Restorer {
             })
     }
 
-    /// The newest base that has nothing later than the target.
-    private func base(
-        of shardID: String, on bucket: some Bucket
-    ) throws(ReplicationError) -> BaseManifest {
-        var oldest: BaseManifest?
-        for number in try Seeder.bases(on: bucket).reversed() {
-            let manifest = try BaseManifest.read(number, on: bucket)
-            guard manifest.storeID == shardID else {
-                throw .otherStore(found: manifest.storeID, expected: shardID)
+    /// The bases that have nothing later than the target, in the order of their segments; at least one.
+    private func bases(of catalog: BaseCatalog) throws(ReplicationError) -> [BaseManifest] {
+        let all = catalog.bases
+        guard let oldest = all.first else {
+            guard let damaged = catalog.damaged.min(by: { $0.key < $1.key })?.value else {
+                throw .notRestorable(
+                    "the bucket has no base of this shard: its leader has made none yet")
             }
-            let isBefore =
-                switch target {
-                case .end: true
-                case .sequence(let last): manifest.sequence <= last
-                case .time(let last): manifest.time <= last
-                }
-            if isBefore { return manifest }
-            oldest = manifest
+            throw .damaged(name: damaged.name, why: damaged.why)
         }
-        guard let oldest else {
-            throw .notRestorable(
-                "the bucket has no base of this shard: its leader has made none yet")
-        }
+        let found =
+            switch target {
+            case .end: all[...]
+            case .sequence(let last): all.prefix { $0.sequence <= last }
+            case .time(let last): all.prefix { $0.time <= last }
+            }
+        guard found.isEmpty else { return Array(found) }
+        let damaged = catalog.damaged.sorted { $0.key < $1.key }.map { "; \($0.value)" }.joined()
         throw .notRestorable(
-            "no base is at or before that: the oldest is of \(RestoreText.time(oldest.time)), behind the batch \(oldest.sequence)"
+            "no base is at or before that: the oldest is of \(RestoreText.time(oldest.time)), behind the batch \(oldest.sequence)\(damaged)"
         )
     }
 

@@ -103,37 +103,44 @@ package struct ReplicaStart {
     /// How often the first base is looked for.
     private static let baseLookMilliseconds = 500
 
-    /// The newest base. A leader writes its first one when it starts, which is waited for.
-    private func newestBase(on bucket: any Bucket) throws -> UInt64? {
+    /// The bases, newest first. A leader writes its first one when it starts, which is waited for.
+    private func bases(on bucket: any Bucket) throws -> [UInt64] {
         let end = host.uptime + Int64(ReplicationLimits.firstBaseMilliseconds)
         var hasSaid = false
         while true {
-            if let number = try Seeder.bases(on: bucket).last { return number }
-            guard host.uptime < end else { return nil }
+            let bases = try Seeder.bases(on: bucket)
+            guard bases.isEmpty, host.uptime < end else { return bases.reversed() }
             if !hasSaid { host.log(.notice, "Waiting for the first base of the leader") }
             hasSaid = true
             if host.wait(milliseconds: Self.baseLookMilliseconds) { throw StoppedAtStart() }
         }
     }
 
+    /// Makes the store of the newest base that is whole.
     private func seed(why: String, on bucket: any Bucket) throws {
         let document = try StoreDocument.read(on: bucket)
-        guard let number = try newestBase(on: bucket) else {
-            throw ReplicaFailure(
-                description:
-                    "\(host.settings.shardName) has no base yet: its leader writes one when it starts"
-            )
+        var failure: any Error = ReplicaFailure(
+            description:
+                "\(host.settings.shardName) has no base yet: its leader writes one when it starts")
+        for number in try bases(on: bucket) {
+            do {
+                let manifest = try BaseManifest.read(number, on: bucket)
+                guard manifest.storeID == document.storeID else {
+                    throw ReplicationError.foreign(
+                        ShardNames.manifest(number), of: manifest.storeID, in: document.storeID)
+                }
+                host.log(
+                    .notice,
+                    "Making the store in \(directory) of the base behind segment \(number): \(why)")
+                return try Seeder.seed(
+                    directory, options: storeOptions, from: manifest,
+                    leavesBlobs: host.settings.localByteCountMax != nil, asOf: host.now, on: bucket)
+            } catch let error as ReplicationError {
+                guard case .damaged = error else { throw error }
+                host.log(.warning, "A base in the bucket cannot be used: \(error)")
+                failure = error
+            }
         }
-        let manifest = try BaseManifest.read(number, on: bucket)
-        guard manifest.storeID == document.storeID else {
-            throw ReplicationError.foreign(
-                ShardNames.manifest(number), of: manifest.storeID, in: document.storeID)
-        }
-        host.log(
-            .notice,
-            "Making the store in \(directory) of the base behind segment \(number): \(why)")
-        try Seeder.seed(
-            directory, options: storeOptions, from: manifest,
-            leavesBlobs: host.settings.localByteCountMax != nil, asOf: host.now, on: bucket)
+        throw failure
     }
 }

@@ -47,6 +47,23 @@ package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertibl
     }
 }
 
+/// An object that is damaged or missing, or is not what its name says.
+package struct ObjectProblem: Sendable, Hashable, CustomStringConvertible {
+    package var name: String
+    /// The end of a sentence whose subject is the object.
+    package var why: String
+
+    package var description: String { "the object \(name) \(why)" }
+}
+
+extension ReplicationError {
+    /// What is wrong with an object; nil for another error.
+    var problem: ObjectProblem? {
+        guard case .damaged(let name, let why) = self else { return nil }
+        return ObjectProblem(name: name, why: why)
+    }
+}
+
 /// Runs a body whose errors are the bucket's.
 func onBucket<Result>(
     _ body: () throws(BucketError) -> Result

@@ -36,7 +36,7 @@ struct BucketRestore {
     func run(json: Bool, since begin: ContinuousClock.Instant) throws -> String {
         let bucket = try BucketCommand.open(url)
         let now = Timestamp(milliseconds: wallClockMilliseconds())
-        let bar = Bar()
+        let bar = PhaseBar()
         defer { bar.finish() }
         let restorer = Restorer(target, asOf: now) { bar.show($0) }
         let restored: Restorer.Restored
@@ -50,6 +50,7 @@ struct BucketRestore {
             throw BucketCommand.failure("cannot restore \(url)", error)
         }
         bar.finish()
+        for problem in restored.skipped { StandardError.write("blobd: left out: \(problem)\n") }
         let seconds = (ContinuousClock.now - begin) / .seconds(1)
         let rounded = (seconds * 1_000).rounded() / 1_000
         if json { return try JSONLine.text(RestoredDocument(restored, seconds: rounded)) }
@@ -67,33 +68,19 @@ struct BucketRestore {
         let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/var/tmp"
         return "\(parent)/blobd-restore.\(getpid())"
     }
+}
 
-    /// A bar for each phase.
-    private final class Bar {
-        private var bar = ProgressBar("reading the base")
-        private var phase = 0
-
-        func show(_ progress: Restorer.Progress) {
-            switch progress {
-            case .base(let done, let total): update(0, "reading the base", done, total)
-            case .batches(let done, let total):
-                // Where it ends is not known before.
-                guard let total else { return }
-                update(1, "applying batches", Int(clamping: done), Int(clamping: total))
-            case .store(let done, let total): update(2, "writing the store", done, total)
-            }
-        }
-
-        func finish() { bar.finish() }
-
-        private func update(_ phase: Int, _ title: String, _ done: Int, _ total: Int) {
-            if phase != self.phase {
-                bar.finish()
-                bar = ProgressBar(
-                    title, describe: phase == 1 ? { HumanText.count($0) } : { HumanText.bytes($0) })
-                self.phase = phase
-            }
-            bar.update(UInt64(done), of: UInt64(total))
+extension PhaseBar {
+    /// Shows how far a restore is.
+    func show(_ progress: Restorer.Progress) {
+        switch progress {
+        case .base(let done, let total): update("reading the base", done, total)
+        case .batches(let done, let total):
+            // Where it ends is not known before.
+            guard let total else { return }
+            update(
+                "applying batches", Int(clamping: done), Int(clamping: total), isCount: true)
+        case .store(let done, let total): update("writing the store", done, total)
         }
     }
 }
@@ -107,6 +94,8 @@ struct RestoredDocument: Encodable {
     var baseSegment: UInt64
     var lastSegment: UInt64
     var batches: UInt64
+    /// Bases that cannot be used.
+    var skipped: [String]
     var seconds: Double
 
     init(_ restored: Restorer.Restored, seconds: Double) {
@@ -117,6 +106,7 @@ struct RestoredDocument: Encodable {
         baseSegment = restored.base
         lastSegment = restored.segment
         batches = restored.batchCount
+        skipped = restored.skipped.map(\.description)
         self.seconds = seconds
     }
 }

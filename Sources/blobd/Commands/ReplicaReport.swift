@@ -39,12 +39,14 @@ struct ReplicaReport: Encodable {
     var leader: Leader?
     var log: Log?
     var bases: [Base] = []
+    /// Why bases cannot be used.
+    var damagedBases: [String] = []
     var packs = 0
     var objects: [String: ObjectInventory.Kind]
     var month: Month?
 
     private enum CodingKeys: String, CodingKey {
-        case url, storeID, leader, log, bases, packs, objects, month
+        case url, storeID, leader, log, bases, damagedBases, packs, objects, month
     }
 
     /// Reads the documents, the newest segment, and one that is about an hour older.
@@ -60,14 +62,15 @@ struct ReplicaReport: Encodable {
                 epoch: newest.number, host: newest.document.host,
                 since: CommandLineText.text(milliseconds: newest.document.time.milliseconds))
         }
-        for number in try Seeder.bases(on: bucket) {
-            let manifest = try BaseManifest.read(number, on: bucket)
-            bases.append(
-                Base(
-                    segment: number, sequence: manifest.sequence,
-                    time: CommandLineText.text(milliseconds: manifest.time.milliseconds),
-                    bytes: manifest.byteCount))
+        var catalog = BaseCatalog(of: storeID)
+        try catalog.refresh(on: bucket)
+        bases = catalog.bases.map { manifest in
+            Base(
+                segment: manifest.position.number, sequence: manifest.sequence,
+                time: CommandLineText.text(milliseconds: manifest.time.milliseconds),
+                bytes: manifest.byteCount)
         }
+        damagedBases = catalog.damaged.sorted { $0.key < $1.key }.map(\.value.description)
         guard let last = inventory.logNumbers.max(),
             let head = try Segment.head(last, on: bucket)
         else { return }
@@ -129,6 +132,7 @@ struct ReplicaReport: Encodable {
             text +=
                 "base      batch \(HumanText.count(base.sequence)) behind segment \(base.segment), \(base.time), \(HumanText.bytes(base.bytes))\n"
         }
+        for damaged in damagedBases { text += "base      damaged: \(damaged)\n" }
         if bases.isEmpty { text += "base      none: nothing can be restored yet\n" }
         for kind in ObjectInventory.kinds {
             guard let size = objects[kind] else { continue }

@@ -13,8 +13,10 @@ struct RestoreCommand: ParsableCommand {
 
             From a bucket the store is restored as it was at its end, at a time (--at: up to the last change \
             at or before it) or behind one batch (--sequence). It needs twice the store's room meanwhile. \
-            --verify-only does the same in a temporary directory, and removes it. The restored store is \
-            not replicated.
+            --verify-only does the same in a temporary directory, and removes it. With --all it instead reads \
+            and checks every object that any restore may need: all bases, the log behind the oldest one, and \
+            all payloads that they name. It continues after damage, names each object on standard error, and \
+            exits with 1 if there is one. The restored store is not replicated.
 
             The restored store has a new id, and its revisions continue 2^40 higher. Devices that followed \
             a feed before get 410 resync: they read their history again, and miss nothing.
@@ -23,6 +25,7 @@ struct RestoreCommand: ParsableCommand {
               ssh archive 'cat monday.blobd' | blobd restore - --data ./data
               blobd restore s3://bucket/blobd --data ./data --at 2026-12-01T09:30:00Z
               blobd restore s3://bucket/blobd --verify-only
+              blobd restore s3://bucket/blobd --verify-only --all --json | jq .problems
             """)
 
     @Argument(
@@ -46,6 +49,9 @@ struct RestoreCommand: ParsableCommand {
     @Flag(help: "From a bucket: restore to a temporary directory, verify, and remove it.")
     var verifyOnly = false
 
+    @Flag(help: "With --verify-only: check everything that the bucket keeps.")
+    var all = false
+
     @Flag(help: "Print what was restored as JSON.")
     var json = false
 
@@ -59,11 +65,15 @@ struct RestoreCommand: ParsableCommand {
         guard at == nil || sequence == nil else {
             throw ValidationError("give --at or --sequence, not both")
         }
+        guard !all || (verifyOnly && at == nil && sequence == nil) else {
+            throw ValidationError("--all needs --verify-only, and takes no --at and no --sequence")
+        }
         guard data != nil || verifyOnly else { throw ValidationError("give --data") }
     }
 
     func run() throws {
         let begin = ContinuousClock.now
+        if all { return try BucketVerification(url: source).run(json: json, since: begin) }
         if isBucket {
             let restore = try BucketRestore(
                 source, at: at, sequence: sequence, data: verifyOnly ? nil : data)

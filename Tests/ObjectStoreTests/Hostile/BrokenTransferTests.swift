@@ -204,7 +204,7 @@ import Testing
         let bytes = Array(Self.whole.replacing("\n", with: "\r\n").utf8)
         let scene = try Scene { request in
             request.method == "PUT"
-                ? [.sendSlowly(Array("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 0\r\n\r\n".utf8))]
+                ? [.sendSlowly(Array("HTTP/1.1 200 \r\nETag: e\r\nContent-Length: 0\r\n\r\n".utf8))]
                 : [.sendSlowly(bytes)]
         }
         #expect(try scene.get() == "0123456789")

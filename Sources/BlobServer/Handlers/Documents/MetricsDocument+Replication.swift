@@ -33,6 +33,10 @@ extension MetricsDocument {
         text.add(
             "blobd_replication_unreplicated_bytes", .gauge,
             "Bytes of changes that are not in the bucket.", max(0, store.unshippedByteCount))
+        text.add(
+            "blobd_replication_damaged_bases", .gauge,
+            "Of a leader: bases in the bucket that cannot be used.",
+            replica.damagedBaseCount.load(ordering: .relaxed))
         addEvictions(replica.fetches, to: &text)
         guard let requests = replica.bucketCounters else { return }
         addRequests(requests, to: &text)

@@ -69,7 +69,7 @@ import Testing
 
     @Test("A clock that is set pauses deletions for ten minutes")
     func clock() {
-        var clock = ExpiryClock()
+        var clock = DeletionClock()
         #expect(clock.tick(wall: 1_000_000, boot: 500) == .steady)
         #expect(clock.tick(wall: 1_001_000, boot: 1_500) == .steady)
         // A minute more is not enough, a millisecond beyond is.
@@ -83,7 +83,7 @@ import Testing
 
     @Test("Backwards counts as well, and a second jump begins the pause anew")
     func backwards() {
-        var clock = ExpiryClock()
+        var clock = DeletionClock()
         _ = clock.tick(wall: 10_000_000, boot: 0)
         #expect(clock.tick(wall: 1_000_000, boot: 1_000) == .jumped(milliseconds: -9_001_000))
         #expect(clock.tick(wall: 9_000_000, boot: 300_000) == .jumped(milliseconds: 7_701_000))
@@ -93,7 +93,7 @@ import Testing
 
     @Test("A machine that slept did not set its clock: both clocks went on")
     func slept() {
-        var clock = ExpiryClock()
+        var clock = DeletionClock()
         _ = clock.tick(wall: 1_000_000, boot: 0)
         #expect(clock.tick(wall: 9_000_000, boot: 8_000_000) == .steady)
     }

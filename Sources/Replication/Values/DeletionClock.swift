@@ -1,24 +1,23 @@
-import CLinux
-
 /// Decides whether the wall clock can be trusted enough to delete by it.
 ///
-/// Expiry is wall-clock time. If that clock is set wrongly for a moment, deleting what has "expired"
-/// would destroy payloads that are alive. Nobody sets the boot clock. So if the clocks advance differently
-/// between two ticks, the wall clock was set. Reads are not affected: they delete nothing.
-struct ExpiryClock {
+/// Expiry and retention are wall-clock time. If that clock is set wrongly for a moment, deleting what has
+/// "expired" would destroy payloads that are alive, or all that a restore could begin with. Nobody sets the boot
+/// clock. So if the clocks advance differently between two ticks, the wall clock was set. Reads are not affected:
+/// they delete nothing.
+package struct DeletionClock: Sendable {
     /// How much the clocks may differ between two ticks, in milliseconds.
-    static let jumpMillisecondsMax: Int64 = 60_000
+    package static let jumpMillisecondsMax: Int64 = 60_000
     /// How long nothing is deleted after a jump, in milliseconds of the boot clock.
-    static let pauseMilliseconds: Int64 = 600_000
+    package static let pauseMilliseconds: Int64 = 600_000
 
     private var last: (wall: Int64, boot: Int64)?
     private var pausedUntil: Int64?
 
     /// How often the wall clock was set.
-    private(set) var jumpCount = 0
+    package private(set) var jumpCount = 0
 
     /// What a tick found.
-    enum Verdict: Equatable {
+    package enum Verdict: Equatable, Sendable {
         /// Deletions may go on.
         case steady
         /// The wall clock was set by so many milliseconds, forward if positive.
@@ -27,9 +26,11 @@ struct ExpiryClock {
         case paused
     }
 
+    package init() {}
+
     /// Compares both clocks, in milliseconds, with the last tick. The first tick has nothing to
     /// compare with and is steady.
-    mutating func tick(wall: Int64, boot: Int64) -> Verdict {
+    package mutating func tick(wall: Int64, boot: Int64) -> Verdict {
         defer { last = (wall, boot) }
         if let last {
             let jump = (wall - last.wall) - (boot - last.boot)
@@ -44,10 +45,5 @@ struct ExpiryClock {
             pausedUntil = nil
         }
         return .steady
-    }
-
-    /// Compares the machine's clocks.
-    mutating func tick() -> Verdict {
-        tick(wall: clinux_wall_ns() / 1_000_000, boot: clinux_boot_ns() / 1_000_000)
     }
 }

@@ -1,0 +1,294 @@
+internal import BlobStore
+internal import Synchronization
+
+/// Reads and checks everything in a bucket that a restore within the retention may need: each base, the log behind
+/// the oldest one, and each payload that any of them names. It goes on behind what is damaged.
+///
+/// A leader may work in the bucket meanwhile. It takes about 100 bytes of memory for each payload.
+package struct BucketVerifier {
+    /// What was found.
+    package struct Report: Sendable, Hashable {
+        package var shardID = ""
+        /// The oldest and the newest batch that can be restored; nil without a base.
+        package var batches: ClosedRange<UInt64>?
+        package var baseCount = 0
+        package var packCount = 0
+        package var segmentCount = 0
+        package var payloadCount = 0
+        /// Bytes that were read.
+        package var byteCount = 0
+        /// Objects that are damaged or missing.
+        package var problems: [ObjectProblem] = []
+    }
+
+    /// How far it is.
+    package enum Progress: Sendable, Hashable {
+        /// Bytes of the bases, and in all.
+        case bases(Int, Int)
+        /// Segments of the log, and in all.
+        case log(Int, Int)
+        /// Bytes of the payloads, and in all.
+        case payloads(Int, Int)
+    }
+
+    private let progress: (Progress) -> Void
+
+    package init(progress: @escaping (Progress) -> Void = { _ in }) { self.progress = progress }
+
+    /// How often it begins again where the leader deleted meanwhile what was to be read.
+    private static let attemptCountMax = 3
+
+    /// Verifies the bucket.
+    ///
+    /// - Throws: where it cannot be read, and where the prefix has no shard. What is damaged is in the report.
+    package func run(on bucket: some Bucket) throws -> Report {
+        var attempt = 1
+        while true {
+            var pass = try Pass(progress, on: bucket)
+            try pass.run(on: bucket)
+            guard !pass.report.problems.isEmpty, attempt < Self.attemptCountMax,
+                try pass.isOutdated(on: bucket)
+            else { return pass.report }
+            attempt += 1
+        }
+    }
+
+    private struct Pass {
+        private let progress: (Progress) -> Void
+        private let storeID: StoreID
+        private var catalog: BaseCatalog
+        private(set) var report = Report()
+        /// By their numbers.
+        private var blobs: [UInt64: BlobReference] = [:]
+
+        init(_ progress: @escaping (Progress) -> Void, on bucket: some Bucket) throws {
+            self.progress = progress
+            report.shardID = try StoreDocument.read(on: bucket).storeID
+            guard let storeID = StoreID(report.shardID) else {
+                throw ReplicationError.damaged(name: ShardNames.store, why: "has no store id")
+            }
+            self.storeID = storeID
+            catalog = BaseCatalog(of: report.shardID)
+        }
+
+        mutating func run(on bucket: some Bucket) throws {
+            try verifyEpochs(on: bucket)
+            try catalog.refresh(on: bucket)
+            report.problems += catalog.damaged.sorted { $0.key < $1.key }.map(\.value)
+            guard let oldest = catalog.bases.first else {
+                if report.problems.isEmpty {
+                    throw ReplicationError.notRestorable(
+                        "the bucket has no base of this shard: its leader has made none yet")
+                }
+                return
+            }
+            report.batches = oldest.sequence...oldest.sequence
+            try verifyBases(on: bucket)
+            try verifyLog(behind: oldest, on: bucket)
+            try verifyBlobs(on: bucket)
+        }
+
+        /// Whether the oldest base was deleted meanwhile: what was behind it may be, too.
+        func isOutdated(on bucket: some Bucket) throws -> Bool {
+            guard let oldest = catalog.bases.first?.position.number else { return false }
+            return try !Seeder.bases(on: bucket).contains(oldest)
+        }
+
+        /// Notes what is damaged, and goes on; everything else ends the pass.
+        ///
+        /// - Returns: nil where it is damaged.
+        private mutating func noting<Result>(
+            _ body: () throws(ReplicationError) -> Result
+        ) throws(ReplicationError) -> Result? {
+            do throws(ReplicationError) { return try body() } catch {
+                guard let problem = error.problem else { throw error }
+                report.problems.append(problem)
+                return nil
+            }
+        }
+
+        private mutating func verifyEpochs(on bucket: some Bucket) throws {
+            for name in try bucket.names(ShardNames.epochPrefix) {
+                guard let number = ShardNames.number(name, behind: ShardNames.epochPrefix) else {
+                    continue
+                }
+                guard
+                    let document = try noting({ () throws(ReplicationError) in
+                        try Epochs.document(number, on: bucket)
+                    }), document.storeID != report.shardID
+                else { continue }
+                report.problems.append(ObjectProblem(name: name, why: "is another store's"))
+            }
+        }
+
+        // MARK: - Bases
+
+        private mutating func verifyBases(on bucket: some Bucket) throws {
+            let total = catalog.bases.reduce(0) { $0 + $1.byteCount }
+            for manifest in catalog.bases {
+                var reader = BaseReader(manifest)
+                var found: [BlobReference] = []
+                do {
+                    try BlobStore.forEachLongBlob(ofBase: { buffer, byteCountMax in
+                        try reader.read(into: &buffer, byteCountMax: byteCountMax, on: bucket)
+                    }) { found.append($0) }
+                } catch let error as ReplicationError {
+                    guard let problem = error.problem else { throw error }
+                    report.problems.append(problem)
+                } catch {
+                    let name = ShardNames.manifest(manifest.position.number)
+                    let why = "names parts that are no base: \(error)"
+                    report.problems.append(ObjectProblem(name: name, why: why))
+                }
+                for blob in found { blobs[blob.number] = blob }
+                report.baseCount += 1
+                report.byteCount += manifest.byteCount
+                progress(.bases(report.byteCount, total))
+            }
+        }
+
+        // MARK: - The log
+
+        /// Reads each segment, from its pack where it has one. Where one is damaged or missing, the chain is
+        /// followed again from the next one on.
+        private mutating func verifyLog(
+            behind oldest: BaseManifest, on bucket: some Bucket
+        ) throws {
+            var packs = try Pack.ranges(on: bucket)
+            let begin = oldest.position.number
+            let numbers = try bucket.names(ShardNames.logPrefix, after: ShardNames.log(begin))
+                .compactMap { ShardNames.number($0, behind: ShardNames.logPrefix) }
+            let end = max(numbers.last ?? 0, packs.map(\.upperBound).max() ?? 0)
+            var chain = Chain(storeID: storeID, last: oldest.position)
+            while chain.next <= end {
+                progress(.log(Int(chain.next - begin), Int(end - begin)))
+                let next = chain.next
+                if let range = packs.last(where: { $0.contains(next) }) {
+                    try verify(range, &chain, of: oldest, on: bucket)
+                    continue
+                }
+                let segment = try noting { () throws(ReplicationError) in
+                    try Segment.read(next, on: bucket)
+                }
+                switch segment {
+                case .some(let segment?): add(segment, &chain, of: oldest)
+                // It is damaged.
+                case nil: chain.skip(to: next + 1)
+                case .some(nil):
+                    packs = try Pack.ranges(on: bucket)
+                    if packs.contains(where: { $0.contains(next) }) { continue }
+                    let later = numbers + packs.map(\.lowerBound)
+                    let found = later.filter { $0 > next }.min() ?? end + 1
+                    let others = found - next - 1
+                    report.problems.append(
+                        ObjectProblem(
+                            name: ShardNames.log(next),
+                            why: others == 0
+                                ? "is missing" : "is missing, with the \(others) behind it"))
+                    chain.skip(to: found)
+                }
+            }
+            report.batches = oldest.sequence...max(oldest.sequence, chain.sequence)
+        }
+
+        private mutating func verify(
+            _ range: ClosedRange<UInt64>, _ chain: inout Chain, of oldest: BaseManifest,
+            on bucket: some Bucket
+        ) throws {
+            let name = ShardNames.pack(range)
+            let segments = try noting { () throws(ReplicationError) in
+                guard let segments = try Pack.segments(range, on: bucket) else {
+                    throw .damaged(name: name, why: "is missing")
+                }
+                return segments
+            }
+            report.packCount += 1
+            for segment in segments ?? [] where segment.head.number >= chain.next {
+                add(segment, &chain, of: oldest, in: name)
+            }
+            chain.skip(to: range.upperBound + 1)
+        }
+
+        /// - Parameter pack: the one that it is in; nil: it has a name.
+        private mutating func add(
+            _ segment: Segment, _ chain: inout Chain, of oldest: BaseManifest,
+            in pack: String? = nil
+        ) {
+            report.segmentCount += 1
+            report.byteCount += segment.bytes.count
+            if let why = chain.take(segment) {
+                let name = ShardNames.log(segment.head.number)
+                let problem = pack.map {
+                    ObjectProblem(name: $0, why: "has \(name), which \(why)")
+                }
+                report.problems.append(problem ?? ObjectProblem(name: name, why: why))
+            }
+            // What batches before the base's moment stored may be gone, unless the base has it.
+            let batches = segment.items.map(\.batch).filter { $0.sequence > oldest.sequence }
+            for blob in LongBlobs.of(batches) { blobs[blob.number] = blob }
+        }
+
+        // MARK: - Payloads
+
+        private mutating func verifyBlobs(on bucket: some Bucket) throws {
+            let all = blobs.values.sorted { $0.number < $1.number }
+            let total = all.reduce(0) { $0 + $1.storedByteCount }
+            let storeID = storeID
+            let problems = FoundProblems()
+            var done = 0
+            try LongBlobs.inGroups(all) { group in
+                try bucket.forEach(group.count) { (index, bucket) throws(ReplicationError) in
+                    do throws(ReplicationError) {
+                        _ = try LongBlobs.bytes(of: group[index], in: storeID, on: bucket)
+                    } catch {
+                        guard let problem = error.problem else { throw error }
+                        problems.all.withLock { $0.append(problem) }
+                    }
+                }
+                done += group.reduce(0) { $0 + $1.storedByteCount }
+                progress(.payloads(done, total))
+            }
+            report.payloadCount = all.count
+            report.byteCount += total
+            report.problems += problems.all.withLock { $0.sorted { $0.name < $1.name } }
+        }
+    }
+}
+
+/// Where a walk along the log is.
+private struct Chain {
+    let storeID: StoreID
+    private(set) var next: UInt64
+    /// The last batch that was seen.
+    private(set) var sequence: UInt64 = 0
+    /// nil behind what is damaged.
+    private var last: LogPosition?
+
+    init(storeID: StoreID, last: LogPosition) {
+        self.storeID = storeID
+        self.last = last
+        next = last.number + 1
+    }
+
+    /// - Returns: what is wrong with its place in the log; nil: nothing.
+    mutating func take(_ segment: Segment) -> String? {
+        let isBehind = last.map { $0 == segment.head.previous } ?? true
+        last = segment.position
+        next = segment.head.number + 1
+        sequence = max(sequence, segment.head.sequence)
+        if segment.head.storeID != storeID { return "is of the store \(segment.head.storeID)" }
+        return isBehind ? nil : "does not continue the segment before it"
+    }
+
+    /// Goes on with a later segment, if that is not reached yet: what it is behind is not known then.
+    mutating func skip(to number: UInt64) {
+        guard next < number else { return }
+        next = number
+        last = nil
+    }
+}
+
+/// What several threads find.
+private final class FoundProblems: Sendable {
+    let all = Mutex<[ObjectProblem]>([])
+}

@@ -1,0 +1,167 @@
+import BlobStore
+import Replication
+import TestSupport
+import Testing
+
+/// A base that is damaged concerns nobody but those who would begin with it, and they begin with another one.
+@Suite struct DamagedBaseTests {
+    private static let schedule = BaseSchedule(
+        intervalMilliseconds: 300_000, retentionMilliseconds: 1_200_000)
+
+    /// A shard with several bases.
+    private func history() throws -> TestHistory {
+        let history = try TestHistory(seed: 21, schedule: Self.schedule)
+        try history.work(minutes: 18)
+        #expect(try Seeder.bases(on: history.leader.bucket).count > 3)
+        return history
+    }
+
+    private func damage(_ name: String, of history: TestHistory) {
+        history.objects[name]?[20] ^= 1
+    }
+
+    /// One changed byte of a manifest stopped packing, bases and collecting after the next start.
+    @Test("A damaged manifest is left out by name, and packing, bases and collecting continue")
+    func maintenance() throws {
+        let history = try history()
+        let leader = history.leader
+        let middle = try #require(try Seeder.bases(on: leader.bucket).dropLast().last)
+        damage(ShardNames.manifest(middle), of: history)
+        try leader.reopen()
+        try leader.resume()
+        try leader.maintain()
+        #expect(leader.maintenance?.damagedBases.map(\.name) == [ShardNames.manifest(middle)])
+        let before = try Seeder.bases(on: leader.bucket)
+        let pack = history.objects.names.last { $0.hasPrefix("pack/") }
+        try history.work(minutes: 8)
+        #expect(try Seeder.bases(on: leader.bucket).last != before.last)
+        #expect(history.objects.names.last { $0.hasPrefix("pack/") } != pack)
+        // It is deleted as soon as a good one is older than the retention.
+        try history.work(minutes: 30)
+        #expect(try !Seeder.bases(on: leader.bucket).contains(middle))
+        #expect(leader.maintenance?.damagedBases == [])
+    }
+
+    /// What the bucket answers for a manifest may be damaged, and not the manifest: what is behind it is kept.
+    @Test("What is behind a damaged base is kept until a good one is older than the retention")
+    func retention() throws {
+        let history = try history()
+        let leader = history.leader
+        let first = try #require(try Seeder.bases(on: leader.bucket).first)
+        damage(ShardNames.manifest(first), of: history)
+        try leader.reopen()
+        try leader.resume()
+        let packs = Set(history.objects.names.filter { $0.hasPrefix("pack/") })
+        try leader.maintain()
+        history.clock.advance(milliseconds: 301_000)
+        try leader.store.put("next", [1])
+        try leader.ship()
+        try leader.maintain()
+        #expect(packs.isSubset(of: history.objects.names))
+        #expect(history.objects[ShardNames.manifest(first)] != nil)
+        damage(ShardNames.manifest(first), of: history)
+        let sequence = try BaseManifest.read(first, on: leader.bucket).sequence
+        let restored = try Restorer(.sequence(sequence), asOf: noon).restore(
+            to: TemporaryFolder().path, from: leader.bucket)
+        #expect(restored.base == first && restored.skipped == [])
+    }
+
+    /// One damaged manifest ended every restore, although older bases were good.
+    @Test("A restore begins with an older base, and names what it left out")
+    func restore() throws {
+        let history = try history()
+        let bases = try Seeder.bases(on: history.leader.bucket)
+        let newest = try #require(bases.last)
+        let part = ShardNames.part(0, ofBase: try #require(bases.dropLast().last))
+        damage(ShardNames.manifest(newest), of: history)
+        history.objects[part]?[100] ^= 1
+        func restore() throws -> Restorer.Restored {
+            let folder = TemporaryFolder()
+            let restored = try Restorer(.end, asOf: noon).restore(
+                to: folder.path, from: MemoryBucket(history.objects))
+            #expect(
+                try BlobStore.openReadOnly(at: folder.path).tablesDigest()
+                    == history.leader.store.tablesDigest())
+            return restored
+        }
+        let restored = try restore()
+        #expect(restored.skipped.map(\.name) == [ShardNames.manifest(newest), part])
+        #expect(restored.base == bases[bases.count - 3])
+        history.objects[part] = nil
+        #expect(Set(try restore().skipped.map(\.name)) == [ShardNames.manifest(newest), part])
+    }
+
+    /// A listing that left a base out had another one written over its parts.
+    @Test("A base is never written over another one, also where a listing leaves that out")
+    func notWrittenOver() throws {
+        let history = try history()
+        let leader = history.leader
+        let position = try #require(leader.shipper).position
+        let epoch = try #require(leader.store.replicationState).epoch
+        var writer = BaseWriter(leader.store, behind: position, of: epoch, uploadsAllBlobs: false)
+        try leader.bucket.put(ShardNames.part(0, ofBase: position.number), [1])
+        #expect(throws: ReplicationError.self) {
+            try writer.upload(on: leader.bucket) { noon }
+        }
+        #expect(history.objects[ShardNames.part(0, ofBase: position.number)] == [1])
+    }
+}
+
+extension TestHistory {
+    /// A change a minute, and what is due in the bucket.
+    @discardableResult
+    func work(minutes: Int) throws -> [BucketMaintenance.Step] {
+        var steps: [BucketMaintenance.Step] = []
+        for _ in 0..<minutes {
+            clock.advance(milliseconds: 60_000)
+            try change(leader.store)
+            try leader.ship()
+            steps += try leader.maintain()
+        }
+        try leader.ship()
+        return steps
+    }
+}
+
+/// A clock that is wrong for a while.
+@Suite struct WrongClockTests {
+    private static let schedule = BaseSchedule(
+        intervalMilliseconds: 300_000, retentionMilliseconds: 2_400_000)
+    private static let year: Int64 = 365 * 86_400_000
+
+    /// A clock that was set forward emptied the restore window: all bases but the newest were older than the
+    /// retention. One that was a year behind did so when it was set right.
+    @Test(
+        "A jump of the wall clock deletes nothing, and afterwards deletion continues",
+        arguments: [year, -year], [false, true])
+    func jump(by milliseconds: Int64, overRestart: Bool) throws {
+        let history = try TestHistory(seed: 22, schedule: Self.schedule)
+        try history.work(minutes: 24)
+        let leader = history.leader
+        func bases() throws -> [UInt64] { try Seeder.bases(on: leader.bucket) }
+        let before = try bases().map { try BaseManifest.read($0, on: leader.bucket) }
+        let numbers = Set(before.map(\.position.number))
+        history.clock.set(by: milliseconds)
+        if overRestart {
+            try leader.reopen()
+            try leader.resume()
+        }
+        let steps = try history.work(minutes: 9)
+        let jumps = steps.compactMap {
+            if case .clockJumped(let jump) = $0 { jump.signum() } else { nil }
+        }
+        #expect(jumps == [milliseconds.signum()])
+        #expect(numbers.isSubset(of: try bases()), "within ten minutes")
+        // It is set right, and what was made meanwhile bears wrong times.
+        history.clock.set(by: -milliseconds)
+        try history.work(minutes: 9)
+        #expect(numbers.isSubset(of: try bases()), "within ten minutes again")
+        try history.work(minutes: 2)
+        let end = history.clock.now.milliseconds - Self.schedule.retentionMilliseconds
+        let needed = before.filter { $0.time.milliseconds > end }.map(\.position.number)
+        #expect(!needed.isEmpty)
+        #expect(Set(needed).isSubset(of: try bases()), "the retention stays")
+        try history.work(minutes: 60)
+        #expect(numbers.isDisjoint(with: try bases()), "and no others")
+    }
+}
