@@ -30,7 +30,7 @@ final class ReplicaStatus: Sendable {
         /// What a store's state says.
         init(of state: ReplicationState?) {
             switch state?.role {
-            case nil, .candidate: self = .alone
+            case nil: self = .alone
             case .leader: self = .leader
             case .follower, .deposed: self = .follower
             }
