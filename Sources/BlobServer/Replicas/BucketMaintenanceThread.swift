@@ -47,6 +47,11 @@ final class BucketMaintenanceThread: Sendable {
                 }
                 if let step = try maintenance?.step(on: bucket) {
                     if step.isSomething { pause = 0 }
+                    if case .lostSegment(let number) = step {
+                        context.log.critical(
+                            "The bucket has lost segment \(number) of the log: a base is made, so that followers do not need it. The store cannot be restored to moments between that segment and the base"
+                        )
+                    }
                     if case .clockJumped(let milliseconds) = step {
                         context.log.warning(
                             "The wall clock jumped by \(milliseconds / 1_000) s: nothing is deleted from the bucket for \(DeletionClock.pauseMilliseconds / 60_000) minutes"

@@ -20,6 +20,8 @@ package enum ReplicationLimits {
     /// How long the names of a pack's segments stay beside it, in milliseconds: a follower that is no
     /// further behind never needs packs.
     package static let packGraceMilliseconds: Int64 = 600_000
+    /// How often in a row a segment is missing before it counts as lost.
+    package static let lostSegmentLookCount = 3
     /// Names that a leader reads for a pack, or deletes behind one, before it looks at anything else.
     package static let namesPerStep = 64
     /// The least that packs have before a base is made because of them, in bytes.
