@@ -8,22 +8,15 @@ extension CommitPipeline {
     /// See ``BlobStore/saveShipped()``.
     func saveShipped() throws(StoreError) {
         let replication = core.replication
-        let (isStale, sequence) = replication.knowledge.withLock { knowledge in
-            guard let state = knowledge.state, let saved = knowledge.saved else {
-                return (false, UInt64(0))
-            }
-            // Heartbeats move the position only, and a start can read some of them again.
-            let positionCount = state.position.number - saved.position.number
-            return (
-                state.sequence != saved.sequence
-                    || positionCount >= StoreLimits.unsavedPositionCountMax,
-                state.lastOutboxGarbage
-            )
-        }
-        var hasMore = isStale
+        let (now, saved) = replication.knowledge.withLock { ($0.state, $0.saved) }
+        guard let now, let saved else { return }
+        // Heartbeats move the position only, and a start can read some of them again.
+        var hasMore =
+            now.sequence != saved.sequence
+            || now.position.number >= saved.position.number + StoreLimits.unsavedPositionCountMax
         if !hasMore {
             hasMore = try core.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.hasOutbox(upTo: sequence)
+                try snapshot.hasOutbox(upTo: now.lastOutboxGarbage)
             }
         }
         while hasMore {

@@ -76,11 +76,7 @@ extension CommitPipeline {
             return try transaction.epochs()
         }
         let replication = core.replication
-        replication.knowledge.withLock { knowledge in
-            knowledge.state = state
-            knowledge.saved = state
-            knowledge.epochs = epochs
-        }
+        replication.noteSaved(state, core.leases, epochs: epochs)
         replication.lastSequence.store(state.sequence, ordering: .releasing)
         replication.shippedSequence.store(state.sequence, ordering: .releasing)
     }

@@ -85,11 +85,7 @@ extension CommitPipeline {
                 throw error
             }
         }
-        replication.knowledge.withLock { knowledge in
-            knowledge.state = state
-            knowledge.saved = state
-            knowledge.epochs = list
-        }
+        replication.noteSaved(state, core.leases, epochs: list)
         replication.isReplicated.store(true, ordering: .releasing)
     }
 

@@ -279,8 +279,8 @@ final class CommitPipeline: Sendable {
             (saved, _) = try transaction.saveShipped(
                 core.replication, removing: StoreLimits.outboxRemovedCountMax)
         } catch {
-            // Without it: what the log has must be committed.
-            try replay(insteadOf: transaction)
+            _ = consume transaction
+            try replayInFreePages(notifying: commit.owners)
             guard case .full = error else { throw error }
             return false
         }
@@ -289,11 +289,7 @@ final class CommitPipeline: Sendable {
         } catch {
             let error = failure(of: error, growth: growth)
             guard case .full = error else { throw error }
-            // What the log has must be committed: in free pages, if need be. Pages that it refers to may
-            // be among those that are given back.
-            try completeLog()
-            makeRoom()
-            try replay(notifying: commit.owners)
+            try replayInFreePages(notifying: commit.owners)
             return false
         }
         // Also when the log has nothing of it.
@@ -301,6 +297,14 @@ final class CommitPipeline: Sendable {
         if let saved { core.replication.noteSaved(saved, core.leases) }
         finish(commit)
         return true
+    }
+
+    /// Commits what the log has, which is acknowledged and must be: in free pages, if need be. Pages that it
+    /// refers to may be among those that are given back.
+    private func replayInFreePages(notifying owners: [String]) throws(StoreError) {
+        try completeLog()
+        makeRoom()
+        try replay(notifying: owners)
     }
 
     // MARK: 5. Tell those who wait

@@ -53,10 +53,17 @@ final class Replication: Sendable {
     }
 
     /// Notes a state that was committed. The bucket may have more by now.
-    func noteSaved(_ state: ReplicationState, _ leases: LeaseTable) {
+    ///
+    /// - Parameter epochs: nil: as they were.
+    func noteSaved(
+        _ state: ReplicationState, _ leases: LeaseTable, epochs: EpochList? = nil
+    ) {
         knowledge.withLock { knowledge in
+            if let epochs { knowledge.epochs = epochs }
             var now = state
-            if let shipped = knowledge.state, shipped.position.number > state.position.number {
+            if let shipped = knowledge.state, shipped.sequence >= state.sequence,
+                shipped.position.number > state.position.number
+            {
                 now.position = shipped.position
                 now.sequence = shipped.sequence
             }

@@ -69,7 +69,7 @@ import Testing
 
     /// A patch that ran out of room was refused as if nothing had been done, although some of the group had been
     /// patched.
-    @Test("A group's patch that stops without room says how much it has done, and goes on with room")
+    @Test("A group's patch that stops without room says how much it has done")
     func stopped() throws {
         let folder = TemporaryFolder()
         let store = try folder.open { $0.mapByteCountMax = 8 << 20 }

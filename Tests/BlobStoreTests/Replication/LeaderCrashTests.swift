@@ -114,7 +114,7 @@ import Testing
     func heartbeats() throws {
         let store = try folder.openLeader()
         let last = store.lastSequence
-        for number in 1...UInt64(2 * StoreLimits.unsavedPositionCountMax) {
+        for number in 1...2 * StoreLimits.unsavedPositionCountMax {
             store.noteShipped(last, byteCount: 0, at: .name(number))
             if number > 1 { try store.saveShipped() }
         }
