@@ -146,7 +146,12 @@ extension BlobStore {
         try blobs(restoration.longBlobs) { blob, content in
             switch content {
             case .bytes(let bytes): try restoration.put(blob, bytes)
-            case .evicted: evicted.append(blob)
+            // One that the base calls damaged is asked for in vain, or is mended then.
+            case .evicted: if !restoration.isDamaged(blob) { evicted.append(blob) }
+            case .missing:
+                guard restoration.isDamaged(blob) else {
+                    throw StoreError.corrupt("the bucket lacks the bytes of \(blob.digest)")
+                }
             }
         }
         try restoration.putEvicted(evicted)

@@ -53,6 +53,24 @@ extension BlobStore {
         }
     }
 
+    /// The stored bytes of a blob of a batch that waits to be shipped; nil: the bucket has them, since the batch
+    /// was shipped before a restart.
+    ///
+    /// - Throws: ``StoreError/corrupt(_:)`` when they are lost. Then ``tendQuarantine(_:heals:recordCountMax:asOf:)``
+    ///   marks the batch, which is shipped without them: try again a moment later.
+    package func bytesToShip(of blob: BlobReference) throws(StoreError) -> [UInt8]? {
+        do throws(StoreError) {
+            return try storedBytes(of: blob)
+        } catch {
+            switch error {
+            case .evicted: return nil
+            case .corrupt: core.quarantine.noteUnshippable(blob)
+            default: break
+            }
+            throw error
+        }
+    }
+
     /// Numbers of long blobs that this store has, is about to have, or had behind a batch, in order.
     /// 8 bytes of memory for each.
     ///

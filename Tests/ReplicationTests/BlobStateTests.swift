@@ -316,6 +316,56 @@ import Testing
         #expect(try follower.contents() == leader.contents())
     }
 
+    /// Shipping stopped for good: each attempt failed at the damaged chunk, and publishing the bytes again did
+    /// not help, since the batch named the old blob.
+    @Test("What is damaged before it is shipped does not hold up the rest")
+    func damagedUnshipped() throws {
+        let leader = try leader(1)
+        try leader.ship()
+        let (long, short) = (Self.bytes(20), Self.bytes(21, 20_000))
+        let gone = Self.bytes(22, 20_000)
+        try leader.store.put("long", long)
+        try leader.store.put("gone", gone)
+        try leader.store.put("short", short)
+        try leader.store.delete("gone", asOf: noon)
+        try leader.store.put("sound", [1, 2, 3])
+        try damage(long, of: leader)
+        try damage(gone, of: leader, at: 9_000)
+        try damage(short, of: leader, at: 9_000)
+        var attempts = 0
+        var position = HealingPosition()
+        while attempts < 10, (try? leader.ship()) == nil {
+            attempts += 1
+            while try leader.store.tendQuarantine(&position, asOf: noon) {}
+        }
+        #expect(attempts > 0 && attempts < 10)
+        #expect(leader.store.unshippedByteCount == 0)
+        let follower = try Member("two", seededFrom: objects)
+        try follower.follow()
+        try leader.writeBase(all: false)
+        let other = try Member("three", seededFrom: objects, leavesBlobs: true)
+        for member in [leader, follower, other] {
+            #expect(try member.store.ownedPayload(for: "sound", asOf: noon) == [1, 2, 3])
+            #expect(throws: StoreError.self) {
+                try member.store.ownedPayload(for: "long", asOf: noon)
+            }
+            #expect(member.store.quarantinedBlobs.contains { $0.byteCount == long.count })
+        }
+        try leader.store.put("long again", long)
+        try leader.store.put("short again", short)
+        while try leader.store.tendQuarantine(&position, asOf: noon) {}
+        try leader.ship()
+        for member in [leader, follower, other] {
+            if member !== leader { try member.follow() }
+            #expect(try member.store.ownedPayload(for: "long", asOf: noon) == long)
+            #expect(try member.store.ownedPayload(for: "short", asOf: noon) == short)
+            _ = try member.store.freeOrphans(byteCountMax: .max)
+            while try member.store.tendQuarantine(&position, heals: false, asOf: noon) {}
+            #expect(member.store.quarantinedBlobs == [])
+            #expect(try member.store.verify().problems == [])
+        }
+    }
+
     @Test("States are exclusive: what no blob becomes is refused, and verify names what is not so")
     func exclusive() throws {
         typealias State = BlobStateEntry.State

@@ -166,8 +166,8 @@ struct BackupWriter: ~Copyable {
         try snapshot.forEachState(in: .damaged) { (number, entry) throws(StoreError) in
             guard let blob = try snapshot.damagedBlob(number, entry) else { return }
             if case .base = purpose {
-                // Followers learn that its bytes are missing.
-                if blob.isShippedWithBatch { damaged.append((number, entry)) }
+                // Who begins with it looks for the bytes in the bucket.
+                damaged.append((number, entry))
             } else if core.isInBucket(blob) {
                 evicted.append((number, BlobStateEntry(inBucket: blob.storedByteCount)))
             } else {

@@ -26,6 +26,8 @@ struct Restoration {
 
     /// How many of the blobs have their bytes in the bucket, as the states say.
     private var evictionCount = EvictionCount()
+    /// Numbers of blobs that were damaged where the backup was taken.
+    private var damaged: Set<UInt64> = []
     /// Blobs whose bytes the backup does not have.
     private(set) var longBlobs: [BlobReference] = []
 
@@ -91,12 +93,16 @@ struct Restoration {
     /// ``StoreLimits/transactionByteCountMax`` bytes.
     ///
     /// - Parameter bytes: as stored.
-    func put(_ blob: BlobReference, _ bytes: [UInt8]) throws {
+    mutating func put(_ blob: BlobReference, _ bytes: [UInt8]) throws {
         let step = StoreLimits.transactionByteCountMax / StoreLimits.chunkByteCountMax
         for start in stride(from: 0, to: blob.chunkCount, by: step) {
             var transaction = try begin()
             for index in start..<min(start + step, blob.chunkCount) {
                 try transaction.putChunk(of: blob, at: index, bytes, in: tables.chunks)
+            }
+            if start + step >= blob.chunkCount, damaged.remove(blob.number) != nil {
+                let key = Keys.state(blob.number, .damaged)
+                try transaction.remove(key.span.bytes, in: tables.orphans)
             }
             do throws(LMDBError) { try transaction.commit() } catch {
                 throw Creation.failure(error)
@@ -128,6 +134,9 @@ struct Restoration {
         } while !rest.isEmpty
     }
 
+    /// Whether a blob was damaged where the backup was taken, and its bytes were not had since.
+    func isDamaged(_ blob: BlobReference) -> Bool { damaged.contains(blob.number) }
+
     private func begin() throws(StoreError) -> WriteTransaction {
         do throws(LMDBError) { return try environment.beginWrite() } catch {
             throw Creation.failure(error)
@@ -146,8 +155,12 @@ struct Restoration {
             let blob = try Self.blob(key, value, of: table)
             if let blob, !blob.isShippedWithBatch { longBlobs.append(blob) }
         }
-        if case .states = table, let key = Keys.state(key), key.queue == .inBucket {
-            evictionCount.add(try BlobStateEntry(value, number: key.number))
+        if case .states = table, let key = Keys.state(key) {
+            switch key.queue {
+            case .toBeFreed: break
+            case .inBucket: evictionCount.add(try BlobStateEntry(value, number: key.number))
+            case .damaged: damaged.insert(key.number)
+            }
         }
         do throws(LMDBError) {
             try transaction.put(value, RawSpan(), forKey: key, in: table.table(of: tables))

@@ -10,12 +10,14 @@ package enum LongBlob: Sendable {
     case bytes([UInt8])
     /// Nothing: its bytes stay in the bucket until somebody asks for them.
     case evicted
+    /// Nothing, and the bucket has none either: it is damaged.
+    case missing
 
     /// Bytes that it takes here.
     package var byteCount: Int {
         switch self {
         case .bytes(let bytes): bytes.count
-        case .evicted: 0
+        case .evicted, .missing: 0
         }
     }
 }
@@ -37,7 +39,9 @@ extension ChangeTransaction {
         now = batch.time
         var next = 0
         for blob in batch.blobs {
-            if blob.isShippedWithBatch {
+            if batch.absent.contains(blob.number) {
+                try store(blob, .missing)
+            } else if blob.isShippedWithBatch {
                 guard next < contents.count, contents[next].count == blob.storedByteCount else {
                     throw .corrupt("the batch \(batch.sequence) lacks the bytes of \(blob.digest)")
                 }
@@ -70,6 +74,12 @@ extension ChangeTransaction {
             }
             try move(
                 blob.number, from: old, to: BlobStateEntry(inBucket: blob.storedByteCount))
+        case .missing?:
+            // Before it can be found: nothing of it is sent.
+            quarantine.close(
+                DamagedBlob(number: blob.number, digest: blob.digest, foundAt: now))
+            try move(
+                blob.number, from: old, to: BlobStateEntry(damaged: blob, foundAt: now))
         case nil: try adopt(blob.number)
         }
     }

@@ -18,6 +18,7 @@ extension Maintenance {
 
     /// Notes what was found damaged. One transaction for each blob: there are few.
     func quarantineFound(asOf now: Timestamp) throws(StoreError) {
+        try shipWithoutBytes(asOf: now)
         for (blob, chunkCount) in core.quarantine.confirmed {
             // First: a view that has the note finds nothing of it to send.
             core.quarantine.close(
@@ -39,6 +40,30 @@ extension Maintenance {
             core.quarantine.finish(blob, in: transaction, chunkCount: chunkCount)
         }
         if !core.quarantine.isEmpty { try loadQuarantine() }
+    }
+
+    /// Has batches shipped without the bytes that are lost: what was published since would wait for them.
+    private func shipWithoutBytes(asOf now: Timestamp) throws(StoreError) {
+        for blob in core.quarantine.takeUnshippable() {
+            let shipped = core.replication.shippedSequence.load(ordering: .acquiring)
+            try pipeline.whileWriting { () throws(StoreError) in
+                let batch = try core.withSnapshot { (snapshot) throws(StoreError) in
+                    try snapshot.unshippedBatch(storing: blob.number, after: shipped)
+                }
+                guard let batch = batch?.marking(absent: blob.number) else { return }
+                let growth =
+                    2 * batch.bytes.count
+                    + Change.bookkeepingByteCount * core.environment.pageScale
+                try pipeline.inTransaction(
+                    growth: growth, asOf: now, isPublishing: false
+                ) { (transaction) throws(StoreError) in
+                    let key = IndexKeys.outbox(batch.sequence)
+                    try transaction.transaction.set(
+                        key.span.bytes, to: batch.bytes.span.bytes, in: core.tables.index)
+                }
+            }
+            core.quarantine.confirm(blob, chunkCount: 1)
+        }
     }
 
     /// One step of giving notifications the blobs that were published again: looks at up to
@@ -109,6 +134,21 @@ package struct HealingPosition: Sendable {
 }
 
 extension Snapshot {
+    /// The batch that waits to be shipped and stored a blob; nil: none does.
+    fileprivate borrowing func unshippedBatch(
+        storing number: UInt64, after sequence: UInt64
+    ) throws(StoreError) -> ReplicatedBatch? {
+        var next: UInt64? = sequence
+        while let after = next {
+            let batches = try outbox(after: after, upTo: .max, byteCountMax: 1 << 20)
+            for batch in batches where batch.blobs.contains(where: { $0.number == number }) {
+                return batch
+            }
+            next = batches.last?.sequence
+        }
+        return nil
+    }
+
     /// A blob that gave way to another, while parts refer to it.
     borrowing func quarantineEntry(_ number: UInt64) throws(StoreError) -> QuarantineEntry? {
         let key = IndexKeys.quarantine(number)

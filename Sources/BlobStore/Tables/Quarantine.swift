@@ -23,6 +23,8 @@ final class Quarantine: Sendable {
         var confirmed: [UInt64: (blob: BlobReference, chunkCount: Int)] = [:]
         /// Those that were noted and not reported yet.
         var unreported: [UInt64] = []
+        /// Those that batches which wait to be shipped name, and that could not be read for that.
+        var unshippable: [UInt64: BlobReference] = [:]
     }
 
     private let state = Mutex(State())
@@ -81,6 +83,24 @@ final class Quarantine: Sendable {
             guard state.entries[blob.number] == nil else { return }
             state.confirmed[blob.number] = (blob, chunkCount)
             hasConfirmed.store(true, ordering: .releasing)
+        }
+    }
+
+    /// Notes that a blob cannot be shipped with its batch.
+    func noteUnshippable(_ blob: BlobReference) {
+        state.withLock { state in
+            state.unshippable[blob.number] = blob
+            hasConfirmed.store(true, ordering: .releasing)
+        }
+    }
+
+    /// Takes what cannot be shipped. One load while there is nothing.
+    func takeUnshippable() -> [BlobReference] {
+        guard hasConfirmed.load(ordering: .acquiring) else { return [] }
+        return state.withLock { state in
+            defer { state.unshippable = [:] }
+            hasConfirmed.store(!state.confirmed.isEmpty, ordering: .releasing)
+            return Array(state.unshippable.values)
         }
     }
 

@@ -204,6 +204,20 @@ import Testing
         #expect(throws: StoreError.self) {
             _ = try BlobStateEntry(Self.orphanEntry.span.bytes, number: 6)
         }
+        // Another queue's key, and so another key.
+        #expect(Keys.state(7, .inBucket).span.bytes.array() == hex("40 00 00 00 00 00 00 07"))
+        #expect(Keys.state(7, .damaged).span.bytes.array() == hex("80 00 00 00 00 00 00 07"))
+        let blob = BlobReference(
+            digest: Self.digest, number: 7, byteCount: 5, storedByteCount: 5, coding: .identity)
+        for entry in [
+            BlobStateEntry(inBucket: 5), BlobStateEntry(damaged: blob, foundAt: Self.expiry),
+        ] {
+            let bytes = entry.words(number: 7).span.bytes.array()
+            #expect(try BlobStateEntry(bytes.span.bytes, number: 7) == entry)
+            expectFlipsRefused(bytes, byteCount: 56) {
+                _ = try BlobStateEntry($0.span.bytes, number: 7)
+            }
+        }
     }
 
     @Test("The zero-copy mark")
