@@ -102,12 +102,15 @@ final class Member {
     }
 
     /// Opens the store again.
-    func reopen() throws {
+    ///
+    /// - Parameter between: is called while it is closed.
+    func reopen(_ between: () throws -> Void = {}) throws {
         shipper = nil
         maintenance = nil
         let path = folder.path
         let id = store.id
         close()
+        try between()
         store = try BlobStore.open(at: path, options: Self.options)
         precondition(store.id == id)
     }
@@ -172,7 +175,7 @@ final class Member {
     /// While its store has so many bytes, long payloads stay in the bucket; nil: all are fetched.
     var localByteCountMax: Int?
 
-    private var applier: SegmentApplier {
+    var applier: SegmentApplier {
         let store = store
         return SegmentApplier(store, localByteCountMax: localByteCountMax) {
             body throws(StoreError) in try body(store)

@@ -243,7 +243,7 @@ private struct RunningDaemon {
             store: store, limits: limits, counters: counters, bodyMemory: bodyMemory,
             drainSlots: DrainSlots(countMax: budget.drainingCountMax),
             writer: writer, replica: replica, publishers: publishers,
-            backups: BackupThread(store, log: log), links: links,
+            backups: BackupThread(store, access, log: log), links: links,
             statistics: StatisticsDocument(
                 store: store, counters: counters, bodyMemory: bodyMemory, scrub: scrub),
             metrics: MetricsDocument(
@@ -286,14 +286,14 @@ private struct RunningDaemon {
         reports = ServiceReports(manager, counters, inboxes, writer, log)
     }
 
-    /// Threads that fetch payloads from the bucket: none where none is there alone.
+    /// Threads that fetch payloads from the bucket: one where that is only for damaged ones.
     private static func fetchThreadCount(
         _ store: BlobStore, _ options: DaemonOptions, _ access: ShardAccess?
     ) throws -> Int {
         guard access != nil else { return 0 }
         let isNeeded =
             try options.replica.localByteCountMax != nil || store.evictedBlobs().blobs > 0
-        return isNeeded ? DaemonLimits.fetchThreadCount : 0
+        return isNeeded ? DaemonLimits.fetchThreadCount : DaemonLimits.mendThreadCount
     }
 
     private static func startWorker(

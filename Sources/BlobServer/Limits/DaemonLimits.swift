@@ -287,6 +287,12 @@ package struct DaemonLimits: Sendable {
     package static let replicaWaiterCountMax = 65_536
     /// Threads that fetch evicted payloads from the bucket. Each holds one payload in memory.
     package static let fetchThreadCount = 4
+    /// The same where nothing is evicted: they mend what is damaged.
+    package static let mendThreadCount = 1
+    /// How long a damaged payload is not fetched again after an attempt, in milliseconds.
+    package static let mendPauseMilliseconds = 60_000
+    /// How long the scrubber waits until the writer has noted what is damaged, in milliseconds.
+    package static let scrubNoteMilliseconds = 10_000
     /// Requests that wait for evicted payloads.
     package static let fetchWaiterCountMax = 16_384
     /// How long a request waits for an evicted payload, in milliseconds.

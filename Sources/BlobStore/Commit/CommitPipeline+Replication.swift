@@ -89,35 +89,6 @@ extension CommitPipeline {
         item.contents.reduce(item.batch.bytes.count) { $0 + $1.count }
             + item.batch.blobs.reduce(0) { $0 + (longBlobs[$1.number]?.byteCount ?? 0) }
     }
-
-    /// Stores a blob of several chunks ahead of the batch that refers to it. What a crash leaves of it is
-    /// freed as any blob that was written ahead.
-    ///
-    /// - Parameter bytes: as stored.
-    func stage(_ blob: BlobReference, _ bytes: [UInt8]) throws(StoreError) {
-        precondition(bytes.count == blob.storedByteCount)
-        let step = StoreLimits.stagedBatchByteCount / StoreLimits.chunkByteCountMax
-        let chunkCount = ChunkLayout.count(of: blob.storedByteCount)
-        for start in stride(from: 0, to: chunkCount, by: step) {
-            let end = min(start + step, chunkCount)
-            let growth =
-                (end - start) * (StoreLimits.chunkByteCountMax + core.environment.pageByteCount)
-                + Change.bookkeepingByteCount * core.environment.pageScale
-            try whileWriting { () throws(StoreError) in
-                try inTransaction(
-                    growth: growth, asOf: Timestamp(milliseconds: 0), isPublishing: true
-                ) { (transaction) throws(StoreError) in
-                    if start == 0, try transaction.orphanEntry(blob.number) == nil {
-                        try transaction.addOrphan(blob, state: .staged)
-                    }
-                    for index in start..<end {
-                        try transaction.transaction.putChunk(
-                            of: blob, at: index, bytes, in: core.tables.chunks)
-                    }
-                }
-            }
-        }
-    }
 }
 
 extension ChangeTransaction {

@@ -57,7 +57,7 @@ extension Snapshot {
 extension ReplicatedBatch {
     /// Its bytes with those of the blobs that are shipped with it.
     package var shippedByteCount: Int {
-        blobs.reduce(bytes.count) { $0 + ($1.isShippedWithBatch ? $1.storedByteCount : 0) }
+        shippedBlobs.reduce(bytes.count) { $0 + $1.storedByteCount }
     }
 
     /// Its bytes with those of all blobs that it stored.

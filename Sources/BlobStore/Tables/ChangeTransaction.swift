@@ -42,6 +42,8 @@ struct ChangeTransaction: ~Copyable {
     var sequence: UInt64 = 0
     /// Whether the store belongs to a shard: blobs may be evicted then.
     let isReplicated: Bool
+    /// What is known of damage.
+    let quarantine: Quarantine
     /// Memory for one key after the other, taken out while it is used.
     var spareKey: [UInt8] = []
     /// How much there may be.
@@ -58,6 +60,7 @@ struct ChangeTransaction: ~Copyable {
         self.now = now
         durations = store.durations
         isReplicated = store.replication.isReplicated.load(ordering: .relaxed)
+        quarantine = store.quarantine
         retentionMilliseconds = store.adjustable.tombstoneRetentionMilliseconds
         takeQuotas(of: store)
     }

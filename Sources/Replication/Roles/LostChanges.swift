@@ -17,7 +17,8 @@ enum LostChanges {
         var last = state.sequence
         while true {
             let batches = try store.outbox(
-                after: last, byteCountMax: ReplicationLimits.segmentByteCount)
+                after: last, byteCountMax: ReplicationLimits.segmentByteCount
+            ).map { leavingOutLost($0, store, host) }
             guard let end = batches.last else { break }
             for blob in LongBlobs.of(batches) {
                 let object = LongBlobs.object(
@@ -39,6 +40,22 @@ enum LostChanges {
             "\(last - state.sequence) batches of changes were acknowledged here and not replicated: they are saved in \(folder), and not in the shard"
         )
         return true
+    }
+
+    /// The batch without the bytes that cannot be read: the rest is saved all the same.
+    private static func leavingOutLost(
+        _ batch: ReplicatedBatch, _ store: BlobStore, _ host: any ReplicaHost
+    ) -> ReplicatedBatch {
+        var batch = batch
+        for blob in batch.shippedBlobs + batch.longBlobs {
+            do {
+                _ = try store.storedBytes(of: blob)
+            } catch {
+                host.log(.error, "\(blob.digest) is not among the saved changes: \(error)")
+                batch = batch.marking(absent: blob.number) ?? batch
+            }
+        }
+        return batch
     }
 }
 
