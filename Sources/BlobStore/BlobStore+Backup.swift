@@ -24,7 +24,19 @@ extension BlobStore {
         asOf now: Timestamp, progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
         to write: (RawSpan) throws -> Void
     ) throws -> BackupHead {
-        try BackupWriter(core).run(asOf: now, progress: progress, to: write)
+        try backUp(asOf: now, missing: nil, progress: progress, to: write)
+    }
+
+    /// Like ``backUp(asOf:progress:to:)``, also of a store some of whose payloads are in the bucket alone.
+    ///
+    /// - Parameter source: gives the bytes of those; nil: while there are any the backup is refused.
+    @discardableResult
+    package func backUp(
+        asOf now: Timestamp, missing source: LongBlobSource?,
+        progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
+        to write: (RawSpan) throws -> Void
+    ) throws -> BackupHead {
+        try BackupWriter(core, missing: source).run(asOf: now, progress: progress, to: write)
     }
 
     /// Makes a store of a backup, in a folder that has none. Everything is checked: the backup as it is
@@ -134,7 +146,12 @@ extension BlobStore {
         try blobs(restoration.longBlobs) { blob, content in
             switch content {
             case .bytes(let bytes): try restoration.put(blob, bytes)
-            case .evicted: evicted.append(blob)
+            // One that the base calls damaged is asked for in vain, or is mended then.
+            case .evicted: if !restoration.isDamaged(blob) { evicted.append(blob) }
+            case .missing:
+                guard restoration.isDamaged(blob) else {
+                    throw StoreError.corrupt("the bucket lacks the bytes of \(blob.digest)")
+                }
             }
         }
         try restoration.putEvicted(evicted)
@@ -149,9 +166,11 @@ extension BlobStore {
     ) throws(StoreError) -> Int {
         let store = try open(directory, options, isReadOnly: true, lock: nil)
         let report = try store.verify(.bytes, goesOnBehindDamage: true)
-        if let problem = report.problems.first {
+        // A base says of short payloads whose bytes its leader had lost that they are damaged.
+        guard report.problemCount == report.quarantinedBlobs else {
+            let problem = report.problems.first { !$0.hasSuffix("(quarantined)") }
             throw .corrupt(
-                "the backup makes a store with \(report.problemCount) problems: \(problem)")
+                "the backup makes a store with \(report.problemCount) problems: \(problem ?? "")")
         }
         return store.allocatedByteCount
     }

@@ -60,10 +60,28 @@ extension BlobStore {
         }
     }
 
+    /// The stored bytes of a blob of a batch that waits to be shipped; nil: the bucket has them, since the batch
+    /// was shipped before a restart.
+    ///
+    /// - Throws: ``StoreError/corrupt(_:)`` when they are lost. Then ``tendQuarantine(_:heals:recordCountMax:asOf:)``
+    ///   marks the batch, which is shipped without them: try again a moment later.
+    package func bytesToShip(of blob: BlobReference) throws(StoreError) -> [UInt8]? {
+        do throws(StoreError) {
+            return try storedBytes(of: blob)
+        } catch {
+            switch error {
+            case .evicted: return nil
+            case .corrupt: core.quarantine.noteUnshippable(blob)
+            default: break
+            }
+            throw error
+        }
+    }
+
     /// Numbers of long blobs that this store has, is about to have, or had behind a batch, in order.
     /// 8 bytes of memory for each.
     ///
-    /// A number is first staged, then live, perhaps quarantined, and at last retired. They are read in
+    /// A number is first staged, then live, perhaps in the quarantine, and at last retired. They are read in
     /// this order, from snapshot to snapshot, so that none is missed on its way.
     ///
     /// - Parameter sequence: blobs that were retired up to this batch are left out.
@@ -209,7 +227,10 @@ extension Snapshot {
         guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
             return 0
         }
-        var last = try ReplicationState(value).sequence
+        let state = try ReplicationState(value)
+        var last = state.sequence
+        // What a follower has in its outbox is yet to be removed.
+        guard state.role != .follower else { return last }
         while let batch = try outbox(after: last, upTo: .max, byteCountMax: 1 << 20).last {
             last = batch.sequence
         }
@@ -230,17 +251,13 @@ extension Snapshot {
     /// Numbers of blobs that are written ahead.
     fileprivate borrowing func stagedNumbers() throws(StoreError) -> [UInt64] {
         var numbers: [UInt64] = []
-        var cursor = try transaction.cursor(in: store.tables.orphans)
-        var isThere = try cursor.first()
-        while isThere {
-            let (number, entry) = try cursor.orphan()
+        try forEachState(in: .toBeFreed) { (number, entry) throws(StoreError) in
             if entry.state == .staged { numbers.append(number) }
-            isThere = try cursor.next()
         }
         return numbers
     }
 
-    /// Numbers of damaged blobs that notifications refer to.
+    /// Numbers of blobs that gave way to others, and that notifications refer to still.
     fileprivate borrowing func quarantinedNumbers() throws(StoreError) -> [UInt64] {
         var cursor = try transaction.cursor(in: store.tables.index)
         return try cursor.quarantineEntries().map(\.blob.number)

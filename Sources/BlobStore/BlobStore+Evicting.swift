@@ -51,14 +51,16 @@ extension BlobStore {
         try pipeline.advanceEviction()
     }
 
-    /// Stores the bytes of an evicted blob again.
+    /// Stores the bytes of an evicted or a damaged blob again. Can be repeated however far it went before.
     ///
-    /// - Parameter bytes: as stored, and checked.
+    /// - Parameters:
+    ///   - bytes: as stored, and checked.
+    ///   - bootMilliseconds: the boot clock's present.
     /// - Throws: ``StoreError/full``.
     package func putBack(
-        _ blob: BlobReference, _ bytes: [UInt8]
+        _ blob: BlobReference, _ bytes: [UInt8], bootMilliseconds: Int64? = nil
     ) throws(StoreError) -> PutBackOutcome {
-        try pipeline.putBack(blob, bytes)
+        try pipeline.putBack(blob, bytes, bootMilliseconds: bootMilliseconds)
     }
 
     /// How many blobs this process has evicted.

@@ -43,11 +43,32 @@ extension BlobStore {
         }
     }
 
-    /// Makes this store the leader of an epoch. See `docs/REPLICATION.md`. One transaction.
+    /// Whether a run is this store's, and may have written to the bucket since the last fence that is known to be
+    /// its own: also of a store that does not know yet whether it has begun a shard.
+    package func isOwn(_ nonce: Nonce) -> Bool {
+        core.replication.knowledge.withLock { $0.state?.isOwn(nonce) == true }
+    }
+
+    /// Adds a run to those of this store, on disk: call it before an epoch is created with its nonce. Whatever
+    /// becomes of the run, the epoch is then known as this store's own. One transaction at the most.
     ///
     /// - Parameters:
-    ///   - epoch: one that this store, and no other, has created in the bucket.
-    ///   - nonce: of this run.
+    ///   - nonce: of a run that was not there before.
+    ///   - now: the present.
+    /// - Returns: the nonce for the run to use. It is that of the newest run where
+    ///   ``ReplicationState/nonceCountMax`` are remembered.
+    package func prepareToLead(
+        nonce: Nonce, asOf now: Timestamp
+    ) throws(StoreError) -> Nonce {
+        try pipeline.prepareToLead(nonce: nonce, asOf: now)
+    }
+
+    /// Makes this store the leader of an epoch, once its fence is in the log. See `docs/REPLICATION.md`. One
+    /// transaction, and as many before it as it takes to remove what a follower is not to ship.
+    ///
+    /// - Parameters:
+    ///   - epoch: one that this store, and no other, has created in the bucket, above all that it has seen.
+    ///   - nonce: of the fence.
     ///   - position: the last name of the log before the one that is written next.
     ///   - isFirst: whether nobody led the shard before.
     ///   - now: the present.
@@ -61,6 +82,8 @@ extension BlobStore {
 
     /// Takes the lead from this store: it follows where all its changes are shipped, and is deposed where
     /// they are not.
+    ///
+    /// - Throws: ``StoreError/corrupt(_:)`` when it is to follow, and something is not shipped.
     package func stepDown(to role: ReplicationState.Role) throws(StoreError) {
         try pipeline.stepDown(to: role)
     }
@@ -78,6 +101,14 @@ extension BlobStore {
         return try core.withSnapshot { (snapshot) throws(StoreError) in
             try snapshot.outbox(after: sequence, upTo: last, byteCountMax: byteCountMax)
         }
+    }
+
+    /// One batch as it waits to be shipped, acknowledged or committed: its bytes, which are the ones that are
+    /// shipped. Waits while a change is under way.
+    ///
+    /// - Returns: nil when it is not there: it was never given, or is shipped and removed.
+    package func outboxBatch(_ sequence: UInt64) throws(StoreError) -> [UInt8]? {
+        try pipeline.outboxBatch(sequence)
     }
 
     /// A blob's bytes as they are stored. Each chunk's checksum is computed.
@@ -104,10 +135,11 @@ extension BlobStore {
     ///   - position: the last name of the log.
     package func noteShipped(_ sequence: UInt64, byteCount: Int, at position: LogPosition) {
         core.replication.byteCountShipped.add(byteCount, ordering: .relaxed)
-        core.replication.noteShipped(sequence, at: position, core.leases)
+        core.replication.noteShipped(sequence, at: position)
     }
 
-    /// Writes how far shipping is, where the file does not say so. Commits what is in the log.
+    /// Writes how far shipping or applying is, where the file does not say so, and removes what the outbox has
+    /// of shipped batches. One snapshot where there is nothing to do; else commits what is in the log.
     package func saveShipped() throws(StoreError) { try pipeline.saveShipped() }
 
     /// Does again what a leader shipped, in a store that follows.

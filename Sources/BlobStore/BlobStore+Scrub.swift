@@ -1,7 +1,8 @@
 internal import LMDB
 internal import Synchronization
 
-/// A blob of which stored bytes are damaged. None of them is sent, until they are published again.
+/// A blob of which stored bytes are damaged here. None of them is sent until they are published again, or
+/// fetched from the bucket.
 public struct QuarantinedBlob: Sendable, Hashable {
     /// The SHA-256 of its bytes as given.
     public var digest: Digest
@@ -11,15 +12,18 @@ public struct QuarantinedBlob: Sendable, Hashable {
     public var referenceCount: Int
     /// When the damage was found.
     public var foundAt: Timestamp
-    /// The number its chunks are kept under.
-    package var number: UInt64
+    /// The blob.
+    package var blob: BlobReference
+    /// Whether its bytes can be had from the bucket.
+    package var isInBucket: Bool
 
-    init(_ entry: QuarantineEntry) {
-        digest = entry.blob.digest
-        byteCount = entry.blob.byteCount
-        referenceCount = Int(clamping: entry.referenceCount)
-        foundAt = entry.foundAt
-        number = entry.blob.number
+    init(_ blob: BlobReference, referenceCount: UInt64, foundAt: Timestamp, isInBucket: Bool) {
+        digest = blob.digest
+        byteCount = blob.byteCount
+        self.referenceCount = Int(clamping: referenceCount)
+        self.foundAt = foundAt
+        self.blob = blob
+        self.isInBucket = isInBucket
     }
 }
 
@@ -34,9 +38,34 @@ public struct DamageCounts: Sendable, Hashable {
 }
 
 extension BlobStore {
-    /// What is quarantined, by blob number.
-    public var quarantinedBlobs: [QuarantinedBlob] {
-        core.quarantine.entries.map { QuarantinedBlob($0) }
+    /// What is damaged, by blob number. Two lookups for each.
+    public var quarantinedBlobs: [QuarantinedBlob] { quarantined(core.quarantine.entries) }
+
+    /// Whether a blob is damaged here. One load while there is none.
+    package func isDamaged(_ blob: BlobReference) -> Bool { core.quarantine.contains(blob.number) }
+
+    private func quarantined(_ entries: [DamagedBlob]) -> [QuarantinedBlob] {
+        guard !entries.isEmpty else { return [] }
+        let found = try? core.withSnapshot { (snapshot) throws(StoreError) in
+            var blobs: [QuarantinedBlob] = []
+            for entry in entries {
+                let blob: BlobReference
+                let count: UInt64
+                if let live = try snapshot.blobEntry(entry.digest), live.number == entry.number {
+                    (blob, count) = (live.reference(entry.digest), live.referenceCount)
+                } else if let other = try snapshot.quarantineEntry(entry.number) {
+                    (blob, count) = (other.blob, other.referenceCount)
+                } else {
+                    continue
+                }
+                blobs.append(
+                    QuarantinedBlob(
+                        blob, referenceCount: count, foundAt: entry.foundAt,
+                        isInBucket: core.isInBucket(blob)))
+            }
+            return blobs
+        }
+        return found ?? []
     }
 
     /// Damage that was found since the store was opened.
@@ -50,9 +79,9 @@ extension BlobStore {
     /// What reads the store again; see ``Scrubber``.
     package func makeScrubber() throws(StoreError) -> Scrubber { try Scrubber(core) }
 
-    /// What was quarantined and not reported yet.
+    /// What was found damaged and not reported yet.
     package func takeUnreportedQuarantine() -> [QuarantinedBlob] {
-        core.quarantine.takeUnreported().map { QuarantinedBlob($0) }
+        quarantined(core.quarantine.takeUnreported().compactMap { core.quarantine.entry($0) })
     }
 
     /// Whether ``Scrubber`` has something to look at that readers have met, or to report.
@@ -66,15 +95,19 @@ extension BlobStore {
         max(0, core.environment.usedByteCount - (try core.environment.freeByteCount(core.tables)))
     }
 
-    /// Quarantines what ``Scrubber`` found damaged, and does one step of healing what was published again.
-    /// Costs two loads while there is nothing. On the thread that writes.
+    /// Notes what ``Scrubber`` found damaged, and does one step of healing what was published again. Costs
+    /// two loads while there is nothing. On the thread that writes.
     ///
-    /// - Parameter position: where healing goes on; it is moved on.
+    /// - Parameters:
+    ///   - position: where healing continues; it is moved on.
+    ///   - heals: false on a follower: its leader does.
     /// - Returns: whether there is more to do.
     package func tendQuarantine(
-        _ position: inout HealingPosition, recordCountMax: Int = 8_192, asOf now: Timestamp
+        _ position: inout HealingPosition, heals: Bool = true, recordCountMax: Int = 8_192,
+        asOf now: Timestamp
     ) throws(StoreError) -> Bool {
         try maintenance.quarantineFound(asOf: now)
+        guard heals else { return false }
         return try maintenance.heal(&position, recordCountMax: recordCountMax, asOf: now)
     }
 

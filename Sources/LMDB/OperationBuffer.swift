@@ -15,7 +15,8 @@
     // Made by `grow` and freed by it and at the end; `byteCount` bytes of it are initialized.
     private var memory = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var byteCount = 0
-    /// How many operations there are; more than are in ``bytes`` where there was no room for all.
+    /// How many operations there are; more than are in ``bytes`` where there was no room for all, or a table
+    /// is ignored.
     package private(set) var operationCount = 0
     /// Whether there was no room for all of them: ``bytes`` is of no use then.
     package private(set) var isOverfull = false
@@ -53,7 +54,7 @@
     /// - Parameters:
     ///   - prefixByteCount: bytes to leave free in front.
     ///   - byteCountMax: the most there may be, with those in front; 0: note nothing.
-    ///   - table: of which nothing is noted.
+    ///   - table: whose operations are counted and not noted.
     package mutating func restart(
         prefixByteCount: Int, byteCountMax: Int, ignoring table: Table? = nil
     ) {
@@ -116,9 +117,8 @@
     private mutating func note(
         _ kind: Kind, _ key: RawSpan, _ first: RawSpan, _ second: RawSpan, in table: Table
     ) {
-        guard table.number != ignoredTable else { return }
         operationCount += 1
-        guard !isOverfull else { return }
+        guard !isOverfull, table.number != ignoredTable else { return }
         let valueByteCount = first.byteCount + second.byteCount
         let added = Self.operationHeaderByteCount + key.byteCount + valueByteCount
         guard added <= byteCountMax - byteCount else {

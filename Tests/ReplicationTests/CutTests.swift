@@ -137,18 +137,15 @@ extension Member {
     ///
     /// - Returns: whether it leads still.
     fileprivate func resumeBehindFence() throws -> Bool {
-        let before = try #require(store.replicationState)
-        guard try Resumption.run(store, before, on: bucket) == .leads else { return false }
-        let (store, nonce, state) = (store, Nonce.random(), store.replicationState ?? before)
-        try store.lead(
-            epoch: state.epoch, nonce: nonce, behind: state.position, isFirst: false,
-            asOf: clock.now)
+        guard try Resumption.run(store, on: bucket) == .leads else { return false }
+        let store = store
+        let nonce = try store.prepareToLead(nonce: .random(), asOf: clock.now)
+        let state = try #require(store.replicationState)
         var log = LogFollower(storeID: store.id, behind: state.position)
         let outcome = try TakeOver(storeID: store.id, nonce: nonce, host: name).run(
-            &log, on: bucket, sequence: { store.shippedSequence }, asOf: clock.now
-        ) { (segment) throws(ReplicationError) in
-            try Resumption.note(segment, of: store, state)
-        }
+            &log, knownEpoch: state.epoch, on: bucket, sequence: { store.shippedSequence },
+            asOf: clock.now
+        ) { (segment) throws(ReplicationError) in try Resumption.note(segment, of: store) }
         guard case .leads(let epoch, let nonce, let fence) = outcome else { return false }
         try store.lead(
             epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: clock.now)

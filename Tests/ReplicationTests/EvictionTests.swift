@@ -225,7 +225,7 @@ import Testing
         #expect(try read(1, of: follower.store) == Self.bytes(9))
         try follower.store.put("id-3", Self.bytes(11))
         try follower.ship()
-        try requireSound(follower.store, evicted: 6)
+        try requireSound(follower.store, evicted: 5)
     }
 
     @Test("A backup of a store with evicted payloads is refused, and compacting keeps them evicted")

@@ -225,3 +225,34 @@ import Testing
         #expect(try follower.contents() == leader.contents())
     }
 }
+
+/// What becomes of a shard whose bucket loses a segment.
+@Suite("Lost segments")
+struct LostSegmentTests {
+    // A proxy answered 200 to a segment that it did not store: followers waited without a word, and a forced
+    // promotion lost what came later.
+    @Test("A leader whose bucket lost a segment makes a base, and a follower begins with it")
+    func base() throws {
+        let objects = MemoryObjects()
+        let leader = try Member("leader", objects)
+        try leader.begin()
+        try leader.ship()
+        try leader.maintain()
+        let follower = try Member("follower", seededFrom: objects, clock: leader.clock)
+        try leader.store.put("lost", [1])
+        try leader.ship()
+        let number = try #require(leader.store.replicationState).position.number
+        objects[ShardNames.log(number)] = nil
+        try leader.store.put("later", [2])
+        try leader.ship()
+        #expect(throws: ReplicationError.self) { try follower.follow() }
+        for _ in 0..<2 { #expect(throws: ReplicationError.self) { try leader.maintain() } }
+        let steps = try leader.maintain()
+        #expect(steps.contains(.lostSegment(number)))
+        #expect(throws: ReplicationError.tooOld(position: number - 1)) { try follower.follow() }
+        let seeded = try Member("seeded", seededFrom: objects, clock: leader.clock)
+        try seeded.follow()
+        #expect(try seeded.contents() == leader.contents())
+        #expect(try seeded.store.get("lost") == [1])
+    }
+}

@@ -89,8 +89,7 @@ final class Member {
 
     /// Ships on, as after a start.
     func resume() throws {
-        let state = try #require(store.replicationState)
-        #expect(try Resumption.run(store, state, on: bucket) == .leads)
+        #expect(try Resumption.run(store, on: bucket) == .leads)
         try beginShipping()
     }
 
@@ -103,12 +102,15 @@ final class Member {
     }
 
     /// Opens the store again.
-    func reopen() throws {
+    ///
+    /// - Parameter between: is called while it is closed.
+    func reopen(_ between: () throws -> Void = {}) throws {
         shipper = nil
         maintenance = nil
         let path = folder.path
         let id = store.id
         close()
+        try between()
         store = try BlobStore.open(at: path, options: Self.options)
         precondition(store.id == id)
     }
@@ -173,7 +175,7 @@ final class Member {
     /// While its store has so many bytes, long payloads stay in the bucket; nil: all are fetched.
     var localByteCountMax: Int?
 
-    private var applier: SegmentApplier {
+    var applier: SegmentApplier {
         let store = store
         return SegmentApplier(store, localByteCountMax: localByteCountMax) {
             body throws(StoreError) in try body(store)
@@ -185,6 +187,8 @@ final class Member {
     /// - Returns: how many were begun with.
     @discardableResult
     func evict(_ numbers: [UInt64]? = nil) throws -> Int {
+        // What the file does not say is shipped is kept.
+        try store.saveShipped()
         let found = try store.evictableBlobs(from: 0, byteCountMax: .max, lookingAt: .max).blobs
         let count = try store.beginEvicting(
             found.filter { numbers?.contains($0.number) != false }, bootMilliseconds: nil)
@@ -208,10 +212,15 @@ final class Member {
     /// Takes the lead.
     func takeOver() throws -> TakeOver.Outcome {
         let (store, applier, bucket) = (store, applier, bucket)
-        let takeOver = TakeOver(storeID: store.id, nonce: .random(), host: name)
+        let nonce = try store.prepareToLead(nonce: .random(), asOf: clock.now)
+        let takeOver = TakeOver(storeID: store.id, nonce: nonce, host: name)
         let outcome = try takeOver.run(
-            &log, on: bucket, sequence: { store.lastSequence }, asOf: clock.now
-        ) { (segment) throws(ReplicationError) in try applier.apply(segment, on: bucket) }
+            &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket,
+            sequence: { store.lastSequence }, asOf: clock.now
+        ) { (segment) throws(ReplicationError) in
+            try applier.apply(segment, on: bucket)
+            return true
+        }
         guard case .leads(let epoch, let nonce, let fence) = outcome else { return outcome }
         try store.lead(epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: clock.now)
         try beginShipping()
@@ -238,5 +247,10 @@ extension BlobStore {
             Publication(
                 id: id, payload: try writer.finish(mediaType: "application/octet-stream"),
                 expiry: .at(noon.adding(seconds: seconds))), asOf: noon)
+    }
+
+    /// The payload of a notification; nil where there is none.
+    func get(_ id: String) throws -> [UInt8]? {
+        try withPayload(for: id, asOf: noon) { try $0.ownedBytes() }
     }
 }

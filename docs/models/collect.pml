@@ -223,12 +223,6 @@ search:
     }
 
 verify:
-#ifndef NO_EPOCH_CHECK_OF_FENCE
-    if
-    :: epochs != me -> goto over
-    :: else
-    fi;
-#endif
 #ifndef NO_PACK_CHECK
     atomic { verifies = true; got = ABSENT; goto look };
 #endif

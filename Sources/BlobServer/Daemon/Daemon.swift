@@ -3,6 +3,7 @@ import BlobStore
 import CLinux
 import Glibc
 package import Logging
+import Replication
 import Synchronization
 
 /// The daemon: opens the store, starts the threads, accepts until it is told to stop, and ends in
@@ -41,7 +42,10 @@ package enum Daemon {
             // Before any thread starts, so that all of them leave the signals to this one.
             let signals = try OwnedDescriptor(
                 taking: clinux_stop_signals(), from: "signalfd")
-            let access = try options.replica.shard.map { try ShardAccess(shard: $0, log: log) }
+            let access = try options.replica.shard.map {
+                try ShardAccess(
+                    shard: $0, options.replica, isLogging: options.limits.isLogging, log: log)
+            }
             let store = try open(options, access, log)
             try allowZeroCopy(store, options, log)
             if options.limits.isLogging, store.replicationState?.role != .follower {
@@ -74,6 +78,8 @@ package enum Daemon {
                 let daemon = try RunningDaemon(
                     store, options, links, access, descriptorMax: descriptorMax,
                     failure: failure, manager: manager, log: log)
+                // So that nothing is acknowledged here that was decided otherwise elsewhere.
+                daemon.waitForStart()
                 var doors = [daemon.door(socket, isDevice: false)]
                 if let device = deviceSocket.take() {
                     doors.append(daemon.door(device, isDevice: true))
@@ -148,7 +154,8 @@ package enum Daemon {
         guard let access else { return try open() }
         let watch = try StartWatch(access)
         let store = Result {
-            try ReplicaStart(options, whole, access, log: log, open: open).run()
+            try ReplicaStart(options.dataPath, whole, access, open: open)
+                .run(on: try access.makeBucket())
         }
         watch.end()
         // Whatever it was doing did not come to its end, or is not needed.
@@ -236,7 +243,7 @@ private struct RunningDaemon {
             store: store, limits: limits, counters: counters, bodyMemory: bodyMemory,
             drainSlots: DrainSlots(countMax: budget.drainingCountMax),
             writer: writer, replica: replica, publishers: publishers,
-            backups: BackupThread(store, log: log), links: links,
+            backups: BackupThread(store, access, log: log), links: links,
             statistics: StatisticsDocument(
                 store: store, counters: counters, bodyMemory: bodyMemory, scrub: scrub),
             metrics: MetricsDocument(
@@ -250,8 +257,7 @@ private struct RunningDaemon {
         scrubThread = try ScrubThread(store, scrub, limits: limits, log: log)
         let context = access.map {
             ReplicaThread.Context(
-                store: store, writer: writer, replica: replica, access: $0,
-                isLogging: options.limits.isLogging, log: log)
+                store: store, writer: writer, replica: replica, access: $0, log: log)
         }
         replicaThread = try context.map { context throws(SystemError) in
             try ReplicaThread(context, onDeposed: { failure.depose() })
@@ -280,14 +286,14 @@ private struct RunningDaemon {
         reports = ServiceReports(manager, counters, inboxes, writer, log)
     }
 
-    /// Threads that fetch payloads from the bucket: none where none is there alone.
+    /// Threads that fetch payloads from the bucket: one where that is only for damaged ones.
     private static func fetchThreadCount(
         _ store: BlobStore, _ options: DaemonOptions, _ access: ShardAccess?
     ) throws -> Int {
         guard access != nil else { return 0 }
         let isNeeded =
             try options.replica.localByteCountMax != nil || store.evictedBlobs().blobs > 0
-        return isNeeded ? DaemonLimits.fetchThreadCount : 0
+        return isNeeded ? DaemonLimits.fetchThreadCount : DaemonLimits.mendThreadCount
     }
 
     private static func startWorker(
@@ -304,6 +310,12 @@ private struct RunningDaemon {
                 exit(1)
             }
         }
+    }
+
+    /// Waits until it is known whether this daemon leads, but not for long: without the bucket it serves, too.
+    func waitForStart() {
+        guard replicaThread != nil else { return }
+        environment.replica.waitForStart()
     }
 
     /// A socket and who may connect to it.

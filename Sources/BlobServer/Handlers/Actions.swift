@@ -70,6 +70,7 @@ extension RequestHandler {
         switch (reply, result) {
         case (.ready, .failed(let error)): throw ProtocolError(notReady: error)
         case (_, .failed(let error)): throw problem(error)
+        case (_, .stopped(let change, let error)): throw problem(error).after(change)
         case (_, .refused(let error)): throw error
         case (.removed(let thing), .notFound): throw .notFound(thing)
         case (_, .notFound): throw .notFound("notification")

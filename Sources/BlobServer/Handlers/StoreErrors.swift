@@ -3,6 +3,17 @@ import BlobStore
 import Bytes
 
 extension ProtocolError {
+    /// Also says how much a long change did before it was refused: that is not taken back. Repeating the
+    /// request does the rest.
+    func after(_ change: LongChange) -> ProtocolError {
+        guard change.changed > 0 else { return self }
+        var error = self
+        error.members.append(ProblemMember("changed", .number(UInt64(change.changed))))
+        return error
+    }
+}
+
+extension ProtocolError {
     /// What a client is told about an error of the store. The daemon's own failures are named, not
     /// described: details go to the log.
     init(_ error: StoreError) {

@@ -279,16 +279,20 @@ package struct DaemonLimits: Sendable {
 
     // MARK: - Replication
 
+    /// How long a start waits for the bucket to say whether this daemon still leads, in milliseconds.
+    package static let startMilliseconds = 2_000
     /// How long a read waits on a follower for a change that its client has seen, in milliseconds.
     package static let sequenceWaitMilliseconds = 1_000
     /// Requests that wait for the bucket, or for a follower to catch up.
     package static let replicaWaiterCountMax = 65_536
-    /// How long a leader that is told to hand over may take, in milliseconds.
-    package static let handoverMilliseconds = 10_000
-    /// How long a new follower waits for the first base of its shard, in milliseconds.
-    package static let firstBaseMilliseconds = 60_000
     /// Threads that fetch evicted payloads from the bucket. Each holds one payload in memory.
     package static let fetchThreadCount = 4
+    /// The same where nothing is evicted: they mend what is damaged.
+    package static let mendThreadCount = 1
+    /// How long a damaged payload is not fetched again after an attempt, in milliseconds.
+    package static let mendPauseMilliseconds = 60_000
+    /// How long the scrubber waits until the writer has noted what is damaged, in milliseconds.
+    package static let scrubNoteMilliseconds = 10_000
     /// Requests that wait for evicted payloads.
     package static let fetchWaiterCountMax = 16_384
     /// How long a request waits for an evicted payload, in milliseconds.

@@ -3,8 +3,7 @@ import Logging
 import Replication
 import Synchronization
 
-/// The thread that packs the log, makes bases, deletes what nobody needs, and looks whether a follower asks for
-/// the lead, while this daemon leads.
+/// The thread that packs the log, makes bases and deletes what nobody needs, while this daemon leads.
 final class BucketMaintenanceThread: Sendable {
     private let context: ReplicaThread.Context
     private let isClosed = Atomic(false)
@@ -36,7 +35,6 @@ final class BucketMaintenanceThread: Sendable {
         var log = RateLimitedLog(context.log)
         var maintenance: BucketMaintenance?
         var epoch: UInt64 = 0
-        var nextLook = Instant.now
         var damaged: [ObjectProblem] = []
         while !isClosed.load(ordering: .acquiring) {
             let leading = context.replica.leadingEpoch.load(ordering: .acquiring)
@@ -47,13 +45,13 @@ final class BucketMaintenanceThread: Sendable {
                     if leading > 0 { maintenance = try begin(leading, on: bucket) }
                     epoch = leading
                 }
-                if leading > 0, Instant.now >= nextLook {
-                    nextLook = Instant.now.after(
-                        milliseconds: ReplicationLimits.handoverLookMilliseconds)
-                    try lookForHandover(of: leading, on: bucket, &log)
-                }
                 if let step = try maintenance?.step(on: bucket) {
                     if step.isSomething { pause = 0 }
+                    if case .lostSegment(let number) = step {
+                        context.log.critical(
+                            "The bucket has lost segment \(number) of the log: a base is made, so that followers do not need it. The store cannot be restored to moments between that segment and the base"
+                        )
+                    }
                     if case .clockJumped(let milliseconds) = step {
                         context.log.warning(
                             "The wall clock jumped by \(milliseconds / 1_000) s: nothing is deleted from the bucket for \(DeletionClock.pauseMilliseconds / 60_000) minutes"
@@ -64,8 +62,9 @@ final class BucketMaintenanceThread: Sendable {
                 continue
             } catch let error as BucketError where error.isStop {
                 continue
-            } catch ReplicationError.deposed {
-                // The thread that ships finds out, too.
+            } catch ReplicationError.deposed(let newest, _) {
+                // Nothing is collected until the leader of that epoch is known. The thread that ships sees to it.
+                context.replica.newestEpoch.store(newest, ordering: .releasing)
                 maintenance = nil
             } catch {
                 log.note(.warning, "The bucket is not looked after: \(error)")
@@ -74,24 +73,6 @@ final class BucketMaintenanceThread: Sendable {
             note(maintenance?.damagedBases ?? [], known: &damaged)
             if pause > 0 { signal.wait(milliseconds: pause) }
         }
-    }
-
-    /// Looks whether a follower asks for the lead. It is done here, so that a slow bucket does not make shipping
-    /// slower, nor a leader that ships all the time deaf.
-    private func lookForHandover(
-        of epoch: UInt64, on bucket: any Bucket, _ log: inout RateLimitedLog
-    ) throws {
-        let request: HandoverDocument?
-        do throws(ReplicationError) {
-            request = try HandoverDocument.read(epoch, of: context.store.id, on: bucket)
-        } catch {
-            guard case .damaged = error else { throw error }
-            return log.note(.warning, "No request to hand over: \(error)")
-        }
-        guard let request else { return }
-        context.log.notice("\(request.host) asks for the lead")
-        context.replica.handoverEpoch.store(epoch, ordering: .releasing)
-        context.replica.signal.notify()
     }
 
     /// Each damaged base is named once, and counted as long as it is there.

@@ -3,7 +3,7 @@ import Logging
 import Replication
 import Synchronization
 
-/// The threads that fetch evicted payloads from the bucket when somebody asks for one.
+/// The threads that fetch payloads from the bucket: evicted ones when somebody asks for them, and damaged ones.
 final class FetchThreads: Sendable {
     private let context: ReplicaThread.Context
     private let fetches: BlobFetches
@@ -49,11 +49,20 @@ final class FetchThreads: Sendable {
     /// Fetches a payload, checks it, and stores it.
     private func fetch(_ blob: BlobReference, from bucket: any Bucket) throws {
         let bytes = try LongBlobs.bytes(of: blob, in: context.store.id, on: bucket)
+        let wasDamaged = context.store.isDamaged(blob)
+        let end = Instant.now.after(milliseconds: DaemonLimits.fetchWaitMilliseconds)
         while !isClosed.load(ordering: .acquiring) {
             let outcome = try context.writer.perform { (store) throws(StoreError) in
-                try store.putBack(blob, bytes)
+                try store.putBack(blob, bytes, bootMilliseconds: .bootMilliseconds)
+            }
+            if outcome == .stored, wasDamaged {
+                context.log.notice(
+                    "Mended \(blob.digest) with its bytes from \(context.access.name)")
             }
             guard outcome == .later else { return }
+            guard Instant.now < end else {
+                throw ReplicaFailure(description: "its damaged pages are being sent still")
+            }
             // Snapshots that have what is being removed are open for a moment.
             try bucket.pause(beforeRetrying: 0)
         }

@@ -1,7 +1,7 @@
 import BlobProtocol
 import BlobStore
-import Glibc
 import Logging
+import ObjectStore
 import Replication
 import Synchronization
 
@@ -13,7 +13,6 @@ final class ReplicaThread: Sendable {
         let writer: WriterThread
         let replica: ReplicaStatus
         let access: ShardAccess
-        let isLogging: Bool
         let log: Logger
     }
 
@@ -55,68 +54,62 @@ final class ReplicaThread: Sendable {
             context.log.critical("Cannot reach \(context.access.name): \(error)")
             return onDeposed()
         }
+        let host = DaemonReplica(context)
         var failures = ReplicaFailures(context.log)
-        var role = ReplicaRole(context, on: bucket)
+        var replica = Replica(context.store, host)
         while !isClosed.load(ordering: .acquiring) {
-            let step: ReplicaRole.Step
             do {
-                step = try role.step()
+                let step = try replica.step(on: bucket)
                 failures.noteSuccess()
-            } catch let error as ReplicationError {
-                if error.isStop { continue }
-                step = failures.note(error)
-                refusePromotion(because: error)
+                host.complete(upTo: replica.reachedSequence)
+                switch step {
+                case .again: continue
+                case .wait(let milliseconds):
+                    context.replica.signal.wait(milliseconds: milliseconds)
+                case .mustRestart(let why):
+                    context.log.critical("\(why); start the daemon again")
+                    host.become(.changes)
+                    host.failWaiters("stored here, and another daemon leads: it is not replicated")
+                    return onDeposed()
+                }
             } catch {
-                step = failures.note(error)
+                if (error as? ReplicationError)?.isStop == true { continue }
+                let pause = failures.note(error)
                 refusePromotion(because: error)
+                host.complete(upTo: replica.reachedSequence)
+                wait(milliseconds: pause)
             }
-            let now = Instant.now
-            context.replica.look(at: context.store, asOf: now)
-            context.replica.complete(upTo: role.reachedSequence, asOf: now)
-            switch step {
-            case .again: continue
-            case .wait(let milliseconds):
-                context.replica.signal.wait(milliseconds: milliseconds)
-            case .mustRestart(let why):
-                context.log.critical("\(why); start the daemon again")
-                context.replica.role = .changing
-                context.replica.failAll(
-                    ProtocolError(
-                        .unreplicated,
-                        "stored here, and another daemon leads: it is not replicated"))
-                return onDeposed()
-            }
+        }
+    }
+
+    /// Waits for so long whatever is committed meanwhile, but not while a client asks for the lead.
+    private func wait(milliseconds: Int) {
+        let end = Instant.now.after(milliseconds: milliseconds)
+        while !isClosed.load(ordering: .acquiring), !context.replica.hasPromotion {
+            let rest = end.milliseconds(since: .now)
+            guard rest > 0 else { return }
+            context.replica.signal.wait(milliseconds: Int(rest))
         }
     }
 }
 
-/// Logs failures, each kind once until it is over, and says how long to wait.
+/// Logs the first of several failures in a row, and their end, and says how long to wait.
 private struct ReplicaFailures {
     private let log: Logger
-    private var last: String?
-    private var count = 0
+    private var backoff = Backoff(firstMilliseconds: 250, millisecondsMax: 4_000)
 
     init(_ log: Logger) { self.log = log }
 
     mutating func noteSuccess() {
-        if last != nil { log.notice("The replication goes on") }
-        last = nil
-        count = 0
+        guard backoff.attemptCount > 0 else { return }
+        log.notice("Replication continues")
+        backoff.reset()
     }
 
-    /// - Returns: what to do next.
-    mutating func note(_ error: any Error) -> ReplicaRole.Step {
-        if let error = error as? ReplicationError {
-            switch error {
-            case .tooOld, .forked: return .mustRestart(why: "\(error): this store is made anew")
-            default: break
-            }
-        }
-        let text = "\(error)"
-        if text != last { log.error("The replication waits: \(text)") }
-        last = text
-        count += 1
-        // Doubled up to eight seconds.
-        return .wait(milliseconds: 125 << min(count, 6))
+    /// - Returns: milliseconds to wait.
+    mutating func note(_ error: any Error) -> Int {
+        log.log(
+            level: backoff.attemptCount == 0 ? .error : .debug, "Replication is paused: \(error)")
+        return backoff.next()
     }
 }

@@ -1,7 +1,7 @@
 import BlobStore
 import Synchronization
 
-/// Evicted blobs that somebody asks for: each is fetched once, for all who wait for it.
+/// Evicted blobs that somebody asks for, and damaged ones: each is fetched once, for all who wait for it.
 final class BlobFetches: Sendable {
     private struct Waiter {
         let connection: ConnectionAddress
@@ -19,6 +19,8 @@ final class BlobFetches: Sendable {
         var pending: Set<UInt64> = []
         /// Why a blob could not be fetched, and until when nobody tries again.
         var failures: [UInt64: (why: String, end: Instant)] = [:]
+        /// When a damaged blob may be fetched again, if it is damaged still.
+        var nextMending: [UInt64: Instant] = [:]
         /// When blobs were fetched that were not long ago.
         var fetched: [UInt64: Instant] = [:]
         /// Threads without work.
@@ -87,6 +89,28 @@ final class BlobFetches: Sendable {
                 Waiter(connection: connection, end: end))
             isBusy.store(true, ordering: .relaxed)
             guard state.pending.insert(blob.number).inserted else { return nil }
+            state.queue.append(blob)
+            return state.idle.popLast()
+        }
+        if let thread { threads[thread].signal.notify() }
+    }
+
+    /// Has a damaged blob fetched, whether or not somebody asks for it. Nothing happens where that was tried
+    /// a moment ago.
+    func mend(_ blob: BlobReference, asOf now: Instant) {
+        guard threadCount > 0 else { return }
+        let thread: Int? = state.withLock { state in
+            guard !state.pending.contains(blob.number),
+                state.nextMending[blob.number].map({ $0 <= now }) ?? true
+            else { return nil }
+            if state.nextMending.count >= DaemonLimits.recentFetchCountMax {
+                state.nextMending = [:]
+            }
+            state.nextMending[blob.number] = now.after(
+                milliseconds: DaemonLimits.mendPauseMilliseconds)
+            // Who asks for it meanwhile waits for this fetch.
+            state.waiters[blob.number, default: []] += []
+            state.pending.insert(blob.number)
             state.queue.append(blob)
             return state.idle.popLast()
         }

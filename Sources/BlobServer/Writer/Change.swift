@@ -15,6 +15,8 @@ enum ChangeResult: Sendable {
     /// The result of each line of a batch, in their order.
     case lines([BatchLine.Answered])
     case long(LongChange)
+    /// A later step of a long change failed. What the steps before did is done.
+    case stopped(LongChange, StoreError)
     /// The store can commit.
     case writable
     /// Everything that was acknowledged is committed.
@@ -29,7 +31,7 @@ enum ChangeResult: Sendable {
     var isChange: Bool {
         switch self {
         case .published, .deleted, .changed, .unchanged, .held, .categorySet, .lines, .long: true
-        case .notFound, .writable, .committed, .promoted, .failed, .refused: false
+        case .notFound, .stopped, .writable, .committed, .promoted, .failed, .refused: false
         }
     }
 

@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobStore
 import ObjectStore
+import Replication
 import Synchronization
 
 /// What all threads know of the replication, and who waits for it.
@@ -48,11 +49,12 @@ final class ReplicaStatus: Sendable {
     }
 
     /// A request to take the lead.
-    struct Promotion {
+    struct Promotion: PromotionRequest {
         let isForced: Bool
         let connection: ConnectionAddress
 
-        /// Tells who asks why this daemon does not have the lead.
+        func succeed(epoch: UInt64) { connection.post(.replicated(.promoted(epoch: epoch))) }
+
         func refuse(_ why: String) {
             connection.post(.replicated(.refused(ProtocolError(.unavailable, why))))
         }
@@ -69,8 +71,10 @@ final class ReplicaStatus: Sendable {
     private let promotion = Mutex<Promotion?>(nil)
     /// The epoch in which this daemon ships; 0: it does not.
     let leadingEpoch = Atomic<UInt64>(0)
-    /// The epoch whose leader is asked to hand over; 0: none is.
-    let handoverEpoch = Atomic<UInt64>(0)
+    /// The highest epoch that the maintenance of the bucket came across; 0: none.
+    let newestEpoch = Atomic<UInt64>(0)
+    /// Told when it is known whether this daemon leads, or that the bucket does not say.
+    private let started: WakeSignal
     /// When the oldest change was acknowledged that is not in the bucket, about, by the monotonic clock; 0:
     /// there is none.
     let unshippedSince = Atomic<Int64>(0)
@@ -95,9 +99,16 @@ final class ReplicaStatus: Sendable {
         self.options = options
         roleNumber = Atomic(role.rawValue)
         signal = try WakeSignal()
+        started = try WakeSignal()
         // A follower that finds nothing from its start on lags, too.
         movedAt.store(Instant.now.nanoseconds, ordering: .relaxed)
     }
+
+    /// It is known whether this daemon leads, or that the bucket does not say.
+    func noteStarted() { started.notify() }
+
+    /// Waits for that, or as long as clients may be kept waiting for it.
+    func waitForStart() { started.wait(milliseconds: DaemonLimits.startMilliseconds) }
 
     /// One load.
     var role: Role {
@@ -262,6 +273,9 @@ final class ReplicaStatus: Sendable {
         if isFirst { signal.notify() }
         return isFirst
     }
+
+    /// Whether somebody asks for the lead.
+    var hasPromotion: Bool { promotion.withLock { $0 != nil } }
 
     /// Takes the request for the lead.
     func takePromotion() -> Promotion? {

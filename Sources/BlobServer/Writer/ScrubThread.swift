@@ -82,11 +82,14 @@ private struct ScrubLoop {
         try scrubber.checkSuspects()
         for blob in store.takeUnreportedQuarantine() {
             let shown = DaemonLimits.scrubReportedIDCountMax
-            let ids = try scrubber.ids(referringTo: blob.number, countMax: shown)
+            let ids = try scrubber.ids(referringTo: blob.blob.number, countMax: shown)
             let others = blob.referenceCount - ids.count
             let rest = others > 0 ? " and \(others) more" : ""
+            let remedy =
+                blob.isInBucket
+                ? "It is fetched from the bucket again" : "Publish the same bytes again to heal it"
             log.error(
-                "Quarantined \(blob.digest) of \(blob.byteCount) bytes: stored bytes are damaged. It belongs to \(ids.joined(separator: ", "))\(rest). Publish the same bytes again to heal it"
+                "Quarantined \(blob.digest) of \(blob.byteCount) bytes: stored bytes are damaged. It belongs to \(ids.joined(separator: ", "))\(rest). \(remedy)"
             )
         }
     }
@@ -122,8 +125,11 @@ private struct ScrubLoop {
             log.error("Damaged: \(finding). Run blobd verify")
         }
         guard let byteCount else {
-            // What was found is quarantined before the round counts as ended.
-            while store.hasConfirmedDamage, !state.isClosed { state.signal.wait(milliseconds: 20) }
+            // What was found is noted before the round counts as ended, unless the writer cannot.
+            let patience = Instant.now.after(milliseconds: DaemonLimits.scrubNoteMilliseconds)
+            while store.hasConfirmedDamage, !state.isClosed, Instant.now < patience {
+                state.signal.wait(milliseconds: 20)
+            }
             try report()
             endRound()
             return 0

@@ -228,7 +228,7 @@ struct WriterLoop {
     private mutating func advanceLongOperation() throws(StoreError) -> Bool {
         guard var current = longOperation.take() else { return false }
         if let refusal = writer.replica.refusal {
-            current.connection.post(.changed(.refused(refusal)))
+            current.connection.post(.changed(.refused(refusal.after(current.change.change))))
             return true
         }
         do throws(StoreError) {
@@ -240,7 +240,7 @@ struct WriterLoop {
                 longOperation = current
             }
         } catch {
-            current.connection.post(.changed(.failed(error)))
+            current.connection.post(.changed(.stopped(current.change.change, error)))
             if case .outcomeUnknown = error { throw error }
         }
         return true

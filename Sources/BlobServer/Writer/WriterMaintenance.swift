@@ -60,7 +60,9 @@ struct WriterMaintenance {
         let freed = try store.freeOrphans(
             byteCountMax: DaemonLimits.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
         task = "look after damaged payloads"
-        let hasMoreToHeal = isFollowing ? false : try store.tendQuarantine(&healing, asOf: .now)
+        // What is published again heals on the leader, whose followers are told.
+        let hasMoreToHeal = try store.tendQuarantine(&healing, heals: !isFollowing, asOf: .now)
+        mendDamaged(asOf: now)
         if let position = writer.scrub.takePosition() { try store.write(position) }
         if store.needsScrubber { writer.scrub.signal.notify() }
         task = "shorten the data file"
@@ -87,6 +89,13 @@ struct WriterMaintenance {
             if dead > 0 { writer.log.notice("Freed the slots of \(dead) dead readers") }
         }
         return hasMoreExpired || freed.more || hasMoreToHeal
+    }
+
+    /// Has damaged payloads fetched whose bytes are in the bucket.
+    private func mendDamaged(asOf now: Instant) {
+        for damaged in writer.store.quarantinedBlobs where damaged.isInBucket {
+            writer.replica.fetches.mend(damaged.blob, asOf: now)
+        }
     }
 
     /// Bytes that publishes have brought a second, since this was asked last.

@@ -24,7 +24,7 @@ enum BackupFormat {
 /// The tables of a backup, in its order.
 enum BackupTable: UInt8, CaseIterable {
     case meta = 1
-    case notifications, blobs, index, chunks
+    case notifications, blobs, index, states, chunks
 
     /// The table of a store.
     func table(of tables: Tables) -> Table {
@@ -33,6 +33,7 @@ enum BackupTable: UInt8, CaseIterable {
         case .notifications: tables.notifications
         case .blobs: tables.blobs
         case .index: tables.index
+        case .states: tables.orphans
         case .chunks: tables.chunks
         }
     }

@@ -31,10 +31,7 @@ enum BackupPurpose {
         switch self {
         case .backup: [FormatRecord.name, Predecessors.name]
         case .compaction:
-            [
-                EpochList.name, EvictionCount.name, FormatRecord.name, Predecessors.name,
-                ReplicationState.name,
-            ]
+            [EpochList.name, FormatRecord.name, Predecessors.name, ReplicationState.name]
         case .base: [EpochList.name, FormatRecord.name, Predecessors.name]
         }
     }
@@ -47,8 +44,7 @@ enum BackupPurpose {
         switch self {
         case .backup: return prefix != IndexKeys.outboxPrefix && prefix != IndexKeys.retiredPrefix
         case .compaction: return true
-        case .base:
-            return prefix != IndexKeys.outboxPrefix && prefix != IndexKeys.evictedPrefix
+        case .base: return prefix != IndexKeys.outboxPrefix
         }
     }
 

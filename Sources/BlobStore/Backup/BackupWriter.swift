@@ -1,6 +1,7 @@
 internal import Bytes
 internal import Hashing
 internal import LMDB
+internal import Synchronization
 
 /// Takes a backup: one moment of a store, written somewhere, however long that takes.
 ///
@@ -14,8 +15,14 @@ struct BackupWriter: ~Copyable {
     private var byteCount = 0
     private var writer = BlockWriter()
     private let purpose: BackupPurpose
-    /// Blobs whose chunks may be missing here, and are not copied.
-    private var evicted: Set<UInt64> = []
+    /// Gives the bytes of blobs that are in the bucket and not here; nil: nobody does.
+    private let source: LongBlobSource?
+    /// What is copied of the states of blobs, in the order of its keys.
+    private var states: [(number: UInt64, entry: BlobStateEntry)] = []
+    /// Numbers of blobs whose chunks are not here, or not as they were stored.
+    private var absent: Set<UInt64> = []
+    /// Those of them whose bytes are fetched.
+    private var fetched: [UInt64: BlobReference] = [:]
 
     /// A blob of the backup.
     private struct Blob {
@@ -26,9 +33,12 @@ struct BackupWriter: ~Copyable {
         var isShort: Bool { storedByteCount <= StoreLimits.chunkByteCountMax }
     }
 
-    init(_ core: StoreCore, for purpose: BackupPurpose = .backup) {
+    init(
+        _ core: StoreCore, for purpose: BackupPurpose = .backup, missing: LongBlobSource? = nil
+    ) {
         self.core = core
         self.purpose = purpose
+        source = missing
     }
 
     /// Writes the backup.
@@ -50,16 +60,15 @@ struct BackupWriter: ~Copyable {
                         nextBlobNumber: counters.nextBlobNumber))
             }
             // While the snapshot is open: no blob of it is freed in between.
-            if purpose.requiresAllPayloads { try Self.requireSound(snapshot) }
-            if case .backup = purpose { try Self.requireNoneEvicted(snapshot) }
+            try collectStates(of: snapshot, &blobs)
             heldBefore = counters.nextBlobNumber
             core.leases.takeAll(before: heldBefore)
             try copyTables(of: snapshot, counters, to: &spool, &blobs)
             return (counters, purpose.format(try snapshot.format()))
         }
         if !purpose.requiresAllPayloads { blobs.removeAll { !$0.isShort } }
-        let evicted = evicted
-        if !evicted.isEmpty { blobs.removeAll { evicted.contains($0.number) } }
+        let left = absent.subtracting(fetched.keys)
+        if !left.isEmpty { blobs.removeAll { left.contains($0.number) } }
         blobs.sort { $0.number < $1.number }
         let chunkCount = blobs.reduce(0) { $0 + ChunkLayout.count(of: $1.storedByteCount) }
         let storedByteCount = blobs.reduce(0) { $0 + $1.storedByteCount }
@@ -79,6 +88,11 @@ struct BackupWriter: ~Copyable {
         var next = 0
         var index = 0
         while next < blobs.count {
+            if let blob = fetched[blobs[next].number] {
+                try append(blob, to: write)
+                next += 1
+                continue
+            }
             try core.withSnapshot { (snapshot) throws(StoreError) in
                 try gather(blobs, &next, &index, in: snapshot)
             }
@@ -111,18 +125,20 @@ struct BackupWriter: ~Copyable {
             switch table {
             case .meta: try copyMeta(of: snapshot, counters)
             case .chunks: continue
+            case .states:
+                for (number, entry) in states {
+                    let key = Keys.state(number, entry.state.queue)
+                    let value = entry.words(number: number)
+                    writer.append(key.span.bytes, value.span.bytes, of: .states)
+                    if writer.isFull { try spool.append(writer.take().span.bytes) }
+                }
             case .notifications, .blobs, .index:
                 let source = table.table(of: core.tables)
                 var cursor = try snapshot.transaction.cursor(in: source)
                 var isThere = try cursor.first()
                 while isThere {
                     if purpose.includes(cursor.key, of: table) {
-                        try Self.check(cursor, table, &blobs)
-                        if case .index = table, cursor.key.byte(0) == IndexKeys.evictedPrefix,
-                            let number = IndexKeys.number(cursor.key)
-                        {
-                            evicted.insert(number)
-                        }
+                        try check(cursor, table, &blobs)
                         writer.append(cursor.key, cursor.value, of: table)
                     }
                     if writer.isFull { try spool.append(writer.take().span.bytes) }
@@ -133,41 +149,96 @@ struct BackupWriter: ~Copyable {
         }
     }
 
-    /// A backup has every byte, or it is none.
-    private static func requireSound(_ snapshot: borrowing Snapshot) throws(StoreError) {
-        var cursor = try snapshot.transaction.cursor(in: snapshot.store.tables.index)
-        let entries = try cursor.quarantineEntries()
-        guard let first = entries.first else { return }
-        throw .corrupt(
-            "\(entries.count) payloads are damaged (\(first.blob.digest)\(entries.count > 1 ? ", …" : "")): publish them again, or delete their notifications"
-        )
-    }
-
-    /// What is in the bucket alone cannot be copied from here.
-    private static func requireNoneEvicted(
-        _ snapshot: borrowing Snapshot
+    /// Notes which blobs are not whole here, and what is copied of the states.
+    ///
+    /// - Throws: where the bytes of some cannot be had.
+    private mutating func collectStates(
+        of snapshot: borrowing Snapshot, _ blobs: inout [Blob]
     ) throws(StoreError) {
-        let count = try snapshot.evictionCount()
-        guard count.blobs > 0 else { return }
-        throw .hasEvicted(
-            blobs: Int(clamping: count.blobs), bytes: Int(clamping: count.bytes))
+        var evicted: [(number: UInt64, entry: BlobStateEntry)] = []
+        var damaged: [(number: UInt64, entry: BlobStateEntry)] = []
+        var lost: [Digest] = []
+        if core.replication.isReplicated.load(ordering: .relaxed) {
+            try snapshot.forEachState(in: .inBucket) { (number, entry) throws(StoreError) in
+                evicted.append((number, entry))
+            }
+        }
+        try snapshot.forEachState(in: .damaged) { (number, entry) throws(StoreError) in
+            guard let blob = try snapshot.damagedBlob(number, entry) else { return }
+            if case .base = purpose {
+                // Who begins with it looks for the bytes in the bucket.
+                damaged.append((number, entry))
+            } else if core.isInBucket(blob) {
+                evicted.append((number, BlobStateEntry(inBucket: blob.storedByteCount)))
+            } else {
+                lost.append(blob.digest)
+            }
+        }
+        if let first = lost.first {
+            throw .corrupt(
+                "\(lost.count) payloads are damaged (\(first)\(lost.count > 1 ? ", …" : "")): publish them again, or delete their notifications"
+            )
+        }
+        absent = Set((evicted + damaged).map(\.number))
+        switch purpose {
+        case .backup:
+            // What is in the bucket alone cannot be copied from here.
+            guard source == nil, !evicted.isEmpty else { break }
+            throw .hasEvicted(
+                blobs: evicted.count,
+                bytes: evicted.reduce(0) { $0 + Int($1.entry.storedByteCount) })
+        case .base: states = damaged
+        case .compaction:
+            evicted.sort { $0.number < $1.number }
+            states = try unshipped(in: snapshot, &blobs) + evicted
+        }
     }
 
-    /// Checks an entry before it is copied.
-    private static func check(
+    /// Blobs that nothing refers to any more and that batches name which wait to be shipped, in the order
+    /// of their numbers: a batch can be shipped with their bytes alone.
+    private func unshipped(
+        in snapshot: borrowing Snapshot, _ blobs: inout [Blob]
+    ) throws(StoreError) -> [(number: UInt64, entry: BlobStateEntry)] {
+        guard let state = try snapshot.replicationKnowledge().state, state.role != .follower
+        else { return [] }
+        var kept: [(number: UInt64, entry: BlobStateEntry)] = []
+        var next: UInt64? = state.sequence
+        while let after = next {
+            let batches = try snapshot.outbox(after: after, upTo: .max, byteCountMax: 1 << 20)
+            for blob in batches.flatMap(\.blobs) {
+                // The file may say of what is shipped that it waits; some of that may be freed.
+                guard var entry = try snapshot.state(of: blob.number, in: .toBeFreed),
+                    try snapshot.hasAllChunks(of: blob)
+                else { continue }
+                // Transactions of the new file begin at its start, and it has no older view.
+                entry.transaction = 0
+                kept.append((blob.number, entry))
+                blobs.append(Blob(number: blob.number, storedByteCount: blob.storedByteCount))
+            }
+            next = batches.last?.sequence
+        }
+        return kept.sorted { $0.number < $1.number }
+    }
+
+    /// Checks an entry before it is copied, and notes which blob it is of.
+    private mutating func check(
         _ cursor: borrowing Cursor, _ table: BackupTable, _ blobs: inout [Blob]
     ) throws(StoreError) {
+        let blob: BlobReference
         switch table {
-        case .notifications: try RecordView(cursor.value).check(id: cursor.key)
+        case .notifications: return try RecordView(cursor.value).check(id: cursor.key)
         case .blobs:
             guard let digest = Digest(bytes: cursor.key) else {
                 throw .corrupt("a key of the blob table")
             }
-            let entry = try BlobEntry(cursor.value, digest: digest)
-            blobs.append(
-                Blob(number: entry.number, storedByteCount: Int(entry.storedByteCount)))
-        case .meta, .index, .chunks: break
+            blob = try BlobEntry(cursor.value, digest: digest).reference(digest)
+        case .index:
+            guard cursor.key.byte(0) == IndexKeys.quarantinePrefix else { return }
+            blob = try QuarantineEntry(cursor.value, key: cursor.key).blob
+        case .meta, .states, .chunks: return
         }
+        blobs.append(Blob(number: blob.number, storedByteCount: blob.storedByteCount))
+        if case .backup = purpose, absent.contains(blob.number) { fetched[blob.number] = blob }
     }
 
     /// What is said of the store itself. Its orphans are not copied, and what is true of its files
@@ -176,8 +247,9 @@ struct BackupWriter: ~Copyable {
         of snapshot: borrowing Snapshot, _ counters: Counters
     ) throws(StoreError) {
         var counters = counters
-        counters.orphanBlobs = 0
-        counters.orphanBytes = 0
+        let kept = states.lazy.filter { $0.entry.state == .released }
+        counters.orphanBlobs = UInt64(kept.count)
+        counters.orphanBytes = kept.reduce(0) { $0 + $1.entry.storedByteCount }
         let words = counters.words
         writer.append(Counters.name.utf8.span.bytes, words.span.bytes, of: .meta)
         // In the order of their names.
@@ -202,7 +274,7 @@ struct BackupWriter: ~Copyable {
         _ blobs: [Blob], _ next: inout Int, _ index: inout Int, in snapshot: borrowing Snapshot
     ) throws(StoreError) {
         var cursor = try snapshot.transaction.cursor(in: core.tables.chunks)
-        while next < blobs.count, !writer.isFull {
+        while next < blobs.count, !writer.isFull, fetched[blobs[next].number] == nil {
             let blob = blobs[next]
             let key = Keys.chunk(blob.number, index)
             guard index < ChunkLayout.count(of: blob.storedByteCount) else {
@@ -230,5 +302,53 @@ struct BackupWriter: ~Copyable {
         guard checksum.value == value.integer(0, as: UInt32.self) else {
             throw .corrupt("chunk \(index) of blob \(blob.number) failed its checksum")
         }
+    }
+
+    /// Fetches a blob, and sends its chunks.
+    private mutating func append(
+        _ blob: BlobReference, to write: (RawSpan) throws -> Void
+    ) throws {
+        var stored: [UInt8]?
+        try source?([blob]) { _, content in
+            if case .bytes(let bytes) = content { stored = bytes }
+        }
+        guard let stored, stored.count == blob.storedByteCount else {
+            throw StoreError.evicted(blob)
+        }
+        for index in 0..<blob.chunkCount {
+            let byteCount = blob.chunkByteCount(at: index)
+            let start = ChunkLayout.start(of: index, in: blob.storedByteCount)
+            let chunk = stored.span.bytes.extracting(start..<start + byteCount)
+            let key = Keys.chunk(blob.number, index)
+            var value: [UInt8] = []
+            value.append(littleEndian: Checksum(key: key.bytes, chunk).value)
+            value.appendZeros(ChunkLayout.prefixByteCount(before: byteCount) - value.count)
+            value.append(contentsOf: chunk)
+            writer.append(key.bytes, value.span.bytes, of: .chunks)
+            if writer.isFull { try send(writer.take(), to: write) }
+        }
+    }
+}
+
+extension Snapshot {
+    /// Whether every chunk of a blob is here, whole or not.
+    fileprivate borrowing func hasAllChunks(of blob: BlobReference) throws(StoreError) -> Bool {
+        for index in 0..<blob.chunkCount {
+            let key = Keys.chunk(blob.number, index)
+            guard try transaction.view.get(key.bytes, in: store.tables.chunks) != nil else {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// The blob that a state says is damaged; nil: it has gone.
+    borrowing func damagedBlob(
+        _ number: UInt64, _ entry: BlobStateEntry
+    ) throws(StoreError) -> BlobReference? {
+        if let live = try blobEntry(entry.digest), live.number == number {
+            return live.reference(entry.digest)
+        }
+        return try quarantineEntry(number)?.blob
     }
 }

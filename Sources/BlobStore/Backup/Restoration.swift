@@ -24,6 +24,10 @@ struct Restoration {
         case follower(ReplicationState)
     }
 
+    /// How many of the blobs have their bytes in the bucket, as the states say.
+    private var evictionCount = EvictionCount()
+    /// Numbers of blobs that were damaged where the backup was taken.
+    private var damaged: Set<UInt64> = []
     /// Blobs whose bytes the backup does not have.
     private(set) var longBlobs: [BlobReference] = []
 
@@ -89,12 +93,16 @@ struct Restoration {
     /// ``StoreLimits/transactionByteCountMax`` bytes.
     ///
     /// - Parameter bytes: as stored.
-    func put(_ blob: BlobReference, _ bytes: [UInt8]) throws {
+    mutating func put(_ blob: BlobReference, _ bytes: [UInt8]) throws {
         let step = StoreLimits.transactionByteCountMax / StoreLimits.chunkByteCountMax
         for start in stride(from: 0, to: blob.chunkCount, by: step) {
             var transaction = try begin()
             for index in start..<min(start + step, blob.chunkCount) {
                 try transaction.putChunk(of: blob, at: index, bytes, in: tables.chunks)
+            }
+            if start + step >= blob.chunkCount, damaged.remove(blob.number) != nil {
+                let key = Keys.state(blob.number, .damaged)
+                try transaction.remove(key.span.bytes, in: tables.orphans)
             }
             do throws(LMDBError) { try transaction.commit() } catch {
                 throw Creation.failure(error)
@@ -102,27 +110,32 @@ struct Restoration {
         }
     }
 
-    /// Notes of blobs that their bytes stay in the bucket.
+    /// Notes of blobs that their bytes stay in the bucket, and counts all of which that is said.
     func putEvicted(_ blobs: [BlobReference]) throws {
-        guard !blobs.isEmpty else { return }
-        var count = EvictionCount()
-        for start in stride(from: 0, to: blobs.count, by: StoreLimits.transactionPutCountMax) {
+        var count = evictionCount
+        var rest = blobs[...]
+        repeat {
             var transaction = try begin()
-            for blob in blobs[start...].prefix(StoreLimits.transactionPutCountMax) {
-                let key = IndexKeys.evicted(blob.number)
-                let entry = EvictionEntry(storedByteCount: UInt64(blob.storedByteCount))
-                try transaction.set(
-                    key.span.bytes, to: entry.bytes(key: key).span.bytes, in: tables.index)
-                count.blobs += 1
-                count.bytes += entry.storedByteCount
+            for blob in rest.prefix(StoreLimits.transactionPutCountMax) {
+                let key = Keys.state(blob.number, .inBucket)
+                let entry = BlobStateEntry(inBucket: blob.storedByteCount)
+                let value = entry.words(number: blob.number)
+                try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.orphans)
+                count.add(entry)
             }
-            let name = Array(EvictionCount.name.utf8)
-            try transaction.set(name.span.bytes, to: count.value.span.bytes, in: tables.meta)
+            rest = rest.dropFirst(StoreLimits.transactionPutCountMax)
+            if count.blobs > 0 {
+                let name = Array(EvictionCount.name.utf8)
+                try transaction.set(name.span.bytes, to: count.value.span.bytes, in: tables.meta)
+            }
             do throws(LMDBError) { try transaction.commit() } catch {
                 throw Creation.failure(error)
             }
-        }
+        } while !rest.isEmpty
     }
+
+    /// Whether a blob was damaged where the backup was taken, and its bytes were not had since.
+    func isDamaged(_ blob: BlobReference) -> Bool { damaged.contains(blob.number) }
 
     private func begin() throws(StoreError) -> WriteTransaction {
         do throws(LMDBError) { return try environment.beginWrite() } catch {
@@ -138,15 +151,35 @@ struct Restoration {
         if case .meta = table, case .new = identity {
             return try putMeta(key, value, in: &transaction)
         }
-        if case .blobs = table, case .follower = identity {
-            let digest = Digest(key, at: 0)
-            let blob = try BlobEntry(value, digest: digest).reference(digest)
-            if !blob.isShippedWithBatch { longBlobs.append(blob) }
+        if case .follower = identity {
+            let blob = try Self.blob(key, value, of: table)
+            if let blob, !blob.isShippedWithBatch { longBlobs.append(blob) }
+        }
+        if case .states = table, let key = Keys.state(key) {
+            switch key.queue {
+            case .toBeFreed: break
+            case .inBucket: evictionCount.add(try BlobStateEntry(value, number: key.number))
+            case .damaged: damaged.insert(key.number)
+            }
         }
         do throws(LMDBError) {
             try transaction.put(value, RawSpan(), forKey: key, in: table.table(of: tables))
         } catch {
             throw Creation.failure(error)
+        }
+    }
+
+    /// The blob that an entry is of; nil: of none.
+    private static func blob(
+        _ key: RawSpan, _ value: RawSpan, of table: BackupTable
+    ) throws(StoreError) -> BlobReference? {
+        switch table {
+        case .blobs:
+            let digest = Digest(key, at: 0)
+            return try BlobEntry(value, digest: digest).reference(digest)
+        case .index where key.byte(0) == IndexKeys.quarantinePrefix:
+            return try QuarantineEntry(value, key: key).blob
+        case .meta, .notifications, .index, .states, .chunks: return nil
         }
     }
 

@@ -19,10 +19,18 @@ extension ChangeTransaction {
             guard var entry = try blobEntry(payload.digest) else {
                 throw .corrupt("the blob entry of \(payload.digest) is inconsistent")
             }
-            entry.referenceCount += 1
-            entry.expiryBound = max(entry.expiryBound, expiry)
-            try write(entry, payload.digest)
-            return entry.reference(payload.digest)
+            guard quarantine.contains(entry.number) else {
+                entry.referenceCount += 1
+                entry.expiryBound = max(entry.expiryBound, expiry)
+                try write(entry, payload.digest)
+                return entry.reference(payload.digest)
+            }
+            var healed = new
+            healed.heldUntil = entry.heldUntil
+            try giveWay(entry, payload.digest)
+            try write(healed, payload.digest)
+            try enter(payload, reference, staged: staged)
+            return reference
         }
         try enter(payload, reference, staged: staged)
         return reference
@@ -101,7 +109,7 @@ extension ChangeTransaction {
         {
             _ = try removeChunks(of: blob.number, storedByteCount: blob.storedByteCount)
         } else {
-            try addOrphan(blob, state: .released)
+            try addReleased(blob)
         }
     }
 
@@ -153,52 +161,47 @@ extension ChangeTransaction {
         }
     }
 
-    /// Notes that a blob's chunks are there and nothing refers to them.
-    mutating func addOrphan(
-        _ blob: BlobReference, state: OrphanEntry.State
-    ) throws(StoreError) {
-        let entry = OrphanEntry(
+    /// Notes that nothing refers to a blob any more.
+    mutating func addReleased(_ blob: BlobReference) throws(StoreError) {
+        let entry = BlobStateEntry(
             digest: blob.digest, transaction: transaction.id,
-            storedByteCount: blob.storedByteCount, state: state)
-        let key = Keys.orphan(blob.number)
-        let value = entry.words(number: blob.number)
-        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.orphans)
-        counters.orphanBlobs += 1
-        counters.orphanBytes = try counters.orphanBytes.changed(
-            by: blob.storedByteCount, "orphan bytes")
-        guard sequence > 0, state == .released, !blob.isShippedWithBatch else { return }
+            storedByteCount: blob.storedByteCount, state: .released)
+        try move(blob.number, from: try state(ofLive: blob), to: entry)
+        guard sequence > 0, !blob.isShippedWithBatch else { return }
         let retired = IndexKeys.retired(sequence, blob.number)
         try transaction.set(retired.span.bytes, to: RawSpan(), in: tables.index)
     }
 
-    /// Takes a blob that was written ahead out of the orphans.
+    /// Notes that a blob is being written ahead. One that was before is so still: what an attempt that
+    /// failed has left of it is used again.
+    mutating func addStaged(_ blob: BlobReference) throws(StoreError) {
+        let entry = BlobStateEntry(
+            digest: blob.digest, transaction: transaction.id,
+            storedByteCount: blob.storedByteCount, state: .staged)
+        try move(blob.number, from: try state(of: blob.number), to: entry)
+    }
+
+    /// Makes a blob that was written ahead one that is here.
     mutating func adopt(_ number: UInt64) throws(StoreError) {
-        guard let entry = try orphanEntry(number), entry.state == .staged else {
+        guard let entry = try state(of: number, in: .toBeFreed), entry.state == .staged else {
             throw .corrupt("the staged blob \(number) is missing")
         }
-        try removeOrphan(number, entry)
-    }
-
-    mutating func removeOrphan(_ number: UInt64, _ entry: OrphanEntry) throws(StoreError) {
-        let key = Keys.orphan(number)
-        try transaction.remove(key.span.bytes, in: tables.orphans)
-        counters.orphanBlobs = try counters.orphanBlobs.changed(by: -1, "orphans")
-        counters.orphanBytes = try counters.orphanBytes.changed(
-            by: -Int(entry.storedByteCount), "orphan bytes")
-    }
-
-    borrowing func orphanEntry(_ number: UInt64) throws(StoreError) -> OrphanEntry? {
-        let key = Keys.orphan(number)
-        guard let value = try transaction.get(key.span.bytes, in: tables.orphans) else {
-            return nil
-        }
-        return try OrphanEntry(value, number: number)
+        try move(number, from: entry, to: nil)
     }
 
     borrowing func blobEntry(_ digest: Digest) throws(StoreError) -> BlobEntry? {
         let key = digest.rawWords
         guard let value = try transaction.get(key.span.bytes, in: tables.blobs) else { return nil }
         return try BlobEntry(value, digest: digest)
+    }
+
+    /// The entry of a blob that others may be given by its digest: not of a damaged one, whose bytes have to
+    /// be published again.
+    borrowing func usableEntry(_ digest: Digest) throws(StoreError) -> BlobEntry? {
+        guard let entry = try blobEntry(digest), !quarantine.contains(entry.number) else {
+            return nil
+        }
+        return entry
     }
 
     /// - Returns: false when there is one already.

@@ -6,53 +6,28 @@ internal import LMDB
 extension ChangeTransaction {
     /// Notes that a blob's chunks may be missing here.
     ///
-    /// - Returns: false when it is no live blob any more.
+    /// - Returns: false when it is no live blob any more, or is damaged.
     mutating func noteEvicted(_ blob: EvictableBlob) throws(StoreError) -> Bool {
         // One that was freed since it was found has no chunk.
         let key = Keys.chunk(blob.number, blob.chunkCount - 1)
         guard try transaction.get(key.bytes, in: tables.chunks) != nil,
-            try orphanEntry(blob.number) == nil, try quarantineEntry(blob.number) == nil
+            try quarantineEntry(blob.number) == nil
         else { return false }
-        try addEvicted(blob.number, storedByteCount: blob.storedByteCount)
-        return true
-    }
-
-    /// The same for a blob that is being stored.
-    mutating func addEvicted(_ number: UInt64, storedByteCount: Int) throws(StoreError) {
-        let key = IndexKeys.evicted(number)
-        guard try transaction.get(key.span.bytes, in: tables.index) == nil else { return }
-        let entry = EvictionEntry(storedByteCount: UInt64(storedByteCount))
-        try transaction.set(
-            key.span.bytes, to: entry.bytes(key: key).span.bytes, in: tables.index)
-        try countEvicted(1, storedByteCount)
-    }
-
-    /// Forgets that a blob's chunks may be missing; nothing where that is not noted.
-    mutating func removeEvicted(_ number: UInt64) throws(StoreError) {
-        guard let entry = try evictionEntry(number) else { return }
-        let key = IndexKeys.evicted(number)
-        try transaction.remove(key.span.bytes, in: tables.index)
-        try countEvicted(-1, -Int(entry.storedByteCount))
-    }
-
-    /// What is noted of a blob; nil: its chunks are here.
-    borrowing func evictionEntry(_ number: UInt64) throws(StoreError) -> EvictionEntry? {
-        let key = IndexKeys.evicted(number)
-        guard let value = try transaction.get(key.span.bytes, in: tables.index) else { return nil }
-        return try EvictionEntry(value, key: key.span.bytes)
-    }
-
-    private mutating func countEvicted(
-        _ blobs: Int, _ byteCount: Int
-    ) throws(StoreError) {
-        let name = Array(EvictionCount.name.utf8)
-        var count = EvictionCount()
-        if let value = try transaction.get(name.span.bytes, in: tables.meta) {
-            count = try EvictionCount(value)
+        guard let old = try state(of: blob.number) else {
+            try move(
+                blob.number, from: nil, to: BlobStateEntry(inBucket: blob.storedByteCount))
+            return true
         }
-        count.blobs = try count.blobs.changed(by: blobs, "evicted blobs")
-        count.bytes = try count.bytes.changed(by: byteCount, "evicted bytes")
-        try setMeta(EvictionCount.name, to: count.value)
+        return old.state == .inBucket
+    }
+
+    /// Forgets that a blob's chunks may be missing, where all are here: an earlier run may have been cut
+    /// short while it fetched them.
+    mutating func keepEvicted(_ blob: EvictableBlob) throws(StoreError) {
+        guard let old = try state(of: blob.number, in: .inBucket),
+            old.storedByteCount == UInt64(blob.storedByteCount)
+        else { return }
+        try move(blob.number, from: old, to: nil)
     }
 
     /// Removes the chunks of blobs, the first of each first, up to about `countMax`.
@@ -111,14 +86,5 @@ extension Snapshot {
         }
         add()
         return (blobs, nil)
-    }
-
-    /// How many blobs may have chunks missing here.
-    borrowing func evictionCount() throws(StoreError) -> EvictionCount {
-        let name = Array(EvictionCount.name.utf8)
-        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
-            return EvictionCount()
-        }
-        return try EvictionCount(value)
     }
 }

@@ -10,12 +10,14 @@ package enum LongBlob: Sendable {
     case bytes([UInt8])
     /// Nothing: its bytes stay in the bucket until somebody asks for them.
     case evicted
+    /// Nothing, and the bucket has none either: it is damaged.
+    case missing
 
     /// Bytes that it takes here.
     package var byteCount: Int {
         switch self {
         case .bytes(let bytes): bytes.count
-        case .evicted: 0
+        case .evicted, .missing: 0
         }
     }
 }
@@ -37,26 +39,48 @@ extension ChangeTransaction {
         now = batch.time
         var next = 0
         for blob in batch.blobs {
-            if blob.isShippedWithBatch {
+            if batch.absent.contains(blob.number) {
+                try store(blob, .missing)
+            } else if blob.isShippedWithBatch {
                 guard next < contents.count, contents[next].count == blob.storedByteCount else {
                     throw .corrupt("the batch \(batch.sequence) lacks the bytes of \(blob.digest)")
                 }
                 try putChunks(of: blob, Array(contents[next]))
                 next += 1
             } else {
-                switch longBlobs[blob.number] {
-                case .bytes(let bytes)?: try putChunks(of: blob, bytes)
-                case .evicted?:
-                    try addEvicted(blob.number, storedByteCount: blob.storedByteCount)
-                case nil:
-                    if try orphanEntry(blob.number)?.state == .staged { try adopt(blob.number) }
-                }
+                try store(blob, longBlobs[blob.number])
             }
         }
         var reader = OperationReader(batch.operations)
         while let operation = reader.next() { try apply(operation, batch) }
         guard reader.isAtEnd else {
             throw .corrupt("the batch \(batch.sequence) ends inside an operation")
+        }
+    }
+
+    /// Stores a long blob, of which an earlier attempt may have staged some chunks.
+    private mutating func store(
+        _ blob: BlobReference, _ content: LongBlob?
+    ) throws(StoreError) {
+        let old = try state(of: blob.number)
+        switch content {
+        case .bytes(let bytes)?:
+            try putChunks(of: blob, bytes)
+            try move(blob.number, from: old, to: nil)
+        case .evicted?:
+            // Who finds the first chunk of an evicted blob finds all of them.
+            if old != nil {
+                _ = try removeChunks(of: blob.number, storedByteCount: blob.storedByteCount)
+            }
+            try move(
+                blob.number, from: old, to: BlobStateEntry(inBucket: blob.storedByteCount))
+        case .missing?:
+            // Before it can be found: nothing of it is sent.
+            quarantine.close(
+                DamagedBlob(number: blob.number, digest: blob.digest, foundAt: now))
+            try move(
+                blob.number, from: old, to: BlobStateEntry(damaged: blob, foundAt: now))
+        case nil: try adopt(blob.number)
         }
     }
 
@@ -69,19 +93,20 @@ extension ChangeTransaction {
             try change(operation, in: Int(operation.table))
         case tables.index.number:
             try change(operation, in: Int(operation.table))
+            if key.byte(0) == IndexKeys.quarantinePrefix { quarantine.noteGivenWay() }
             guard key.byte(0) == IndexKeys.ownersPrefix,
                 case .sequence(let owner, _) = try OwnerKey(key)
             else { return }
             if touchedOwners.last != owner { touchedOwners.append(owner) }
         case tables.orphans.number:
-            guard operation.isPut, key.byteCount == 8 else { throw unknown(batch) }
-            let number = UInt64(bigEndian: key.word(0))
-            let entry = try OrphanEntry(value, number: number)
-            try addOrphan(
+            guard operation.isPut, let (_, number) = Keys.state(key) else {
+                throw unknown(batch)
+            }
+            let entry = try BlobStateEntry(value, number: number)
+            try addReleased(
                 BlobReference(
                     digest: entry.digest, number: number, byteCount: Int(entry.storedByteCount),
-                    storedByteCount: Int(entry.storedByteCount), coding: .identity),
-                state: .released)
+                    storedByteCount: Int(entry.storedByteCount), coding: .identity))
         case tables.meta.number where key.equals(Counters.name.utf8.span.bytes):
             var counted = try Counters(value)
             counted.orphanBlobs = counters.orphanBlobs

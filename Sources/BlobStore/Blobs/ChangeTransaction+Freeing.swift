@@ -31,7 +31,7 @@ struct FreeingProgress {
 
 /// Orphans that may be freed.
 struct ReadyOrphans {
-    var ready: [(UInt64, OrphanEntry)] = []
+    var ready: [(UInt64, BlobStateEntry)] = []
     /// Whether the table was walked to its end.
     var isAll = false
     /// Behind the last one that was looked at.
@@ -40,12 +40,14 @@ struct ReadyOrphans {
 }
 
 extension Cursor {
-    /// The orphan the cursor stands at, in the table `orphans`.
-    borrowing func orphan() throws(StoreError) -> (UInt64, OrphanEntry) {
-        guard key.byteCount == 8 else { throw .corrupt("a key of the orphan table") }
-        let number = UInt64(bigEndian: key.word(0))
-        return (number, try OrphanEntry(value, number: number))
+    /// The state the cursor stands at, in the table `orphans`, and whose it is.
+    borrowing func state() throws(StoreError) -> (UInt64, BlobStateEntry) {
+        guard let (_, number) = Keys.state(key) else { throw .corrupt("a key of the orphan table") }
+        return (number, try BlobStateEntry(value, number: number))
     }
+
+    /// Whether the cursor stands at a blob to be freed.
+    var isAtOrphan: Bool { Keys.state(key).map { $0.queue == .toBeFreed } ?? true }
 
     /// Orphans that may be freed, from number `first` on, up to about `byteCountMax` stored bytes.
     @_lifetime(self: copy self)
@@ -55,14 +57,14 @@ extension Cursor {
     ) throws(StoreError) -> ReadyOrphans {
         var result = ReadyOrphans(nextNumber: first)
         var bytes = 0
-        let start = Keys.orphan(first)
+        let start = Keys.state(first, .toBeFreed)
         var isThere = try seek(start.span.bytes)
-        while isThere, bytes <= byteCountMax, result.ready.count < Self.readyCountMax,
+        while isThere, isAtOrphan, bytes <= byteCountMax, result.ready.count < Self.readyCountMax,
             result.lookedAt < countMax
         {
             // A damaged one is stepped over, so that it does not keep the others' space for ever;
             // `verify` names it.
-            if let (number, entry) = try? orphan() {
+            if let (number, entry) = try? state() {
                 result.nextNumber = number &+ 1
                 if rule.allows(number, entry) {
                     result.ready.append((number, entry))
@@ -72,7 +74,7 @@ extension Cursor {
             result.lookedAt += 1
             isThere = try next()
         }
-        result.isAll = !isThere
+        result.isAll = !isThere || !isAtOrphan
         return result
     }
 
@@ -122,7 +124,7 @@ extension ChangeTransaction {
     }
 
     mutating func free(
-        _ orphans: [(UInt64, OrphanEntry)], byteCountMax: Int
+        _ orphans: [(UInt64, BlobStateEntry)], byteCountMax: Int
     ) throws(StoreError) -> FreeResult {
         var result = FreeResult()
         var puts = 0
@@ -153,10 +155,7 @@ extension ChangeTransaction {
                 result.bytes += byteCount
                 puts += 1
             }
-            try removeOrphan(number, entry)
-            if isReplicated, entry.storedByteCount > UInt64(StoreLimits.chunkByteCountMax) {
-                try removeEvicted(number)
-            }
+            try move(number, from: entry, to: nil)
             result.blobs += 1
             puts += 1
         }
@@ -186,7 +185,7 @@ extension ChangeTransaction {
     /// A chunk of an orphan that is still there: the first, and its bytes; nil when all are gone. A
     /// large orphan is freed over several transactions and found again by what is left.
     private borrowing func firstChunk(
-        of number: UInt64, _ entry: OrphanEntry
+        of number: UInt64, _ entry: BlobStateEntry
     ) throws(StoreError) -> ([UInt8], Int)? {
         var cursor = try transaction.cursor(in: tables.chunks)
         let start = Keys.chunk(number, 0)

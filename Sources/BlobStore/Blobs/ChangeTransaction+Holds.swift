@@ -22,6 +22,12 @@ extension ChangeTransaction {
         }
         let old = entry.heldUntil
         let until = max(end, old ?? end)
+        if quarantine.contains(entry.number) {
+            try giveWay(entry, digest)
+            let blob = try store(hold.payload, heldUntil: until, staged: staged[digest])
+            if until != old { try noteHold(digest, from: old, to: until) }
+            return .held(HeldBlob(blob: blob, until: until), created: true)
+        }
         if until != old {
             entry.heldUntil = until
             try write(entry, digest)

@@ -1,28 +1,35 @@
 internal import Bytes
 internal import LMDB
 
-// Damaged blobs. The entry of one moves from `blobs` to the quarantine, so that the digest counts as not
-// stored. Bytes that are published again become a new blob, and the parts that refer to the old one
-// are given that (`repoint`).
+// Damaged blobs. Damage is this host's own: the blob keeps its entry, and its state says that none of its
+// bytes is sent. Where the bucket has its bytes they are put back. Where its bytes are published again
+// they become a new blob, to which the old one gives way: its entry moves to the quarantine, and the parts
+// that refer to it are given the new one (`repoint`). Those are changes like any other, and are shipped.
 
 extension ChangeTransaction {
-    /// Quarantines a blob.
+    /// Notes that a blob is damaged here.
     ///
-    /// - Returns: what the quarantine has of it; nil where the blob has gone, or nothing but a hold kept it.
-    mutating func quarantine(_ blob: BlobReference) throws(StoreError) -> QuarantineEntry? {
-        guard let entry = try blobEntry(blob.digest), entry.number == blob.number else {
-            return nil
+    /// - Returns: false when it has gone, or is known to lack chunks already.
+    mutating func noteDamaged(_ blob: BlobReference) throws(StoreError) -> Bool {
+        let isLive: Bool
+        if let entry = try blobEntry(blob.digest), entry.number == blob.number {
+            isLive = true
+        } else {
+            isLive = try quarantineEntry(blob.number) != nil
         }
-        if let end = entry.heldUntil { try noteHold(blob.digest, from: end, to: nil) }
-        guard entry.referenceCount > 0 else {
-            try abandon(blob)
-            return nil
-        }
+        guard isLive, try state(of: blob.number) == nil else { return false }
+        try move(blob.number, from: nil, to: BlobStateEntry(damaged: blob, foundAt: now))
+        return true
+    }
+
+    /// Takes a damaged blob's entry away, since another blob with its bytes takes its place. A hold of the
+    /// digest is the other one's from then on.
+    mutating func giveWay(_ entry: BlobEntry, _ digest: Digest) throws(StoreError) {
+        let blob = entry.reference(digest)
         try removeEntry(of: blob)
-        let quarantined = QuarantineEntry(
-            entry.reference(blob.digest), referenceCount: entry.referenceCount, foundAt: now)
-        try set(quarantined)
-        return quarantined
+        guard entry.referenceCount > 0 else { return try addReleased(blob) }
+        try set(QuarantineEntry(blob, referenceCount: entry.referenceCount, foundAt: now))
+        quarantine.noteGivenWay()
     }
 
     /// What the quarantine has of a blob number; nil when it has nothing.
@@ -47,7 +54,7 @@ extension ChangeTransaction {
         } else {
             let key = IndexKeys.quarantine(blob.number)
             try transaction.remove(key.span.bytes, in: tables.index)
-            try addOrphan(blob, state: .released)
+            try addReleased(blob)
         }
     }
 
@@ -83,7 +90,7 @@ extension ChangeTransaction {
 }
 
 extension Cursor {
-    /// All that is quarantined.
+    /// All blobs that gave way to others and that parts refer to still.
     @_lifetime(self: copy self)
     mutating func quarantineEntries() throws(StoreError) -> [QuarantineEntry] {
         var entries: [QuarantineEntry] = []

@@ -1,5 +1,6 @@
 internal import Bytes
 internal import LMDB
+internal import Synchronization
 
 /// What readers of chunks borrow from a snapshot: the transaction, and where to note that a
 /// checksum was computed.
@@ -42,10 +43,7 @@ struct ChunkReader: ~Escapable {
             }
             bytes = try checkedChunk(of: blob, at: index)
         } catch {
-            if case .corrupt = error {
-                store._withUnsafeGuaranteedRef { $0.quarantine.suspect(blob) }
-            }
-            throw error
+            throw failure(error, of: blob)
         }
         let isQuarantined = store._withUnsafeGuaranteedRef { store in
             store.evictions.ifOpen(blob.number) { store.verifiedChunks.insert(ordinal) }
@@ -55,9 +53,20 @@ struct ChunkReader: ~Escapable {
             return true
         }
         guard !isQuarantined else {
-            throw .corrupt("\(blob.digest) is quarantined: some of its bytes are damaged")
+            throw store._withUnsafeGuaranteedRef { $0.refusal(ofDamaged: blob) }
         }
         return bytes
+    }
+
+    /// Why nothing of a blob is sent of which a chunk could not be read.
+    private func failure(_ error: StoreError, of blob: BlobReference) -> StoreError {
+        guard case .corrupt = error else { return error }
+        return store._withUnsafeGuaranteedRef { store in
+            if store.quarantine.contains(blob.number) { return store.refusal(ofDamaged: blob) }
+            if (try? isInBucket(blob.number)) == true { return .evicted(blob) }
+            store.quarantine.suspect(blob)
+            return error
+        }
     }
 
     /// The same, computing the checksum whatever was computed before.
@@ -116,17 +125,40 @@ struct ChunkReader: ~Escapable {
     /// Why a chunk is not there.
     @inline(never)
     private func missing(_ blob: BlobReference, _ index: Int) -> StoreError {
-        let (key, entry) = (Keys.chunk(blob.number, index), IndexKeys.evicted(blob.number))
-        let tables = store._withUnsafeGuaranteedRef { $0.tables }
         do throws(StoreError) {
-            if try view.get(key.bytes, in: tables.chunks) == nil,
-                let value = try view.get(entry.span.bytes, in: tables.index)
-            {
-                _ = try EvictionEntry(value, key: entry.span.bytes)
-                return .evicted(blob)
-            }
+            if try isInBucket(blob.number) { return .evicted(blob) }
         } catch { return error }
         return .corrupt("chunk \(index) of \(blob.digest) is missing or has another length")
+    }
+
+    /// Whether the bucket has a blob's bytes and chunks may be missing here.
+    private func isInBucket(_ number: UInt64) throws(StoreError) -> Bool {
+        let key = Keys.state(number, .inBucket)
+        let table = store._withUnsafeGuaranteedRef { $0.tables.orphans }
+        guard let value = try view.get(key.span.bytes, in: table) else { return false }
+        _ = try BlobStateEntry(value, number: number)
+        return true
+    }
+}
+
+extension StoreCore {
+    /// Whether the bytes of a blob that is damaged here can be had from the bucket. What is yet to be
+    /// shipped is not there.
+    func isInBucket(_ blob: BlobReference) -> Bool {
+        replication.isReplicated.load(ordering: .relaxed) && blob.isEvictable
+            && blob.number < leases.keepsFrom.load(ordering: .acquiring)
+    }
+
+    /// Why nothing of a damaged blob is sent: the bytes are fetched first, where they can be.
+    func refusal(ofDamaged blob: BlobReference) -> StoreError {
+        isInBucket(blob)
+            ? .evicted(blob)
+            : .corrupt("\(blob.digest) is quarantined: some of its bytes are damaged")
+    }
+
+    /// Whether a blob counts as not stored: its bytes are damaged, and only who publishes them has them.
+    func isLost(_ blob: BlobReference) -> Bool {
+        quarantine.contains(blob.number) && !isInBucket(blob)
     }
 }
 

@@ -20,7 +20,9 @@ extension Snapshot {
     public borrowing func blob(
         _ digest: Digest, asOf now: Timestamp
     ) throws(StoreError) -> PayloadLookup {
-        guard let entry = try blobEntry(digest) else { return .missing }
+        guard let entry = try blobEntry(digest), !store.isLost(entry.reference(digest)) else {
+            return .missing
+        }
         var expiresAt = entry.expiryBound
         if let held = entry.heldUntil, held > now {
             expiresAt = max(expiresAt, held)
@@ -88,10 +90,11 @@ extension Snapshot {
 }
 
 extension StoreCore {
-    /// Whether a blob of that digest is stored. One B-tree lookup.
+    /// Whether a blob of that digest is stored, and not damaged. One B-tree lookup.
     func contains(_ digest: Digest) throws(StoreError) -> Bool {
         try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.blobEntry(digest) != nil
+            guard let entry = try snapshot.blobEntry(digest) else { return false }
+            return !quarantine.contains(entry.number)
         }
     }
 }

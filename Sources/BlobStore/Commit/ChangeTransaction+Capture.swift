@@ -1,14 +1,30 @@
 internal import LMDB
 internal import Synchronization
 
-// What a transaction did is put beside it, in the same commit, until it is shipped: the outbox.
+// What a batch does is noted for where it goes: for the log, which does it again after a crash, and for the
+// outbox, where it waits to be shipped.
 
 extension ChangeTransaction {
-    /// Begins a batch in a transaction that has others.
-    mutating func beginBatch(of replication: Replication) {
-        guard sequence > 0 else { return }
-        sequence = replication.lastSequence.load(ordering: .relaxed) + 1
+    /// Begins a batch, in a transaction that may have others.
+    mutating func beginBatch(_ destination: BatchDestination, of replication: Replication) {
+        self.destination = destination
+        let isShipped = replication.capturesChanges.load(ordering: .relaxed)
+        sequence = isShipped ? replication.lastSequence.load(ordering: .relaxed) + 1 : 0
         storedBlobs.removeAll(keepingCapacity: true)
+        switch destination {
+        case .log:
+            // All of it. One that is too long for a record is checkpointed, and shipped nevertheless.
+            transaction.operations.restart(
+                prefixByteCount: LogRecord.byteCount,
+                byteCountMax: isShipped
+                    ? StoreLimits.replicatedBatchByteCountMax : StoreLimits.logRecordByteCountMax)
+        case .checkpoint:
+            // What is shipped alone. The bytes of chunks are shipped with the blobs that they belong to.
+            transaction.operations.restart(
+                prefixByteCount: 0,
+                byteCountMax: isShipped ? StoreLimits.replicatedBatchByteCountMax : 0,
+                ignoring: tables.chunks)
+        }
     }
 
     /// Puts what this batch did among what waits to be shipped.
@@ -31,32 +47,5 @@ extension ChangeTransaction {
             sequence: sequence,
             byteCount: storedBlobs.reduce(batch.count) { $0 + $1.storedByteCount },
             firstBlobNumber: storedBlobs.min { $0.number < $1.number }?.number)
-    }
-
-    /// Removes all that waits; all of it was shipped.
-    mutating func removeAllShipped(_ replication: Replication) throws(StoreError) {
-        let (state, removed) = replication.knowledge.withLock { ($0.state, $0.removedSequence) }
-        guard let state, state.sequence > removed else { return }
-        for sequence in removed + 1...state.sequence {
-            let key = IndexKeys.outbox(sequence)
-            try transaction.remove(key.span.bytes, in: tables.index)
-        }
-    }
-
-    /// Removes what was shipped from what waits, some of it where there is much, and notes how far it
-    /// is. Nothing happens where nothing was.
-    mutating func removeShipped(_ replication: Replication) throws(StoreError) {
-        let (state, removed) = replication.knowledge.withLock { ($0.state, $0.removedSequence) }
-        guard var state, state.role == .leader, state.sequence > removed else { return }
-        var next = removed
-        while next < state.sequence, next - removed < UInt64(StoreLimits.outboxRemovedCountMax) {
-            next += 1
-            let key = IndexKeys.outbox(next)
-            try transaction.remove(key.span.bytes, in: tables.index)
-        }
-        // Whatever is left is found again by its keys.
-        state.sequence = min(state.sequence, next)
-        try setMeta(ReplicationState.name, to: state.bytes)
-        removedShipped = next
     }
 }

@@ -14,26 +14,13 @@ extension CommitPipeline {
         return disk.availableByteCount >= 2 * byteCount
     }
 
-    /// Begins to take note of what a batch does: for the log, and for what is shipped.
-    func note(
-        in transaction: inout ChangeTransaction, isLogged: Bool, notesPlaces: Bool
-    ) {
-        transaction.transaction.notesPlaces = notesPlaces
-        var byteCountMax = isLogged ? StoreLimits.logRecordByteCountMax : 0
-        let isShipped = transaction.sequence > 0
-        if isShipped { byteCountMax = StoreLimits.replicatedBatchByteCountMax }
-        transaction.transaction.operations.restart(
-            prefixByteCount: LogRecord.byteCount, byteCountMax: byteCountMax,
-            ignoring: isShipped && !isLogged ? core.tables.chunks : nil)
-    }
-
     /// Appends what the last batch did to the log.
     ///
-    /// - Returns: false when it is too long for that, or there is no log.
+    /// - Returns: false when it goes elsewhere, or is too long for the log: it is to be committed.
     func append(
         _ transaction: inout ChangeTransaction, changeCount: Int
     ) throws(StoreError) -> Bool {
-        guard let log = open.log else { return false }
+        guard case .log = transaction.destination, let log = open.log else { return false }
         do throws(LMDBError) {
             try transaction.putCounters()
         } catch {

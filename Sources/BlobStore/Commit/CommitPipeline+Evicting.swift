@@ -73,7 +73,7 @@ extension CommitPipeline {
             run.stage = .removing(next: 0)
             evictions.run.withLock { $0 = run }
             evictions.open(kept)
-            try forgetEvicted(kept.map(\.number))
+            try forgetEvicted(kept)
         case .removing(let next):
             let rest = run.blobs[next...]
             let (count, transaction) = try whileWriting { () throws(StoreError) in
@@ -99,66 +99,15 @@ extension CommitPipeline {
         return .goesOn
     }
 
-    private func forgetEvicted(_ numbers: [UInt64]) throws(StoreError) {
-        guard !numbers.isEmpty else { return }
+    private func forgetEvicted(_ blobs: [EvictableBlob]) throws(StoreError) {
+        guard !blobs.isEmpty else { return }
         try whileWriting { () throws(StoreError) in
             try inTransaction(
-                growth: evictionGrowth(numbers.count), asOf: Timestamp(milliseconds: 0),
+                growth: evictionGrowth(blobs.count), asOf: Timestamp(milliseconds: 0),
                 isPublishing: false
             ) { (transaction) throws(StoreError) in
-                for number in numbers { try transaction.removeEvicted(number) }
+                for blob in blobs { try transaction.keepEvicted(blob) }
             }
         }
-    }
-
-    /// Stores the bytes of an evicted blob again, the last chunks first: where one is there, all behind it are.
-    ///
-    /// - Parameter bytes: as stored, and checked.
-    func putBack(_ blob: BlobReference, _ bytes: [UInt8]) throws(StoreError) -> PutBackOutcome {
-        precondition(bytes.count == blob.storedByteCount)
-        switch core.evictions.keep(blob.number) {
-        case true?:
-            try forgetEvicted([blob.number])
-            return .stored
-        case false?: return .later
-        case nil: break
-        }
-        let step = StoreLimits.stagedBatchByteCount / StoreLimits.chunkByteCountMax
-        var end = blob.chunkCount
-        while end > 0 {
-            let start = max(0, end - step)
-            let range = start..<end
-            let growth =
-                range.count * (StoreLimits.chunkByteCountMax + core.environment.pageByteCount)
-                + Change.bookkeepingByteCount * core.environment.pageScale
-            let isWanted = try whileWriting { () throws(StoreError) in
-                try inTransaction(
-                    growth: growth, asOf: Timestamp(milliseconds: 0), isPublishing: true
-                ) { (transaction) throws(StoreError) in
-                    try transaction.putBack(blob, bytes, range)
-                }
-            }
-            guard isWanted else { return .gone }
-            end = start
-        }
-        return .stored
-    }
-}
-
-extension ChangeTransaction {
-    /// Stores some chunks of an evicted blob; with the first one it is evicted no more.
-    ///
-    /// - Returns: false when it is not evicted, or has gone.
-    fileprivate mutating func putBack(
-        _ blob: BlobReference, _ bytes: [UInt8], _ range: Range<Int>
-    ) throws(StoreError) -> Bool {
-        guard try evictionEntry(blob.number) != nil, try orphanEntry(blob.number) == nil else {
-            return false
-        }
-        for index in range {
-            try transaction.putChunk(of: blob, at: index, bytes, in: tables.chunks)
-        }
-        if range.lowerBound == 0 { try removeEvicted(blob.number) }
-        return true
     }
 }

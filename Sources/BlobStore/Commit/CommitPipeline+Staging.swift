@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 
 extension CommitPipeline {
@@ -77,8 +78,7 @@ extension CommitPipeline {
                 (transaction) throws(StoreError) in
                 if index == 0 {
                     number = transaction.takeBlobNumber(payload)
-                    try transaction.addOrphan(
-                        BlobReference(payload, number: number), state: .staged)
+                    try transaction.addStaged(BlobReference(payload, number: number))
                 }
                 try transaction.writeChunks(
                     of: payload, number: number, from: index, count: batch)
@@ -86,5 +86,48 @@ extension CommitPipeline {
             index += batch
         }
         return number
+    }
+
+    /// Stores a blob of several chunks ahead of the batch that refers to it, as a follower. What a failed
+    /// attempt or a crash leaves of it is used by the next attempt, or freed like any blob that was written
+    /// ahead.
+    ///
+    /// - Parameter bytes: as stored.
+    func stage(_ blob: BlobReference, _ bytes: [UInt8]) throws(StoreError) {
+        precondition(bytes.count == blob.storedByteCount)
+        let step = StoreLimits.stagedBatchByteCount / StoreLimits.chunkByteCountMax
+        for start in stride(from: 0, to: blob.chunkCount, by: step) {
+            let end = min(start + step, blob.chunkCount)
+            let growth =
+                (end - start) * (StoreLimits.chunkByteCountMax + core.environment.pageByteCount)
+                + Change.bookkeepingByteCount * core.environment.pageScale
+            try whileWriting { () throws(StoreError) in
+                try inTransaction(
+                    growth: growth, asOf: Timestamp(milliseconds: 0), isPublishing: true
+                ) { (transaction) throws(StoreError) in
+                    if start == 0 { try transaction.addStaged(blob) }
+                    for index in start..<end {
+                        guard try !transaction.hasChunk(of: blob, at: index) else { continue }
+                        try transaction.transaction.putChunk(
+                            of: blob, at: index, bytes, in: core.tables.chunks)
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension ChangeTransaction {
+    /// Whether a chunk is there and whole.
+    fileprivate borrowing func hasChunk(
+        of blob: BlobReference, at index: Int
+    ) throws(StoreError) -> Bool {
+        let key = Keys.chunk(blob.number, index)
+        let byteCount = blob.chunkByteCount(at: index)
+        guard let value = try transaction.get(key.bytes, in: tables.chunks),
+            value.byteCount == ChunkLayout.prefixByteCount(before: byteCount) + byteCount
+        else { return false }
+        let checksum = Checksum(key: key.bytes, value.extracting(last: byteCount))
+        return checksum.value == value.integer(0, as: UInt32.self)
     }
 }

@@ -55,6 +55,7 @@ extension CommitPipeline {
             if space.isShortForHoles { makeRoom() }
         }
         var transaction = try ChangeTransaction(core, asOf: now)
+        transaction.beginBatch(.checkpoint, of: core.replication)
         transaction.remembersRemovals = remembersRemovals
         transaction.transaction.notesPlaces = isLong
         let result = try body(&transaction)

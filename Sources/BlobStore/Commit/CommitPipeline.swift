@@ -156,11 +156,11 @@ final class CommitPipeline: Sendable {
             growthInAll.tableByteCount = (try? tableByteCount()) ?? .max
         }
         growthInAll.add(batch)
-        let isLogged =
+        let mayBeLogged =
             open.log != nil && !isCommitting && batch.mayBeLogged
             && space.mayBePending(growthInAll)
             && (!batch.isLong || hasRoomForWholeLog(with: batch))
-        guard isLogged || open.isPending, space.hasRoomAtEnd(growthInAll.total) else {
+        guard mayBeLogged || open.isPending, space.hasRoomAtEnd(growthInAll.total) else {
             // Without room each batch is committed by itself, so that it is known what fits.
             try commitOpen()
             return try inTransaction(
@@ -170,7 +170,8 @@ final class CommitPipeline: Sendable {
 
         // 3. Apply it.
         var transaction = try openTransaction(asOf: now)
-        note(in: &transaction, isLogged: isLogged, notesPlaces: batch.isLong)
+        transaction.beginBatch(mayBeLogged ? .log : .checkpoint, of: core.replication)
+        transaction.transaction.notesPlaces = batch.isLong
         let result: Result
         do throws(StoreError) {
             result = try body(&transaction)
@@ -204,8 +205,9 @@ final class CommitPipeline: Sendable {
         do throws(StoreError) {
             isAppended = try append(&transaction, changeCount: batch.range.count)
         } catch {
+            if case .outcomeUnknown = error { throw error }
             // The disk has no room for its long values. Nothing of it is in the log.
-            if case .full = error { try replay(insteadOf: transaction) }
+            try replay(insteadOf: transaction)
             throw error
         }
         if isAppended {
@@ -232,11 +234,11 @@ final class CommitPipeline: Sendable {
 
     private func openTransaction(asOf now: Timestamp) throws(StoreError) -> ChangeTransaction {
         guard var transaction = open.transaction.take() else {
+            try requireNothingPending()
             return try ChangeTransaction(core, asOf: now)
         }
         transaction.now = now
         transaction.takeQuotas(of: core)
-        transaction.beginBatch(of: core.replication)
         return transaction
     }
 
@@ -244,8 +246,16 @@ final class CommitPipeline: Sendable {
 
     /// Commits what is in the log. Only inside ``whileWriting(committing:_:)``.
     func commitOpen() throws(StoreError) {
-        guard let transaction = open.transaction.take() else { return }
+        guard let transaction = open.transaction.take() else { return try requireNothingPending() }
         _ = try commit(transaction)
+    }
+
+    /// Throws ``StoreError/outcomeUnknown(_:)`` where the log has acknowledged changes and no transaction does:
+    /// any commit would have the log forget them. The next start replays them.
+    private func requireNothingPending() throws(StoreError) {
+        guard open.isPending else { return }
+        throw .outcomeUnknown(
+            "acknowledged changes are in \(WriteAheadLog.fileName) and not committed")
     }
 
     /// Commits the open transaction.
@@ -257,7 +267,7 @@ final class CommitPipeline: Sendable {
     ) throws(StoreError) -> Bool {
         var transaction = begun
         let commit = Commit(transaction)
-        let removed: UInt64
+        let saved: ReplicationState?
         let growth = open.growth.total
         // What the log begins with from now on, until the next transaction's first record.
         let state =
@@ -266,27 +276,35 @@ final class CommitPipeline: Sendable {
                 LogState(id: $0.id, isInUse: true, firstTransaction: commit.number)
             } : nil
         do throws(StoreError) {
-            try transaction.removeShipped(core.replication)
-            removed = transaction.removedShipped
-            do throws(LMDBError) {
-                try transaction.commit(noting: state)
-            } catch {
-                throw failure(of: error, growth: growth)
-            }
+            (saved, _) = try transaction.saveShipped(
+                core.replication, removing: StoreLimits.outboxRemovedCountMax)
         } catch {
+            _ = consume transaction
+            try replayInFreePages(notifying: commit.owners)
             guard case .full = error else { throw error }
-            // What the log has must be committed: in free pages, if need be. Pages that it refers to may
-            // be among those that are given back.
-            try completeLog()
-            makeRoom()
-            try replay(notifying: commit.owners)
+            return false
+        }
+        do throws(LMDBError) {
+            try transaction.commit(noting: state)
+        } catch {
+            let error = failure(of: error, growth: growth)
+            guard case .full = error else { throw error }
+            try replayInFreePages(notifying: commit.owners)
             return false
         }
         // Also when the log has nothing of it.
         open.growth = OpenGrowth()
-        if removed > 0 { core.replication.noteRemoved(removed) }
+        if let saved { core.replication.noteSaved(saved, core.leases) }
         finish(commit)
         return true
+    }
+
+    /// Commits what the log has, which is acknowledged and must be: in free pages, if need be. Pages that it
+    /// refers to may be among those that are given back.
+    private func replayInFreePages(notifying owners: [String]) throws(StoreError) {
+        try completeLog()
+        makeRoom()
+        try replay(notifying: owners)
     }
 
     // MARK: 5. Tell those who wait

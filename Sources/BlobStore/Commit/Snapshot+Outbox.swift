@@ -14,8 +14,14 @@ extension Snapshot {
         if let value = try transaction.view.get(epochs.span.bytes, in: store.tables.meta) {
             knowledge.epochs = try EpochList(value)
         }
-        knowledge.removedSequence = knowledge.state?.sequence ?? 0
+        knowledge.saved = knowledge.state
         return knowledge
+    }
+
+    /// One batch of the outbox, as it is shipped; nil when it is not there.
+    borrowing func outboxBatch(_ sequence: UInt64) throws(StoreError) -> [UInt8]? {
+        let key = IndexKeys.outbox(sequence)
+        return try transaction.view.get(key.span.bytes, in: store.tables.index)?.array()
     }
 
     /// Batches that wait to be shipped, in order.
@@ -51,7 +57,7 @@ extension Snapshot {
 extension ReplicatedBatch {
     /// Its bytes with those of the blobs that are shipped with it.
     package var shippedByteCount: Int {
-        blobs.reduce(bytes.count) { $0 + ($1.isShippedWithBatch ? $1.storedByteCount : 0) }
+        shippedBlobs.reduce(bytes.count) { $0 + $1.storedByteCount }
     }
 
     /// Its bytes with those of all blobs that it stored.

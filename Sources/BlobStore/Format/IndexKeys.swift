@@ -16,15 +16,13 @@ enum IndexKeys {
     /// The first byte of the keys of edits of categories that owners are yet to be told of.
     static let categoryEditsPrefix: UInt8 = 3
 
-    /// The first byte of the keys of damaged blobs.
+    /// The first byte of the keys of blobs that others with the same bytes have taken the place of.
     static let quarantinePrefix: UInt8 = 4
     static let quarantineByteCount = 9
     /// The first byte of the keys of batches that wait to be shipped.
     static let outboxPrefix: UInt8 = 5
     /// The first byte of the keys of blobs of several chunks that nothing refers to any more.
     static let retiredPrefix: UInt8 = 6
-    /// The first byte of the keys of blobs whose chunks may be missing, since the bucket has their bytes.
-    static let evictedPrefix: UInt8 = 7
 
     /// Where what ends stands in the key of a time.
     static let timeByteCount = 8
@@ -114,7 +112,7 @@ enum IndexKeys {
         return key
     }
 
-    /// A damaged blob.
+    /// A blob that another one has taken the place of.
     static func quarantine(_ number: UInt64) -> [UInt8] {
         var key: [UInt8] = [quarantinePrefix]
         key.append(bigEndian: number)
@@ -125,13 +123,6 @@ enum IndexKeys {
     static func outbox(_ sequence: UInt64) -> [UInt8] {
         var key = [outboxPrefix]
         key.append(bigEndian: sequence)
-        return key
-    }
-
-    /// A blob whose chunks may be missing.
-    static func evicted(_ number: UInt64) -> [UInt8] {
-        var key = [evictedPrefix]
-        key.append(bigEndian: number)
         return key
     }
 

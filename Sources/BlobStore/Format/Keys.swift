@@ -25,9 +25,17 @@ enum Keys {
         id.utf8.span.bytes.withUnsafeBytes { key.append(contentsOf: $0) }
     }
 
-    /// `orphans`: blob number.
-    static func orphan(_ number: UInt64) -> InlineArray<1, UInt64> {
-        [number.bigEndian]
+    /// `orphans`: the queue, two bits, then the blob's number.
+    static func state(_ number: UInt64, _ queue: StateQueue) -> InlineArray<1, UInt64> {
+        [(number | queue.rawValue << StateQueue.shift).bigEndian]
+    }
+
+    /// The queue and the number of a key of `orphans`; nil when it is none.
+    static func state(_ key: RawSpan) -> (queue: StateQueue, number: UInt64)? {
+        guard key.byteCount == 8 else { return nil }
+        let word = UInt64(bigEndian: key.word(0))
+        guard let queue = StateQueue(rawValue: word >> StateQueue.shift) else { return nil }
+        return (queue, word & (1 << StateQueue.shift - 1))
     }
 }
 

@@ -1,13 +1,14 @@
 internal import Bytes
 
-/// A blob whose stored bytes are damaged: the value of a key ``IndexKeys/quarantine(_:)``. It takes the
-/// place of the blob's entry, so that nothing new refers to it.
+/// The value of a key ``IndexKeys/quarantine(_:)``: a blob that was damaged when its bytes were published
+/// again. They became another blob, which has the digest's entry now; parts refer to this one until each is
+/// given the other. Shipped like any change: on other hosts this blob may be sound.
 struct QuarantineEntry: Equatable {
     /// The blob, as the parts that refer to it have it.
     var blob: BlobReference
     /// How many parts refer to it; at least 1.
     var referenceCount: UInt64
-    /// When the damage was found.
+    /// When it gave way.
     var foundAt: Timestamp
 
     static let byteCount = 72

@@ -16,10 +16,14 @@ package struct ReplicatedBatch: Sendable {
     package let revision: UInt64
     /// Blobs that it stored.
     package let blobs: [BlobReference]
+    /// Numbers of those that are shipped without their bytes: the leader's were damaged before it shipped them.
+    package let absent: Set<UInt64>
     private let operationByteCount: Int
 
     static let headByteCount = 40
     static let blobByteCount = 64
+    /// Where in a blob's bytes is whether it is shipped without its bytes.
+    private static let absentOffset = 57
 
     /// Reads a batch.
     ///
@@ -42,6 +46,7 @@ package struct ReplicatedBatch: Sendable {
             throw damaged
         }
         var blobs: [BlobReference] = []
+        var absent: Set<UInt64> = []
         for index in 0..<blobCount {
             let start = Self.headByteCount + operationByteCount + index * Self.blobByteCount
             let (byteCount, storedByteCount) = (
@@ -53,6 +58,9 @@ package struct ReplicatedBatch: Sendable {
                 coding != .identity || byteCount == storedByteCount,
                 span.integer(start + 32, as: UInt64.self) <= StoreLimits.counterMax
             else { throw damaged }
+            if span.byte(start + Self.absentOffset) & 1 != 0 {
+                absent.insert(span.integer(start + 32))
+            }
             blobs.append(
                 BlobReference(
                     digest: Digest(span, at: start), number: span.integer(start + 32),
@@ -60,7 +68,27 @@ package struct ReplicatedBatch: Sendable {
                     coding: coding))
         }
         self.blobs = blobs
+        self.absent = absent
         self.bytes = bytes
+    }
+
+    /// The same batch, to be shipped without the bytes of a blob; nil where it did not store that.
+    package func marking(absent number: UInt64) -> ReplicatedBatch? {
+        guard let index = blobs.firstIndex(where: { $0.number == number }) else { return nil }
+        var bytes = bytes
+        let start = Self.headByteCount + operationByteCount + index * Self.blobByteCount
+        bytes[start + Self.absentOffset] |= 1
+        return try? ReplicatedBatch(bytes)
+    }
+
+    /// Blobs whose bytes are shipped with it.
+    package var shippedBlobs: [BlobReference] {
+        blobs.filter { $0.isShippedWithBatch && !absent.contains($0.number) }
+    }
+
+    /// Blobs whose bytes are objects of their own.
+    package var longBlobs: [BlobReference] {
+        blobs.filter { !$0.isShippedWithBatch && !absent.contains($0.number) }
     }
 
     /// The puts and deletes, as a transaction notes them.

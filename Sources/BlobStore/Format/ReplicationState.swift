@@ -47,7 +47,7 @@ package struct Nonce: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The value `replication` of the table `meta`: how this store belongs to a shard. Absent in a store that
-/// is not replicated.
+/// never began to.
 package struct ReplicationState: Equatable, Sendable {
     /// What a store is in its shard.
     package enum Role: UInt8, Sendable {
@@ -56,61 +56,90 @@ package struct ReplicationState: Equatable, Sendable {
         /// It is changed by what a leader shipped, and by nothing else.
         case follower = 2
         /// It has changes that its shard does not have, because another store was made the leader. It is
-        /// read by nobody any more.
+        /// not read any more.
         case deposed = 3
     }
 
     /// What this store is.
     package var role: Role
-    /// The epoch in which it leads, or the one of the last segment that it applied. The first is 1.
+    /// The epoch in which it leads, or the one of the last segment that it applied. The first is 1. 0: it was
+    /// about to lead that one, and belongs to no shard until it knows that it does.
     package var epoch: UInt64
-    /// The run that ships, or shipped, what this store leads.
-    package var nonce: Nonce
+    /// The runs of this store that may have written to the bucket since the last fence that is known to be
+    /// its own; the newest is the last. Never empty.
+    package private(set) var nonces: [Nonce]
     /// The last name of the log that is known to be in the bucket, or was applied. It may be behind.
     package var position: LogPosition
-    /// The last batch that is known to be in the bucket, or was applied. It may be behind for a leader.
+    /// The last batch that is known to be in the bucket, or was applied. A leader's is the last one up to
+    /// `position`, and may be behind as that is; a follower may have some of the next segment.
     package var sequence: UInt64
 
-    static let name = "replication"
-    private static let byteCount = 88
-    private static let checkedByteCount = 80
+    /// Runs that are remembered. One more reuses the nonce of the newest instead of forgetting an old one,
+    /// whose late requests would then look like another store's.
+    package static let nonceCountMax = 16
 
-    /// A state.
+    static let name = "replication"
+    private static let headByteCount = 64
+    private static let nonceByteCount = 16
+
+    /// The state of a store whose only run is that of `nonce`.
     package init(
         role: Role, epoch: UInt64, nonce: Nonce, position: LogPosition, sequence: UInt64
     ) {
         self.role = role
         self.epoch = epoch
-        self.nonce = nonce
+        nonces = [nonce]
         self.position = position
         self.sequence = sequence
     }
 
+    /// The newest run.
+    package var nonce: Nonce { nonces[nonces.count - 1] }
+
+    /// Whether a run is this store's.
+    package func isOwn(_ nonce: Nonce) -> Bool { nonces.contains(nonce) }
+
+    /// Adds a run, where there is room for one more; ``nonce`` is the one to use.
+    mutating func add(_ nonce: Nonce) {
+        guard nonces.count < Self.nonceCountMax, !isOwn(nonce) else { return }
+        nonces.append(nonce)
+    }
+
     /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
-        guard value.byteCount == Self.byteCount, let role = Role(rawValue: value.byte(0)),
-            value.integer(Self.checkedByteCount, as: UInt32.self)
-                == Checksum(value.extracting(first: Self.checkedByteCount)).value
-        else { throw .corrupt("the state of the replication") }
+        let damaged = StoreError.corrupt("the state of the replication")
+        guard value.byteCount > Self.headByteCount, let role = Role(rawValue: value.byte(0))
+        else { throw damaged }
+        let count = Int(value.byte(1))
+        let checkedByteCount = Self.headByteCount + count * Self.nonceByteCount
+        guard (1...Self.nonceCountMax).contains(count), value.byteCount == checkedByteCount + 8,
+            value.integer(checkedByteCount, as: UInt32.self)
+                == Checksum(value.extracting(first: checkedByteCount)).value
+        else { throw damaged }
         self.role = role
         epoch = value.integer(8)
-        nonce = Nonce(high: value.integer(16), low: value.integer(24))
-        position = LogPosition(number: value.integer(32), hash: Digest(value, at: 40))
-        sequence = value.integer(72)
+        position = LogPosition(number: value.integer(16), hash: Digest(value, at: 24))
+        sequence = value.integer(56)
+        nonces = (0..<count).map { index in
+            let offset = Self.headByteCount + index * Self.nonceByteCount
+            return Nonce(high: value.integer(offset), low: value.integer(offset + 8))
+        }
         guard epoch <= StoreLimits.counterMax, sequence <= StoreLimits.counterMax,
             position.number <= StoreLimits.counterMax
-        else { throw .corrupt("the state of the replication") }
+        else { throw damaged }
     }
 
     var bytes: [UInt8] {
-        var bytes = [role.rawValue]
-        bytes.appendZeros(7)
+        var bytes = [role.rawValue, UInt8(nonces.count)]
+        bytes.appendZeros(6)
         bytes.append(littleEndian: epoch)
-        bytes.append(littleEndian: nonce.high)
-        bytes.append(littleEndian: nonce.low)
         bytes.append(littleEndian: position.number)
         bytes.append(contentsOf: position.hash.rawWords.span.bytes)
         bytes.append(littleEndian: sequence)
+        for nonce in nonces {
+            bytes.append(littleEndian: nonce.high)
+            bytes.append(littleEndian: nonce.low)
+        }
         bytes.append(littleEndian: Checksum(bytes.span.bytes).value)
         bytes.appendZeros(4)
         return bytes

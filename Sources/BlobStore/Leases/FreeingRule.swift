@@ -6,7 +6,7 @@ struct FreeingRule {
     let zeroCopyGrace: ZeroCopyGrace?
     let bootMilliseconds: Int64?
 
-    func allows(_ number: UInt64, _ entry: OrphanEntry) -> Bool {
+    func allows(_ number: UInt64, _ entry: BlobStateEntry) -> Bool {
         entry.transaction <= oldestViewed && !leases.isHeld(number)
             && zeroCopyGrace?.isReturned(number, entry, bootMilliseconds: bootMilliseconds) != false
     }

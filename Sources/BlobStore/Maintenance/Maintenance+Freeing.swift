@@ -8,7 +8,7 @@ extension Maintenance {
     ) throws(StoreError) -> FreeResult {
         let isThere = try core.withSnapshot { (snapshot) throws(StoreError) in
             var cursor = try snapshot.transaction.cursor(in: core.tables.orphans)
-            return try cursor.first()
+            return try cursor.first() && cursor.isAtOrphan
         }
         guard isThere else { return FreeResult() }
         return try pipeline.whileWriting { () throws(StoreError) in

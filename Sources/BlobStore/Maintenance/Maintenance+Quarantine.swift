@@ -1,26 +1,68 @@
 internal import Bytes
 internal import LMDB
+internal import Synchronization
 
 extension Maintenance {
-    /// Reads from the table what is quarantined.
+    /// Reads from the table what is damaged.
     func loadQuarantine() throws(StoreError) {
-        let entries = try core.withSnapshot { (snapshot) throws(StoreError) in
-            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            return try cursor.quarantineEntries()
+        var entries: [DamagedBlob] = []
+        try core.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.forEachState(in: .damaged) { (number, entry) throws(StoreError) in
+                let foundAt = Timestamp(milliseconds: Int64(clamping: entry.transaction))
+                entries.append(
+                    DamagedBlob(number: number, digest: entry.digest, foundAt: foundAt))
+            }
         }
         core.quarantine.replace(by: entries)
     }
 
-    /// Quarantines what was found damaged. One transaction for each blob: there are few.
+    /// Notes what was found damaged. One transaction for each blob: there are few.
     func quarantineFound(asOf now: Timestamp) throws(StoreError) {
+        try shipWithoutBytes(asOf: now)
         for (blob, chunkCount) in core.quarantine.confirmed {
-            let entry = try pipeline.whileWriting { () throws(StoreError) in
-                try pipeline.inTransaction(
-                    growth: 0, asOf: now, isPublishing: false
-                ) { (transaction) throws(StoreError) in try transaction.quarantine(blob) }
-            }
-            core.quarantine.finish(blob, entry, chunkCount: chunkCount)
+            // First: a view that has the note finds nothing of it to send.
+            core.quarantine.close(
+                DamagedBlob(number: blob.number, digest: blob.digest, foundAt: now))
             core.forgetVerified(blob)
+            let transaction: UInt64?
+            do throws(StoreError) {
+                transaction = try pipeline.whileWriting { () throws(StoreError) in
+                    try pipeline.inTransaction(
+                        growth: 0, asOf: now, isPublishing: false
+                    ) { (transaction) throws(StoreError) in
+                        try transaction.noteDamaged(blob) ? transaction.transaction.id : nil
+                    }
+                }
+            } catch {
+                core.quarantine.open(blob.number)
+                throw error
+            }
+            core.quarantine.finish(blob, in: transaction, chunkCount: chunkCount)
+        }
+        if !core.quarantine.isEmpty { try loadQuarantine() }
+    }
+
+    /// Has batches shipped without the bytes that are lost: what was published since would wait for them.
+    private func shipWithoutBytes(asOf now: Timestamp) throws(StoreError) {
+        for blob in core.quarantine.takeUnshippable() {
+            let shipped = core.replication.shippedSequence.load(ordering: .acquiring)
+            try pipeline.whileWriting { () throws(StoreError) in
+                let batch = try core.withSnapshot { (snapshot) throws(StoreError) in
+                    try snapshot.unshippedBatch(storing: blob.number, after: shipped)
+                }
+                guard let batch = batch?.marking(absent: blob.number) else { return }
+                let growth =
+                    2 * batch.bytes.count
+                    + Change.bookkeepingByteCount * core.environment.pageScale
+                try pipeline.inTransaction(
+                    growth: growth, asOf: now, isPublishing: false
+                ) { (transaction) throws(StoreError) in
+                    let key = IndexKeys.outbox(batch.sequence)
+                    try transaction.transaction.set(
+                        key.span.bytes, to: batch.bytes.span.bytes, in: core.tables.index)
+                }
+            }
+            core.quarantine.confirm(blob, chunkCount: 1)
         }
     }
 
@@ -32,10 +74,11 @@ extension Maintenance {
     func heal(
         _ position: inout HealingPosition, recordCountMax: Int, asOf now: Timestamp
     ) throws(StoreError) -> Bool {
-        guard !core.quarantine.isEmpty else { return false }
+        guard core.quarantine.mayHaveGivenWay.load(ordering: .relaxed) else { return false }
         if position.numbers.isEmpty {
-            try loadQuarantine()
-            position = HealingPosition(numbers: try healable())
+            let (numbers, isAny) = try healable()
+            core.quarantine.mayHaveGivenWay.store(isAny, ordering: .relaxed)
+            position = HealingPosition(numbers: numbers)
         }
         guard !position.numbers.isEmpty else { return false }
         let (ids, last) = try core.withSnapshot { (snapshot) throws(StoreError) in
@@ -55,29 +98,31 @@ extension Maintenance {
         guard let last else {
             // All records were looked at; none refers to them any more.
             position = HealingPosition()
-            try loadQuarantine()
             return false
         }
         position.id = last
         return true
     }
 
-    /// Those whose bytes are stored anew.
-    private func healable() throws(StoreError) -> Set<UInt64> {
-        let entries = core.quarantine.entries
+    /// Blobs that gave way to others that are stored, and whether any gave way at all.
+    private func healable() throws(StoreError) -> (numbers: Set<UInt64>, isAny: Bool) {
+        // What is in the log alone may be one of them.
+        try pipeline.whileWriting { () throws(StoreError) in }
         return try core.withSnapshot { (snapshot) throws(StoreError) in
+            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
+            let entries = try cursor.quarantineEntries()
             var numbers: Set<UInt64> = []
             for entry in entries where try snapshot.blobEntry(entry.blob.digest) != nil {
                 numbers.insert(entry.blob.number)
             }
-            return numbers
+            return (numbers, !entries.isEmpty)
         }
     }
 }
 
-/// How far notifications were looked at that may refer to damaged blobs whose bytes are stored anew.
+/// How far notifications were looked at that may refer to blobs that gave way to others.
 package struct HealingPosition: Sendable {
-    /// The damaged blobs.
+    /// The blobs that gave way.
     var numbers: Set<UInt64> = []
     /// The last id that was looked at; empty before the first.
     var id: [UInt8] = []
@@ -89,10 +134,28 @@ package struct HealingPosition: Sendable {
 }
 
 extension Snapshot {
-    /// Whether the quarantine has a blob number.
-    borrowing func isQuarantined(_ number: UInt64) throws(StoreError) -> Bool {
+    /// The batch that waits to be shipped and stored a blob; nil: none does.
+    fileprivate borrowing func unshippedBatch(
+        storing number: UInt64, after sequence: UInt64
+    ) throws(StoreError) -> ReplicatedBatch? {
+        var next: UInt64? = sequence
+        while let after = next {
+            let batches = try outbox(after: after, upTo: .max, byteCountMax: 1 << 20)
+            for batch in batches where batch.blobs.contains(where: { $0.number == number }) {
+                return batch
+            }
+            next = batches.last?.sequence
+        }
+        return nil
+    }
+
+    /// A blob that gave way to another, while parts refer to it.
+    borrowing func quarantineEntry(_ number: UInt64) throws(StoreError) -> QuarantineEntry? {
         let key = IndexKeys.quarantine(number)
-        return try transaction.view.get(key.span.bytes, in: store.tables.index) != nil
+        guard let value = try transaction.view.get(key.span.bytes, in: store.tables.index) else {
+            return nil
+        }
+        return try QuarantineEntry(value, key: key.span.bytes)
     }
 
     /// Notifications behind an id that refer to one of some blobs.

@@ -188,6 +188,7 @@ package struct Scrubber {
     ///
     /// - Returns: false where the blob has gone meanwhile, or is damaged.
     private func readChunk(of blob: BlobReference, at index: Int) throws(StoreError) -> Bool {
+        guard !core.quarantine.contains(blob.number) else { return false }
         guard try isDamaged(blob, at: index) else { return try isStored(blob) }
         try confirm(blob)
         return false

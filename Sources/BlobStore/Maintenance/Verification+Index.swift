@@ -62,11 +62,6 @@ extension Snapshot {
                 }
                 return
             }
-            guard key.byte(0) != IndexKeys.evictedPrefix else {
-                let entry = try EvictionEntry(cursor.value, key: key)
-                recount.evicted[UInt64(bigEndian: key.word(1))] = entry.storedByteCount
-                return
-            }
             guard key.byte(0) != IndexKeys.retiredPrefix else { return }
             switch try OwnerKey(key) {
             case .sequence(let owner, let revision):

@@ -13,13 +13,15 @@ struct Recount {
     /// Blob number: stored bytes, for blobs and orphans alike.
     var numbers: [UInt64: Int] = [:]
     var partlyFreed: Set<UInt64> = []
-    /// By blob number: stored bytes of those whose chunks may be missing.
+    /// By blob number: stored bytes of those in the bucket, whose chunks may be missing.
     var evicted: [UInt64: UInt64] = [:]
+    /// Numbers of damaged blobs.
+    var damaged: Set<UInt64> = []
     /// The highest revision that anything has.
     var revisionMax: UInt64 = 0
     /// What the entries of all notifications in the index must come to.
     var places = PlaceSums()
-    /// By blob number: what the quarantine has, and how many parts refer to it.
+    /// By blob number: blobs that gave way to others, and how many parts refer to each.
     var quarantined: [UInt64: (blob: BlobReference, said: UInt64, counted: UInt64)] = [:]
 }
 
@@ -109,19 +111,40 @@ extension Snapshot {
         }
     }
 
-    borrowing func recountOrphans(
+    /// The states of blobs, against the blobs that are stored.
+    borrowing func recountStates(
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
         try walk(store.tables.orphans, &report) { (cursor, report) throws(StoreError) in
-            report.orphans += 1
-            let (number, entry) = try cursor.orphan()
-            recount.counters.orphanBlobs += 1
-            recount.counters.orphanBytes += entry.storedByteCount
-            if recount.numbers.updateValue(Int(entry.storedByteCount), forKey: number) != nil {
-                report.add("blob \(number) is both stored and an orphan")
+            let (number, entry) = try cursor.state()
+            switch entry.state {
+            case .released, .staged:
+                report.orphans += 1
+                recount.counters.orphanBlobs += 1
+                recount.counters.orphanBytes += entry.storedByteCount
+                if recount.numbers.updateValue(Int(entry.storedByteCount), forKey: number) != nil {
+                    report.add("blob \(number) is both stored and an orphan")
+                }
+                // Being written ahead or freed step by step: it may lack chunks.
+                recount.partlyFreed.insert(number)
+                return
+            case .inBucket: recount.evicted[number] = entry.storedByteCount
+            case .damaged: recount.damaged.insert(number)
             }
-            // Being written ahead or freed step by step: it may lack chunks.
-            recount.partlyFreed.insert(number)
+            // Those to be freed were walked over before.
+            if recount.partlyFreed.contains(number) || recount.numbers[number] == nil {
+                report.add("blob \(number) is \(entry.state), and is not stored")
+            }
+            if recount.evicted[number] != nil, recount.damaged.contains(number) {
+                report.add("blob \(number) is both in the bucket and damaged")
+            }
+            if entry.state == .inBucket, let byteCount = recount.numbers[number],
+                byteCount != Int(entry.storedByteCount)
+            {
+                report.add(
+                    "blob \(number) is in the bucket with \(entry.storedByteCount) bytes; expected \(byteCount)"
+                )
+            }
         }
     }
 
@@ -143,13 +166,12 @@ extension Snapshot {
             found[number, default: 0] += ChunkLayout.byteCount(
                 ofValue: cursor.value.byteCount)
         }
-        for number in recount.evicted.keys where recount.numbers[number] == nil {
-            report.add("blob \(number) is said to be evicted, and is not stored")
-        }
         report.evictedBlobs = recount.evicted.count
         for (number, byteCount) in recount.numbers where !recount.partlyFreed.contains(number) {
             let there = found[number] ?? 0
-            if there != byteCount, recount.evicted[number] == nil {
+            if there != byteCount, recount.evicted[number] == nil,
+                !recount.damaged.contains(number)
+            {
                 report.add("blob \(number) has \(there) stored bytes; expected \(byteCount)")
             }
         }

@@ -29,6 +29,8 @@ public struct VerifyReport: Sendable, Hashable {
     public var bytesStored = 0
     /// Blobs whose bytes are in the bucket of the store's shard, and not here.
     public var evictedBlobs = 0
+    /// Problems that are blobs known to be damaged here, and not sent.
+    var quarantinedBlobs = 0
     /// Acknowledged changes that are only in the log (`changes.log`).
     public var changesInLog = 0
     /// What is wrong, in words: the first ``problemsDescribedMax``.
@@ -96,7 +98,7 @@ package struct Verifier {
             found(report)
             try snapshot.recountBlobs(&recount, &report)
             found(report)
-            try snapshot.recountOrphans(&recount, &report)
+            try snapshot.recountStates(&recount, &report)
             found(report)
             try snapshot.recountChunks(&recount, &report)
             found(report)
@@ -134,6 +136,8 @@ package struct Verifier {
     private enum Finding {
         case nothing
         case problem(String)
+        /// It is known to be damaged here.
+        case damaged(String)
         /// Its bytes are elsewhere.
         case evicted
     }
@@ -148,15 +152,19 @@ package struct Verifier {
                 // The recount has said so.
                 return .nothing
             }
-            let isQuarantined = entry?.number != blob.number
-            if isQuarantined, try !snapshot.isQuarantined(blob.number) { return .nothing }
+            if entry?.number != blob.number, try snapshot.quarantineEntry(blob.number) == nil {
+                return .nothing
+            }
+            let isQuarantined = try snapshot.state(of: blob.number, in: .damaged) != nil
             do throws(StoreError) {
                 try snapshot.checkBytes(of: blob)
                 return .nothing
             } catch {
-                // The bucket has its bytes.
+                // The bucket has its bytes; chunks that are here may be of any attempt to fetch them.
                 if case .evicted = error { return .evicted }
-                return .problem(error.description + (isQuarantined ? " (quarantined)" : ""))
+                if try snapshot.state(of: blob.number, in: .inBucket) != nil { return .evicted }
+                return isQuarantined
+                    ? .damaged(error.description + " (quarantined)") : .problem(error.description)
             }
         }
         switch found {
@@ -165,6 +173,10 @@ package struct Verifier {
         case .problem(let problem):
             report.bytesStored += blob.storedByteCount
             report.add(problem)
+        case .damaged(let problem):
+            report.bytesStored += blob.storedByteCount
+            report.add(problem)
+            report.quarantinedBlobs += 1
         }
     }
 

@@ -51,7 +51,7 @@ extension ChangeTransaction {
         }
         for part in draft.parts {
             guard case .stored(let digest) = part.content else { continue }
-            guard let entry = try blobEntry(digest) else { throw .unknownDigest(digest) }
+            guard let entry = try usableEntry(digest) else { throw .unknownDigest(digest) }
             try part.limit?.check(
                 byteCount: Int(clamping: entry.byteCount), mediaType: part.mediaType)
         }

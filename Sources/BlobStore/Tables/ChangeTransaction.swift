@@ -2,6 +2,15 @@ internal import CLinux
 internal import LMDB
 internal import Synchronization
 
+/// Where a batch of changes is when it is acknowledged. Decided before it is applied, since the two need other
+/// notes of what it does.
+enum BatchDestination {
+    /// In a record of the write-ahead log: a later checkpoint brings it to `data.mdb`.
+    case log
+    /// In `data.mdb`, committed with all that the log has.
+    case checkpoint
+}
+
 /// One LMDB write transaction of the store, with the counters it will leave. All that it changes is
 /// committed together, or nothing of it.
 ///
@@ -27,12 +36,14 @@ struct ChangeTransaction: ~Copyable {
     private let durations: WriteDurations
     /// Blobs that were stored in this batch, where changes are shipped.
     var storedBlobs: [BlobReference] = []
+    /// Where this batch goes.
+    var destination = BatchDestination.checkpoint
     /// The number that this batch will have where changes are shipped; 0: they are not.
     var sequence: UInt64 = 0
-    /// The last shipped batch that this transaction removes from those that wait; 0: none.
-    var removedShipped: UInt64 = 0
     /// Whether the store belongs to a shard: blobs may be evicted then.
     let isReplicated: Bool
+    /// What is known of damage.
+    let quarantine: Quarantine
     /// Memory for one key after the other, taken out while it is used.
     var spareKey: [UInt8] = []
     /// How much there may be.
@@ -49,17 +60,9 @@ struct ChangeTransaction: ~Copyable {
         self.now = now
         durations = store.durations
         isReplicated = store.replication.isReplicated.load(ordering: .relaxed)
+        quarantine = store.quarantine
         retentionMilliseconds = store.adjustable.tombstoneRetentionMilliseconds
         takeQuotas(of: store)
-        if store.replication.capturesChanges.load(ordering: .relaxed) { captureAll(of: store) }
-    }
-
-    /// Takes note of what is changed from now on, in full but for the bytes of chunks.
-    private mutating func captureAll(of store: StoreCore) {
-        sequence = store.replication.lastSequence.load(ordering: .relaxed) + 1
-        transaction.operations.restart(
-            prefixByteCount: 0, byteCountMax: StoreLimits.replicatedBatchByteCountMax,
-            ignoring: tables.chunks)
     }
 
     /// Takes the quotas as they are now, for the next batch. One `fstatvfs` where one is about the disk.

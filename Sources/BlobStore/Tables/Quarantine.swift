@@ -1,19 +1,30 @@
 internal import Synchronization
 
-/// What this process knows of damage: blobs that are quarantined, and those that may have to be.
+/// A blob that is damaged here.
+struct DamagedBlob: Equatable {
+    var number: UInt64
+    var digest: Digest
+    var foundAt: Timestamp
+    /// The transaction that noted it: views before that may have read it. 0: another process noted it.
+    var transaction: UInt64 = 0
+}
+
+/// What this process knows of damage: blobs that are damaged, and those that may be.
 ///
 /// A chunk that fails its checksum is noted here by who read it. ``Scrubber`` reads the blob again; what
-/// is confirmed is quarantined by the thread that writes.
+/// is confirmed is noted in the store by the thread that writes.
 final class Quarantine: Sendable {
     private struct State {
         /// By blob number, as the table has it.
-        var entries: [UInt64: QuarantineEntry] = [:]
+        var entries: [UInt64: DamagedBlob] = [:]
         /// Blobs of which a chunk failed, by number.
         var suspects: [UInt64: BlobReference] = [:]
-        /// Those that are damaged, with how many chunks, and are not quarantined yet.
+        /// Those that are damaged, with how many chunks, and are not noted yet.
         var confirmed: [UInt64: (blob: BlobReference, chunkCount: Int)] = [:]
-        /// Those that were quarantined and not reported yet.
-        var unreported: [QuarantineEntry] = []
+        /// Those that were noted and not reported yet.
+        var unreported: [UInt64] = []
+        /// Those that batches which wait to be shipped name, and that could not be read for that.
+        var unshippable: [UInt64: BlobReference] = [:]
     }
 
     private let state = Mutex(State())
@@ -22,6 +33,8 @@ final class Quarantine: Sendable {
     /// Whether there is something to confirm or to report, and whether something is confirmed.
     private let hasWork = Atomic(false)
     private let hasConfirmed = Atomic(false)
+    /// Whether blobs may have given way to others that parts are yet to be given.
+    let mayHaveGivenWay = Atomic(true)
     /// Chunks, records and index entries that were found damaged since the store was opened.
     let corruptChunks = Atomic<Int>(0)
     let damagedRecords = Atomic<Int>(0)
@@ -37,6 +50,9 @@ final class Quarantine: Sendable {
     }
 
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
+
+    /// A blob has given way to another.
+    func noteGivenWay() { mayHaveGivenWay.store(true, ordering: .relaxed) }
 
     /// Notes that a chunk failed.
     func suspect(_ blob: BlobReference) {
@@ -70,30 +86,64 @@ final class Quarantine: Sendable {
         }
     }
 
+    /// Notes that a blob cannot be shipped with its batch.
+    func noteUnshippable(_ blob: BlobReference) {
+        state.withLock { state in
+            state.unshippable[blob.number] = blob
+            hasConfirmed.store(true, ordering: .releasing)
+        }
+    }
+
+    /// Takes what cannot be shipped. One load while there is nothing.
+    func takeUnshippable() -> [BlobReference] {
+        guard hasConfirmed.load(ordering: .acquiring) else { return [] }
+        return state.withLock { state in
+            defer { state.unshippable = [:] }
+            hasConfirmed.store(!state.confirmed.isEmpty, ordering: .releasing)
+            return Array(state.unshippable.values)
+        }
+    }
+
     /// What is to be quarantined. One load while there is nothing.
     var confirmed: [(blob: BlobReference, chunkCount: Int)] {
         guard hasConfirmed.load(ordering: .acquiring) else { return [] }
         return state.withLock { Array($0.confirmed.values) }
     }
 
-    /// A blob is quarantined, or has gone.
+    /// Has nothing of a blob sent from now on.
+    func close(_ entry: DamagedBlob) {
+        state.withLock { state in
+            state.entries[entry.number] = entry
+            count.store(state.entries.count, ordering: .releasing)
+        }
+    }
+
+    /// A blob is no longer damaged.
+    func open(_ number: UInt64) {
+        state.withLock { state in
+            state.entries[number] = nil
+            count.store(state.entries.count, ordering: .releasing)
+        }
+    }
+
+    /// A damaged blob is noted, or is gone.
     ///
-    /// - Parameter entry: nil where it has gone.
-    func finish(_ blob: BlobReference, _ entry: QuarantineEntry?, chunkCount: Int) {
+    /// - Parameter transaction: the one that noted it; nil where it is gone.
+    func finish(_ blob: BlobReference, in transaction: UInt64?, chunkCount: Int) {
+        if transaction == nil { open(blob.number) }
         state.withLock { state in
             state.confirmed[blob.number] = nil
             hasConfirmed.store(!state.confirmed.isEmpty, ordering: .releasing)
-            guard let entry else { return }
+            guard let transaction else { return }
             hasWork.store(true, ordering: .releasing)
-            state.entries[blob.number] = entry
-            state.unreported.append(entry)
-            count.store(state.entries.count, ordering: .releasing)
+            state.entries[blob.number]?.transaction = transaction
+            state.unreported.append(blob.number)
         }
-        if entry != nil { corruptChunks.add(chunkCount, ordering: .relaxed) }
+        if transaction != nil { corruptChunks.add(chunkCount, ordering: .relaxed) }
     }
 
-    /// Those that were quarantined and not reported yet.
-    func takeUnreported() -> [QuarantineEntry] {
+    /// Those that were noted and not reported yet.
+    func takeUnreported() -> [UInt64] {
         state.withLock { state in
             defer { state.unreported = [] }
             hasWork.store(!state.suspects.isEmpty, ordering: .releasing)
@@ -101,16 +151,23 @@ final class Quarantine: Sendable {
         }
     }
 
-    /// All that are quarantined, by number.
-    var entries: [QuarantineEntry] {
-        state.withLock { $0.entries.values.sorted { $0.blob.number < $1.blob.number } }
+    /// What is known of a damaged blob.
+    func entry(_ number: UInt64) -> DamagedBlob? { state.withLock { $0.entries[number] } }
+
+    /// All that are damaged, by number.
+    var entries: [DamagedBlob] {
+        state.withLock { $0.entries.values.sorted { $0.number < $1.number } }
     }
 
     /// Takes over what the table has.
-    func replace(by entries: [QuarantineEntry]) {
+    func replace(by entries: [DamagedBlob]) {
         state.withLock { state in
+            let old = state.entries
             state.entries = [:]
-            for entry in entries { state.entries[entry.blob.number] = entry }
+            for entry in entries {
+                state.entries[entry.number] = entry
+                state.entries[entry.number]?.transaction = old[entry.number]?.transaction ?? 0
+            }
             count.store(state.entries.count, ordering: .releasing)
         }
     }

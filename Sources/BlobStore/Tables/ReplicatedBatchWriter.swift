@@ -22,12 +22,10 @@ struct ReplicatedBatchWriter {
         switch UInt8(operation.table) {
         case tables.notifications.number, tables.blobs.number: return true
         case tables.index.number:
-            let prefix = operation.key.byte(0)
-            return prefix != IndexKeys.outboxPrefix && prefix != IndexKeys.evictedPrefix
+            return operation.key.byte(0) != IndexKeys.outboxPrefix
         case tables.orphans.number:
-            guard operation.isPut else { return false }
-            let number = UInt64(bigEndian: operation.key.word(0))
-            return try OrphanEntry(operation.value, number: number).state == .released
+            guard operation.isPut, let key = Keys.state(operation.key) else { return false }
+            return try BlobStateEntry(operation.value, number: key.number).state == .released
         case tables.meta.number: return operation.key.equals(EpochList.name.utf8.span.bytes)
         default: return false
         }

@@ -5,13 +5,14 @@ internal import Synchronization
 final class Replication: Sendable {
     /// What is known, in one piece.
     struct Knowledge {
-        /// nil: the store is not replicated.
+        /// The store's state now; nil: it was never about to belong to a shard.
         var state: ReplicationState?
+        /// The state that `data.mdb` has, with which a start after a crash begins.
+        var saved: ReplicationState?
         var epochs = EpochList()
-        /// Batches that wait to be shipped, with the lowest number of a blob that each stored.
-        var unshippedBlobs: [(sequence: UInt64, number: UInt64)] = []
-        /// What the store's file says is shipped.
-        var removedSequence: UInt64 = 0
+        /// Blobs of the batches above the sequence of `saved`. A start after a crash may ship those again, so
+        /// their bytes stay until the file says that they are shipped.
+        var unshipped = UnshippedBlobs()
     }
 
     let knowledge = Mutex(Knowledge())
@@ -27,38 +28,81 @@ final class Replication: Sendable {
     let byteCountEver = Atomic(0)
     let byteCountShipped = Atomic(0)
 
-    /// The store's state; nil when it is not replicated.
+    /// The store's state; nil when it was never about to belong to a shard.
     var state: ReplicationState? { knowledge.withLock { $0.state } }
 
     /// Notes a batch that is acknowledged, or will be.
     func note(_ batch: CapturedBatch, _ leases: LeaseTable) {
-        knowledge.withLock { knowledge in
-            guard let number = batch.firstBlobNumber else { return }
-            knowledge.unshippedBlobs.append((batch.sequence, number))
-            leases.keepsFrom.store(
-                min(leases.keepsFrom.load(ordering: .relaxed), number), ordering: .releasing)
+        if let number = batch.firstBlobNumber {
+            knowledge.withLock { knowledge in
+                knowledge.unshipped.append(number, of: batch.sequence)
+                leases.keepsFrom.store(knowledge.unshipped.lowestNumber, ordering: .releasing)
+            }
         }
         byteCountEver.add(batch.byteCount, ordering: .relaxed)
         lastSequence.store(batch.sequence, ordering: .releasing)
     }
 
-    /// Notes up to where the file has no shipped batch any more.
-    func noteRemoved(_ sequence: UInt64) {
-        knowledge.withLock { $0.removedSequence = sequence }
-    }
-
-    /// Notes what is in the bucket.
-    func noteShipped(_ sequence: UInt64, at position: LogPosition, _ leases: LeaseTable) {
+    /// Notes what is in the bucket. ``noteSaved(_:_:)`` follows when the file says so, too.
+    func noteShipped(_ sequence: UInt64, at position: LogPosition) {
         knowledge.withLock { knowledge in
             knowledge.state?.position = position
             knowledge.state?.sequence = sequence
-            let first = knowledge.unshippedBlobs.firstIndex { $0.sequence > sequence }
-            knowledge.unshippedBlobs.removeFirst(first ?? knowledge.unshippedBlobs.count)
-            leases.keepsFrom.store(
-                knowledge.unshippedBlobs.min { $0.number < $1.number }?.number ?? .max,
-                ordering: .releasing)
         }
         shippedSequence.store(sequence, ordering: .releasing)
+    }
+
+    /// Notes a state that was committed. The bucket may have more by now.
+    ///
+    /// - Parameter epochs: nil: as they were.
+    func noteSaved(
+        _ state: ReplicationState, _ leases: LeaseTable, epochs: EpochList? = nil
+    ) {
+        knowledge.withLock { knowledge in
+            if let epochs { knowledge.epochs = epochs }
+            var now = state
+            if let shipped = knowledge.state, shipped.sequence >= state.sequence,
+                shipped.position.number > state.position.number
+            {
+                now.position = shipped.position
+                now.sequence = shipped.sequence
+            }
+            knowledge.state = now
+            knowledge.saved = state
+            knowledge.unshipped.removeAll(upTo: state.sequence)
+            leases.keepsFrom.store(knowledge.unshipped.lowestNumber, ordering: .releasing)
+        }
+    }
+}
+
+/// The lowest number among the blobs that batches stored which are not known to be shipped.
+///
+/// Batches are added at the end and removed at the front. A number that is not below that of a later batch is
+/// never the lowest again, and is forgotten: so those that are left grow from the front on. Each batch is added
+/// once and removed once, however many there are.
+struct UnshippedBlobs {
+    private var batches: [(sequence: UInt64, number: UInt64)] = []
+    /// The first of them that was not removed.
+    private var first = 0
+
+    /// `UInt64.max`: there is none.
+    var lowestNumber: UInt64 { first < batches.count ? batches[first].number : .max }
+
+    /// Adds the lowest number of the blobs of a batch behind all others.
+    mutating func append(_ number: UInt64, of sequence: UInt64) {
+        while batches.count > first, batches[batches.count - 1].number >= number {
+            batches.removeLast()
+        }
+        batches.append((sequence, number))
+    }
+
+    /// Removes batches that are shipped.
+    mutating func removeAll(upTo sequence: UInt64) {
+        while first < batches.count, batches[first].sequence <= sequence { first += 1 }
+        // Each time at most as many are moved as were removed since the last time.
+        guard 2 * first >= batches.count else { return }
+        batches.removeFirst(first)
+        first = 0
     }
 }
 

@@ -22,7 +22,7 @@ package enum EvictionStep: Sendable, Hashable {
 package enum PutBackOutcome: Sendable, Hashable {
     /// They are here.
     case stored
-    /// The blob is being removed this moment: try again a moment later.
+    /// The blob is being removed this moment, or its damaged pages are being sent: try again a moment later.
     case later
     /// The blob is here already, or nobody needs it any more.
     case gone

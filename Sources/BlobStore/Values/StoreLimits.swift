@@ -59,6 +59,9 @@ public enum StoreLimits {
     public static let failoverGap: UInt64 = 1 << 32
     /// Shipped batches that are removed with one commit.
     static let outboxRemovedCountMax = 1_024
+    /// Names of the log without changes that a start after a crash may have to read again: some 20 minutes of
+    /// heartbeats.
+    static let unsavedPositionCountMax: UInt64 = 256
     /// Bytes of a batch that is shipped, without its payloads.
     static let replicatedBatchByteCountMax = 64 << 20
     /// Stores that a restored store remembers to come from. What a cursor of an older one gets is the

@@ -39,9 +39,25 @@ package enum Seeder {
             let (left, fetched) = LongBlobs.split(blobs, leavesBlobs: leavesBlobs)
             for blob in left { try put(blob, .evicted) }
             try LongBlobs.inGroups(fetched) { group in
-                let all = try LongBlobs.bytes(of: group, in: storeID, on: bucket)
-                for (blob, bytes) in zip(group, all) { try put(blob, .bytes(bytes)) }
+                do {
+                    let all = try LongBlobs.bytes(of: group, in: storeID, on: bucket)
+                    for (blob, bytes) in zip(group, all) { try put(blob, .bytes(bytes)) }
+                } catch ReplicationError.damaged {
+                    // The base may say of one that its bytes were lost before they were shipped.
+                    for blob in group { try Self.put(blob, in: storeID, on: bucket, put) }
+                }
             }
+        }
+    }
+
+    private static func put(
+        _ blob: BlobReference, in storeID: StoreID, on bucket: some Bucket,
+        _ put: (BlobReference, LongBlob) throws -> Void
+    ) throws {
+        do {
+            try put(blob, .bytes(try LongBlobs.bytes(of: blob, in: storeID, on: bucket)))
+        } catch let error as ReplicationError {
+            guard case .damaged = error, (try? put(blob, .missing)) != nil else { throw error }
         }
     }
 }

@@ -25,6 +25,8 @@ package struct BucketMaintenance {
         case deletedBlobs(Int)
         /// Retired blobs were forgotten, in a batch of this store's.
         case prunedRetired(Int)
+        /// The bucket has lost a segment that this leader wrote. A base behind it is made.
+        case lostSegment(UInt64)
         /// The wall clock was set by so many milliseconds: nothing is deleted for ten minutes.
         case clockJumped(milliseconds: Int64)
         /// What became of the last attempt is not known. Try again soon.
@@ -52,6 +54,10 @@ package struct BucketMaintenance {
     private var base: BaseWriter?
     /// What was packed when the newest base was begun.
     private var packedBefore = 0
+    /// A segment that was missing at the last looks, and at how many.
+    private var missing: (number: UInt64, lookCount: Int) = (0, 0)
+    /// Whether a base is due because of a lost segment.
+    private var isBaseDue = false
     private var collecting: Collecting?
     private var collectedAt: Timestamp
 
@@ -116,7 +122,14 @@ package struct BucketMaintenance {
         if let step = try finishBase(on: bucket) { return step }
         guard let position = store.replicationState?.position else { return .nothing }
         var read = Step.nothing
-        switch try packer.step(upTo: position, on: bucket, asOf: clock(), deletes: deletes) {
+        let packed: Packer.Step
+        do throws(ReplicationError) {
+            packed = try packer.step(upTo: position, on: bucket, asOf: clock(), deletes: deletes)
+        } catch {
+            guard let number = try lostSegment(error, on: bucket) else { throw error }
+            return .lostSegment(number)
+        }
+        switch packed {
         // Under constant changes there is always something to read: nothing else waits for that.
         case .read(let count): read = .read(count)
         case .packed(let range, let byteCount): return .packed(range, byteCount: byteCount)
@@ -129,13 +142,34 @@ package struct BucketMaintenance {
         return step == .nothing ? read : step
     }
 
+    /// Finds out whether a segment that cannot be packed is lost: the bucket said so several times, and lists
+    /// later ones. This store has all that it had: with a base behind it neither a follower nor a restore needs
+    /// it, but for a restore to a moment before that base.
+    private mutating func lostSegment(
+        _ error: ReplicationError, on bucket: some Bucket
+    ) throws(ReplicationError) -> UInt64? {
+        let number = packer.nextNumber
+        let name = ShardNames.log(number)
+        guard case .damaged(name, _) = error else { return nil }
+        missing = (number, missing.number == number ? missing.lookCount + 1 : 1)
+        guard missing.lookCount >= ReplicationLimits.lostSegmentLookCount else { return nil }
+        let listed = try onBucket { () throws(BucketError) in
+            try bucket.list(ShardNames.logPrefix, after: ShardNames.log(number - 1))
+        }
+        guard let first = listed.first, first != name else { return nil }
+        packer.skip(number)
+        isBaseDue = (catalog.bases.last?.position.number ?? 0) < number
+        return number
+    }
+
     private mutating func beginBase(
         behind position: LogPosition, on bucket: some Bucket
     ) throws -> Step? {
         guard base == nil,
-            schedule.isDue(
-                behind: catalog.bases.last,
-                packedByteCount: packer.packedByteCount - packedBefore, asOf: clock()),
+            isBaseDue
+                || schedule.isDue(
+                    behind: catalog.bases.last,
+                    packedByteCount: packer.packedByteCount - packedBefore, asOf: clock()),
             // A name never has other bytes: behind a base that was begun there, the next segment is waited
             // for.
             !catalog.hasNames(position.number)
@@ -154,6 +188,7 @@ package struct BucketMaintenance {
         }
         guard let manifest = writer.manifest else { return nil }
         packedBefore = packed
+        isBaseDue = false
         base = writer
         return .uploadedBase(manifest)
     }

@@ -14,17 +14,21 @@ package enum Epochs {
     package static func newest(
         on bucket: some Bucket, of storeID: StoreID? = nil
     ) throws(ReplicationError) -> Found? {
-        let names = try onBucket { () throws(BucketError) in
-            try bucket.names(ShardNames.epochPrefix)
-        }
-        let numbers = names.compactMap { ShardNames.number($0, behind: ShardNames.epochPrefix) }
-        guard let number = numbers.max() else { return nil }
+        guard let number = try newestNumber(on: bucket) else { return nil }
         let document = try document(number, on: bucket)
         if let storeID, document.storeID != storeID.description {
             throw .foreign(
                 ShardNames.epoch(number), of: document.storeID, in: storeID.description)
         }
         return Found(number: number, document: document)
+    }
+
+    /// The number of the highest epoch; nil before the first. One request.
+    static func newestNumber(on bucket: some Bucket) throws(ReplicationError) -> UInt64? {
+        let names = try onBucket { () throws(BucketError) in
+            try bucket.names(ShardNames.epochPrefix)
+        }
+        return names.compactMap { ShardNames.number($0, behind: ShardNames.epochPrefix) }.max()
     }
 
     /// Checks that a store leads still, before it deletes something. One request.
@@ -40,7 +44,12 @@ package enum Epochs {
             let number = ShardNames.number(name, behind: ShardNames.epochPrefix)
         else { return }
         throw .deposed(
-            epoch: number, leader: (try? document(number, on: bucket))?.host ?? "another host")
+            epoch: number, leader: host(of: number, on: bucket))
+    }
+
+    /// The host that created an epoch, for people.
+    static func host(of number: UInt64, on bucket: some Bucket) -> String {
+        (try? document(number, on: bucket))?.host ?? "another host"
     }
 
     static func document(

@@ -77,6 +77,18 @@ package struct Packer {
     /// The first segment that is in no pack.
     package var firstUnpacked: UInt64 { heads.first?.number ?? next }
 
+    /// The next segment that is read for a pack.
+    var nextNumber: UInt64 { next }
+
+    /// Leaves a segment out that the bucket has lost. What was read before it stays under its names.
+    mutating func skip(_ number: UInt64) {
+        guard number == next else { return }
+        next += 1
+        last = nil
+        bytes = []
+        heads = []
+    }
+
     /// Does one step: reads some names, or makes a pack, or deletes some names.
     ///
     /// - Parameters:

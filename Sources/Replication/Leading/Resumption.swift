@@ -1,53 +1,67 @@
 package import BlobStore
 
-/// Finds out, at a start, whether a store that led leads still, and what of it is in the log.
+/// What a store that led finds of itself in the log.
 ///
-/// A store may have shipped more than it noted before it died. What is in the log behind its position must be
-/// its own: anything else was written by another leader, or by a copy of this store.
+/// A store may have shipped more than it noted before it died. But a nonce does not say that a segment is this
+/// store's own: a folder that was copied, or rolled back to an earlier state, has the nonce of another run. So
+/// each batch of the segment is compared with the batch that waits here under its number, byte by byte.
 package enum Resumption {
-    /// What was found.
+    /// What was found behind the store's position.
     package enum Outcome: Sendable, Hashable {
-        /// It leads still. All of its log is noted.
+        /// Nothing but this store's own segments, all of which are noted now.
         case leads
-        /// It leads no more.
+        /// Another store has led since, or another copy of this one.
         case deposed(epoch: UInt64, host: String)
     }
 
-    /// Notes a segment that is this store's own as shipped.
+    /// Notes a segment as shipped if it is this store's own.
     ///
-    /// - Throws: ``ReplicationError/forked(number:)`` for one of another leader, or of another copy of this
-    ///   store.
+    /// - Returns: false for a segment of another run, and for one whose batches this store does not have.
     package static func note(
-        _ segment: Segment, of store: BlobStore, _ state: ReplicationState
-    ) throws(ReplicationError) {
-        guard segment.head.nonce == state.nonce, segment.head.sequence <= store.lastSequence else {
-            throw .forked(number: segment.head.number)
+        _ segment: Segment, of store: BlobStore
+    ) throws(ReplicationError) -> Bool {
+        guard let state = store.replicationState, state.isOwn(segment.head.nonce),
+            segment.head.sequence <= store.lastSequence
+        else { return false }
+        let shipped = store.shippedSequence
+        for item in segment.items where item.batch.sequence > shipped {
+            let own = try inStore { () throws(StoreError) in
+                try store.outboxBatch(item.batch.sequence)
+            }
+            guard own == item.batch.bytes else { return false }
         }
         let byteCount = segment.items.reduce(0) { $0 + $1.batch.byteCountWithBlobs }
         store.noteShipped(segment.head.sequence, byteCount: byteCount, at: segment.position)
+        return true
     }
 
     /// Reads the log behind the store's position. A request for each name.
     ///
-    /// - Parameters:
-    ///   - store: it leads, or led.
-    ///   - state: the store's.
+    /// What the fences in the log say decides. An epoch that was created without a fence was never led in: its
+    /// host was interrupted, and may lead later or never.
     package static func run(
-        _ store: BlobStore, _ state: ReplicationState, on bucket: some Bucket
+        _ store: BlobStore, on bucket: some Bucket
     ) throws(ReplicationError) -> Outcome {
+        guard let state = store.replicationState else { return .leads }
         var log = LogFollower(storeID: store.id, behind: state.position)
-        while case .segment(let segment) = try log.next(on: bucket, looksAtPacks: true) {
-            do throws(ReplicationError) { try note(segment, of: store, state) } catch {
-                return .deposed(
-                    epoch: segment.head.epoch,
-                    host: (try? Epochs.document(segment.head.epoch, on: bucket))?.host ?? "")
+        do throws(ReplicationError) {
+            while case .segment(let segment) = try log.next(on: bucket, looksAtPacks: true) {
+                guard try note(segment, of: store) else {
+                    return .deposed(
+                        epoch: segment.head.epoch,
+                        host: state.isOwn(segment.head.nonce)
+                            ? "another copy of this store"
+                            : Epochs.host(of: segment.head.epoch, on: bucket))
+                }
             }
-        }
-        // One of this run that was not noted before it died is its own.
-        if let newest = try Epochs.newest(on: bucket, of: store.id), newest.number > state.epoch,
-            newest.document.nonce != state.nonce
-        {
-            return .deposed(epoch: newest.number, host: newest.document.host)
+        } catch {
+            switch error {
+            // What this store wrote last is in the log no more, or something else is: others led meanwhile.
+            case .tooOld, .forked:
+                let epoch = try Epochs.newestNumber(on: bucket) ?? state.epoch
+                return .deposed(epoch: epoch, host: Epochs.host(of: epoch, on: bucket))
+            default: throw error
+            }
         }
         return .leads
     }

@@ -71,11 +71,12 @@ package struct Shipper {
         try LongBlobs.put(
             LongBlobs.of(batches), of: store.id, on: bucket
         ) { (blob) throws(ReplicationError) in
-            try inStore { () throws(StoreError) in try store.storedBytes(of: blob) }
+            try inStore { () throws(StoreError) in try store.bytesToShip(of: blob) }
         }
         return try inStore { () throws(StoreError) in
             try Segment.items(of: batches) { (blob) throws(StoreError) in
-                try store.storedBytes(of: blob)
+                guard let bytes = try store.bytesToShip(of: blob) else { throw .evicted(blob) }
+                return bytes
             }
         }
     }

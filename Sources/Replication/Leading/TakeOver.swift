@@ -18,6 +18,9 @@ package struct TakeOver {
     private let host: String
 
     /// A take-over by this host.
+    ///
+    /// - Parameter nonce: what ``BlobStore/prepareToLead(nonce:asOf:)`` returned: the store knows by it what it
+    ///   created, however this ends.
     package init(storeID: StoreID, nonce: Nonce, host: String) {
         self.storeID = storeID
         self.nonce = nonce
@@ -28,33 +31,32 @@ package struct TakeOver {
     ///
     /// - Parameters:
     ///   - log: behind what this store has applied. It is moved on.
+    ///   - knownEpoch: the highest epoch that this store has seen: the new one is higher.
     ///   - sequence: the last batch that this store has, after each `apply`.
     ///   - now: the present.
-    ///   - apply: does what a segment says.
+    ///   - apply: does what a segment says; false: this store cannot, and does not take over.
     package func run(
-        _ log: inout LogFollower, on bucket: some Bucket,
+        _ log: inout LogFollower, knownEpoch: UInt64, on bucket: some Bucket,
         sequence: () -> UInt64, asOf now: Timestamp,
-        apply: (Segment) throws(ReplicationError) -> Void
+        apply: (Segment) throws(ReplicationError) -> Bool
     ) throws(ReplicationError) -> Outcome {
-        let epoch = try createEpoch(on: bucket, asOf: now)
+        let epoch = try createEpoch(above: knownEpoch, on: bucket, asOf: now)
         while true {
             // Packs are looked at, too: a name that is free may have been packed and deleted.
             while case .segment(let segment) = try log.peek(on: bucket, looksAtPacks: true) {
-                if segment.head.epoch > epoch {
+                let isHistory = segment.head.epoch <= epoch ? try apply(segment) : false
+                guard isHistory else {
                     return .lost(
                         epoch: segment.head.epoch,
-                        host: (try? Epochs.document(segment.head.epoch, on: bucket))?.host ?? "")
+                        host: Epochs.host(of: segment.head.epoch, on: bucket))
                 }
-                try apply(segment)
                 log.accept()
             }
             var writer = LogWriter(
                 storeID: storeID, epoch: epoch, nonce: nonce, behind: log.position)
             writer.begin(.fence, [], sequence: sequence(), asOf: now)
             guard let fence = try create(&writer, on: bucket) else { continue }
-            if let newest = try Epochs.newest(on: bucket, of: storeID), newest.number > epoch {
-                return .lost(epoch: newest.number, host: newest.document.host)
-            }
+            // The place of the fence decides alone. A store that has created a newer epoch finds this fence.
             if try !isPacked(fence.number, on: bucket) {
                 return .leads(epoch: epoch, nonce: nonce, fence: fence)
             }
@@ -63,15 +65,21 @@ package struct TakeOver {
     }
 
     private func createEpoch(
-        on bucket: some Bucket, asOf now: Timestamp
+        above known: UInt64, on bucket: some Bucket, asOf now: Timestamp
     ) throws(ReplicationError) -> UInt64 {
         let document = EpochDocument(
             storeID: storeID.description, nonce: nonce, host: host, time: now)
+        var taken = known
+        var attempt = 0
         while true {
-            let newest = try Epochs.newest(on: bucket, of: storeID)?.number ?? 0
-            if let created = try Epochs.create(newest + 1, document, on: bucket) {
+            taken = max(taken, try Epochs.newestNumber(on: bucket) ?? 0)
+            if let created = try Epochs.create(taken + 1, document, on: bucket) {
                 return created.number
             }
+            // Also where a listing does not show it.
+            taken += 1
+            try onBucket { () throws(BucketError) in try bucket.pause(beforeRetrying: attempt) }
+            attempt += 1
         }
     }
 

@@ -5,7 +5,7 @@ import Synchronization
 package enum LongBlobs {
     /// The long blobs that batches brought, in their order.
     package static func of(_ batches: [ReplicatedBatch]) -> [BlobReference] {
-        batches.flatMap(\.blobs).filter { !$0.isShippedWithBatch }
+        batches.flatMap(\.longBlobs)
     }
 
     /// Those of some blobs that stay in the bucket until somebody asks for them, and those that are

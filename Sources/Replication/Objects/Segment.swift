@@ -87,7 +87,7 @@ package struct Segment: Sendable {
         var items: [Item] = []
         for batch in batches {
             var contents: [ArraySlice<UInt8>] = []
-            for blob in batch.blobs where blob.isShippedWithBatch {
+            for blob in batch.shippedBlobs {
                 contents.append(try bytes(blob)[...])
             }
             items.append((batch, contents))
@@ -178,7 +178,7 @@ package struct Segment: Sendable {
             }
             offset += byteCount
             var contents: [ArraySlice<UInt8>] = []
-            for blob in batch.blobs where blob.isShippedWithBatch {
+            for blob in batch.shippedBlobs {
                 guard blob.storedByteCount <= end - offset else {
                     throw DamagedObject("ends inside a payload")
                 }

@@ -20,6 +20,8 @@ package enum ReplicationLimits {
     /// How long the names of a pack's segments stay beside it, in milliseconds: a follower that is no
     /// further behind never needs packs.
     package static let packGraceMilliseconds: Int64 = 600_000
+    /// How often in a row a segment is missing before it counts as lost.
+    package static let lostSegmentLookCount = 3
     /// Names that a leader reads for a pack, or deletes behind one, before it looks at anything else.
     package static let namesPerStep = 64
     /// The least that packs have before a base is made because of them, in bytes.
@@ -38,6 +40,10 @@ package enum ReplicationLimits {
     package static let packLookMilliseconds = 12_000
     /// How often a leader looks whether it is asked to hand over, in milliseconds.
     package static let handoverLookMilliseconds = 1_000
+    /// How long a leader that is asked to hand over may take, in milliseconds.
+    package static let handoverMilliseconds = 10_000
+    /// How long a follower waits for the first base of a shard, in milliseconds.
+    package static let firstBaseMilliseconds = 60_000
     /// Bytes of a short document: an epoch, a manifest.
     package static let documentByteCountMax = 16 << 20
     /// Bytes of a request to hand over.

@@ -193,16 +193,30 @@ import Testing
     /// its checksum covers its key as well.
     @Test("An orphan entry, and that it is bound to its key")
     func orphanEntryRecord() throws {
-        let value = OrphanEntry(
+        let value = BlobStateEntry(
             digest: Self.digest, transaction: 42, storedByteCount: 5, state: .released)
         #expect(value.words(number: 7).span.bytes.array() == Self.orphanEntry)
-        let read = try OrphanEntry(Self.orphanEntry.span.bytes, number: 7)
+        let read = try BlobStateEntry(Self.orphanEntry.span.bytes, number: 7)
         #expect(read == value)
         expectFlipsRefused(Self.orphanEntry, byteCount: 56) {
-            _ = try OrphanEntry($0.span.bytes, number: 7)
+            _ = try BlobStateEntry($0.span.bytes, number: 7)
         }
         #expect(throws: StoreError.self) {
-            _ = try OrphanEntry(Self.orphanEntry.span.bytes, number: 6)
+            _ = try BlobStateEntry(Self.orphanEntry.span.bytes, number: 6)
+        }
+        // Another queue's key, and so another key.
+        #expect(Keys.state(7, .inBucket).span.bytes.array() == hex("40 00 00 00 00 00 00 07"))
+        #expect(Keys.state(7, .damaged).span.bytes.array() == hex("80 00 00 00 00 00 00 07"))
+        let blob = BlobReference(
+            digest: Self.digest, number: 7, byteCount: 5, storedByteCount: 5, coding: .identity)
+        for entry in [
+            BlobStateEntry(inBucket: 5), BlobStateEntry(damaged: blob, foundAt: Self.expiry),
+        ] {
+            let bytes = entry.words(number: 7).span.bytes.array()
+            #expect(try BlobStateEntry(bytes.span.bytes, number: 7) == entry)
+            expectFlipsRefused(bytes, byteCount: 56) {
+                _ = try BlobStateEntry($0.span.bytes, number: 7)
+            }
         }
     }
 
@@ -240,7 +254,7 @@ import Testing
     func keys() {
         let chunk = Keys.chunk(0x0102_0304_0506_0708, 0x090a_0b0c).bytes.array()
         #expect(chunk == hex("01 02 03 04 05 06 07 08 09 0a 0b 0c"))
-        #expect(Keys.orphan(7).span.bytes.array() == hex("00 00 00 00 00 00 00 07"))
+        #expect(Keys.state(7, .toBeFreed).span.bytes.array() == hex("00 00 00 00 00 00 00 07"))
         #expect(Keys.expiry(Self.expiry, "42") == hex("00 00 01 a3 18 93 3e 80 34 32"))
     }
 

@@ -156,13 +156,13 @@ import Testing
         let zeroCopyGrace = ZeroCopyGrace(
             mark: mark, graceMilliseconds: Self.grace, start: 1_000, firstOwnNumber: 5)
         let digest = GoldenBytesTests.digest
-        let staged = OrphanEntry(
+        let staged = BlobStateEntry(
             digest: digest, transaction: 3, storedByteCount: 9_000, state: .staged)
-        let released = OrphanEntry(
+        let released = BlobStateEntry(
             digest: digest, transaction: 3, storedByteCount: 9_000, state: .released)
         #expect(zeroCopyGrace.isReturned(1, staged, bootMilliseconds: nil))
         #expect(!zeroCopyGrace.isReturned(1, released, bootMilliseconds: nil))
-        let short = OrphanEntry(
+        let short = BlobStateEntry(
             digest: digest, transaction: 3, storedByteCount: DataPages.byteCountMin - 1,
             state: .released)
         #expect(zeroCopyGrace.isReturned(1, short, bootMilliseconds: nil))
@@ -188,7 +188,7 @@ import Testing
             let zeroCopyGrace = ZeroCopyGrace(
                 mark: mark, graceMilliseconds: Self.grace, start: now, firstOwnNumber: 1 << 40)
             kept.removeAll { orphan in
-                let entry = OrphanEntry(
+                let entry = BlobStateEntry(
                     digest: GoldenBytesTests.digest, transaction: orphan.transaction,
                     storedByteCount: 9_000, state: .released)
                 let isReturned = zeroCopyGrace.isReturned(1, entry, bootMilliseconds: now)

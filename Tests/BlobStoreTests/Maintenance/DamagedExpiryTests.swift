@@ -86,7 +86,7 @@ import Testing
         try store.delete("a", asOf: noon)
         try store.delete("b", asOf: noon)
         var transaction = try store.core.environment.beginWrite()
-        let key = Keys.orphan(first.parts[0].blob.number)
+        let key = Keys.state(first.parts[0].blob.number, .toBeFreed)
         let rubbish = [UInt8](repeating: 7, count: 10)
         try transaction.put(
             rubbish.span.bytes, forKey: key.span.bytes, in: store.core.tables.orphans)

@@ -67,6 +67,37 @@ import Testing
         #expect(try store.lastTransaction() == transaction)
     }
 
+    /// A patch that ran out of room was refused as if nothing had been done, although some of the group had been
+    /// patched.
+    @Test("A group's patch that stops without room says how much it has done")
+    func stopped() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open { $0.mapByteCountMax = 8 << 20 }
+        try fill(store, "anna", count: 600, group: "g")
+        var patch = NotificationPatch(id: "")
+        patch.message = .set(String(repeating: "m", count: StoreLimits.messageByteCountMax))
+        var count = UInt8(0)
+        let full = try failure {
+            while true {
+                try store.put("filler-\(count)", Array(repeating: count, count: 40_000))
+                count += 1
+            }
+        }
+        #expect(full.isFull)
+        for number in 0..<count / 4 { try store.delete("filler-\(number)", asOf: noon) }
+        _ = try store.freeOrphans(byteCountMax: 1 << 30)
+        var change = LongChange.patchGroup(owner: "anna", group: "g", patch)
+        let error = try failure { while try !store.advance(&change, asOf: noon) {} }
+        #expect(error.isFull)
+        func patchedCount() throws -> Int {
+            try (0..<600).count { number in
+                try store.record(for: "anna-\(number)", asOf: noon)?.message != nil
+            }
+        }
+        #expect(try patchedCount() == change.changed)
+        #expect(change.changed > 0 && change.changed < 600)
+    }
+
     @Test("A group is removed in steps, each told, and nothing else of the owner's")
     func removedGroup() throws {
         try fill(store, "anna", count: 600, group: "g")

@@ -17,7 +17,7 @@ struct FailingBucketTests {
         let error = "<Error><Code>InternalError</Code></Error>"
         return [
             (
-                ["The replication waits: put log/", "may not put"],
+                ["Replication is paused: put log/", "may not put"],
                 put([.error(403, "AccessDenied")])
             ),
             (["400 ExpiredToken", "the access key testkey"], put([.error(400, "ExpiredToken")])),

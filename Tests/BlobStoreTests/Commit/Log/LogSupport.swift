@@ -54,7 +54,7 @@ extension BlobStore {
                 while isThere {
                     entries.append(cursor.key.withUnsafeBytes { Array($0) })
                     if table == core.tables.orphans {
-                        let entry = try cursor.orphan().1
+                        let entry = try cursor.state().1
                         entries.append(Array("\(entry.digest) \(entry.state)".utf8))
                     } else {
                         entries.append(cursor.value.withUnsafeBytes { Array($0) })

@@ -1,0 +1,249 @@
+internal import BlobStore
+
+/// Following: applies what a leader shipped, and takes the lead when it is asked to, or when nothing new has
+/// come for too long.
+struct Follower {
+    enum Outcome {
+        case next(Replica.Step)
+        /// This store leads now, and writes the log with this.
+        case leads(LogWriter)
+    }
+
+    private let store: BlobStore
+    private let host: any ReplicaHost
+    private let applier: SegmentApplier
+    private var log: LogFollower
+    /// When the last segment was found.
+    private var lastSegment: Int64
+    private var lastPackLook: Int64
+    /// Whether the last look found a segment: there may be more that are waiting.
+    private var isBehind = false
+    private var knownEpoch: UInt64 = 0
+    private var leader = ""
+    /// The request for the lead that a leader was told of, and until when it may take.
+    private var asked: (request: any PromotionRequest, end: Int64, epoch: UInt64)?
+    /// The epoch whose leader was asked last. It may hand over after the request was given up.
+    private var askedEpoch: UInt64?
+    /// Whether the leader has ended its epoch.
+    private var hasEnded = false
+    /// When this store takes the lead, unless somebody is seen to lead before that.
+    private var claimsAt: Int64?
+    /// Whether the end of the log was reached.
+    private var hasCaughtUp = false
+
+    /// - Parameter hasLed: whether this store led until now.
+    init(_ store: BlobStore, _ host: any ReplicaHost, hasLed: Bool = false) {
+        self.store = store
+        self.host = host
+        let now = host.uptime
+        (lastSegment, lastPackLook) = (now, now)
+        // A host that led, or may begin a shard, leads where nobody else does: the one that it was handed over to
+        // may have died, and so may the run of this store that was about to lead.
+        if hasLed || host.settings.mayBegin { claimsAt = Self.claim(at: now) }
+        applier = SegmentApplier(
+            store, localByteCountMax: host.settings.localByteCountMax
+        ) { body throws(StoreError) in try host.write(body) }
+        log = LogFollower(storeID: store.id, behind: store.replicationState?.position ?? .start)
+        host.become(.follows)
+    }
+
+    private static func claim(at now: Int64) -> Int64 {
+        now + 2 * Int64(ReplicationLimits.handoverMilliseconds)
+    }
+
+    mutating func step(on bucket: any Bucket) throws -> Outcome {
+        try ShardCheck.run(store, host, on: bucket)
+        do {
+            return try followingStep(on: bucket)
+        } catch let error as ReplicationError {
+            switch error {
+            case .tooOld, .forked:
+                // The next start rebuilds it.
+                try host.write { (store) throws(StoreError) in try store.stepDown(to: .deposed) }
+            default: break
+            }
+            throw error
+        }
+    }
+
+    private mutating func followingStep(on bucket: any Bucket) throws -> Outcome {
+        let now = host.uptime
+        if let request = host.takePromotion() {
+            return try take(request, on: bucket, at: now)
+        }
+        let isQuiet =
+            now - lastSegment >= Int64(ReplicationLimits.packLookMilliseconds)
+            && now - lastPackLook >= Int64(ReplicationLimits.packLookMilliseconds)
+        if isQuiet { lastPackLook = now }
+        if let asked, now >= asked.end { endRequest(asked.epoch, on: bucket) }
+        if let last = try applyNext(on: bucket, looksAtPacks: isQuiet) {
+            lastSegment = host.uptime
+            // A fence of this store's own: an earlier run took the lead and died before it knew.
+            let isOwnFence =
+                last.kind == .fence && store.replicationState?.isOwn(last.nonce) == true
+            // What is new behind all that was there comes from a leader that is alive.
+            let isArmed = isOwnFence || (claimsAt != nil && !hasCaughtUp)
+            claimsAt = isArmed ? Self.claim(at: lastSegment) : nil
+            hasEnded = last.kind == .end
+            if hasEnded, last.epoch == askedEpoch {
+                // Until it has succeeded: nobody else was asked.
+                claimsAt = lastSegment
+                return try takeOver(takeAsked(), on: bucket)
+            }
+            return .next(.again)
+        }
+        hasCaughtUp = true
+        if let claimsAt, now >= claimsAt {
+            host.log(
+                .warning, "Nobody leads \(host.settings.shardName): this daemon takes the lead")
+            return try takeOver(takeAsked(), on: bucket)
+        }
+        if let after = host.settings.autoPromoteMilliseconds, now - lastSegment >= Int64(after) {
+            return try takeOver(takeAsked(), on: bucket)
+        }
+        return .next(.wait(milliseconds: ReplicationLimits.pollMilliseconds))
+    }
+
+    /// Applies what is there behind the last segment: several together, in one commit, where there are more.
+    ///
+    /// - Returns: the head of the last one; nil where there is none.
+    private mutating func applyNext(
+        on bucket: any Bucket, looksAtPacks: Bool
+    ) throws -> Segment.Head? {
+        let before = log
+        guard case .segment(let first) = try log.peek(on: bucket, looksAtPacks: looksAtPacks) else {
+            isBehind = false
+            return nil
+        }
+        log.accept()
+        var foundAt = host.uptime
+        var (last, items, byteCount) = (first, first.items, first.bytes.count)
+        // One that comes alone does not wait for the answer that there is no other.
+        while isBehind, last.head.kind == .batches, byteCount < ReplicationLimits.appliedByteCount,
+            // What is wrong with it is found again when these are applied.
+            case .segment(let next)? = try? log.peek(on: bucket, looksAtPacks: false),
+            next.head.kind == .batches, next.head.epoch == last.head.epoch
+        {
+            log.accept()
+            items += next.items
+            byteCount += next.bytes.count
+            last = next
+            foundAt = host.uptime
+        }
+        isBehind = true
+        do {
+            try applier.apply(items, of: last.head.epoch, at: last.position, on: bucket)
+        } catch {
+            log = before
+            throw error
+        }
+        try noteApplied(last.head, foundAt: foundAt, on: bucket)
+        return last.head
+    }
+
+    private mutating func noteApplied(
+        _ head: Segment.Head, foundAt: Int64, on bucket: any Bucket
+    ) throws {
+        // Not when they were applied: the look for another one may have taken the bucket's whole time-out.
+        host.noteMoved(at: foundAt)
+        host.complete(upTo: store.lastSequence)
+        guard head.epoch != knownEpoch else { return }
+        knownEpoch = head.epoch
+        if let newest = try Epochs.newest(on: bucket) {
+            leader = newest.document.host
+            host.noteLeader(leader)
+        }
+    }
+
+    /// Tells who asked for the lead that the leader did not give it.
+    private mutating func endRequest(_ epoch: UInt64, on bucket: any Bucket) {
+        let request = takeAsked()
+        try? bucket.delete(ShardNames.handover(epoch))
+        request?.refuse(
+            "the leader \(leader) did not hand over within \(ReplicationLimits.handoverMilliseconds / 1_000) s; where it is gone for good: --force"
+        )
+    }
+
+    // MARK: - Taking the lead
+
+    private mutating func take(
+        _ request: any PromotionRequest, on bucket: any Bucket, at now: Int64
+    ) throws -> Outcome {
+        guard !request.isForced, !hasEnded else {
+            takeAsked()?.refuse("a later request takes the lead with --force")
+            return try takeOver(request, on: bucket)
+        }
+        guard asked == nil else {
+            request.refuse("the leader \(leader) has been asked to hand over already")
+            return .next(.again)
+        }
+        let epoch: UInt64
+        do {
+            epoch = try Epochs.newest(on: bucket)?.number ?? 0
+            let document = HandoverDocument(
+                storeID: store.id.description, epoch: epoch, host: host.settings.hostName,
+                nonce: .random())
+            _ = try bucket.create(ShardNames.handover(epoch), document.bytes)
+        } catch {
+            request.refuse("cannot ask the leader: \(error)")
+            throw error
+        }
+        asked = (request, now + Int64(ReplicationLimits.handoverMilliseconds), epoch)
+        askedEpoch = epoch
+        return .next(.again)
+    }
+
+    /// The request that the leader was told of; nil: there is none.
+    private mutating func takeAsked() -> (any PromotionRequest)? {
+        defer { asked = nil }
+        return asked?.request
+    }
+
+    /// Takes the lead.
+    ///
+    /// - Parameter request: who asked for it, and is told; nil: nobody.
+    private mutating func takeOver(
+        _ request: (any PromotionRequest)?, on bucket: any Bucket
+    ) throws -> Outcome {
+        let (store, applier) = (store, applier)
+        host.become(.changes)
+        do {
+            let takeOver = TakeOver(
+                storeID: store.id, nonce: try host.prepareToLead(),
+                host: host.settings.hostName)
+            let outcome = try takeOver.run(
+                &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket,
+                sequence: { store.lastSequence }, asOf: host.now
+            ) { (segment) throws(ReplicationError) in
+                try applier.apply(segment, on: bucket)
+                return true
+            }
+            switch outcome {
+            case .lost(let epoch, let leader):
+                host.become(.follows)
+                lastSegment = host.uptime
+                if claimsAt != nil { claimsAt = Self.claim(at: lastSegment) }
+                request?.refuse("\(leader) took the lead meanwhile (epoch \(epoch))")
+                return .next(.again)
+            case .leads(let epoch, let nonce, let fence):
+                let (isLogging, now) = (host.settings.isLogging, host.now)
+                try host.write { (store) throws(StoreError) in
+                    try store.lead(
+                        epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: now)
+                    if isLogging { try? store.beginLogging() }
+                }
+                host.log(.notice, "Leading epoch \(epoch) of \(host.settings.shardName)")
+                // Who asks next is told of the new leader.
+                host.noteLeader(host.settings.hostName)
+                host.become(.ships(epoch: epoch))
+                request?.succeed(epoch: epoch)
+                return .leads(
+                    LogWriter(storeID: store.id, epoch: epoch, nonce: nonce, behind: fence))
+            }
+        } catch {
+            host.become(.follows)
+            request?.refuse("cannot take the lead: \(error)")
+            throw error
+        }
+    }
+}

@@ -1,0 +1,233 @@
+internal import BlobStore
+
+/// Leading: ships what was committed, says that it is alive, and hands over when it is asked to.
+struct Leader {
+    enum Outcome {
+        case next(Replica.Step)
+        /// Another store leads, and this one must be rebuilt.
+        case mustRestart(why: String)
+        /// This store follows now.
+        case follows
+    }
+
+    private let store: BlobStore
+    private let host: any ReplicaHost
+    /// nil: whether this store still leads is not known yet.
+    private var shipper: Shipper?
+    private var epoch: UInt64
+    private var nextHeartbeat: Int64
+    private var attempts = 0
+    /// One lost answer is not worth a line in the log; so many in a row are.
+    private static let saidAttemptCount = 3
+    /// When the request to hand over is looked for next.
+    private var nextHandoverLook: Int64 = 0
+    /// Whether a follower has asked for the lead.
+    private var isHandingOver = false
+    /// A newer epoch that was created and not led in, and when that was first seen.
+    private var abandonedEpoch: (number: UInt64, since: Int64)?
+
+    /// - Parameter writer: behind the fence of this run, where it has taken the lead already.
+    init(_ store: BlobStore, _ host: any ReplicaHost, _ writer: LogWriter? = nil) {
+        self.store = store
+        self.host = host
+        shipper = writer.map { Shipper(store, $0) }
+        epoch = store.replicationState?.epoch ?? 0
+        nextHeartbeat = host.uptime
+        host.noteLeader(host.settings.hostName)
+        host.become(shipper == nil ? .starts : .ships(epoch: epoch))
+    }
+
+    mutating func step(on bucket: any Bucket) throws -> Outcome {
+        host.takePromotion()?.refuse("this daemon leads already")
+        if shipper == nil {
+            do { return try begin(on: bucket) } catch {
+                // Without the bucket changes are still taken, as `local`. Should this store have been copied
+                // or replaced, they are saved and reported when the log can be read.
+                if (error as? ReplicationError)?.isStop != true { host.become(.leads) }
+                throw error
+            }
+        }
+        guard var shipper else { return .next(.again) }
+        defer { if self.shipper != nil { self.shipper = shipper } }
+        return try step(&shipper, on: bucket)
+    }
+
+    // MARK: - Beginning
+
+    /// Finds out whether this store still leads, and what of it is in the log, and begins an epoch behind
+    /// that: a late request of an earlier run cannot get behind the fence, and nobody takes that run for this
+    /// one.
+    private mutating func begin(on bucket: any Bucket) throws -> Outcome {
+        try ShardCheck.run(store, host, on: bucket)
+        if case .deposed(let epoch, let leader) = try Resumption.run(store, on: bucket) {
+            return try stepDown(because: leader, leads: epoch)
+        }
+        let (store, now) = (store, host.now)
+        let nonce = try host.prepareToLead()
+        guard let state = store.replicationState else {
+            throw ReplicaFailure(description: "the store belongs to no shard")
+        }
+        var log = LogFollower(storeID: store.id, behind: state.position)
+        let takeOver = TakeOver(storeID: store.id, nonce: nonce, host: host.settings.hostName)
+        let outcome = try takeOver.run(
+            &log, knownEpoch: state.epoch, on: bucket, sequence: { store.shippedSequence },
+            asOf: now
+        ) { (segment) throws(ReplicationError) in
+            // A late request of an earlier run.
+            try Resumption.note(segment, of: store)
+        }
+        switch outcome {
+        case .lost(let epoch, let leader): return try stepDown(because: leader, leads: epoch)
+        case .leads(let epoch, let nonce, let fence):
+            try host.write { (store) throws(StoreError) in
+                try store.lead(
+                    epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: now)
+            }
+            self.epoch = epoch
+            shipper = Shipper(
+                store, LogWriter(storeID: store.id, epoch: epoch, nonce: nonce, behind: fence))
+            host.become(.ships(epoch: epoch))
+            host.log(.notice, "Leading epoch \(epoch) of \(host.settings.shardName)")
+        }
+        return .next(.again)
+    }
+
+    // MARK: - Shipping
+
+    private mutating func step(
+        _ shipper: inout Shipper, on bucket: any Bucket
+    ) throws -> Outcome {
+        if host.hasWaiters || isHandingOver {
+            // What they wait for can be shipped when it is committed.
+            try host.write { (store) throws(StoreError) in try store.commitPending() }
+        }
+        let begun = host.uptime
+        if begun >= nextHandoverLook { try lookForHandover(on: bucket) }
+        if isEpochAbandoned(at: begun) {
+            host.log(.notice, "Nobody leads the newer epoch: this daemon begins another one")
+            self.shipper = nil
+            return .next(.again)
+        }
+        let isAllShipped = store.shippedSequence == store.lastSequence
+        // The follower may have given up meanwhile: without this look nobody would lead.
+        if isHandingOver, isAllShipped { try lookForHandover(on: bucket) }
+        switch try shipper.step(
+            on: bucket, asOf: host.now, appendsEmpty: begun >= nextHeartbeat,
+            ends: isHandingOver && isAllShipped)
+        {
+        case .shipped:
+            if attempts >= Self.saidAttemptCount { host.log(.notice, "Replication continues") }
+            attempts = 0
+            nextHeartbeat = begun + Int64(ReplicationLimits.heartbeatMilliseconds)
+            host.noteMoved(at: begun)
+            host.complete(upTo: store.shippedSequence)
+            return shipper.hasEnded ? try handOver(on: bucket) : .next(.again)
+        case .unknown(let why):
+            attempts += 1
+            if attempts == 1 { host.log(.debug, "A segment is sent again: \(why)") }
+            if attempts == Self.saidAttemptCount {
+                host.log(.error, "Replication is paused: \(why)")
+            }
+            try bucket.pause(beforeRetrying: attempts)
+            return .next(.again)
+        case .deposed(let epoch):
+            return try stepDown(because: Epochs.host(of: epoch, on: bucket), leads: epoch)
+        case .nothing:
+            let next = min(nextHeartbeat, nextHandoverLook)
+            return .next(.wait(milliseconds: Int(max(1, next - begun + 1))))
+        }
+    }
+
+    /// Whether a newer epoch has been there for so long that its host has given it up: it left no fence, and
+    /// this store still ships. Nothing is collected while there is a newer epoch than the leader's.
+    private mutating func isEpochAbandoned(at now: Int64) -> Bool {
+        guard let newest = host.newestEpoch, newest > epoch else {
+            abandonedEpoch = nil
+            return false
+        }
+        if abandonedEpoch?.number != newest {
+            host.log(
+                .warning, "A newer epoch, \(newest), was created: another daemon may take over")
+            abandonedEpoch = (newest, now)
+        }
+        guard let since = abandonedEpoch?.since else { return false }
+        return now - since >= 2 * Int64(ReplicationLimits.handoverMilliseconds)
+    }
+
+    // MARK: - Handing over
+
+    /// Looks whether a follower asks for the lead, or asks no more.
+    private mutating func lookForHandover(on bucket: any Bucket) throws {
+        let begun = host.uptime
+        var isAsked = isHandingOver
+        do throws(ReplicationError) {
+            isAsked = try HandoverDocument.read(epoch, of: store.id, on: bucket) != nil
+        } catch {
+            // What is no request does not count as one; shipping finds out what is wrong with the bucket.
+            if error.isStop { throw error }
+            if case .damaged = error { isAsked = false }
+            host.log(.debug, "No request to hand over can be read: \(error)")
+        }
+        // A slow bucket is not slowed down further.
+        let pause = max(
+            Int64(ReplicationLimits.handoverLookMilliseconds), 10 * (host.uptime - begun))
+        nextHandoverLook = host.uptime + pause
+        guard isAsked != isHandingOver else { return }
+        isHandingOver = isAsked
+        if isAsked {
+            host.log(.notice, "Handing over: no changes are taken until another daemon leads")
+            host.become(.changes)
+        } else {
+            host.log(.notice, "The request to hand over was withdrawn: this daemon leads on")
+            host.become(.ships(epoch: epoch))
+        }
+    }
+
+    private func handOver(on bucket: any Bucket) throws -> Outcome {
+        let isLogging = host.settings.isLogging
+        host.become(.changes)
+        try host.write { (store) throws(StoreError) in
+            if isLogging { try store.endLogging() }
+            try store.stepDown(to: .follower)
+        }
+        try? bucket.delete(ShardNames.handover(epoch))
+        host.log(.notice, "Handed over: this daemon follows from now on")
+        return .follows
+    }
+
+    // MARK: - Stepping down
+
+    /// Another store leads: saves what was not replicated, and follows.
+    private func stepDown(because leader: String, leads epoch: UInt64) throws -> Outcome {
+        host.become(.changes)
+        host.failWaiters(
+            "stored here, but \(leader) leads since epoch \(epoch): it is not replicated")
+        let isLogging = host.settings.isLogging
+        // After this no batch is applied here: each is refused before.
+        try host.write { (store) throws(StoreError) in
+            if isLogging { try store.endLogging() }
+        }
+        host.log(.warning, "\(leader) leads since epoch \(epoch): this daemon leads no more")
+        let isSaved = try LostChanges.save(store, host)
+        try host.write { (store) throws(StoreError) in
+            try store.stepDown(to: isSaved ? .deposed : .follower)
+        }
+        guard isSaved else { return .follows }
+        return .mustRestart(
+            why: "\(leader) leads since epoch \(epoch), and this store must be rebuilt")
+    }
+}
+
+extension ReplicaHost {
+    /// Makes the store know what it is about to create in the bucket, before that is created.
+    ///
+    /// - Returns: the nonce to create it with.
+    func prepareToLead() throws(StoreError) -> Nonce {
+        let chosen = ChosenNonce(.random())
+        let now = now
+        try write { (store) throws(StoreError) in
+            chosen.value = try store.prepareToLead(nonce: chosen.value, asOf: now)
+        }
+        return chosen.value
+    }
+}

@@ -1,0 +1,159 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// A leader that is killed has all that it acknowledged, and ships on where it was.
+@Suite struct LeaderCrashTests {
+    private let folder = TemporaryFolder()
+
+    /// A batch that was to be committed, because a reader waited for it, was once noted without the bytes of its
+    /// payloads, logged as it was, acknowledged, and not committed. After a kill the record was there without
+    /// its payload, and the batch could not be shipped.
+    @Test(
+        "What was acknowledged is there after a kill, whether it was logged or committed",
+        arguments: [1, 2, 3] as [UInt64])
+    func acknowledged(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let store = try folder.openLeader()
+        try store.beginLogging()
+        var log = ShippedLog()
+        var payloads: [String: [UInt8]] = [:]
+        for round in 0..<160 {
+            var changes: [CheckedChange] = []
+            for _ in 0..<Int.random(in: 1...4, using: &generator) {
+                let id = "\(Int.random(in: 0..<25, using: &generator))"
+                if generator.chance(20) {
+                    changes.append(try CheckedChange(.delete(id: id), asOf: noon))
+                    payloads[id] = nil
+                    continue
+                }
+                let size = [200, 900, 5_000, 20_000, 50_000, 150_000]
+                    .randomElement(using: &generator)!
+                let bytes = generator.bytes(size)
+                changes.append(
+                    try CheckedChange(.publish(try store.publication(id, bytes)), asOf: noon))
+                payloads[id] = bytes
+            }
+            let outcomes = try store.apply(
+                changes, asOf: noon, freeing: 1 << 20, isCommitting: generator.chance(30))
+            #expect(outcomes.allSatisfy { $0.error == nil })
+            switch Int.random(in: 0..<12, using: &generator) {
+            case 0...2: try log.ship(store, byteCountMax: 100_000)
+            case 3: try store.commitPending()
+            case 4: try store.saveShipped()
+            case 5: _ = try store.freeOrphans(byteCountMax: 1 << 20)
+            default: break
+            }
+            guard round % 8 == 7 else { continue }
+            try folder.afterKill { copy in
+                for (id, bytes) in payloads {
+                    #expect(
+                        try copy.ownedPayload(for: id, asOf: noon) == bytes,
+                        "\(id) after round \(round)")
+                }
+                #expect(try copy.counters().notifications == UInt64(payloads.count))
+                #expect(try copy.verify().problems == [])
+                try log.check(copy, upTo: store.lastSequence, "after round \(round)")
+            }
+        }
+        try store.endLogging()
+    }
+
+    /// Removing shipped batches from the outbox once took at most 1,024 with a commit, and wrote a sequence that
+    /// fitted, beside the newest position, while the bytes of all shipped blobs were free to go. After a kill
+    /// the leader shipped batches again whose bytes were gone: it never shipped anything any more.
+    @Test("A leader that is killed while it catches up goes on behind what it shipped")
+    func catchingUp() throws {
+        let store = try folder.openLeader()
+        try store.beginLogging()
+        var log = ShippedLog()
+        var generator = SeededGenerator(seed: 4)
+        for number in 0..<2_600 {
+            try store.put("\(number % 5)", generator.bytes(40))
+        }
+        try store.commitPending()
+        #expect(try store.outboxCount() >= 2_600)
+        try log.ship(store)
+        for round in 0..<4 {
+            try store.put("more", generator.bytes(100 + round))
+            try store.commitPending()
+            _ = try store.freeOrphans(byteCountMax: 1 << 30)
+            try folder.afterKill { try log.check($0, upTo: store.lastSequence, "round \(round)") }
+        }
+        #expect(try store.outboxCount() < 10)
+        try log.ship(store)
+        try store.saveShipped()
+        #expect(try store.outboxCount() == 0)
+        let state = try #require(store.replicationState)
+        #expect(state.sequence == store.lastSequence)
+        #expect(try folder.afterKill { $0.replicationState } == state)
+        try store.endLogging()
+    }
+
+    /// Blobs of shipped batches were free to go before the file said that they are shipped: after a kill it
+    /// still named them.
+    @Test("The bytes of a shipped batch stay until the file says that it is shipped")
+    func bytesStay() throws {
+        let store = try folder.openLeader()
+        var log = ShippedLog()
+        try store.put("a", Array(repeating: 1, count: 90_000))
+        try store.delete("a", asOf: noon)
+        try log.ship(store)
+        // Of its own, in a transaction that does not write the state.
+        #expect(try store.freeOrphans(byteCountMax: 1 << 30).blobs == 0)
+        try folder.afterKill { try log.check($0, upTo: store.lastSequence) }
+        try store.saveShipped()
+        #expect(try store.freeOrphans(byteCountMax: 1 << 30).blobs == 1)
+        try folder.afterKill { try log.check($0, upTo: store.lastSequence) }
+    }
+
+    /// A leader without changes never wrote how far the log was that its heartbeats made longer. After weeks a
+    /// start began to read at a name that had been deleted.
+    @Test("The position is written while nothing is changed, now and then")
+    func heartbeats() throws {
+        let store = try folder.openLeader()
+        let last = store.lastSequence
+        for number in 1...2 * StoreLimits.unsavedPositionCountMax {
+            store.noteShipped(last, byteCount: 0, at: .name(number))
+            if number > 1 { try store.saveShipped() }
+        }
+        let saved = try folder.afterKill { $0.replicationState?.position.number }
+        #expect(try #require(saved) > StoreLimits.unsavedPositionCountMax)
+    }
+
+    /// When something failed between the log and the commit, the acknowledged records of the log were forgotten:
+    /// the next batch was written behind them, and its commit began the log again.
+    @Test("Where the outbox cannot be collected, what was acknowledged is committed without it")
+    func damagedOutbox() throws {
+        let store = try folder.openReplicated()
+        // A key that is none, before all others of the outbox.
+        try store.overwriteState(nil) { (transaction) throws(StoreError) in
+            try transaction.transaction.set(
+                [IndexKeys.outboxPrefix].span.bytes, to: [UInt8]([1]).span.bytes,
+                in: transaction.tables.index)
+        }
+        try store.lead(epoch: 1, nonce: .random(), behind: .start, isFirst: true, asOf: noon)
+        try store.beginLogging()
+        try store.put("a", [1])
+        try store.put("b", [2])
+        let error = try failure { try store.commitPending() }
+        #expect(error.isCorrupt)
+        #expect(!store.pendingChanges.isPending)
+        try store.put("c", [3])
+        #expect(store.pendingChanges.isPending)
+        func expectAll(_ store: BlobStore) throws {
+            for (id, byte) in [("a", 1), ("b", 2), ("c", 3)] as [(String, UInt8)] {
+                #expect(try store.ownedPayload(for: id, asOf: noon) == [byte])
+            }
+        }
+        try folder.afterKill(expectAll)
+        // So is a batch that would be committed with them: it is refused.
+        let outcome = try store.apply(
+            [try CheckedChange(.publish(try store.publication("d", [4])), asOf: noon)],
+            asOf: noon, isCommitting: true)
+        #expect(outcome.map { $0.error?.isCorrupt } == [true])
+        try expectAll(store)
+        #expect(try store.lookUp("d") != .found)
+    }
+}

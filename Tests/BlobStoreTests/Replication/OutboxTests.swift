@@ -1,0 +1,122 @@
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// What waits to be shipped.
+@Suite struct OutboxTests {
+    private let folder = TemporaryFolder()
+
+    /// A leader compares its outbox with what is in the log, to find out whether it is its own.
+    @Test("A batch has the same bytes pending, committed, replayed and shipped")
+    func bytes() throws {
+        let store = try folder.openLeader()
+        try store.beginLogging()
+        try store.put("short", [1, 2, 3])
+        try store.put("long", SeededGenerator.bytes(60_000))
+        try store.publish("owned", owner: "ann", group: "g")
+        #expect(store.pendingChanges.isPending)
+        let last = store.lastSequence
+        let pending = try (0...last + 1).map { try store.outboxBatch($0) }
+        #expect(pending.map { $0 != nil } == [false] + Array(repeating: true, count: 4) + [false])
+        let replayed = try folder.afterKill { copy in
+            try (0...last + 1).map { try copy.outboxBatch($0) }
+        }
+        #expect(replayed == pending)
+        try store.commitPending()
+        #expect(try (0...last + 1).map { try store.outboxBatch($0) } == pending)
+        let shipped = try store.outbox(after: 0, byteCountMax: .max)
+        #expect(shipped.map(\.bytes) == pending.compactMap(\.self))
+        store.noteShipped(2, byteCount: 0, at: .name(1))
+        try store.saveShipped()
+        #expect(try store.outboxBatch(2) == nil && store.outboxBatch(3) == pending[3])
+        try store.endLogging()
+    }
+
+    @Test("A store that steps down has nothing in its outbox, however much there was")
+    func steppingDown() throws {
+        let store = try folder.openLeader()
+        try store.beginLogging()
+        for number in 0..<2_500 { try store.put("\(number % 3)", [UInt8(number & 7)]) }
+        try store.endLogging()
+        let last = store.lastSequence
+        store.noteShipped(last, byteCount: 0, at: .name(1))
+        try store.stepDown(to: .follower)
+        #expect(store.replicationState?.role == .follower)
+        // What is left is removed beside other work.
+        try folder.afterKill { copy in
+            #expect(copy.lastSequence == last)
+            #expect(copy.replicationState?.position == .name(1))
+            try copy.lead(
+                epoch: 2, nonce: .random(), behind: .name(2), isFirst: false, asOf: noon)
+            #expect(try copy.outboxCount() == 1)
+            #expect(copy.lastSequence == last + 1)
+        }
+        try store.saveShipped()
+        #expect(try store.outboxCount() == 0)
+    }
+
+    /// A leader once followed with a batch that its shard did not have.
+    @Test("A leader with changes that are not shipped does not follow")
+    func unshipped() throws {
+        let store = try folder.openLeader()
+        try store.put("a", [1])
+        store.noteShipped(store.lastSequence - 1, byteCount: 0, at: .name(1))
+        let error = try failure { try store.stepDown(to: .follower) }
+        #expect(error.isCorrupt)
+        #expect(store.replicationState?.role == .leader)
+        try store.stepDown(to: .deposed)
+        #expect(try store.outboxBatch(store.lastSequence) != nil)
+        #expect(throws: StoreError.self) {
+            try store.lead(
+                epoch: 2, nonce: .random(), behind: .name(2), isFirst: false, asOf: noon)
+        }
+    }
+
+    /// Batches that an earlier lead had left were found behind the first ones of the next, after a restart, and
+    /// shipped as if they were its own.
+    @Test("A follower that takes the lead ships nothing of an earlier one")
+    func stale() throws {
+        var store = try folder.openLeader()
+        for number in 0..<5 { try store.put("\(number)", [UInt8(number)]) }
+        var state = try #require(store.replicationState)
+        state.role = .follower
+        state.sequence = 3
+        try store.overwriteState(state)
+        let copy = try folder.copy()
+        store = try copy.openReplicated()
+        #expect(store.lastSequence == 3)
+        try store.lead(epoch: 2, nonce: .random(), behind: .name(4), isFirst: false, asOf: noon)
+        #expect(store.lastSequence == 4)
+        #expect(try store.outboxBatch(5) == nil)
+        try copy.afterKill { store in
+            #expect(store.lastSequence == 4)
+            let rest = try store.outbox(after: 3, byteCountMax: .max)
+            #expect(rest.map(\.sequence) == [4])
+        }
+    }
+
+    @Test("The lowest number of an unshipped blob is always known")
+    func lowest() {
+        var generator = SeededGenerator(seed: 5)
+        var (blobs, all) = (UnshippedBlobs(), [(sequence: UInt64, number: UInt64)]())
+        var (sequence, shipped) = (UInt64(0), UInt64(0))
+        for _ in 0..<20_000 {
+            if generator.chance(55) {
+                sequence += UInt64.random(in: 1...3, using: &generator)
+                // Most come in order; one that was staged long ago does not.
+                let number =
+                    generator.chance(90)
+                    ? sequence * 10 : UInt64.random(in: 0...sequence * 10, using: &generator)
+                blobs.append(number, of: sequence)
+                all.append((sequence, number))
+            } else {
+                shipped = min(sequence, shipped + UInt64.random(in: 0...5, using: &generator))
+                blobs.removeAll(upTo: shipped)
+                all.removeAll { $0.sequence <= shipped }
+            }
+            let lowest = all.map(\.number).min() ?? .max
+            #expect(blobs.lowestNumber == lowest)
+        }
+    }
+}

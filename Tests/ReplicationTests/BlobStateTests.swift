@@ -1,0 +1,406 @@
+import Replication
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// What a host has of a blob's bytes is one state, however often steps are cut short and repeated.
+@Suite struct BlobStateTests {
+    private let objects = MemoryObjects()
+
+    private static func bytes(_ number: Int, _ count: Int = 300_000) -> [UInt8] {
+        SeededGenerator.bytes(count + number, seed: UInt64(100 + number))
+    }
+
+    private func blob(_ id: String, of store: BlobStore) throws -> BlobReference {
+        try #require(try store.record(for: id, asOf: noon)).parts[0].blob
+    }
+
+    private func leader(_ count: Int, byteCount: Int = 300_000) throws -> Member {
+        let leader = try Member("one", objects)
+        try leader.begin()
+        try leader.writeBase()
+        for number in 0..<count {
+            try leader.store.put("id-\(number)", Self.bytes(number, byteCount))
+        }
+        return leader
+    }
+
+    /// Changes a byte of a payload in the file, behind the back of who has it open.
+    private func damage(_ payload: [UInt8], of member: Member, at offset: Int = 120_000) throws {
+        let path = member.folder.path + "/data.mdb"
+        let data = try Files.read(path)
+        let pattern = Array(payload[offset..<offset + 64])
+        let place = try #require(data.firstRange(of: pattern)).lowerBound
+        try Files.overwrite([data[place] ^ 0x10], at: place, in: path)
+    }
+
+    /// Reads everything again, as the daemon's thread does, and notes what is damaged.
+    private func scrub(_ store: BlobStore, heals: Bool) throws {
+        var scrubber = try store.makeScrubber()
+        scrubber.begin(asOf: noon)
+        while try scrubber.step(byteCountMax: 1 << 20, asOf: noon) != nil {}
+        #expect(scrubber.takeFindings() == [])
+        var position = HealingPosition()
+        while try store.tendQuarantine(&position, heals: heals, asOf: noon) {}
+    }
+
+    /// Changes a store's tables as no step does.
+    private func change(
+        _ store: BlobStore, _ body: (inout ChangeTransaction) throws(StoreError) -> Void
+    ) throws {
+        try store.pipeline.whileWriting { () throws(StoreError) in
+            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: false, body)
+        }
+    }
+
+    private func requireSame(_ follower: Member, _ leader: Member, _ name: Comment) throws {
+        _ = try follower.store.freeOrphans(byteCountMax: .max)
+        #expect(try follower.store.verify().problems == [], name)
+        #expect(try follower.contents() == leader.contents(), name)
+        #expect(try follower.store.statistics().orphanBlobs == 0, name)
+    }
+
+    /// What an attempt had staged stayed an orphan when the next one stored the same blob with its batch, or
+    /// left it in the bucket. The next step of freeing took the live chunks: 11 of 40 payloads answered 500.
+    @Test("A follower whose requests fail has every payload afterwards", arguments: [false, true])
+    func failedRequests(leavesBlobs: Bool) throws {
+        let (count, byteCount) = (24, 1_500_000)
+        let leader = try leader(count, byteCount: byteCount)
+        for number in 0..<count where number % 5 == 0 {
+            try leader.store.delete("id-\(number)", asOf: noon)
+        }
+        try leader.ship()
+        for failing in [3, 14, 22, 23] {
+            let follower = try Member("two", seededFrom: objects)
+            var gets = 0
+            follower.bucket.onRequest = { (operation, name) throws(BucketError) in
+                guard operation == .get, name.hasPrefix("blob/") else { return }
+                gets += 1
+                if gets == failing + 1 { throw BucketError("403") }
+            }
+            // It is behind, and applies several segments together.
+            var log = follower.log
+            var items: [Segment.Item] = []
+            while case .segment(let segment) = try log.peek(
+                on: follower.bucket, looksAtPacks: true)
+            {
+                items += segment.items
+                log.accept()
+            }
+            #expect(throws: ReplicationError.self) {
+                try follower.applier.apply(
+                    items, of: 1, at: log.position, on: follower.bucket)
+            }
+            let staged = try follower.store.statistics().orphanBlobs
+            #expect(failing < 22 || staged > 0)
+            if failing == 23 { _ = try follower.store.freeOrphans(byteCountMax: 1) }
+            // The next attempt has no room for them, or applies one segment after the other.
+            if leavesBlobs { follower.localByteCountMax = 0 }
+            try follower.follow()
+            _ = try follower.store.freeOrphans(byteCountMax: .max)
+            #expect(try follower.store.verify().problems == [], "\(failing)")
+            #expect(try follower.store.evictedBlobs().blobs == (leavesBlobs ? 19 : 0))
+            for number in 0..<count where number % 5 != 0 {
+                let id = "id-\(number)"
+                _ = try follower.fetch(try blob(id, of: follower.store))
+                #expect(
+                    try follower.store.ownedPayload(for: id, asOf: noon)
+                        == Self.bytes(number, byteCount), "\(failing) \(id)")
+            }
+            try requireSame(follower, leader, "\(failing)")
+        }
+    }
+
+    /// A whole chunk that an interrupted fetch had put back was written again by the next one, and its pages
+    /// were used for something else while a reader had them under a lease.
+    @Test("Bytes that are fetched again keep the chunks that are here")
+    func interruptedFetch() throws {
+        let leader = try leader(1)
+        try leader.ship()
+        let (store, bytes) = (leader.store, Self.bytes(0))
+        let blob = try blob("id-0", of: store)
+        #expect(try leader.evict() == 1)
+        let last = blob.chunkCount - 1
+        // As far as an attempt came before it ended.
+        try change(store) { (transaction) throws(StoreError) in
+            try transaction.transaction.putChunk(
+                of: blob, at: last, bytes, in: store.core.tables.chunks)
+        }
+        func place(_ index: Int) throws -> UnsafeRawPointer? {
+            try store.core.withSnapshot { (snapshot) throws(StoreError) in
+                let chunk = try ChunkReader(snapshot).checkedChunk(of: blob, at: index)
+                return chunk.withUnsafeBytes { $0.baseAddress }
+            }
+        }
+        let before = try place(last)
+        let lease = store.lease(blob)
+        #expect(try leader.fetch(blob) == .stored)
+        #expect(try place(last) == before)
+        withExtendedLifetime(lease) {}
+        #expect(try store.ownedPayload(for: "id-0", asOf: noon) == bytes)
+        #expect(try store.verify().problems == [])
+    }
+
+    /// 136 of 136 evicted payloads were reported as damaged.
+    @Test("Reading the store again finds nothing wrong with evicted payloads")
+    func scrubbedWhileEvicted() throws {
+        let leader = try leader(4)
+        try leader.ship()
+        #expect(try leader.evict() == 4)
+        try scrub(leader.store, heals: true)
+        #expect(leader.store.damageCounts == DamageCounts(chunks: 0, records: 0, entries: 0))
+        #expect(leader.store.quarantinedBlobs == [])
+        #expect(try leader.store.verify().evictedBlobs == 4)
+    }
+
+    private func compact(_ member: Member) throws {
+        let path = member.folder.path
+        try member.reopen {
+            _ = try BlobStore.compact(at: path, options: Member.options, asOf: noon)
+        }
+    }
+
+    /// It was refused: the key of the deleted payload said that a blob was evicted that was not stored.
+    @Test("A store is compacted while an evicted payload that was deleted waits to be freed")
+    func compactedWhileReleased() throws {
+        let leader = try leader(3)
+        try leader.ship()
+        #expect(try leader.evict() == 3)
+        try leader.store.delete("id-1", asOf: noon)
+        try leader.ship()
+        #expect(try leader.store.statistics().orphanBlobs == 1)
+        try compact(leader)
+        try leader.resume()
+        #expect(try leader.store.statistics().orphanBlobs == 0)
+        #expect(try leader.store.verify().problems == [])
+        #expect(try leader.store.evictedBlobs().blobs == 2)
+        #expect(try leader.fetch(try blob("id-2", of: leader.store)) == .stored)
+        #expect(try leader.store.ownedPayload(for: "id-2", asOf: noon) == Self.bytes(2))
+    }
+
+    /// What nothing referred to any more was left out, and its batch could never be shipped.
+    @Test("A compacted leader ships what waited, also of payloads that are deleted since")
+    func compactedWhileUnshipped() throws {
+        let leader = try leader(3)
+        try leader.store.put("short", [1, 2, 3])
+        try leader.store.put("short", [4, 5, 6])
+        try leader.store.delete("id-1", asOf: noon)
+        try leader.store.put("id-2", Self.bytes(7))
+        #expect(try leader.store.statistics().orphanBlobs == 3)
+        try compact(leader)
+        #expect(try leader.store.verify().problems == [])
+        try leader.resume()
+        try leader.ship()
+        let follower = try Member("two", seededFrom: objects)
+        try follower.follow()
+        try requireSame(follower, leader, "compacted")
+        _ = try leader.store.freeOrphans(byteCountMax: .max)
+        #expect(try leader.store.statistics().orphanBlobs == 0)
+        #expect(try leader.store.verify().problems == [])
+    }
+
+    /// It was refused as long as one payload was evicted.
+    @Test("A backup fetches what is in the bucket alone")
+    func backupWhileEvicted() throws {
+        let leader = try leader(5)
+        try leader.store.put("short", [1, 2, 3])
+        try leader.ship()
+        let store = leader.store
+        #expect(try leader.evict([1, 3].map { try blob("id-\($0)", of: store).number }) == 2)
+        var backup: [UInt8] = []
+        try store.backUp(asOf: noon) { blobs, put in
+            for blob in blobs {
+                try put(
+                    blob, .bytes(try LongBlobs.bytes(of: blob, in: store.id, on: leader.bucket)))
+            }
+        } to: { bytes in
+            bytes.withUnsafeBytes { backup.append(contentsOf: $0) }
+        }
+        let folder = TemporaryFolder()
+        var rest = backup[...]
+        try BlobStore.restore(to: folder.path + "/store", asOf: noon) { buffer, byteCountMax in
+            buffer += rest.prefix(byteCountMax)
+            rest = rest.dropFirst(byteCountMax)
+        }
+        let restored = try BlobStore.open(at: folder.path + "/store")
+        #expect(try restored.verify().problems == [])
+        for number in 0..<5 {
+            #expect(
+                try restored.ownedPayload(for: "id-\(number)", asOf: noon) == Self.bytes(number))
+        }
+        #expect(try store.evictedBlobs().blobs == 2)
+    }
+
+    /// Damage was shipped: a bit that flipped on the leader took the payload from its followers, and no
+    /// restore was possible.
+    @Test("Damage stays on its host, and is mended from the bucket")
+    func damagedLeader() throws {
+        let leader = try leader(2)
+        try leader.ship()
+        let follower = try Member("two", seededFrom: objects)
+        try follower.follow()
+        for member in [leader, follower] {
+            let last = leader.store.lastSequence
+            let blob = try blob("id-1", of: member.store)
+            try damage(Self.bytes(1), of: member)
+            try scrub(member.store, heals: member === leader)
+            #expect(member.store.quarantinedBlobs.map(\.isInBucket) == [true])
+            #expect(member.store.damageCounts.chunks == 1)
+            #expect(throws: StoreError.evicted(blob)) {
+                try member.store.ownedPayload(for: "id-1", asOf: noon)
+            }
+            #expect(leader.store.lastSequence == last, "nothing is shipped")
+            // Who has the damaged pages reads on.
+            do {
+                let lease = member.store.lease(blob)
+                #expect(try member.fetch(blob) == .later)
+                withExtendedLifetime(lease) {}
+            }
+            if member === leader {
+                try leader.writeBase(all: false)
+                let other = try Member("three", seededFrom: objects)
+                #expect(try other.store.ownedPayload(for: "id-1", asOf: noon) == Self.bytes(1))
+                #expect(try other.store.verify().problems == [])
+            }
+            // The state is in the store, too.
+            try member.reopen {}
+            if member === leader { try member.resume() }
+            #expect(member.store.quarantinedBlobs.count == 1)
+            #expect(try member.fetch(blob) == .stored)
+            #expect(member.store.quarantinedBlobs == [])
+            #expect(try member.store.ownedPayload(for: "id-1", asOf: noon) == Self.bytes(1))
+            #expect(try member.store.verify().problems == [])
+        }
+        #expect(try follower.contents() == leader.contents())
+    }
+
+    @Test("A damaged short payload is mended everywhere when it is published again")
+    func damagedShort() throws {
+        let leader = try leader(1)
+        let bytes = Self.bytes(9, 20_000)
+        try leader.store.put("short", bytes)
+        try leader.store.put("other", bytes)
+        try leader.ship()
+        let follower = try Member("two", seededFrom: objects)
+        try follower.follow()
+        try damage(bytes, of: leader, at: 9_000)
+        try scrub(leader.store, heals: true)
+        #expect(leader.store.quarantinedBlobs.map(\.referenceCount) == [2])
+        #expect(follower.store.quarantinedBlobs == [])
+        // A base of a store that has lost some bytes says so.
+        try leader.writeBase(all: false)
+        let other = try Member("three", seededFrom: objects)
+        #expect(other.store.quarantinedBlobs.map(\.referenceCount) == [2])
+        #expect(throws: StoreError.self) {
+            try other.store.ownedPayload(for: "short", asOf: noon)
+        }
+        try leader.store.put("again", bytes)
+        try leader.ship()
+        try follower.follow()
+        // Before all are given the new one the old one is read still, where it is sound.
+        #expect(try follower.store.ownedPayload(for: "short", asOf: noon) == bytes)
+        #expect(try follower.store.ownedPayload(for: "again", asOf: noon) == bytes)
+        var position = HealingPosition()
+        while try leader.store.tendQuarantine(&position, asOf: noon) {}
+        try leader.ship()
+        for member in [leader, follower, other] {
+            if member !== leader { try member.follow() }
+            for id in ["short", "other", "again"] {
+                #expect(try member.store.ownedPayload(for: id, asOf: noon) == bytes)
+            }
+            _ = try member.store.freeOrphans(byteCountMax: .max)
+            #expect(member.store.quarantinedBlobs == [])
+            #expect(try member.store.verify().problems == [])
+        }
+        #expect(try follower.contents() == leader.contents())
+    }
+
+    /// Shipping stopped for good: each attempt failed at the damaged chunk, and publishing the bytes again did
+    /// not help, since the batch named the old blob.
+    @Test("What is damaged before it is shipped does not hold up the rest")
+    func damagedUnshipped() throws {
+        let leader = try leader(1)
+        try leader.ship()
+        let (long, short) = (Self.bytes(20), Self.bytes(21, 20_000))
+        let gone = Self.bytes(22, 20_000)
+        try leader.store.put("long", long)
+        try leader.store.put("gone", gone)
+        try leader.store.put("short", short)
+        try leader.store.delete("gone", asOf: noon)
+        try leader.store.put("sound", [1, 2, 3])
+        try damage(long, of: leader)
+        try damage(gone, of: leader, at: 9_000)
+        try damage(short, of: leader, at: 9_000)
+        var attempts = 0
+        var position = HealingPosition()
+        while attempts < 10, (try? leader.ship()) == nil {
+            attempts += 1
+            while try leader.store.tendQuarantine(&position, asOf: noon) {}
+        }
+        #expect(attempts > 0 && attempts < 10)
+        #expect(leader.store.unshippedByteCount == 0)
+        let follower = try Member("two", seededFrom: objects)
+        try follower.follow()
+        try leader.writeBase(all: false)
+        let other = try Member("three", seededFrom: objects, leavesBlobs: true)
+        for member in [leader, follower, other] {
+            #expect(try member.store.ownedPayload(for: "sound", asOf: noon) == [1, 2, 3])
+            #expect(throws: StoreError.self) {
+                try member.store.ownedPayload(for: "long", asOf: noon)
+            }
+            #expect(member.store.quarantinedBlobs.contains { $0.byteCount == long.count })
+        }
+        try leader.store.put("long again", long)
+        try leader.store.put("short again", short)
+        while try leader.store.tendQuarantine(&position, asOf: noon) {}
+        try leader.ship()
+        for member in [leader, follower, other] {
+            if member !== leader { try member.follow() }
+            #expect(try member.store.ownedPayload(for: "long", asOf: noon) == long)
+            #expect(try member.store.ownedPayload(for: "short", asOf: noon) == short)
+            _ = try member.store.freeOrphans(byteCountMax: .max)
+            while try member.store.tendQuarantine(&position, heals: false, asOf: noon) {}
+            #expect(member.store.quarantinedBlobs == [])
+            #expect(try member.store.verify().problems == [])
+        }
+    }
+
+    @Test("States are exclusive: what no blob becomes is refused, and verify names what is not so")
+    func exclusive() throws {
+        typealias State = BlobStateEntry.State
+        let all: [State?] = [nil, .released, .staged, .inBucket, .damaged]
+        var refused = 0
+        for old in all {
+            for new in all where !State.allows(old, new) { refused += 1 }
+            #expect(State.allows(nil, old) && State.allows(old, nil))
+        }
+        #expect(refused == 12)
+        #expect(!State.allows(.released, .inBucket) && !State.allows(.released, .staged))
+        #expect(!State.allows(.inBucket, .damaged) && !State.allows(.damaged, .inBucket))
+
+        let leader = try leader(2)
+        try leader.ship()
+        let store = leader.store
+        let (first, second) = (try blob("id-0", of: store), try blob("id-1", of: store))
+        #expect(try leader.evict([first.number]) == 1)
+        func put(_ entry: BlobStateEntry, _ number: UInt64) throws {
+            try change(store) { (transaction) throws(StoreError) in
+                let key = Keys.state(number, entry.state.queue)
+                let value = entry.words(number: number)
+                try transaction.transaction.set(
+                    key.span.bytes, to: value.span.bytes, in: store.core.tables.orphans)
+            }
+        }
+        try put(BlobStateEntry(damaged: first, foundAt: noon), first.number)
+        try put(
+            BlobStateEntry(
+                digest: second.digest, transaction: 1, storedByteCount: second.storedByteCount,
+                state: .released), second.number)
+        try put(BlobStateEntry(inBucket: 5), 1 << 40)
+        let problems = try store.verify().problems
+        #expect(problems.contains("blob \(first.number) is both in the bucket and damaged"))
+        #expect(problems.contains("blob \(second.number) is both stored and an orphan"))
+        #expect(problems.contains { $0.hasPrefix("blob \(1 << 40) is inBucket, and is not") })
+    }
+}

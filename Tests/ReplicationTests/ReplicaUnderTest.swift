@@ -1,0 +1,160 @@
+import BlobStore
+import Replication
+import Synchronization
+import TestSupport
+import Testing
+
+/// A host of a shard without threads: its replica, its clock, and what it told.
+final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
+    // Sendable: a test uses it on its own thread alone.
+
+    let folder: TemporaryFolder
+    let bucket: MemoryBucket
+    var settings = ReplicaSettings()
+    private(set) var store: BlobStore!
+    private var replica: Replica!
+
+    var uptime: Int64 = 0
+    var now: Timestamp { noon.adding(seconds: uptime / 1_000) }
+    private(set) var activity = ReplicaActivity.starts
+    private(set) var lines: [String] = []
+    private(set) var failedWaiters: [String] = []
+    var promotion: TestPromotion?
+    var newestEpoch: UInt64?
+    var hasWaiters = false
+    var isShardChecked = false
+    /// Why the process must be started again; nil: it need not.
+    private(set) var restartReason: String?
+
+    /// A host that is not started.
+    init(
+        _ name: String, _ objects: MemoryObjects, mayBegin: Bool = true,
+        folder: TemporaryFolder = TemporaryFolder()
+    ) {
+        self.folder = folder
+        bucket = MemoryBucket(objects)
+        settings.shardName = "s3://shard"
+        settings.hostName = name
+        settings.mayBegin = mayBegin
+    }
+
+    // MARK: - The process
+
+    func start() throws {
+        restartReason = nil
+        let path = folder.path
+        store = try ReplicaStart(path, Member.options, self) {
+            try BlobStore.open(at: path, options: Member.options)
+        }.run(on: bucket)
+        replica = Replica(store, self)
+    }
+
+    /// Ends as a process does that is killed.
+    func kill() {
+        replica = nil
+        store = nil
+        isShardChecked = false
+        activity = .starts
+    }
+
+    /// One step. Where that says to wait, the clock is moved by so much.
+    func step() throws {
+        switch try replica.step(on: bucket) {
+        case .again: break
+        case .wait(let milliseconds): uptime += Int64(milliseconds)
+        case .mustRestart(let why): restartReason = why
+        }
+    }
+
+    /// Steps until something is so.
+    func run(_ steps: Int = 1_000, until isDone: () throws -> Bool) throws {
+        for _ in 0..<steps {
+            if try isDone() { return }
+            try step()
+            if restartReason != nil {
+                kill()
+                try start()
+            }
+        }
+        throw TestFailure("\(settings.hostName): not within \(steps) steps; \(lines.suffix(4))")
+    }
+
+    /// One step, in a process that is started again where it says so, or where it could not start.
+    func stepOrRestart() throws {
+        if restartReason != nil { kill() }
+        if store == nil { try start() } else { try step() }
+    }
+
+    /// Steps several hosts in turn until something is so.
+    static func run(_ hosts: [ReplicaUnderTest], until isDone: () throws -> Bool) throws {
+        for _ in 0..<1_000 {
+            if try isDone() { return }
+            for host in hosts { try host.stepOrRestart() }
+        }
+        throw TestFailure("not within 1,000 steps; \(hosts.flatMap { $0.lines.suffix(3) })")
+    }
+
+    /// Whether a host does steps inside a request of another one.
+    nonisolated(unsafe) static var isNested = false
+
+    /// A host that is not started, with a copy of this one's folder.
+    func copied() throws -> ReplicaUnderTest {
+        let other = ReplicaUnderTest(settings.hostName + "-copy", bucket.shared)
+        for name in folder.names where !name.hasSuffix(".lock") {
+            guard !name.hasPrefix("unreplicated") else { continue }
+            try other.folder.write(name, folder.read(name))
+        }
+        return other
+    }
+
+    /// Puts a base behind what is shipped into the bucket.
+    func writeBase() throws {
+        let state = try #require(store.replicationState)
+        var writer = BaseWriter(
+            store, behind: state.position, of: state.epoch, uploadsAllBlobs: true)
+        try writer.upload(on: bucket) { self.now }
+        #expect(try writer.finish(on: bucket) == .finished)
+    }
+
+    var isLeading: Bool { if case .ships = activity { true } else { false } }
+
+    /// Leads, and has all in the bucket.
+    func lead() throws {
+        try run { isLeading && store.shippedSequence == store.lastSequence }
+    }
+
+    // MARK: - ReplicaHost
+
+    func log(_ level: ReplicaLogLevel, _ text: String) { lines.append(text) }
+    func noteShardChecked() { isShardChecked = true }
+    func requireConditionalCreates() throws {}
+    func wait(milliseconds: Int) -> Bool {
+        uptime += Int64(milliseconds)
+        return false
+    }
+    func write(
+        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Void
+    ) throws(StoreError) { try body(store) }
+    func become(_ activity: ReplicaActivity) { self.activity = activity }
+    func noteLeader(_ host: String) {}
+    func noteMoved(at uptime: Int64) {}
+    func complete(upTo sequence: UInt64) {}
+    func failWaiters(_ why: String) { failedWaiters.append(why) }
+    func takePromotion() -> (any PromotionRequest)? {
+        defer { promotion = nil }
+        return promotion
+    }
+}
+
+/// A request for the lead that remembers its answer.
+final class TestPromotion: PromotionRequest {
+    enum Answer: Equatable, Sendable { case leads(UInt64), refused(String) }
+    let isForced: Bool
+    private let given = Mutex<Answer?>(nil)
+
+    init(isForced: Bool = false) { self.isForced = isForced }
+
+    var answer: Answer? { given.withLock { $0 } }
+    func succeed(epoch: UInt64) { given.withLock { $0 = .leads(epoch) } }
+    func refuse(_ why: String) { given.withLock { $0 = .refused(why) } }
+}

@@ -1,0 +1,267 @@
+import BlobStore
+import Replication
+import TestSupport
+import Testing
+
+/// Who leads, found out by whole hosts: their starts, their take-overs, and what interrupts both.
+@Suite("Roles")
+struct RoleTests {
+    private let objects = MemoryObjects()
+
+    private func leader(_ name: String = "a") throws -> ReplicaUnderTest {
+        let host = ReplicaUnderTest(name, objects)
+        try host.start()
+        try host.lead()
+        return host
+    }
+
+    /// A follower of a leader that has written its first base.
+    private func follower(_ name: String, of leader: ReplicaUnderTest) throws -> ReplicaUnderTest {
+        try leader.writeBase()
+        let host = ReplicaUnderTest(name, objects, mayBegin: false)
+        try host.start()
+        try host.run { host.store.lastSequence == leader.store.shippedSequence }
+        return host
+    }
+
+    private func ship(_ host: ReplicaUnderTest) throws {
+        try host.run { host.store.shippedSequence == host.store.lastSequence }
+    }
+
+    // A promotion with --force that died between its epoch and its fence deposed the leader at its next
+    // start: it set its changes aside, was rebuilt as a follower, and nobody led.
+    @Test("An epoch without a fence deposes nobody")
+    func epochWithoutFence() throws {
+        let a = try leader()
+        try a.store.put("1", [1])
+        a.kill()
+        let document = EpochDocument(
+            storeID: try StoreDocument.read(on: a.bucket).storeID, nonce: .random(), host: "b",
+            time: noon)
+        _ = try Epochs.create(9, document, on: a.bucket)
+        try a.start()
+        try a.lead()
+        #expect(a.store.replicationState?.epoch == 10)
+        #expect(try a.store.get("1") == [1])
+    }
+
+    // The same epoch stopped the collection of a leader that was not started again, without a word.
+    @Test("A leader begins an epoch of its own above one that nobody leads in")
+    func abandonedEpoch() throws {
+        let a = try leader()
+        a.newestEpoch = 7
+        let document = EpochDocument(
+            storeID: a.store.id.description, nonce: .random(), host: "b", time: noon)
+        _ = try Epochs.create(7, document, on: a.bucket)
+        try a.run { a.store.replicationState?.epoch == 8 && a.isLeading }
+        #expect(a.lines.contains { $0.contains("A newer epoch, 7") })
+    }
+
+    // Each take-over noted a new nonce and forgot the last one. After two interruptions a leader found its
+    // own fence in the log and deposed itself.
+    @Test(
+        "A leader that is interrupted at each request of its starts knows all that it wrote",
+        arguments: 0..<2)
+    func ownNonces(_ kind: Int) throws {
+        let a = try leader()
+        try a.store.put("1", [1])
+        for index in 0..<40 {
+            a.kill()
+            let first = a.bucket.requestCount
+            // Each start is cut one request later, before or after its effect.
+            a.bucket.cut = { $0 == first + index / 2 ? (kind == 0 ? .before : .after) : .none }
+            try? a.start()
+            guard a.store != nil else { continue }
+            for _ in 0..<30 where a.bucket.requestCount <= first + index / 2 { try? a.step() }
+        }
+        a.bucket.cut = { _ in .none }
+        a.kill()
+        try a.start()
+        try a.lead()
+        #expect(!a.lines.contains { $0.contains("leads no more") })
+        #expect(try a.store.get("1") == [1])
+    }
+
+    // A leader's folder was copied, the leader acknowledged one more change, and the copy was put back: it took
+    // the other run's segment for its own, led without that change, and shipped a different one under its number.
+    @Test("A folder that was rolled back finds that it forked, saves its own changes and follows")
+    func rolledBack() throws {
+        let a = try leader()
+        try a.store.put("old", [0])
+        try ship(a)
+        try a.writeBase()
+        let copy = try a.copied()
+        try a.store.put("A0", [1])
+        try ship(a)
+        a.kill()
+        try copy.start()
+        // The bucket does not answer at first, and the change is acknowledged locally.
+        copy.bucket.cut = { _ in .before }
+        try? copy.step()
+        #expect(copy.activity == .leads)
+        try copy.store.put("B0", [2])
+        copy.bucket.cut = { _ in .none }
+        try copy.run { copy.lines.contains { $0.contains("another copy of this store") } }
+        #expect(copy.failedWaiters.count == 1)
+        let saved = copy.folder.names.filter { $0.hasPrefix("unreplicated-epoch-") }
+        #expect(saved.count == 1)
+        // Nobody else leads, so it does, with what the shard has.
+        try copy.run { copy.isLeading }
+        #expect(try copy.store.get("A0") == [1])
+        #expect(try copy.store.get("B0") == nil)
+        #expect(try copy.store.get("old") == [0])
+    }
+
+    @Test("A copy without changes of its own that is behind follows at once")
+    func copyBehind() throws {
+        let a = try leader()
+        let copy = try a.copied()
+        try a.store.put("A0", [1])
+        try ship(a)
+        try copy.start()
+        try copy.run { copy.store.lastSequence == a.store.lastSequence }
+        #expect(!copy.isLeading && copy.restartReason == nil)
+        try a.store.put("A1", [2])
+        try ship(a)
+        try copy.run { (try? copy.store.get("A1")) == [2] }
+    }
+
+    // Both had created an epoch: one fenced and met the other's epoch, the other met the fence, and nobody led.
+    @Test("Of a leader and a copy of its folder that start together one leads", arguments: 0..<30)
+    func startedTogether(_ seed: Int) throws {
+        var generator = SeededGenerator(seed: UInt64(seed))
+        let a = try leader()
+        try a.store.put("1", [1])
+        try ship(a)
+        try a.writeBase()
+        a.kill()
+        let copy = try a.copied()
+        let hosts = [a, copy]
+        for host in hosts { try host.start() }
+        // The other one does some steps at any request.
+        for (host, other) in [(a, copy), (copy, a)] {
+            host.bucket.onRequest = { _, _ in
+                guard generator.chance(30), !ReplicaUnderTest.isNested else { return }
+                ReplicaUnderTest.isNested = true
+                defer { ReplicaUnderTest.isNested = false }
+                for _ in 0..<generator.below(4) { try? other.stepOrRestart() }
+            }
+        }
+        for _ in 0..<200 { for host in hosts { try host.stepOrRestart() } }
+        #expect(hosts.filter(\.isLeading).count == 1)
+        for host in hosts { host.bucket.onRequest = { _, _ in } }
+    }
+
+    // A host that was away for longer than the retention found that the log does not go back to what it has,
+    // exited to be rebuilt, and led again at its next start, over and over.
+    @Test("A leader whose log is gone saves its changes, is rebuilt and follows")
+    func tooOld() throws {
+        let a = try leader()
+        try a.store.put("1", [1])
+        try ship(a)
+        let b = try follower("b", of: a)
+        try a.store.put("lost", [9])
+        a.kill()
+        b.promotion = TestPromotion(isForced: true)
+        try b.lead()
+        try b.writeBase()
+        let base = try #require(try Seeder.bases(on: b.bucket).last)
+        for number in 1...base { objects[ShardNames.log(number)] = nil }
+        // So much was packed since, and what came before was collected.
+        objects[ShardNames.pack(900...901)] = [0]
+        try a.start()
+        for _ in 0..<20 where a.restartReason == nil { try a.step() }
+        #expect(a.restartReason != nil)
+        objects[ShardNames.pack(900...901)] = nil
+        a.kill()
+        try a.start()
+        try a.run { a.activity == .follows && a.store.lastSequence == b.store.lastSequence }
+        #expect(a.folder.names.contains { $0.hasPrefix("unreplicated-epoch-") })
+        #expect(try a.store.get("lost") == nil)
+        #expect(try a.store.get("1") == [1])
+    }
+
+    // The first epoch was there, and the store did not know that it was its own: the prefix was refused
+    // permanently.
+    @Test("A start that is killed between the first epoch and the lead begins again")
+    func killedAtTheBeginning() throws {
+        let a = ReplicaUnderTest("a", objects)
+        let id = try BlobStore.open(at: a.folder.path, options: Member.options).id.description
+        objects[ShardNames.store] = StoreDocument(storeID: id).bytes
+        objects[ShardNames.epoch(1)] =
+            EpochDocument(storeID: id, nonce: .random(), host: "a", time: noon).bytes
+        try a.start()
+        try a.lead()
+    }
+
+    // MARK: - Planned promotions
+
+    @Test("A planned promotion hands over")
+    func planned() throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        let promotion = TestPromotion()
+        b.promotion = promotion
+        try ReplicaUnderTest.run([a, b]) { b.isLeading }
+        #expect(promotion.answer == .leads(b.store.replicationState!.epoch))
+        #expect(a.activity == .follows)
+    }
+
+    // The follower gave up after ten seconds, the leader handed over after fourteen, and nobody led for twenty more.
+    @Test("A request that was given up is not granted")
+    func withdrawn() throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        let promotion = TestPromotion()
+        b.promotion = promotion
+        try b.step()
+        // The leader has something to ship, which takes longer than the follower waits.
+        try a.store.put("1", [1])
+        a.bucket.onRequest = { (operation, _) throws(BucketError) in
+            if operation == .create { throw BucketError("late") }
+        }
+        a.uptime += 1_000
+        try a.run { a.activity == .changes }
+        try b.run { promotion.answer != nil }
+        a.uptime += 11_000
+        a.bucket.onRequest = { _, _ in }
+        guard case .refused = promotion.answer else { throw TestFailure("\(promotion.answer!)") }
+        try a.run { a.isLeading }
+        #expect(a.lines.last?.contains("leads on") == true)
+    }
+
+    // The leader ended its epoch just after the request was given up: nobody led until it claimed the lead.
+    @Test("A leader that hands over late hands over to the one that asked")
+    func late() throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        let promotion = TestPromotion()
+        b.promotion = promotion
+        try b.step()
+        let name = ShardNames.handover(try #require(a.store.replicationState).epoch)
+        let request = try #require(objects[name])
+        try b.run { promotion.answer != nil }
+        // It reads the request before that is withdrawn.
+        objects[name] = request
+        try a.run { a.activity == .follows }
+        try b.run(20) { b.isLeading }
+    }
+
+    // The request that came first was forgotten, and its client waited until it gave up.
+    @Test("Each request for the lead is answered")
+    func answered() throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        let (first, second, third) = (
+            TestPromotion(), TestPromotion(), TestPromotion(isForced: true)
+        )
+        for promotion in [first, second, third] {
+            b.promotion = promotion
+            try b.step()
+        }
+        for promotion in [first, second] {
+            guard case .refused = promotion.answer else { throw TestFailure("no answer") }
+        }
+        #expect(third.answer == .leads(b.store.replicationState!.epoch))
+    }
+}
