@@ -51,6 +51,20 @@ final class TestHistory {
         try leader.ship()
     }
 
+    /// A change a minute, and what is due in the bucket.
+    @discardableResult
+    func work(minutes: Int) throws -> [BucketMaintenance.Step] {
+        var steps: [BucketMaintenance.Step] = []
+        for _ in 0..<minutes {
+            clock.advance(milliseconds: 60_000)
+            try change(leader.store)
+            try leader.ship()
+            steps += try leader.maintain()
+        }
+        try leader.ship()
+        return steps
+    }
+
     /// One batch.
     func change(_ store: BlobStore) throws {
         let id = "n\(generator.below(60))"

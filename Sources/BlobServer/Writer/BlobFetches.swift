@@ -58,6 +58,9 @@ final class BlobFetches: Sendable {
     /// How many threads are to fetch.
     var threadCount: Int { threads.count }
 
+    /// How many payloads are not asked for again yet.
+    var failureCount: Int { state.withLock { $0.failures.count } }
+
     // MARK: - Who asks
 
     /// Why a blob cannot be fetched now; nil: ``want(_:for:asOf:)`` it.

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 
 /// A library that is loaded before a daemon's others (`LD_PRELOAD`) and moves the time of day that it is told,
-/// by as many seconds as a file says. Clocks that only count go on as they are.
+/// by as many seconds as a file says, with the boot clock. The monotonic clock goes on as it is.
 struct MovedClock {
     private let library: String
     private let file: String
@@ -60,7 +60,10 @@ struct MovedClock {
 
         int clock_gettime(clockid_t clock, struct timespec *now) {
             int code = syscall(SYS_clock_gettime, clock, now);
-            if (code == 0 && moved && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+            // The boot clock, too: it is time that passes, and nobody sets the wall clock.
+            if (code == 0 && moved
+                && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE
+                    || clock == CLOCK_BOOTTIME))
                 now->tv_sec += *moved;
             return code;
         }

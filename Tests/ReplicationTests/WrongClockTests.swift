@@ -1,0 +1,78 @@
+import BlobStore
+import Replication
+import TestSupport
+import Testing
+
+/// A clock that is wrong for a while.
+@Suite struct WrongClockTests {
+    private static let schedule = BaseSchedule(
+        intervalMilliseconds: 300_000, retentionMilliseconds: 2_400_000)
+    private static let year: Int64 = 365 * 86_400_000
+
+    /// A clock that was set forward emptied the restore window: all bases but the newest were older than the
+    /// retention. One that was a year behind did so when it was set right.
+    @Test(
+        "A jump of the wall clock deletes nothing, and afterwards deletion continues",
+        arguments: [year, -year], [false, true])
+    func jump(by milliseconds: Int64, overRestart: Bool) throws {
+        let history = try TestHistory(seed: 22, schedule: Self.schedule)
+        try history.work(minutes: 24)
+        let leader = history.leader
+        func bases() throws -> [UInt64] { try Seeder.bases(on: leader.bucket) }
+        let before = try bases().map { try BaseManifest.read($0, on: leader.bucket) }
+        let numbers = Set(before.map(\.position.number))
+        history.clock.set(by: milliseconds)
+        if overRestart {
+            try leader.reopen()
+            try leader.resume()
+        }
+        let steps = try history.work(minutes: 9)
+        let jumps = steps.compactMap {
+            if case .clockJumped(let jump) = $0 { jump.signum() } else { nil }
+        }
+        #expect(jumps == [milliseconds.signum()])
+        #expect(numbers.isSubset(of: try bases()), "within ten minutes")
+        // It is set right, and what was made meanwhile bears wrong times.
+        history.clock.set(by: -milliseconds)
+        try history.work(minutes: 9)
+        #expect(numbers.isSubset(of: try bases()), "within ten minutes again")
+        try history.work(minutes: 2)
+        let end = history.clock.now.milliseconds - Self.schedule.retentionMilliseconds
+        let needed = before.filter { $0.time.milliseconds > end }.map(\.position.number)
+        #expect(!needed.isEmpty)
+        #expect(Set(needed).isSubset(of: try bases()), "the retention stays")
+        try history.work(minutes: 60)
+        #expect(numbers.isDisjoint(with: try bases()), "and no others")
+    }
+
+    @Test("A clock that is set pauses deletions for ten minutes")
+    func clock() {
+        var clock = DeletionClock()
+        #expect(clock.tick(wall: 1_000_000, boot: 500) == .steady)
+        #expect(clock.tick(wall: 1_001_000, boot: 1_500) == .steady)
+        // A minute more is not enough, a millisecond beyond is.
+        #expect(clock.tick(wall: 1_062_000, boot: 2_500) == .steady)
+        #expect(clock.tick(wall: 1_123_001, boot: 3_500) == .jumped(milliseconds: 60_001))
+        #expect(clock.tick(wall: 1_124_001, boot: 4_500) == .paused)
+        #expect(clock.tick(wall: 1_723_000, boot: 603_499) == .paused)
+        #expect(clock.tick(wall: 1_723_001, boot: 603_500) == .steady)
+        #expect(clock.jumpCount == 1)
+    }
+
+    @Test("Backwards counts as well, and a second jump begins the pause anew")
+    func backwards() {
+        var clock = DeletionClock()
+        _ = clock.tick(wall: 10_000_000, boot: 0)
+        #expect(clock.tick(wall: 1_000_000, boot: 1_000) == .jumped(milliseconds: -9_001_000))
+        #expect(clock.tick(wall: 9_000_000, boot: 300_000) == .jumped(milliseconds: 7_701_000))
+        #expect(clock.tick(wall: 9_500_000, boot: 800_000) == .paused)
+        #expect(clock.tick(wall: 9_600_000, boot: 900_000) == .steady)
+    }
+
+    @Test("A machine that slept did not set its clock: both clocks went on")
+    func slept() {
+        var clock = DeletionClock()
+        _ = clock.tick(wall: 1_000_000, boot: 0)
+        #expect(clock.tick(wall: 9_000_000, boot: 8_000_000) == .steady)
+    }
+}
