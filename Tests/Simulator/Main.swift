@@ -1,0 +1,5 @@
+import BlobStore
+import Replication
+import SimulatedSystem
+import TestSupport
+@main struct Main { static func main() { print(BlobStore.self) } }
