@@ -3,6 +3,7 @@ import BlobStore
 import CLinux
 import Glibc
 package import Logging
+import Replication
 import Synchronization
 
 /// The daemon: opens the store, starts the threads, accepts until it is told to stop, and ends in
@@ -41,7 +42,10 @@ package enum Daemon {
             // Before any thread starts, so that all of them leave the signals to this one.
             let signals = try OwnedDescriptor(
                 taking: clinux_stop_signals(), from: "signalfd")
-            let access = try options.replica.shard.map { try ShardAccess(shard: $0, log: log) }
+            let access = try options.replica.shard.map {
+                try ShardAccess(
+                    shard: $0, options.replica, isLogging: options.limits.isLogging, log: log)
+            }
             let store = try open(options, access, log)
             try allowZeroCopy(store, options, log)
             if options.limits.isLogging, store.replicationState?.role != .follower {
@@ -148,7 +152,8 @@ package enum Daemon {
         guard let access else { return try open() }
         let watch = try StartWatch(access)
         let store = Result {
-            try ReplicaStart(options, whole, access, log: log, open: open).run()
+            try ReplicaStart(options.dataPath, whole, access, open: open)
+                .run(on: try access.makeBucket())
         }
         watch.end()
         // Whatever it was doing did not come to its end, or is not needed.
@@ -250,8 +255,7 @@ private struct RunningDaemon {
         scrubThread = try ScrubThread(store, scrub, limits: limits, log: log)
         let context = access.map {
             ReplicaThread.Context(
-                store: store, writer: writer, replica: replica, access: $0,
-                isLogging: options.limits.isLogging, log: log)
+                store: store, writer: writer, replica: replica, access: $0, log: log)
         }
         replicaThread = try context.map { context throws(SystemError) in
             try ReplicaThread(context, onDeposed: { failure.depose() })

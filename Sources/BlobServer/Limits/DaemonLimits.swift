@@ -283,10 +283,6 @@ package struct DaemonLimits: Sendable {
     package static let sequenceWaitMilliseconds = 1_000
     /// Requests that wait for the bucket, or for a follower to catch up.
     package static let replicaWaiterCountMax = 65_536
-    /// How long a leader that is told to hand over may take, in milliseconds.
-    package static let handoverMilliseconds = 10_000
-    /// How long a new follower waits for the first base of its shard, in milliseconds.
-    package static let firstBaseMilliseconds = 60_000
     /// Threads that fetch evicted payloads from the bucket. Each holds one payload in memory.
     package static let fetchThreadCount = 4
     /// Requests that wait for evicted payloads.

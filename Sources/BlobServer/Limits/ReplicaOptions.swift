@@ -1,3 +1,5 @@
+import Glibc
+
 /// What a publish waits for before it is acknowledged.
 package enum Acknowledgement: String, CaseIterable, Sendable {
     /// It is on this host's disk.
@@ -34,4 +36,15 @@ package struct ReplicaOptions: Sendable {
 
     /// The shard; nil: the daemon is not replicated.
     package var shard: String? { replicate ?? follow }
+}
+
+extension ReplicaOptions {
+    /// How this host is called.
+    var hostName: String {
+        if let name { return name }
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, 255) == 0 else { return "unknown" }
+        return String(
+            decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
 }

@@ -51,7 +51,7 @@ final class EvictionThread: Sendable {
             var pause = Self.pauseMilliseconds
             do {
                 // Until then nothing of the bucket is believed.
-                if context.access.isChecked, try step(&round, on: bucket) { pause = 0 }
+                if context.access.isShardChecked, try step(&round, on: bucket) { pause = 0 }
                 if round.isFruitless {
                     pause = Self.fruitlessPauseMilliseconds
                     log.note(

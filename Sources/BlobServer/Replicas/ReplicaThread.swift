@@ -1,6 +1,5 @@
 import BlobProtocol
 import BlobStore
-import Glibc
 import Logging
 import Replication
 import Synchronization
@@ -13,7 +12,6 @@ final class ReplicaThread: Sendable {
         let writer: WriterThread
         let replica: ReplicaStatus
         let access: ShardAccess
-        let isLogging: Bool
         let log: Logger
     }
 
@@ -55,35 +53,28 @@ final class ReplicaThread: Sendable {
             context.log.critical("Cannot reach \(context.access.name): \(error)")
             return onDeposed()
         }
+        let host = DaemonReplica(context)
         var failures = ReplicaFailures(context.log)
-        var role = ReplicaRole(context, on: bucket)
+        var replica = Replica(context.store, host)
         while !isClosed.load(ordering: .acquiring) {
-            let step: ReplicaRole.Step
+            let step: Replica.Step
             do {
-                step = try role.step()
+                step = try replica.step(on: bucket)
                 failures.noteSuccess()
-            } catch let error as ReplicationError {
-                if error.isStop { continue }
-                step = failures.note(error)
-                refusePromotion(because: error)
             } catch {
+                if (error as? ReplicationError)?.isStop == true { continue }
                 step = failures.note(error)
                 refusePromotion(because: error)
             }
-            let now = Instant.now
-            context.replica.look(at: context.store, asOf: now)
-            context.replica.complete(upTo: role.reachedSequence, asOf: now)
+            host.complete(upTo: replica.reachedSequence)
             switch step {
             case .again: continue
             case .wait(let milliseconds):
                 context.replica.signal.wait(milliseconds: milliseconds)
             case .mustRestart(let why):
                 context.log.critical("\(why); start the daemon again")
-                context.replica.role = .changing
-                context.replica.failAll(
-                    ProtocolError(
-                        .unreplicated,
-                        "stored here, and another daemon leads: it is not replicated"))
+                host.become(.changes)
+                host.failWaiters("stored here, and another daemon leads: it is not replicated")
                 return onDeposed()
             }
         }
@@ -105,13 +96,7 @@ private struct ReplicaFailures {
     }
 
     /// - Returns: what to do next.
-    mutating func note(_ error: any Error) -> ReplicaRole.Step {
-        if let error = error as? ReplicationError {
-            switch error {
-            case .tooOld, .forked: return .mustRestart(why: "\(error): this store is made anew")
-            default: break
-            }
-        }
+    mutating func note(_ error: any Error) -> Replica.Step {
         let text = "\(error)"
         if text != last { log.error("The replication waits: \(text)") }
         last = text

@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobStore
 import ObjectStore
+import Replication
 import Synchronization
 
 /// What all threads know of the replication, and who waits for it.
@@ -48,11 +49,12 @@ final class ReplicaStatus: Sendable {
     }
 
     /// A request to take the lead.
-    struct Promotion {
+    struct Promotion: PromotionRequest {
         let isForced: Bool
         let connection: ConnectionAddress
 
-        /// Tells who asks why this daemon does not have the lead.
+        func succeed(epoch: UInt64) { connection.post(.replicated(.promoted(epoch: epoch))) }
+
         func refuse(_ why: String) {
             connection.post(.replicated(.refused(ProtocolError(.unavailable, why))))
         }

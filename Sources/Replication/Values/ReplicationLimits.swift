@@ -38,6 +38,10 @@ package enum ReplicationLimits {
     package static let packLookMilliseconds = 12_000
     /// How often a leader looks whether it is asked to hand over, in milliseconds.
     package static let handoverLookMilliseconds = 1_000
+    /// How long a leader that is asked to hand over may take, in milliseconds.
+    package static let handoverMilliseconds = 10_000
+    /// How long a follower waits for the first base of a shard, in milliseconds.
+    package static let firstBaseMilliseconds = 60_000
     /// Bytes of a short document: an epoch, a manifest.
     package static let documentByteCountMax = 16 << 20
     /// Bytes of a part of a base, about.

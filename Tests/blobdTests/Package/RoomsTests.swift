@@ -128,6 +128,13 @@ import Testing
                 "Replication/Following",
             ]
         ),
+        (
+            "Replication/Roles",
+            [
+                "BlobStore", "Replication/Bucket", "Replication/Values", "Replication/Objects",
+                "Replication/Log", "Replication/Following", "Replication/Leading",
+            ]
+        ),
 
         ("BlobServer/Net", ["BlobStore"]),
         ("BlobServer/Walk", ["BlobStore", "BlobServer/Net"]),
@@ -146,8 +153,8 @@ import Testing
         (
             "BlobServer/Writer",
             [
-                "BlobStore", "BlobProtocol", "ObjectStore", "BlobServer/Net", "BlobServer/Limits",
-                "BlobServer/Metrics", "BlobServer/Logs",
+                "BlobStore", "BlobProtocol", "ObjectStore", "Replication", "BlobServer/Net",
+                "BlobServer/Limits", "BlobServer/Metrics", "BlobServer/Logs",
             ]
         ),
         (
@@ -176,7 +183,7 @@ import Testing
         (
             "BlobServer/Daemon",
             [
-                "BlobStore", "BlobProtocol", "BlobServer/Net", "BlobServer/Limits",
+                "BlobStore", "BlobProtocol", "Replication", "BlobServer/Net", "BlobServer/Limits",
                 "BlobServer/Walk", "BlobServer/Metrics", "BlobServer/Logs", "BlobServer/Writer",
                 "BlobServer/Handlers", "BlobServer/Connections", "BlobServer/Replicas",
             ]

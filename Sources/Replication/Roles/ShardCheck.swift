@@ -1,27 +1,26 @@
-import BlobStore
-import Replication
+internal import BlobStore
 
 /// What is found out of a bucket before anything is written to it.
 enum ShardCheck {
     /// Throws unless the bucket has the shard of this store, and its server keeps conditional creates. Once a
     /// process.
-    static func run(_ store: BlobStore, _ access: ShardAccess, on bucket: any Bucket) throws {
-        guard !access.isChecked else { return }
-        guard try hasShard(of: store, access, on: bucket) else {
+    static func run(_ store: BlobStore, _ host: any ShardHost, on bucket: any Bucket) throws {
+        guard !host.isShardChecked else { return }
+        guard try hasShard(of: store, host, on: bucket) else {
             throw ReplicaFailure(
                 description:
-                    "\(access.name) has no shard, and \(store.directory) belongs to one: give the prefix that it had"
+                    "\(host.settings.shardName) has no shard, and \(store.directory) belongs to one: give the prefix that it had"
             )
         }
-        try access.probe()
-        access.noteChecked()
+        try host.requireConditionalCreates()
+        host.noteShardChecked()
     }
 
     /// Whether the prefix has the shard of this store; false where it has none.
     ///
     /// - Throws: where it has another one.
     static func hasShard(
-        of store: BlobStore, _ access: ShardAccess, on bucket: any Bucket
+        of store: BlobStore, _ host: any ShardHost, on bucket: any Bucket
     ) throws -> Bool {
         let found: StoreDocument
         do throws(ReplicationError) { found = try StoreDocument.read(on: bucket) } catch {
@@ -33,7 +32,7 @@ enum ShardCheck {
         let leader = newest.map { ", led by \($0.document.host)" } ?? ""
         throw ReplicaFailure(
             description:
-                "\(access.name) has the store \(found.storeID)\(leader), and \(store.directory) is \(store.id): to follow it give --follow and an empty --data; else use another prefix"
+                "\(host.settings.shardName) has the store \(found.storeID)\(leader), and \(store.directory) is \(store.id): to follow it give --follow and an empty --data; else use another prefix"
         )
     }
 }

@@ -1,61 +1,57 @@
-import BlobProtocol
-import BlobStore
-import Logging
-import Replication
-import Synchronization
+internal import BlobStore
 
 /// Following: applies what a leader shipped, and takes the lead when it is asked to, or when nothing new has
 /// come for too long.
-struct FollowerDuty {
+struct Follower {
     enum Outcome {
-        case goesOn(ReplicaRole.Step)
+        case next(Replica.Step)
         /// This store leads now, and writes the log with this.
         case leads(LogWriter)
     }
 
-    private let context: ReplicaThread.Context
+    private let store: BlobStore
+    private let host: any ReplicaHost
     private let applier: SegmentApplier
     private var log: LogFollower
     /// When the last segment was found.
-    private var lastSegment = Instant.now
-    private var lastPackLook = Instant.now
+    private var lastSegment: Int64
+    private var lastPackLook: Int64
     /// Whether the last look found a segment: there may be more that are waiting.
     private var isBehind = false
     private var knownEpoch: UInt64 = 0
+    private var leader = ""
     /// The request for the lead that a leader was told of, and until when it may take.
-    private var asked: (request: ReplicaStatus.Promotion, end: Instant, epoch: UInt64)?
+    private var asked: (request: any PromotionRequest, end: Int64, epoch: UInt64)?
     /// Whether the leader has ended its epoch.
     private var hasEnded = false
     /// When this store takes the lead again where nobody did that it was handed over to.
-    private var reclaimsAt: Instant?
+    private var reclaimsAt: Int64?
 
-    /// - Parameter hasHandedOver: whether this store led until now.
-    init(_ context: ReplicaThread.Context, hasHandedOver: Bool = false) {
-        self.context = context
-        if hasHandedOver {
-            reclaimsAt = Instant.now.after(milliseconds: 2 * DaemonLimits.handoverMilliseconds)
+    /// - Parameter hasLed: whether this store led until now.
+    init(_ store: BlobStore, _ host: any ReplicaHost, hasLed: Bool = false) {
+        self.store = store
+        self.host = host
+        let now = host.uptime
+        (lastSegment, lastPackLook) = (now, now)
+        if hasLed {
+            reclaimsAt = now + 2 * Int64(ReplicationLimits.handoverMilliseconds)
         }
-        let writer = context.writer
         applier = SegmentApplier(
-            context.store, localByteCountMax: context.replica.options.localByteCountMax
-        ) { body throws(StoreError) in try writer.perform(body) }
-        log = LogFollower(
-            storeID: context.store.id,
-            behind: context.store.replicationState?.position ?? .start)
-        context.replica.role = .follower
+            store, localByteCountMax: host.settings.localByteCountMax
+        ) { body throws(StoreError) in try host.write(body) }
+        log = LogFollower(storeID: store.id, behind: store.replicationState?.position ?? .start)
+        host.become(.follows)
     }
 
     mutating func step(on bucket: any Bucket) throws -> Outcome {
-        try ShardCheck.run(context.store, context.access, on: bucket)
+        try ShardCheck.run(store, host, on: bucket)
         do {
             return try followingStep(on: bucket)
         } catch let error as ReplicationError {
             switch error {
             case .tooOld, .forked:
                 // The next start makes it anew.
-                try context.writer.perform { (store) throws(StoreError) in
-                    try store.stepDown(to: .deposed)
-                }
+                try host.write { (store) throws(StoreError) in try store.stepDown(to: .deposed) }
             default: break
             }
             throw error
@@ -63,29 +59,31 @@ struct FollowerDuty {
     }
 
     private mutating func followingStep(on bucket: any Bucket) throws -> Outcome {
-        let now = Instant.now
-        if let request = context.replica.takePromotion() {
-            return try take(request, on: bucket, asOf: now)
+        let now = host.uptime
+        if let request = host.takePromotion() {
+            return try take(request, on: bucket, at: now)
         }
         let isQuiet =
-            now.milliseconds(since: lastSegment) >= ReplicationLimits.packLookMilliseconds
-            && now.milliseconds(since: lastPackLook) >= ReplicationLimits.packLookMilliseconds
+            now - lastSegment >= Int64(ReplicationLimits.packLookMilliseconds)
+            && now - lastPackLook >= Int64(ReplicationLimits.packLookMilliseconds)
         if isQuiet { lastPackLook = now }
         if let asked, now >= asked.end { endRequest(asked.epoch, on: bucket) }
         if let last = try applyNext(on: bucket, looksAtPacks: isQuiet) {
-            lastSegment = .now
+            lastSegment = host.uptime
             reclaimsAt = nil
             hasEnded = last.kind == .end
             if hasEnded, let request = takeAsked() { return try takeOver(request, on: bucket) }
-            return .goesOn(.again)
+            return .next(.again)
         }
         if let reclaimsAt, now >= reclaimsAt {
-            context.log.warning("Nobody has taken the lead: this daemon takes it again")
+            host.log(.warning, "Nobody has taken the lead: this daemon takes it again")
             self.reclaimsAt = nil
             return try takeOver(takeAsked(), on: bucket)
         }
-        if mayPromoteItself(asOf: now) { return try takeOver(takeAsked(), on: bucket) }
-        return .goesOn(.wait(milliseconds: ReplicationLimits.pollMilliseconds))
+        if let after = host.settings.autoPromoteMilliseconds, now - lastSegment >= Int64(after) {
+            return try takeOver(takeAsked(), on: bucket)
+        }
+        return .next(.wait(milliseconds: ReplicationLimits.pollMilliseconds))
     }
 
     /// Applies what is there behind the last segment: several together, in one commit, where there are more.
@@ -100,7 +98,7 @@ struct FollowerDuty {
             return nil
         }
         log.accept()
-        var foundAt = Instant.now
+        var foundAt = host.uptime
         var (last, items, byteCount) = (first, first.items, first.bytes.count)
         // One that comes alone does not wait for the answer that there is no other.
         while isBehind, last.head.kind == .batches, byteCount < ReplicationLimits.appliedByteCount,
@@ -112,7 +110,7 @@ struct FollowerDuty {
             items += next.items
             byteCount += next.bytes.count
             last = next
-            foundAt = .now
+            foundAt = host.uptime
         }
         isBehind = true
         do {
@@ -126,15 +124,16 @@ struct FollowerDuty {
     }
 
     private mutating func noteApplied(
-        _ head: Segment.Head, foundAt: Instant, on bucket: any Bucket
+        _ head: Segment.Head, foundAt: Int64, on bucket: any Bucket
     ) throws {
         // Not when they were applied: the look for another one may have taken the bucket's whole time-out.
-        context.replica.movedAt.store(foundAt.nanoseconds, ordering: .relaxed)
-        context.replica.complete(upTo: context.store.lastSequence, asOf: .now)
+        host.noteMoved(at: foundAt)
+        host.complete(upTo: store.lastSequence)
         guard head.epoch != knownEpoch else { return }
         knownEpoch = head.epoch
         if let newest = try Epochs.newest(on: bucket) {
-            context.replica.leader = newest.document.host
+            leader = newest.document.host
+            host.noteLeader(leader)
         }
     }
 
@@ -143,36 +142,31 @@ struct FollowerDuty {
         let request = takeAsked()
         try? bucket.delete(ShardNames.handover(epoch))
         request?.refuse(
-            "the leader \(context.replica.leader) did not hand over within \(DaemonLimits.handoverMilliseconds / 1_000) s; where it is gone for good: --force"
+            "the leader \(leader) did not hand over within \(ReplicationLimits.handoverMilliseconds / 1_000) s; where it is gone for good: --force"
         )
-    }
-
-    private func mayPromoteItself(asOf now: Instant) -> Bool {
-        guard let after = context.replica.options.autoPromoteMilliseconds else { return false }
-        return now.milliseconds(since: lastSegment) >= after
     }
 
     // MARK: - Taking the lead
 
     private mutating func take(
-        _ request: ReplicaStatus.Promotion, on bucket: any Bucket, asOf now: Instant
+        _ request: any PromotionRequest, on bucket: any Bucket, at now: Int64
     ) throws -> Outcome {
         guard !request.isForced, !hasEnded else { return try takeOver(request, on: bucket) }
         let epoch: UInt64
         do {
             epoch = try Epochs.newest(on: bucket)?.number ?? 0
             _ = try bucket.create(
-                ShardNames.handover(epoch), Array(context.replica.options.hostName.utf8))
+                ShardNames.handover(epoch), Array(host.settings.hostName.utf8))
         } catch {
             request.refuse("cannot ask the leader: \(error)")
             throw error
         }
-        asked = (request, now.after(milliseconds: DaemonLimits.handoverMilliseconds), epoch)
-        return .goesOn(.again)
+        asked = (request, now + Int64(ReplicationLimits.handoverMilliseconds), epoch)
+        return .next(.again)
     }
 
     /// The request that the leader was told of; nil: there is none.
-    private mutating func takeAsked() -> ReplicaStatus.Promotion? {
+    private mutating func takeAsked() -> (any PromotionRequest)? {
         defer { asked = nil }
         return asked?.request
     }
@@ -181,41 +175,39 @@ struct FollowerDuty {
     ///
     /// - Parameter request: who asked for it, and is told; nil: nobody.
     private mutating func takeOver(
-        _ request: ReplicaStatus.Promotion?, on bucket: any Bucket
+        _ request: (any PromotionRequest)?, on bucket: any Bucket
     ) throws -> Outcome {
-        let (context, applier) = (context, applier)
-        context.replica.role = .changing
+        let (store, applier) = (store, applier)
+        host.become(.changes)
         do {
             let takeOver = TakeOver(
-                storeID: context.store.id, nonce: .random(),
-                host: context.replica.options.hostName)
+                storeID: store.id, nonce: .random(), host: host.settings.hostName)
             let outcome = try takeOver.run(
-                &log, on: bucket, sequence: { context.store.lastSequence }, asOf: .now
+                &log, on: bucket, sequence: { store.lastSequence }, asOf: host.now
             ) { (segment) throws(ReplicationError) in try applier.apply(segment, on: bucket) }
             switch outcome {
-            case .lost(let epoch, let host):
-                context.replica.role = .follower
-                lastSegment = .now
-                request?.refuse("\(host) took the lead meanwhile (epoch \(epoch))")
-                return .goesOn(.again)
+            case .lost(let epoch, let leader):
+                host.become(.follows)
+                lastSegment = host.uptime
+                request?.refuse("\(leader) took the lead meanwhile (epoch \(epoch))")
+                return .next(.again)
             case .leads(let epoch, let nonce, let fence):
-                let isLogging = context.isLogging
-                try context.writer.perform { (store) throws(StoreError) in
+                let (isLogging, now) = (host.settings.isLogging, host.now)
+                try host.write { (store) throws(StoreError) in
                     try store.lead(
-                        epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: .now)
+                        epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: now)
                     if isLogging { try? store.beginLogging() }
                 }
-                context.log.notice("Leading epoch \(epoch) of \(context.access.name)")
+                host.log(.notice, "Leading epoch \(epoch) of \(host.settings.shardName)")
                 // Who asks next is told of the new leader.
-                context.replica.leader = context.replica.options.hostName
-                context.replica.role = .leader
-                request?.connection.post(.replicated(.promoted(epoch: epoch)))
+                host.noteLeader(host.settings.hostName)
+                host.become(.ships(epoch: epoch))
+                request?.succeed(epoch: epoch)
                 return .leads(
-                    LogWriter(
-                        storeID: context.store.id, epoch: epoch, nonce: nonce, behind: fence))
+                    LogWriter(storeID: store.id, epoch: epoch, nonce: nonce, behind: fence))
             }
         } catch {
-            context.replica.role = .follower
+            host.become(.follows)
             request?.refuse("cannot take the lead: \(error)")
             throw error
         }

@@ -1,0 +1,87 @@
+internal import BlobStore
+internal import Glibc
+
+/// What a leader did and did not ship before another store took the lead: saved to files, and not merged.
+enum LostChanges {
+    /// Saves what waits to be shipped, in the form of segments and objects, below
+    /// `DIR/unreplicated-epoch-N/`.
+    ///
+    /// - Returns: false when nothing waits.
+    static func save(_ store: BlobStore, _ host: any ReplicaHost) throws -> Bool {
+        guard let state = store.replicationState, store.lastSequence > state.sequence else {
+            return false
+        }
+        let folder = "\(store.directory)/unreplicated-epoch-\(state.epoch)"
+        let files = try LostFiles(folder)
+        var position = state.position
+        var last = state.sequence
+        while true {
+            let batches = try store.outbox(
+                after: last, byteCountMax: ReplicationLimits.segmentByteCount)
+            guard let end = batches.last else { break }
+            for blob in LongBlobs.of(batches) {
+                let object = LongBlobs.object(
+                    of: blob, try store.storedBytes(of: blob), storeID: store.id)
+                try files.write(ShardNames.blob(blob.number), object)
+            }
+            let items = try Segment.items(of: batches) { try store.storedBytes(of: $0) }
+            let segment = Segment(
+                Segment.Head(
+                    kind: .batches, storeID: store.id, epoch: state.epoch, nonce: state.nonce,
+                    behind: position, sequence: end.sequence, time: host.now), items)
+            try files.write(ShardNames.log(segment.head.number), segment.bytes)
+            position = segment.position
+            last = end.sequence
+        }
+        try files.finish()
+        host.log(
+            .critical,
+            "\(last - state.sequence) batches of changes were acknowledged here and not replicated: they are saved in \(folder), and not in the shard"
+        )
+        return true
+    }
+}
+
+/// Writes files below a folder, and syncs them.
+private struct LostFiles {
+    private let folder: String
+
+    init(_ folder: String) throws(ReplicaFailure) {
+        self.folder = folder
+        for name in ["", "/log", "/blob"] where mkdir(folder + name, 0o750) != 0 && errno != EEXIST
+        {
+            throw Self.failure("mkdir", folder + name)
+        }
+    }
+
+    private static func failure(_ call: String, _ path: String) -> ReplicaFailure {
+        ReplicaFailure(
+            description: "cannot save unreplicated changes: \(call) \(path): errno \(errno)")
+    }
+
+    func write(_ name: String, _ bytes: [UInt8]) throws(ReplicaFailure) {
+        let path = "\(folder)/\(name)"
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o640)
+        guard descriptor >= 0 else { throw Self.failure("open", path) }
+        defer { close(descriptor) }
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.write(descriptor, $0.baseAddress?.advanced(by: offset), $0.count - offset)
+            }
+            guard count > 0 else { throw Self.failure("write", path) }
+            offset += count
+        }
+        guard fsync(descriptor) == 0 else { throw Self.failure("fsync", path) }
+    }
+
+    /// Makes the names survive a power cut.
+    func finish() throws(ReplicaFailure) {
+        for name in ["/log", "/blob", "", "/.."] {
+            let descriptor = open(folder + name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw Self.failure("open", folder + name) }
+            defer { close(descriptor) }
+            guard fsync(descriptor) == 0 else { throw Self.failure("fsync", folder + name) }
+        }
+    }
+}

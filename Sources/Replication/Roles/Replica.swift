@@ -1,0 +1,82 @@
+package import BlobStore
+
+/// A store's part in its shard, one step at a time: it leads or it follows.
+///
+/// It has no thread and no clock. The process that runs it calls ``step(on:)`` until it says that the process
+/// must be started again.
+package struct Replica {
+    /// What follows a step.
+    package enum Step: Sendable {
+        case again
+        /// Until somebody has something to do, at most so long.
+        case wait(milliseconds: Int)
+        /// This process can neither lead nor follow.
+        case mustRestart(why: String)
+    }
+
+    private enum Role {
+        case leading(Leader)
+        case following(Follower)
+    }
+
+    private let store: BlobStore
+    private let host: any ReplicaHost
+    private var role: Role
+
+    package init(_ store: BlobStore, _ host: any ReplicaHost) {
+        self.store = store
+        self.host = host
+        if store.replicationState?.role == .leader {
+            role = .leading(Leader(store, host))
+        } else {
+            role = .following(Follower(store, host))
+        }
+    }
+
+    /// The last batch that clients who wait for the bucket have waited for.
+    package var reachedSequence: UInt64 {
+        switch role {
+        case .leading: store.shippedSequence
+        case .following: store.lastSequence
+        }
+    }
+
+    package mutating func step(on bucket: any Bucket) throws -> Step {
+        do {
+            return try roleStep(on: bucket)
+        } catch let error as ReplicationError {
+            switch error {
+            case .tooOld, .forked: return .mustRestart(why: "\(error): this store is made anew")
+            default: throw error
+            }
+        }
+    }
+
+    private mutating func roleStep(on bucket: any Bucket) throws -> Step {
+        switch role {
+        case .leading(var leader):
+            let outcome = try {
+                defer { role = .leading(leader) }
+                return try leader.step(on: bucket)
+            }()
+            switch outcome {
+            case .next(let step): return step
+            case .mustRestart(let why): return .mustRestart(why: why)
+            case .follows:
+                role = .following(Follower(store, host, hasLed: true))
+                return .again
+            }
+        case .following(var follower):
+            let outcome = try {
+                defer { role = .following(follower) }
+                return try follower.step(on: bucket)
+            }()
+            switch outcome {
+            case .next(let step): return step
+            case .leads(let writer):
+                role = .leading(Leader(store, host, writer))
+                return .again
+            }
+        }
+    }
+}

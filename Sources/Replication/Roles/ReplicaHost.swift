@@ -1,0 +1,132 @@
+package import BlobStore
+
+/// What taking part in a shard needs of a process: what the operator wants, clocks, and a log.
+package protocol ShardHost: AnyObject, Sendable {
+    /// How this host takes part in its shard.
+    var settings: ReplicaSettings { get }
+
+    /// Milliseconds by a clock that never goes back.
+    var uptime: Int64 { get }
+
+    /// The present by the wall clock.
+    var now: Timestamp { get }
+
+    /// Tells the operator something.
+    func log(_ level: ReplicaLogLevel, _ text: String)
+
+    /// Whether this process knows that the bucket has its shard, and keeps conditional creates.
+    var isShardChecked: Bool { get }
+
+    /// Notes that it does.
+    func noteShardChecked()
+
+    /// Throws unless the server keeps conditional creates: else two hosts could lead.
+    func requireConditionalCreates() throws
+
+    /// Waits.
+    ///
+    /// - Returns: whether the process is told to stop.
+    func wait(milliseconds: Int) -> Bool
+}
+
+/// What a replica needs besides: the thread that writes, and those who wait for it.
+package protocol ReplicaHost: ShardHost {
+    /// Runs a change on the thread that writes, and returns when it is done.
+    func write(
+        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Void
+    ) throws(StoreError)
+
+    /// Tells the operator something.
+    func log(_ level: ReplicaLogLevel, _ text: String)
+
+    // MARK: What clients are told
+
+    /// What this host does from now on. Changes are taken by a leader only.
+    func become(_ activity: ReplicaActivity)
+
+    /// Who leads, as clients of a follower are told.
+    func noteLeader(_ host: String)
+
+    /// A segment was shipped or found.
+    ///
+    /// - Parameter uptime: when.
+    func noteMoved(at uptime: Int64)
+
+    // MARK: Who waits
+
+    /// Whether a client waits for changes to be in the bucket.
+    var hasWaiters: Bool { get }
+
+    /// Answers the clients that wait for batches up to this one.
+    func complete(upTo sequence: UInt64)
+
+    /// Answers all clients that wait: what they wait for is not in the shard.
+    func failWaiters(_ why: String)
+
+    // MARK: Who asks for the lead
+
+    /// Takes the request for the lead; nil: there is none.
+    func takePromotion() -> (any PromotionRequest)?
+
+    /// Whether a follower has asked the leader of an epoch to hand over.
+    func isHandoverAsked(of epoch: UInt64) -> Bool
+}
+
+/// How a host takes part in a shard.
+package struct ReplicaSettings: Sendable {
+    /// The shard, as the operator wrote it.
+    package var shardName = ""
+    /// How clients reach this host.
+    package var hostName = ""
+    /// Whether it may begin the shard (`--replicate`), or only joins it (`--follow`).
+    package var mayBegin = false
+    /// Whether changes are acknowledged in the write-ahead log while it leads.
+    package var isLogging = false
+    /// Bytes of the store in use from which on long payloads stay in the bucket; nil: all are fetched.
+    package var localByteCountMax: Int?
+    /// How long a follower finds nothing new before it takes the lead; nil: it waits to be told.
+    package var autoPromoteMilliseconds: Int?
+
+    package init() {}
+}
+
+/// What a host of a shard does.
+package enum ReplicaActivity: Sendable, Hashable {
+    /// It takes changes.
+    case leads
+    /// It takes changes, and ships those of an epoch.
+    case ships(epoch: UInt64)
+    /// It applies what the leader ships.
+    case follows
+    /// It takes no changes for a moment: the lead is changing.
+    case changes
+}
+
+/// How much an operator should care.
+package enum ReplicaLogLevel: Sendable {
+    case debug, notice, warning, error, critical
+}
+
+/// A request to take the lead.
+package protocol PromotionRequest: Sendable {
+    /// Whether the leader is not asked.
+    var isForced: Bool { get }
+
+    /// This host leads.
+    func succeed(epoch: UInt64)
+
+    /// This host does not take the lead.
+    func refuse(_ why: String)
+}
+
+/// Why a host cannot take part in its shard, in words for the operator.
+package struct ReplicaFailure: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(description: String) { self.description = description }
+}
+
+/// The process was told to stop before its store was ready.
+package struct StoppedAtStart: Error {
+    package init() {}
+}
