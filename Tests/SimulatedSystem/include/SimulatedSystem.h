@@ -43,6 +43,13 @@ void sim_disk_cut_power(int host, uint64_t seed);
 
 sim_disk_counts sim_disk_get_counts(int host);
 
+// Removes a folder with all that is in it, and makes it a copy of another one (of nothing: NULL) but for LMDB's lock
+// file: as a snapshot of its machine has it. Returns 0, or -1.
+int sim_folder_replace(const char *folder, const char *source);
+
+// Turns a bit in each place of a file that has these bytes, and returns how many there were.
+int sim_file_flip(const char *path, const uint8_t *bytes, size_t count);
+
 // The seed of getrandom(2) and its likes.
 void sim_chance_seed(uint64_t seed);
 // What clock_gettime(2) says.
