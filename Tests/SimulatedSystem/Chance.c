@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "SimulatedSystem.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -24,6 +25,7 @@ int64_t sim_real_monotonic_ms(void) {
 }
 
 int sim_fork(void) { return fork(); }
+void sim_line_output(void) { setvbuf(stdout, NULL, _IOLBF, 0); }
 
 // SplitMix64.
 static uint64_t chance_next(void) {

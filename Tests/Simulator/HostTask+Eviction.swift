@@ -1,5 +1,6 @@
 import BlobStore
 import Replication
+import TestSupport
 
 // What the threads of `--local-bytes` do.
 

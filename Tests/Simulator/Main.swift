@@ -25,7 +25,7 @@ struct Main {
             arguments.append(nil)
             execv("/proc/self/exe", arguments)
         }
-        setvbuf(stdout, nil, Int32(_IOLBF), 0)
+        sim_line_output()
         var options = CommandLineOptions()
         guard options.parse(CommandLine.arguments.dropFirst()) else {
             print(usage)

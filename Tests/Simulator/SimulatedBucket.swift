@@ -52,7 +52,6 @@ final class SimulatedBucket: Bucket {
     ) throws(BucketError) -> Answer {
         try host.requireLife()
         let world = world
-        world.counts.requests += 1
         let fault = world.drawFault(operation, of: host)
         if let fault { world.trace("\(host.name) \(operation) \(name): \(fault)") }
         world.clock += Int64(world.chance.below(20))

@@ -108,7 +108,7 @@ struct Workers {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { fatalError("pipe") }
         let folder = folder(index)
-        fflush(stdout)
+        fflush(nil)
         let process = sim_fork()
         if process == 0 {
             close(ends[0])

@@ -59,3 +59,6 @@ int64_t sim_real_monotonic_ms(void);
 
 // fork(2), which Swift does not have.
 int sim_fork(void);
+
+// Has standard output written line by line.
+void sim_line_output(void);
