@@ -45,6 +45,9 @@ extension World {
         }
     }
 
+    /// Without a base the bucket is not yet a copy: no disk may fork or get lost.
+    private var hasBase: Bool { firstRestorable < .max }
+
     private func cutPower(_ host: Host) {
         host.kill()
         guard case .down = host.life else { return }
@@ -60,7 +63,7 @@ extension World {
         else { return }
         let all = Set(contents.compactMap { $0?.parts.values }.flatMap { $0 })
             // Others are stored compressed, or too short to be found.
-            .filter { $0 % 5 != 3 && PayloadContents.byteCount($0, isBulk: swarm.has(.bulk)) > 100 }
+            .filter { $0 % 10 != 3 && PayloadContents.byteCount($0, isBulk: swarm.has(.bulk)) > 100 }
             .sorted()
         guard !all.isEmpty else { return }
         let content = all[chance.below(all.count)]
@@ -76,7 +79,7 @@ extension World {
 
     /// A second machine starts with a copy of the first one's disk.
     private func clone(_ host: Host) throws {
-        guard hosts.count < min(4, Int(SIM_HOST_MAX)), host.frames == 0 else { return }
+        guard hasBase, hosts.count < min(4, Int(SIM_HOST_MAX)), host.frames == 0 else { return }
         let copy = try Host(
             self, "h\(hosts.count)", number: hosts.count, mayBegin: host.settings.mayBegin,
             copying: host)
@@ -87,7 +90,7 @@ extension World {
     /// The disk of a machine becomes what it was when it was copied.
     private func rollBack(_ host: Host) throws {
         let copy = "\(folder)/\(host.name).copy"
-        guard host.frames == 0 else { return }
+        guard hasBase, host.frames == 0 else { return }
         if host.snapshot == nil || chance.chance(40) {
             try host.disk.copy(to: copy)
             host.snapshot = (host.timeline, host.damaged)
@@ -105,10 +108,6 @@ extension World {
     private func loseDisk(_ host: Host) throws {
         // The last copy that is not in the bucket is never taken.
         host.kill()
-        // Without a base the bucket is not yet a copy.
-        let hasBase = objects.list(ShardNames.basePrefix, after: "").contains {
-            $0.hasSuffix("manifest.json")
-        }
         guard case .down = host.life, hasBase else { return }
         try host.disk.replace(by: nil)
         host.settings.mayBegin = false

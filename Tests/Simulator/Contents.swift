@@ -19,7 +19,7 @@ enum PayloadContents {
         let count = byteCount(number, isBulk: isBulk)
         // Some shrink when they are compressed.
         var bytes = SeededGenerator.bytes(count, seed: UInt64(number) + (isBulk ? 1 << 20 : 0))
-        if number % 5 == 3 { for index in bytes.indices { bytes[index] &= 0x41 } }
+        if number % 10 == 3 { for index in bytes.indices { bytes[index] &= 0x41 } }
         made[key] = bytes
         return bytes
     }

@@ -104,6 +104,9 @@ final class Host: ReplicaHost, @unchecked Sendable {
 
     func log(_ level: ReplicaLogLevel, _ text: String) {
         world.trace("\(name) says: \(text)")
+        if text.hasPrefix("\(settings.hostName) leads since"), !world.hasCopies {
+            world.note { throw Finding("a leader is deposed by an epoch of its own", name) }
+        }
     }
 
     func noteShardChecked() { isShardChecked = true }

@@ -24,8 +24,8 @@ final class HostTask {
             HostTask("replica") { try $0.stepReplica() },
             HostTask("writer") { try $0.stepWriter() },
             HostTask("commits") { try $0.stepCommits() },
+            HostTask("upkeep") { try $0.stepUpkeep() },
         ]
-        if swarm.has(.upkeep) { tasks.append(HostTask("upkeep") { try $0.stepUpkeep() }) }
         if swarm.localByteCountMax != nil {
             tasks.append(HostTask("eviction") { try $0.stepEviction() })
             tasks.append(HostTask("fetches") { try $0.stepFetches() })
@@ -126,7 +126,7 @@ extension Host {
                 store, epoch: epoch, world.schedule, on: bucket, clock: { [self] in now }
             ) { [self] body throws(StoreError) in try write(body) }
         }
-        guard world.swarm.has(.collecting) || maintenance?.bases.isEmpty == true,
+        guard world.swarm.has(.upkeep) || maintenance?.bases.isEmpty == true,
             var current = maintenance
         else { return 1_000 }
         do {
@@ -195,7 +195,8 @@ extension Host {
         while try scrubber.step(byteCountMax: 1 << 20, asOf: now) != nil {}
         let findings = scrubber.takeFindings()
         guard findings.isEmpty || !damaged.isEmpty else {
-            throw Finding("scrubbing finds damage in a sound store", findings[0])
+            throw Finding(
+                "scrubbing finds damage in a sound store: \(Host.words(findings[0]))", findings[0])
         }
         if store.hasConfirmedDamage, damaged.isEmpty {
             throw Finding("scrubbing finds damaged payloads in a sound store")
@@ -210,7 +211,7 @@ extension Host {
         } catch StoreError.hasEvicted {
             world.sometimes("a backup is refused while payloads are evicted")
         } catch StoreError.corrupt(let why) where damaged.isEmpty {
-            throw Finding("a backup finds damage in a sound store", why)
+            throw Finding("a backup finds damage in a sound store: \(Host.words(why))", why)
         }
         return 60_000
     }

@@ -26,6 +26,8 @@ struct Main {
             execv("/proc/self/exe", arguments)
         }
         sim_line_output()
+        // As the daemon does. Backups are cut off in the middle.
+        signal(SIGPIPE, SIG_IGN)
         var options = CommandLineOptions()
         guard options.parse(CommandLine.arguments.dropFirst()) else {
             print(usage)

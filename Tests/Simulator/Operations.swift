@@ -27,7 +27,7 @@ extension World {
     // MARK: - Changes
 
     private func change(_ host: Host) throws {
-        if swarm.has(.backlog), chance.chance(2) {
+        if swarm.has(.backlog), reached["backlog"] == nil, chance.chance(4) {
             sometimes("backlog")
             awayUntil = max(awayUntil, isSafe ? 0 : clock + 30_000)
             for _ in 0..<1_200 where host.takesChanges && host.isUp {
@@ -121,7 +121,7 @@ extension World {
         var writer = store.makePayloadWriter()
         try writer.append(
             PayloadContents.bytes(content, isBulk: swarm.has(.bulk)).span.bytes)
-        return try writer.finish(mediaType: content % 5 == 3 ? "text/plain" : "image/png")
+        return try writer.finish(mediaType: content % 10 == 3 ? "text/plain" : "image/png")
     }
 
     /// Does changes together, as the writer's thread does.

@@ -52,7 +52,10 @@ extension World {
         let leaders = hosts.filter { $0.leads && $0.takesChanges }
         let reasons = hosts.map { $0.reason("replica") }.first { !$0.isEmpty } ?? ""
         guard let leader = leaders.first, let store = leader.store else {
-            return Finding("nobody leads: \(reasons)")
+            let roles = hosts.map {
+                "\($0.name) \($0.store?.replicationState.map { "\($0.role) of \($0.epoch)" } ?? "") \($0.activity)"
+            }
+            return Finding("nobody leads: \(reasons)", roles.joined(separator: ", "))
         }
         guard leaders.count == 1 else {
             return Finding("two lead", leaders.map(\.name).joined(separator: ", "))
@@ -74,14 +77,15 @@ extension World {
     }
 
     private func checkQuiet() throws {
-        guard let leader = hosts.first(where: { $0.leads }), let store = leader.store else { return }
+        guard let leader = hosts.first(where: { $0.leads }) else { return }
         guard leader.expected != nil || history.contents(history.last) == nil else {
             throw Finding("the leader's contents are not known")
         }
         for host in hosts { try readAll(host) }
-        let digest = try Self.digest(of: store)
-        for host in hosts where host !== leader && host.damaged.isEmpty && leader.damaged.isEmpty {
-            guard let other = host.store, try Self.digest(of: other) == digest else {
+        // Without damage: a base of a store that has some is refused.
+        let digest = leader.damaged.isEmpty ? try digest(of: leader) : nil
+        for host in hosts where host !== leader && host.damaged.isEmpty && digest != nil {
+            guard try self.digest(of: host) == digest else {
                 throw Finding("a follower's tables are not its leader's", host.name)
             }
         }
@@ -112,21 +116,27 @@ extension World {
     }
 
     /// Of all that every host has alike.
-    private static func digest(of store: BlobStore) throws -> Digest {
+    private func digest(of host: Host) throws -> Digest {
         var hash = SHA256()
-        try store.writeBase(asOf: Timestamp(milliseconds: World.start)) { hash.update($0) }
+        do {
+            try host.store?.writeBase(asOf: Timestamp(milliseconds: Self.start)) { hash.update($0) }
+        } catch {
+            throw Finding("a base cannot be written: \(Host.words("\(error)"))", host.name)
+        }
         return Digest(hash.digest())
     }
 
     /// Restores batches that are within the retention, and compares them.
     private func checkRestore() throws {
-        guard swarm.has(.upkeep) else { return }
         let bucket = SimulatedBucket(hosts[0])
-        let oldest = history.batches.firstIndex {
-            $0.milliseconds >= clock - swarm.retentionMilliseconds * 2 / 3
-        }
+        guard firstRestorable <= history.last else { return }
+        let bound = clock - swarm.retentionMilliseconds * 2 / 3
+        let oldest = history.batches.firstIndex { $0.milliseconds >= bound } ?? 0
+        let first = max(firstRestorable, UInt64(oldest + 1))
         var targets = [history.last]
-        if let oldest { targets.append(UInt64(oldest + 1 + chance.below(history.batches.count - oldest))) }
+        if first < history.last {
+            targets.append(first + UInt64(chance.below(Int(history.last - first))))
+        }
         for target in targets where target > 0 {
             guard let contents = history.contents(target) else { continue }
             let folder = "\(folder)/restored"
@@ -139,10 +149,9 @@ extension World {
                 guard restored.sequence == target else {
                     throw Finding("a restore ends elsewhere")
                 }
-            } catch ReplicationError.notRestorable(let why) where why.contains("none yet") {
-                sometimes("no base yet")
-                continue
-            } catch let error as ReplicationError {
+            } catch let finding as Finding {
+                throw finding
+            } catch {
                 throw Finding("a batch cannot be restored: \(Host.words("\(error)"))", "\(target)")
             }
             let store = try BlobStore.openReadOnly(at: folder)

@@ -5,8 +5,8 @@ import TestSupport
 struct Swarm {
     /// What can be turned off to make a failing run smaller.
     enum Feature: String, CaseIterable {
-        case logging, eviction, fetching, expiry, quotas, feeds, owners, patches, parts, commits
-        case bulk, backlog, upkeep, collecting, scrubbing, backups, compaction, restoring, sweeping
+        case logging, eviction, expiry, quotas, feeds, owners, patches, parts, commits
+        case bulk, backlog, upkeep, scrubbing, backups, compaction, restoring, sweeping
         case unknown, refused, late, delayed, absurd, missing, away
         case kill, crash, powerCut, syncFailure, fullDisk, bitFlip, clockJump, pause
         case promote, force, autoPromote, clone, rollback, lostDisk, restart

@@ -1,3 +1,4 @@
+import BlobStore
 import Hashing
 
 /// The trace of a run: printed, or only its hash.
@@ -17,5 +18,5 @@ final class Tracer {
     }
 
     /// Of all lines.
-    func finish() -> String { "\(hash.digest())" }
+    func finish() -> String { Digest(hash.digest()).description }
 }

@@ -57,6 +57,9 @@ extension World {
         _ segment: (head: Segment.Head, batches: [(sequence: UInt64, batch: Batch)])?, by host: Host
     ) {
         objects.put(name, bytes)
+        if name.hasSuffix("manifest.json"), let manifest = try? BaseManifest(bytes) {
+            firstRestorable = min(firstRestorable, manifest.sequence)
+        }
         guard let (head, batches) = segment else { return }
         note { try self.extend(by: head, batches, of: host) }
     }

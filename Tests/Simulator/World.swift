@@ -27,9 +27,14 @@ final class World {
     var isSafe = false
     /// How deep in requests that are under way others act.
     private var depth = 0
+    /// How often others may still act within the requests of this event.
+    private var nestedCount = 0
+    private static let nestedCountMax = 30
     private var delayed: [(due: Int64, effect: () -> Void)] = []
     /// Until then the bucket cannot be reached.
     var awayUntil: Int64 = 0
+    /// The batch of the first base.
+    var firstRestorable = UInt64.max
     /// The number of the last batch of any host.
     var stamp = 0
     var operation = 0
@@ -80,8 +85,9 @@ final class World {
             trace("event \(event) at \(clock)")
             try runDue(countMax: 24)
             if !swarm.dropped.contains(event) {
+                // Now and then many follow one another at once.
+                for _ in 0..<1 + chance.below(chance.chance(15) ? 12 : 3) { try operate() }
                 if chance.chance(swarm.accidentPercent) { try accident() }
-                for _ in 0..<1 + chance.below(3) { try operate() }
             }
             try check()
         }
@@ -107,6 +113,7 @@ final class World {
     /// Runs what is due on all hosts, in any order.
     func runDue(countMax: Int) throws {
         applyDelayed()
+        if depth == 0 { nestedCount = 0 }
         for _ in 0..<countMax {
             try throwPending()
             var due: [(Host, HostTask?)] = []
@@ -126,7 +133,9 @@ final class World {
 
     /// What others do while a request is under way.
     func actMeanwhile(_ host: Host) {
-        guard depth < 3, chance.chance(swarm.nestingPercent) else { return }
+        guard depth < 3, nestedCount < Self.nestedCountMax, chance.chance(swarm.nestingPercent)
+        else { return }
+        nestedCount += 1
         depth += 1
         defer { depth -= 1 }
         note {
@@ -144,15 +153,16 @@ final class World {
     func pause(_ paused: Host?, _ milliseconds: Int64, of host: Host? = nil) {
         let end = clock + milliseconds
         if let paused { paused.pausedUntil = end }
-        guard depth < 3 else {
+        guard depth < 3, nestedCount < Self.nestedCountMax else {
             clock = end
             return
         }
         depth += 1
         defer { depth -= 1 }
         note {
-            for _ in 0..<12 where self.clock < end {
-                self.clock = min(end, self.clock + max(1, milliseconds / 8))
+            for _ in 0..<8 where self.clock < end {
+                self.nestedCount += 1
+                self.clock = min(end, self.clock + max(1, milliseconds / 6))
                 try self.runDue(countMax: 6)
                 if !self.isSafe, self.chance.chance(30) { try self.operate() }
             }
@@ -193,6 +203,9 @@ final class World {
     func countOperation() { counts.operations += 1 }
     func countRequest() { counts.requests += 1 }
     func countFault() { counts.faults += 1 }
+
+    /// Whether two disks may have been the same.
+    var hasCopies: Bool { reached["cloned a host"] != nil || reached["rolled back a disk"] != nil }
 
     /// Notes that something rare was reached.
     func sometimes(_ what: String) { reached[what, default: 0] += 1 }
