@@ -29,7 +29,7 @@ extension World {
         case .bitFlip: flip(host)
         case .clockJump:
             let span = Int64(chance.logarithmic(60_000...800_000_000))
-            host.clockOffset += chance.chance(50) ? span : -span
+            host.clockOffset = chance.chance(50) ? span : -span
         case .pause:
             host.pausedUntil = clock + Int64(chance.logarithmic(1_000...300_000))
         case .promote, .force:

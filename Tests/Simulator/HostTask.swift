@@ -93,6 +93,7 @@ extension Host {
             case .mustRestart(let why):
                 world.trace("\(name) must be started again: \(why)")
                 world.sometimes("must restart")
+                errors["start"] = why
                 try? store?.endLogging()
                 try noteState()
                 disk.freeze()

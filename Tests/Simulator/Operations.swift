@@ -35,6 +35,15 @@ extension World {
             }
             return
         }
+        if swarm.has(.bulk), reached["bulk"] == nil, chance.chance(8) {
+            // More than a follower that was away holds in memory at once.
+            sometimes("bulk")
+            for other in hosts where other !== host { other.pausedUntil = max(other.pausedUntil, clock + 9_000) }
+            for content in [0, 1, 3, 2, 0, 1] where host.takesChanges && host.isUp {
+                try apply([publish(content, chance.below(swarm.idCount), host)], to: host, isAwaited: false)
+            }
+            return
+        }
         let count = swarm.has(.parts) && chance.chance(20) ? 2 + chance.below(5) : 1
         try apply(
             (0..<count).map { _ in try anyChange(host, isShort: false) }, to: host,
@@ -67,16 +76,28 @@ extension World {
                 }
             )
         }
-        let seconds: Int64 =
-            swarm.has(.expiry) && chance.chance(30)
-            ? Int64(chance.logarithmic(1...5_000)) : 8_000_000
-        let expiresAt = host.now.adding(seconds: seconds)
-        let owner = swarm.has(.owners) ? chance.below(3) : nil
-        if kind < 40, swarm.has(.parts), !isShort { return try draft(number, owner, expiresAt, host) }
-        let part = swarm.has(.parts) && chance.chance(30) ? "icon" : "payload"
+        if kind < 40, swarm.has(.parts), !isShort { return try draft(number, host) }
+        return try publish(anyContent(), number, host)
+    }
+
+    private func anyContent() -> Int {
         let content = chance.below(swarm.contentCount)
+        return swarm.has(.bulk) && content < 4 && !chance.chance(10) ? content + 4 : content
+    }
+
+    private func anyOwner() -> Int? { swarm.has(.owners) ? chance.below(3) : nil }
+
+    private func anyEnd(_ host: Host) -> Timestamp {
+        // Hosts whose clocks differ do not agree on what has expired.
+        let isSoon = swarm.has(.expiry) && !swarm.has(.clockJump) && chance.chance(30)
+        return host.now.adding(seconds: isSoon ? Int64(chance.logarithmic(1...5_000)) : 8_000_000)
+    }
+
+    private func publish(_ content: Int, _ number: Int, _ host: Host) throws -> Planned {
+        let (operation, owner, expiresAt) = (operation, anyOwner(), anyEnd(host))
+        let part = swarm.has(.parts) && chance.chance(30) ? "icon" : "payload"
         var publication = Publication(
-            id: id, part: part, payload: try payload(content, in: host),
+            id: "n\(number)", part: part, payload: try payload(content, in: host),
             message: "op-\(operation)", expiry: .at(expiresAt))
         publication.owner = owner.map { "owner-\($0)" }
         return (
@@ -95,16 +116,14 @@ extension World {
     }
 
     /// A whole notification with several parts.
-    private func draft(
-        _ number: Int, _ owner: Int?, _ expiresAt: Timestamp, _ host: Host
-    ) throws -> Planned {
-        let operation = operation
+    private func draft(_ number: Int, _ host: Host) throws -> Planned {
+        let (operation, owner, expiresAt) = (operation, anyOwner(), anyEnd(host))
         var draft = NotificationDraft(id: "n\(number)", expiry: .at(expiresAt))
         draft.owner = owner.map { "owner-\($0)" }
         draft.message = "op-\(operation)"
         var parts: [String: Int] = [:]
         for name in ["payload", "icon", "sound"].prefix(1 + chance.below(3)) {
-            let content = chance.below(swarm.contentCount)
+            let content = anyContent()
             parts[name] = content
             draft.parts.append(
                 DraftPart(

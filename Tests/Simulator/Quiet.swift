@@ -8,7 +8,7 @@ import TestSupport
 
 extension World {
     /// How long hosts may take to be well again, in milliseconds.
-    private static let quietMillisecondsMax: Int64 = 900_000
+    private static let quietMillisecondsMax: Int64 = 300_000
 
     func reachQuiet() throws {
         trace("quiet at \(clock)")
@@ -25,11 +25,11 @@ extension World {
         while true {
             chance = SeededGenerator(seed: swarm.seed, thread: 2, round: round)
             round += 1
-            clock += 500
+            clock += 1_000
             try runDue(countMax: 40)
             if round < 20 { try operate() }
             // Where the disk of the leader is lost somebody has to say who leads.
-            if round == 240, reached["lost a disk"] != nil || reached["rolled back a disk"] != nil,
+            if round == 120, reached["lost a disk"] != nil || reached["rolled back a disk"] != nil,
                 !hosts.contains(where: { $0.leads }),
                 let host = hosts.first(where: { $0.isUp && $0.store != nil })
             {
@@ -44,6 +44,12 @@ extension World {
 
     /// Why all is not well yet; nil: it is.
     private func whatIsLacking() throws -> Finding? {
+        // First what the others may wait for.
+        for host in hosts where host.leads && host.takesChanges && host.replica != nil {
+            if let error = host.errors["replica"] {
+                return Finding("the leader does not ship: \(Host.words(error))", host.name)
+            }
+        }
         for host in hosts {
             guard host.life == .up, host.store != nil, host.replica != nil else {
                 return Finding("a host does not start: \(host.reason("start"))", host.name)
@@ -101,14 +107,14 @@ extension World {
 
     /// Reads everything of a host, as often as it takes to fetch what is evicted.
     private func readAll(_ host: Host) throws {
-        for round in 0..<400 {
+        for round in 0..<60 {
             try? host.store?.commitPending()
             for number in 0..<swarm.idCount { try read(number, of: host) }
             guard !host.wanted.isEmpty else { return }
-            guard round < 399 else {
+            guard round < 59 else {
                 throw Finding("an evicted payload is not served: \(host.reason("fetches"))", host.name)
             }
-            clock += 500
+            clock += 1_000
             for task in host.tasks where task.name == "fetches" {
                 for _ in 0..<40 where !host.wanted.isEmpty { try host.run(task) }
             }

@@ -36,7 +36,7 @@ struct Swarm {
         self.seed = seed
         var chance = SeededGenerator(seed: seed ^ 0x5A17)
         hostCount = [1, 2, 2, 2, 3, 3][chance.below(6)]
-        eventCount = [60, 120, 200, 300][chance.below(4)]
+        eventCount = [40, 80, 130, 200][chance.below(4)]
         // Each is on in about a third of the runs.
         for feature in Feature.allCases where chance.chance(35) { features.insert(feature) }
         for feature in [Feature.logging, .upkeep, .commits] where chance.chance(60) {
@@ -51,6 +51,10 @@ struct Swarm {
         idCount = [3, 8, 24][chance.below(3)]
         contentCount = [3, 10, 30][chance.below(3)]
         retentionMilliseconds = [400_000, 7_200_000, 604_800_000][chance.below(3)]
+        if features.contains(.bulk) {
+            eventCount = 40
+            contentCount = 10
+        }
         if features.contains(.eviction) { localByteCountMax = [1, 600_000][chance.below(2)] }
     }
 
