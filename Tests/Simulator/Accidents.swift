@@ -57,13 +57,18 @@ extension World {
     }
 
     /// A byte of a payload turns on the disk, while nobody has it open: what is in memory is checked once.
+    ///
+    /// The process was stopped: a log that refers to damaged bytes keeps a store from being opened, as it should.
     private func flip(_ host: Host) {
-        host.kill()
-        guard case .down = host.life, let contents = host.timeline?.contents ?? history.contents(history.last)
+        host.stop()
+        guard case .down = host.life,
+            let contents = host.timeline?.contents ?? history.contents(history.last)
         else { return }
         let all = Set(contents.compactMap { $0?.parts.values }.flatMap { $0 })
             // Others are stored compressed, or too short to be found.
-            .filter { $0 % 10 != 3 && PayloadContents.byteCount($0, isBulk: swarm.has(.bulk)) > 100 }
+            .filter {
+                $0 % 10 != 3 && PayloadContents.byteCount($0, isBulk: swarm.has(.bulk)) > 100
+            }
             .sorted()
         guard !all.isEmpty else { return }
         let content = all[chance.below(all.count)]

@@ -12,6 +12,7 @@ struct RunResult {
 /// Runs of many seeds.
 enum Campaign {
     static func play(_ swarm: Swarm, in folder: String, _ mode: Tracer.Mode = .off) -> RunResult {
+        sim_folder_replace(folder, nil)
         let tracer = Tracer(mode)
         let world = World(swarm, in: folder, tracer: tracer)
         var result = RunResult()

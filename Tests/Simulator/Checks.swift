@@ -9,24 +9,28 @@ extension World {
     func check() throws {
         try throwPending()
         for host in hosts where host.isUp && host.store != nil {
-            if chance.chance(30) { try read(chance.below(swarm.idCount), of: host) }
+            if chance.chance(30) { _ = try read(chance.below(swarm.idCount), of: host) }
         }
     }
 
     /// Reads a notification with all its parts, and compares it.
-    func read(_ number: Int, of host: Host) throws {
-        guard let store = host.store, host.isUp else { return }
+    ///
+    /// - Returns: whether all of it was there; what is evicted is asked for.
+    @discardableResult
+    func read(_ number: Int, of host: Host) throws -> Bool {
+        guard let store = host.store, host.isUp else { return false }
         enter(host)
         if store.pendingChanges.isPending {
             // A reader waits for what is in the log alone: it asks for a commit, or comes after one.
             guard !swarm.has(.commits) || chance.chance(50) else {
                 host.wantsCommit = true
-                return
+                return false
             }
             try? store.commitPending()
-            guard !host.disk.isFrozen else { return host.settle() }
+            host.settle()
+            guard host.life == .up else { return false }
         }
-        guard let contents = host.expected else { return }
+        guard let contents = host.expected else { return true }
         let version = contents[number].flatMap { $0.expiresAt > host.now ? $0 : nil }
         let record: Record?
         do throws(StoreError) {
@@ -39,7 +43,7 @@ extension World {
                 throw Finding(
                     "what was deleted is there", "\(host.name) n\(number) at \(store.lastSequence)")
             }
-            return
+            return true
         }
         guard let record else {
             throw Finding(
@@ -52,13 +56,18 @@ extension World {
                 "\(host.name) n\(number) is \(record.message ?? "?") of \(record.parts.map(\.name)), and should be op-\(version.operation) of \(version.parts)"
             )
         }
+        var isWhole = true
         for (part, content) in version.parts.sorted(by: { $0.key < $1.key }) {
-            try readPart(part, content, of: number, host)
+            if try !readPart(part, content, of: number, host) { isWhole = false }
         }
+        return isWhole
     }
 
-    private func readPart(_ part: String, _ content: Int, of number: Int, _ host: Host) throws {
-        guard let store = host.store else { return }
+    /// - Returns: false where it is evicted.
+    private func readPart(
+        _ part: String, _ content: Int, of number: Int, _ host: Host
+    ) throws -> Bool {
+        guard let store = host.store else { return false }
         let place = "\(host.name) n\(number)/\(part) of content \(content) at \(store.lastSequence)"
         let bytes: [UInt8]?
         do throws(StoreError) {
@@ -68,17 +77,19 @@ extension World {
             case .evicted(let blob) where swarm.localByteCountMax != nil:
                 sometimes("read what is evicted")
                 if !host.wanted.contains(blob) { host.wanted.append(blob) }
+                return false
             case .corrupt where host.damaged.contains(content): sometimes("read what is damaged")
             case .corrupt(let why):
                 throw Finding("a payload is refused as damaged", "\(place): \(why)")
             default: throw Finding("a payload cannot be read: \(error)", place)
             }
-            return
+            return true
         }
         guard let bytes else { throw Finding("a part is gone", place) }
         guard bytes == PayloadContents.bytes(content, isBulk: swarm.has(.bulk)) else {
             throw Finding("wrong bytes", place)
         }
+        return true
     }
 
     private static func isSame(_ record: Record, _ version: Version) -> Bool {

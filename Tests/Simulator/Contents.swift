@@ -9,7 +9,8 @@ enum PayloadContents {
     /// bucket. In bulk some are as long as what is held in memory at once, together.
     static func byteCount(_ number: Int, isBulk: Bool) -> Int {
         if isBulk, number < 4 { return [9_500_000, 5_000_000, 3_000_000, 6_000_000][number] }
-        return [0, 10, 900, 3_000, 66_000, 12_000, 140_000, 300, 70_000, 5_000, 300_000][number % 11]
+        return [0, 10, 900, 3_000, 66_000, 12_000, 140_000, 300, 70_000, 5_000, 300_000][
+            number % 11]
             + number
     }
 

@@ -12,7 +12,9 @@ extension Host {
         options.tombstoneRetentionMilliseconds = 100_000_000
         options.isReplicated = true
         options.evictsBlobs = true
-        if world.swarm.has(.quotas) { options.quotas.notificationCountMax = world.swarm.idCount / 2 }
+        if world.swarm.has(.quotas) {
+            options.quotas.notificationCountMax = world.swarm.idCount / 2
+        }
         return options
     }
 

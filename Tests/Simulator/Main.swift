@@ -54,7 +54,6 @@ struct Main {
         if let seed = options.seed {
             let swarm = options.swarm(seed)
             print(swarm.description)
-            sim_folder_replace(folder, nil)
             let result = Campaign.play(swarm, in: folder, options.isTracing ? .prints : .hashes)
             print("trace \(result.trace)")
             print(result.finding.map { "FINDING \($0)" } ?? "nothing found")

@@ -38,9 +38,13 @@ extension World {
         if swarm.has(.bulk), reached["bulk"] == nil, chance.chance(8) {
             // More than a follower that was away holds in memory at once.
             sometimes("bulk")
-            for other in hosts where other !== host { other.pausedUntil = max(other.pausedUntil, clock + 9_000) }
+            for other in hosts where other !== host {
+                other.pausedUntil = max(other.pausedUntil, clock + 9_000)
+            }
             for content in [0, 1, 3, 2, 0, 1] where host.takesChanges && host.isUp {
-                try apply([publish(content, chance.below(swarm.idCount), host)], to: host, isAwaited: false)
+                try apply(
+                    [publish(content, chance.below(swarm.idCount), host)], to: host,
+                    isAwaited: false)
             }
             return
         }
@@ -55,7 +59,9 @@ extension World {
 
     private func anyChange(_ host: Host, isShort: Bool) throws -> Planned {
         operation += 1
-        let (operation, number) = (operation, chance.below(isShort ? min(5, swarm.idCount) : swarm.idCount))
+        let (operation, number) = (
+            operation, chance.below(isShort ? min(5, swarm.idCount) : swarm.idCount)
+        )
         let id = "n\(number)"
         let kind = chance.below(100)
         if kind < 12, !isShort {

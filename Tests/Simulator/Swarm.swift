@@ -43,7 +43,9 @@ struct Swarm {
             features.insert(feature)
         }
         // These cost time, so that few runs have them.
-        for feature in [Feature.bulk, .backlog] where !chance.chance(12) { features.remove(feature) }
+        for feature in [Feature.bulk, .backlog] where !chance.chance(12) {
+            features.remove(feature)
+        }
         faultPermille = [0, 5, 20, 60, 150][chance.below(5)]
         accidentPercent = [1, 3, 6, 12][chance.below(4)]
         nestingPercent = [0, 10, 40][chance.below(3)]

@@ -45,7 +45,9 @@ struct Workers {
             groups[kind]?.count += 1
         }
         while !workers.isEmpty, options.goesOn || groups.isEmpty {
-            var polled = workers.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+            var polled = workers.map {
+                pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0)
+            }
             poll(&polled, nfds_t(polled.count), 1_000)
             for index in workers.indices.reversed() where polled[index].revents != 0 {
                 var piece = [UInt8](repeating: 0, count: 1 << 16)
@@ -87,7 +89,9 @@ struct Workers {
             }
         }
         for worker in workers { kill(worker.process, SIGKILL) }
-        for worker in workers { sim_folder_replace(folder(worker.index), nil); rmdir(folder(worker.index)) }
+        for worker in workers {
+            sim_folder_replace(folder(worker.index), nil); rmdir(folder(worker.index))
+        }
         report(groups, sums, runCount)
         return groups.isEmpty ? 0 : 1
     }
@@ -98,7 +102,9 @@ struct Workers {
         for (what, count) in sums.sorted(by: { $0.key < $1.key }) { print("  \(what): \(count)") }
         if groups.isEmpty { print("nothing found") }
         for (kind, group) in groups.sorted(by: { $0.value.count > $1.value.count }) {
-            print("\(group.count) × \(kind)\n    first seed \(group.seed), after \(group.milliseconds) ms; replay: blobd-simulator --seed \(group.seed) --trace")
+            print(
+                "\(group.count) × \(kind)\n    first seed \(group.seed), after \(group.milliseconds) ms; replay: blobd-simulator --seed \(group.seed) --trace"
+            )
         }
     }
 
@@ -130,9 +136,10 @@ struct Workers {
         while seed <= options.seeds.upperBound {
             if let seconds = options.seconds,
                 sim_real_monotonic_ms() - begin >= Int64(seconds) * 1_000
-            { break }
+            {
+                break
+            }
             say("begin\t\(seed)")
-            sim_folder_replace(folder, nil)
             let result = Campaign.play(options.swarm(seed), in: folder)
             for (what, count) in result.reached { sums["reached, \(what)", default: 0] += count }
             sums["requests", default: 0] += result.counts.requests
@@ -140,7 +147,8 @@ struct Workers {
             sums["accidents", default: 0] += result.counts.accidents
             sums["operations", default: 0] += result.counts.operations
             sums["steps", default: 0] += result.counts.steps
-            let text = (result.finding?.description ?? "").replacing("\n", with: " ").replacing("\t", with: " ")
+            let text = (result.finding?.description ?? "").replacing("\n", with: " ").replacing(
+                "\t", with: " ")
             say("end\t\(result.finding?.kind.replacing("\n", with: " ") ?? "")\t\(text)")
             seed += UInt64(options.jobCount)
         }

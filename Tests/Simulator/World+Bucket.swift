@@ -16,7 +16,9 @@ extension World {
         if swarm.has(.unknown) { faults += [.failsBefore, .failsAfter] }
         if swarm.has(.refused) { faults.append(.refused) }
         if swarm.has(.late) { faults.append(.late(Int64(chance.logarithmic(100...20_000)))) }
-        if swarm.has(.delayed), operation == .create || operation == .put { faults.append(.delayed) }
+        if swarm.has(.delayed), operation == .create || operation == .put {
+            faults.append(.delayed)
+        }
         if swarm.has(.absurd) {
             switch operation {
             case .get: faults += [.absurd(.nothing), .absurd(.page)]
