@@ -113,6 +113,16 @@ let package = Package(
             name: "store-torture", dependencies: ["BlobStore", "TestSupport"],
             path: "Tests/StoreTorture", swiftSettings: common),
 
+        // Leaders, followers and their bucket in one process, driven by a seed; see
+        // Scripts/torture. The other target defines the system calls that it takes over.
+        .target(name: "SimulatedSystem", path: "Tests/SimulatedSystem"),
+        .executableTarget(
+            name: "blobd-simulator",
+            dependencies: [
+                "BlobStore", "Bytes", "Hashing", "Replication", "SimulatedSystem", "TestSupport",
+            ],
+            path: "Tests/Simulator", swiftSettings: borrowing),
+
         // What one client of a bucket takes of memory and time.
         .executableTarget(
             name: "object-store-load", dependencies: ["ObjectStore"],

@@ -1,0 +1,124 @@
+import BlobStore
+import Replication
+import TestSupport
+
+// What is compared with the model.
+
+extension World {
+    /// After each event: a look at some notifications of all hosts.
+    func check() throws {
+        try throwPending()
+        for host in hosts where host.isUp && host.store != nil {
+            if chance.chance(30) { _ = try read(chance.below(swarm.idCount), of: host) }
+        }
+    }
+
+    /// Reads a notification with all its parts, and compares it.
+    ///
+    /// - Returns: whether all of it was there; what is evicted is asked for.
+    @discardableResult
+    func read(_ number: Int, of host: Host) throws -> Bool {
+        guard let store = host.store, host.isUp else { return false }
+        enter(host)
+        if store.pendingChanges.isPending {
+            // A reader waits for what is in the log alone: it asks for a commit, or comes after one.
+            guard !swarm.has(.commits) || chance.chance(50) else {
+                host.wantsCommit = true
+                return false
+            }
+            try? store.commitPending()
+            host.settle()
+            guard host.life == .up else { return false }
+        }
+        guard let contents = host.expected else { return true }
+        let version = contents[number].flatMap { $0.expiresAt > host.now ? $0 : nil }
+        let record: Record?
+        do throws(StoreError) {
+            record = try store.record(for: "n\(number)", asOf: host.now)
+        } catch {
+            throw Finding("a record cannot be read: \(error)", "\(host.name) n\(number)")
+        }
+        guard let version else {
+            guard record == nil else {
+                throw Finding(
+                    "what was deleted is there", "\(host.name) n\(number) at \(store.lastSequence)")
+            }
+            return true
+        }
+        guard let record else {
+            throw Finding(
+                "what was published is gone",
+                "\(host.name) n\(number) of op-\(version.operation) at \(store.lastSequence)")
+        }
+        guard Self.isSame(record, version) else {
+            throw Finding(
+                "a notification is not what it was made",
+                "\(host.name) n\(number) is \(record.message ?? "?") of \(record.parts.map(\.name)), and should be op-\(version.operation) of \(version.parts)"
+            )
+        }
+        var isWhole = true
+        for (part, content) in version.parts.sorted(by: { $0.key < $1.key }) {
+            if try !readPart(part, content, of: number, host) { isWhole = false }
+        }
+        return isWhole
+    }
+
+    /// - Returns: false where it is evicted.
+    private func readPart(
+        _ part: String, _ content: Int, of number: Int, _ host: Host
+    ) throws -> Bool {
+        guard let store = host.store else { return false }
+        let place = "\(host.name) n\(number)/\(part) of content \(content) at \(store.lastSequence)"
+        let bytes: [UInt8]?
+        do throws(StoreError) {
+            bytes = try store.ownedPayload(for: "n\(number)", part: part, asOf: host.now)
+        } catch {
+            switch error {
+            case .evicted(let blob) where swarm.localByteCountMax != nil:
+                sometimes("read what is evicted")
+                if !host.wanted.contains(blob) { host.wanted.append(blob) }
+                return false
+            case .corrupt where host.damaged.contains(content): sometimes("read what is damaged")
+            case .corrupt(let why):
+                throw Finding("a payload is refused as damaged", "\(place): \(why)")
+            default: throw Finding("a payload cannot be read: \(error)", place)
+            }
+            return true
+        }
+        guard let bytes else { throw Finding("a part is gone", place) }
+        guard bytes == PayloadContents.bytes(content, isBulk: swarm.has(.bulk)) else {
+            throw Finding("wrong bytes", place)
+        }
+        return true
+    }
+
+    private static func isSame(_ record: Record, _ version: Version) -> Bool {
+        record.message == "op-\(version.operation)" && record.parts.count == version.parts.count
+            && record.owner == version.owner.map { "owner-\($0)" }
+            && record.parts.allSatisfy { version.parts[$0.name] != nil }
+            && record.expiresAt == version.expiresAt
+    }
+
+    /// Whether a store has a version of a notification.
+    func finds(
+        _ number: Int, _ version: Version?, in store: BlobStore, at now: Timestamp
+    ) throws -> Bool {
+        let record = try store.record(for: "n\(number)", asOf: now)
+        let live = version.flatMap { $0.expiresAt > now ? $0 : nil }
+        guard let record, let live else { return record == nil && live == nil }
+        return Self.isSame(record, live)
+    }
+
+    /// Everything of a host's store: each notification, each byte, each counter.
+    func checkWhole(_ host: Host) throws {
+        guard let store = host.store else { return }
+        try? store.commitPending()
+        for number in 0..<swarm.idCount { try read(number, of: host) }
+        let report = try store.verify()
+        let problems = report.problems.filter { _ in host.damaged.isEmpty }
+        if let problem = problems.first {
+            throw Finding(
+                "verify: \(problem.filter { !$0.isNumber }.prefix(90))", "\(host.name): \(problem)")
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import BlobStore
+import TestSupport
+
+/// The bytes that payloads have: the same for the same number in all runs of a process.
+enum PayloadContents {
+    nonisolated(unsafe) private static var made: [Int: [UInt8]] = [:]
+
+    /// How long content `number` is: mostly short; some are of several chunks, which are objects of their own in the
+    /// bucket. In bulk some are as long as what is held in memory at once, together.
+    static func byteCount(_ number: Int, isBulk: Bool) -> Int {
+        if isBulk, number < 4 { return [9_500_000, 5_000_000, 3_000_000, 6_000_000][number] }
+        return [0, 10, 900, 3_000, 66_000, 12_000, 140_000, 300, 70_000, 5_000, 300_000][
+            number % 11]
+            + number
+    }
+
+    static func bytes(_ number: Int, isBulk: Bool) -> [UInt8] {
+        let key = isBulk ? ~number : number
+        if let bytes = made[key] { return bytes }
+        let count = byteCount(number, isBulk: isBulk)
+        // Some shrink when they are compressed.
+        var bytes = SeededGenerator.bytes(count, seed: UInt64(number) + (isBulk ? 1 << 20 : 0))
+        if number % 10 == 3 { for index in bytes.indices { bytes[index] &= 0x41 } }
+        made[key] = bytes
+        return bytes
+    }
+}

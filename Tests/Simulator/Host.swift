@@ -1,0 +1,227 @@
+import BlobStore
+import Replication
+import TestSupport
+
+/// A machine of the shard: its disk, and while it is up the process on it, which runs the production code.
+final class Host: ReplicaHost, @unchecked Sendable {
+    // Sendable: one thread has the whole world.
+
+    enum Life: Equatable {
+        case up
+        /// It is dead, and code of it is still on the stack.
+        case dying
+        case down(until: Int64)
+    }
+
+    unowned let world: World
+    let name: String
+    let disk: SimulatedDisk
+    var settings: ReplicaSettings
+
+    // The process.
+    var store: BlobStore?
+    private(set) lazy var bucket = SimulatedBucket(self)
+    var replica: Replica?
+    var maintenance: BucketMaintenance?
+    var life: Life
+    var tasks: [HostTask] = []
+    /// How often code of this process is on the stack.
+    var frames = 0
+    var activity = ReplicaActivity.changes
+    var promotion: Promotion?
+    var handoverEpoch: UInt64 = 0
+    var isShardChecked = false
+    /// Until then the process stands still.
+    var pausedUntil: Int64 = 0
+    /// Whether a reader waits for what is in the log alone.
+    var wantsCommit = false
+    /// Evicted payloads that somebody asked for.
+    var wanted: [BlobReference] = []
+    var expiryClock = ExpiryGuard()
+    /// Why a task does not get on, by its name.
+    var errors: [String: String] = [:]
+    var failureCount = 0
+
+    // The machine.
+    /// How far its clock is ahead.
+    var clockOffset: Int64 = 0
+    var isFull = false
+    /// How often it was booted.
+    var bootCount = 1
+    var bootID: BootID { BootID("0000000000000000000000000000\(1_000 + bootCount)") ?? .unknown }
+
+    // What the model knows of it.
+    /// What the store should have while it leads.
+    var timeline: Timeline?
+    /// What a change makes of the contents that is under way; empty: nothing is.
+    var candidates: [Contents] = []
+    /// Changes that wait to be in the bucket.
+    var waiters: [(sequence: UInt64, stamp: Int)] = []
+    /// Contents of which bytes were damaged on this disk.
+    var damaged: Set<Int> = []
+    /// What a copy of the folder, taken earlier, should have.
+    var snapshot: (timeline: Timeline?, damaged: Set<Int>)?
+
+    init(
+        _ world: World, _ name: String, number: Int, mayBegin: Bool, copying source: Host? = nil
+    ) throws {
+        self.world = world
+        self.name = name
+        disk = try SimulatedDisk(
+            number: number, folder: "\(world.folder)/\(name)", copying: source?.disk.folder)
+        var settings = ReplicaSettings()
+        settings.shardName = "shard"
+        settings.hostName = source?.settings.hostName ?? name
+        settings.mayBegin = mayBegin
+        settings.isLogging = world.swarm.has(.logging)
+        settings.localByteCountMax = world.swarm.localByteCountMax
+        if world.swarm.has(.autoPromote) { settings.autoPromoteMilliseconds = 30_000 }
+        self.settings = settings
+        life = .down(until: world.clock)
+        if let source {
+            timeline = source.timeline
+            damaged = source.damaged
+            candidates = source.candidates
+        }
+        tasks = HostTask.all(world.swarm)
+    }
+
+    var isUp: Bool { life == .up && pausedUntil <= world.clock }
+    var leads: Bool { if case .leader = store?.replicationState?.role { true } else { false } }
+
+    /// Whether clients may change it: the daemon refuses changes otherwise.
+    var takesChanges: Bool {
+        switch activity {
+        case .leads, .ships: isUp
+        case .follows, .changes: false
+        }
+    }
+
+    // MARK: - ShardHost
+
+    var uptime: Int64 { world.clock }
+    var now: Timestamp { Timestamp(milliseconds: World.start + world.clock + clockOffset) }
+
+    func log(_ level: ReplicaLogLevel, _ text: String) {
+        world.trace("\(name) says: \(text)")
+        if text.hasPrefix("\(settings.hostName) leads since"), !world.hasCopies {
+            world.note { throw Finding("a leader is deposed by an epoch of its own", name) }
+        }
+    }
+
+    func noteShardChecked() { isShardChecked = true }
+    func requireConditionalCreates() throws {}
+
+    func wait(milliseconds: Int) -> Bool {
+        world.pause(nil, Int64(milliseconds), of: self)
+        return life != .up
+    }
+
+    // MARK: - ReplicaHost
+
+    func write(
+        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        guard let store, life == .up else { throw .outcomeUnknown("the process is dead") }
+        defer { world.note { try self.noteState() } }
+        try body(store)
+    }
+
+    func become(_ activity: ReplicaActivity) {
+        self.activity = activity
+        if case .ships = activity { return }
+        maintenance = nil
+    }
+
+    func noteLeader(_ host: String) {}
+    func noteMoved(at uptime: Int64) {}
+    var hasWaiters: Bool { !waiters.isEmpty }
+
+    func complete(upTo sequence: UInt64) {
+        guard life == .up else { return }
+        for waiter in waiters where waiter.sequence <= sequence {
+            world.note { try world.acknowledge(waiter.sequence, waiter.stamp, by: self) }
+        }
+        waiters.removeAll { $0.sequence <= sequence }
+    }
+
+    func failWaiters(_ why: String) { waiters = [] }
+
+    func takePromotion() -> (any PromotionRequest)? {
+        defer { promotion = nil }
+        return promotion
+    }
+
+    func isHandoverAsked(of epoch: UInt64) -> Bool { handoverEpoch == epoch }
+
+    // MARK: - Life
+
+    /// Throws where the process is dead: what is on the stack of it ends.
+    func requireLife() throws(BucketError) {
+        if disk.isFrozen, life == .up { life = .dying }
+        guard life == .up else { throw BucketError("the process is dead", isStop: true) }
+    }
+
+    func dieInRequest() throws(BucketError) {
+        kill()
+        try requireLife()
+    }
+
+    /// The process is gone at once.
+    func kill() {
+        guard life == .up else { return }
+        world.trace("\(name) is killed")
+        disk.freeze()
+        life = .dying
+        if frames == 0 { bury() }
+    }
+
+    /// Gives up all that the dead process had.
+    func bury() {
+        precondition(frames == 0)
+        replica = nil
+        maintenance = nil
+        store = nil
+        waiters = []
+        wanted = []
+        promotion?.refuse("the daemon stopped")
+        promotion = nil
+        handoverEpoch = 0
+        activity = .changes
+        isShardChecked = false
+        wantsCommit = false
+        life = .down(until: world.clock + Int64(world.chance.below(3_000)))
+    }
+
+    /// The process stops as after SIGTERM.
+    func stop() {
+        guard life == .up, frames == 0 else { return }
+        world.trace("\(name) stops")
+        try? store?.endLogging()
+        world.note { try self.noteState() }
+        disk.freeze()
+        life = .dying
+        bury()
+    }
+}
+
+/// Somebody asks a follower to take the lead.
+struct Promotion: PromotionRequest {
+    let isForced: Bool
+    func succeed(epoch: UInt64) {}
+    func refuse(_ why: String) {}
+}
+
+/// The daemon's guard of deletions by time: none for ten minutes after the wall clock was set.
+struct ExpiryGuard {
+    private var last: (wall: Int64, boot: Int64)?
+    private var pausedUntil: Int64 = 0
+
+    mutating func mayDelete(wall: Int64, boot: Int64) -> Bool {
+        defer { last = (wall, boot) }
+        if let last, abs((wall - last.wall) - (boot - last.boot)) > 60_000 {
+            pausedUntil = boot + 600_000
+        }
+        return boot >= pausedUntil
+    }
+}

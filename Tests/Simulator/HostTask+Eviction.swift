@@ -1,0 +1,48 @@
+import BlobStore
+import Replication
+import TestSupport
+
+// What the threads of `--local-bytes` do.
+
+extension Host {
+    func stepEviction() throws -> Int {
+        guard let store, let byteCountMax = settings.localByteCountMax,
+            try store.usedByteCount() > byteCountMax
+        else { return 1_000 }
+        try advanceEviction(of: store)
+        let found = try store.evictableBlobs(
+            from: UInt64(world.chance.below(8)), byteCountMax: 1 << 20, lookingAt: 1_000
+        ).blobs
+        guard let first = found.first else { return 1_000 }
+        let names = try bucket.names(
+            ShardNames.blobPrefix, after: ShardNames.blob(max(1, first.number) - 1))
+        let numbers = Set(names.compactMap { ShardNames.number($0, behind: ShardNames.blobPrefix) })
+        let evicted = found.filter { numbers.contains($0.number) }
+        guard !evicted.isEmpty else { return 1_000 }
+        if try store.beginEvicting(evicted, bootMilliseconds: world.clock) > 0 {
+            world.sometimes("evicted")
+        }
+        // The rest is done now, or with the next step: as if snapshots were open.
+        if world.chance.chance(50) { try advanceEviction(of: store) }
+        return 1_000
+    }
+
+    private func advanceEviction(of store: BlobStore) throws {
+        while store.isEvicting, store.canAdvanceEviction {
+            _ = try store.advanceEviction()
+            if world.chance.chance(10) { return }
+        }
+    }
+
+    func stepFetches() throws -> Int {
+        guard let store, let blob = wanted.first else { return 500 }
+        wanted.removeFirst()
+        let bytes = try LongBlobs.bytes(of: blob, in: store.id, on: bucket)
+        switch try store.putBack(blob, bytes) {
+        case .later: wanted.append(blob)
+        case .stored: world.sometimes("fetched an evicted payload")
+        case .gone: break
+        }
+        return wanted.isEmpty ? 500 : 5
+    }
+}

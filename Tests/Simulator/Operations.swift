@@ -1,0 +1,217 @@
+import BlobStore
+import Replication
+import TestSupport
+
+// What clients do, to any host that is up.
+
+extension World {
+    /// One operation of a client.
+    func operate() throws {
+        let up = hosts.filter { $0.isUp && $0.store != nil }
+        guard !up.isEmpty else { return }
+        countOperation()
+        let leaders = up.filter { $0.takesChanges }
+        if !leaders.isEmpty, chance.chance(70) {
+            let host = leaders[chance.below(leaders.count)]
+            try change(host)
+        } else {
+            let host = up[chance.below(up.count)]
+            if !devices.isEmpty, chance.chance(40) {
+                try devices[chance.below(devices.count)].read(host)
+            } else {
+                try read(chance.below(swarm.idCount), of: host)
+            }
+        }
+    }
+
+    // MARK: - Changes
+
+    private func change(_ host: Host) throws {
+        if swarm.has(.backlog), reached["backlog"] == nil, chance.chance(4) {
+            sometimes("backlog")
+            awayUntil = max(awayUntil, isSafe ? 0 : clock + 30_000)
+            for _ in 0..<1_200 where host.takesChanges && host.isUp {
+                try apply([anyChange(host, isShort: true)], to: host, isAwaited: false)
+            }
+            return
+        }
+        if swarm.has(.bulk), reached["bulk"] == nil, chance.chance(8) {
+            // More than a follower that was away holds in memory at once.
+            sometimes("bulk")
+            for other in hosts where other !== host {
+                other.pausedUntil = max(other.pausedUntil, clock + 9_000)
+            }
+            for content in [0, 1, 3, 2, 0, 1] where host.takesChanges && host.isUp {
+                try apply(
+                    [publish(content, chance.below(swarm.idCount), host)], to: host,
+                    isAwaited: false)
+            }
+            return
+        }
+        let count = swarm.has(.parts) && chance.chance(20) ? 2 + chance.below(5) : 1
+        try apply(
+            (0..<count).map { _ in try anyChange(host, isShort: false) }, to: host,
+            isAwaited: chance.chance(50))
+    }
+
+    /// A change, and what it makes of the contents where it is done.
+    private typealias Planned = (change: Change, effect: (inout Contents, Timestamp) -> Void)
+
+    private func anyChange(_ host: Host, isShort: Bool) throws -> Planned {
+        operation += 1
+        let (operation, number) = (
+            operation, chance.below(isShort ? min(5, swarm.idCount) : swarm.idCount)
+        )
+        let id = "n\(number)"
+        let kind = chance.below(100)
+        if kind < 12, !isShort {
+            return (.delete(id: id), { contents, _ in contents[number] = nil })
+        }
+        if kind < 24, swarm.has(.patches), !isShort {
+            var patch = NotificationPatch(id: id)
+            let isRead = chance.chance(50)
+            patch.isRead = .set(isRead)
+            patch.message = .set("op-\(operation)")
+            return (
+                .patch(patch),
+                { contents, now in
+                    guard var version = contents[number], version.expiresAt > now else { return }
+                    version.operation = operation
+                    version.isRead = isRead
+                    contents[number] = version
+                }
+            )
+        }
+        if kind < 40, swarm.has(.parts), !isShort { return try draft(number, host) }
+        return try publish(anyContent(), number, host)
+    }
+
+    private func anyContent() -> Int {
+        let content = chance.below(swarm.contentCount)
+        return swarm.has(.bulk) && content < 4 && !chance.chance(10) ? content + 4 : content
+    }
+
+    private func anyOwner() -> Int? { swarm.has(.owners) ? chance.below(3) : nil }
+
+    private func anyEnd(_ host: Host) -> Timestamp {
+        // Hosts whose clocks differ do not agree on what has expired.
+        let isSoon = swarm.has(.expiry) && !swarm.has(.clockJump) && chance.chance(30)
+        return host.now.adding(seconds: isSoon ? Int64(chance.logarithmic(1...5_000)) : 8_000_000)
+    }
+
+    private func publish(_ content: Int, _ number: Int, _ host: Host) throws -> Planned {
+        let (operation, owner, expiresAt) = (operation, anyOwner(), anyEnd(host))
+        let part = swarm.has(.parts) && chance.chance(30) ? "icon" : "payload"
+        var publication = Publication(
+            id: "n\(number)", part: part, payload: try payload(content, in: host),
+            message: "op-\(operation)", expiry: .at(expiresAt))
+        publication.owner = owner.map { "owner-\($0)" }
+        return (
+            .publish(publication),
+            { contents, now in
+                let live = contents[number].flatMap { $0.expiresAt > now ? $0 : nil }
+                var version =
+                    live ?? Version(operation: 0, owner: nil, parts: [:], expiresAt: expiresAt)
+                version.operation = operation
+                version.owner = owner ?? version.owner
+                version.parts[part] = content
+                version.expiresAt = expiresAt
+                contents[number] = version
+            }
+        )
+    }
+
+    /// A whole notification with several parts.
+    private func draft(_ number: Int, _ host: Host) throws -> Planned {
+        let (operation, owner, expiresAt) = (operation, anyOwner(), anyEnd(host))
+        var draft = NotificationDraft(id: "n\(number)", expiry: .at(expiresAt))
+        draft.owner = owner.map { "owner-\($0)" }
+        draft.message = "op-\(operation)"
+        var parts: [String: Int] = [:]
+        for name in ["payload", "icon", "sound"].prefix(1 + chance.below(3)) {
+            let content = anyContent()
+            parts[name] = content
+            draft.parts.append(
+                DraftPart(
+                    name: name, mediaType: "image/png",
+                    content: .payload(try payload(content, in: host))))
+        }
+        let version = Version(
+            operation: operation, owner: owner, parts: parts, expiresAt: expiresAt)
+        return (.publishNotification(draft), { contents, _ in contents[number] = version })
+    }
+
+    private func payload(_ content: Int, in host: Host) throws -> PreparedPayload {
+        guard let store = host.store else { throw TestFailure("the host has no store") }
+        var writer = store.makePayloadWriter()
+        try writer.append(
+            PayloadContents.bytes(content, isBulk: swarm.has(.bulk)).span.bytes)
+        return try writer.finish(mediaType: content % 10 == 3 ? "text/plain" : "image/png")
+    }
+
+    /// Does changes together, as the writer's thread does.
+    ///
+    /// - Parameter isAwaited: whether the client waits for the bucket.
+    private func apply(_ planned: [Planned], to host: Host, isAwaited: Bool) throws {
+        guard let store = host.store, host.isUp, let timeline = host.timeline else { return }
+        enter(host)
+        let now = host.now
+        var all: [Contents] = []
+        var after = timeline.contents ?? timeline.first
+        for plan in planned {
+            plan.effect(&after, now)
+            all.append(after)
+        }
+        host.candidates = all
+        let before = store.lastSequence
+        let outcomes: [Outcome]
+        do {
+            let isCommitting = swarm.has(.commits) && (host.wantsCommit || chance.chance(10))
+            if isCommitting { host.wantsCommit = false }
+            outcomes = try store.apply(
+                planned.map { (plan) throws(StoreError) in
+                    try CheckedChange(plan.change, asOf: now)
+                }, asOf: now, freeing: chance.chance(30) ? 8 << 20 : 0,
+                bootMilliseconds: clock, isCommitting: isCommitting)
+        } catch {
+            trace("\(host.name) a change fails: \(error)")
+            host.kill()
+            return
+        }
+        // Nobody is answered by a process that is dead.
+        guard !host.disk.isFrozen else { return host.settle() }
+        var contents = timeline.contents ?? timeline.first
+        for (plan, outcome) in zip(planned, outcomes) {
+            switch outcome {
+            case .refused(let error): try checkRefusal(error, by: host)
+            case .notFound: break
+            default: plan.effect(&contents, now)
+            }
+        }
+        trace("\(host.name) \(before)→\(store.lastSequence): \(outcomes.count) changes")
+        host.append(upTo: store.lastSequence, contents, isAcknowledged: true)
+        host.candidates = []
+        let last = store.lastSequence
+        if isAwaited, let batch = host.timeline?.batch(last) {
+            if store.shippedSequence >= last {
+                try acknowledge(last, batch.stamp, by: host)
+            } else {
+                host.waiters.append((last, batch.stamp))
+            }
+        }
+        host.wake("replica", in: 1)
+        host.wake("commits", in: Int64(chance.below(100)))
+        host.settle()
+    }
+
+    private func checkRefusal(_ error: StoreError, by host: Host) throws {
+        sometimes("refused a change")
+        switch error {
+        case .full where host.isFull: break
+        case .quotaExceeded where swarm.has(.quotas): break
+        case .emptyNotification: break
+        case .corrupt where !host.damaged.isEmpty: break
+        default: throw Finding("a change is refused: \(error)", host.name)
+        }
+    }
+}

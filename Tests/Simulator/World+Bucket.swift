@@ -1,0 +1,118 @@
+import BlobStore
+import Replication
+import TestSupport
+
+// What the world does to requests, and what it learns of the log of the shard.
+
+extension World {
+    /// What happens to a request.
+    func drawFault(_ operation: SimulatedBucket.Operation, of host: Host) -> Fault? {
+        countRequest()
+        guard !isSafe else { return nil }
+        if clock < awayUntil { return .failsBefore }
+        guard chance.below(1_000) < swarm.faultPermille else { return nil }
+        countFault()
+        var faults: [Fault] = []
+        if swarm.has(.unknown) { faults += [.failsBefore, .failsAfter] }
+        if swarm.has(.refused) { faults.append(.refused) }
+        if swarm.has(.late) { faults.append(.late(Int64(chance.logarithmic(100...20_000)))) }
+        if swarm.has(.delayed), operation == .create || operation == .put {
+            faults.append(.delayed)
+        }
+        if swarm.has(.absurd) {
+            switch operation {
+            case .get: faults += [.absurd(.nothing), .absurd(.page)]
+            case .create: faults.append(.absurd(.existsAlready))
+            default: break
+            }
+        }
+        if swarm.has(.missing), operation == .get { faults.append(.absurd(.missing)) }
+        if swarm.has(.kill) { faults += [.crashBefore, .crashAfter] }
+        if swarm.has(.pause) { faults.append(.pauses(Int64(chance.logarithmic(1_000...200_000)))) }
+        return faults.isEmpty ? nil : faults[chance.below(faults.count)]
+    }
+
+    /// What a segment's batches are, as its writer has them; nil: it is none.
+    func batches(
+        of bytes: [UInt8], named name: String, by host: Host
+    ) -> (head: Segment.Head, batches: [(sequence: UInt64, batch: Batch)])? {
+        guard name.hasPrefix(ShardNames.logPrefix), let segment = try? Segment(bytes) else {
+            return nil
+        }
+        var batches: [(UInt64, Batch)] = []
+        for item in segment.items {
+            let sequence = item.batch.sequence
+            var batch = host.timeline?.batch(sequence)
+            if batch == nil, sequence <= host.timeline?.base ?? history.last {
+                batch = history.batch(sequence)
+            }
+            if batch == nil { stamp += 1 }
+            batches.append(
+                (sequence, batch ?? Batch(stamp: stamp, contents: nil, milliseconds: clock)))
+        }
+        return (segment.head, batches)
+    }
+
+    /// A name is created.
+    func create(
+        _ name: String, _ bytes: [UInt8],
+        _ segment: (head: Segment.Head, batches: [(sequence: UInt64, batch: Batch)])?, by host: Host
+    ) {
+        objects.put(name, bytes)
+        if name.hasSuffix("manifest.json"), let manifest = try? BaseManifest(bytes) {
+            firstRestorable = min(firstRestorable, manifest.sequence)
+        }
+        guard let (head, batches) = segment else { return }
+        note { try self.extend(by: head, batches, of: host) }
+    }
+
+    /// The log of the shard gets longer.
+    private func extend(
+        by head: Segment.Head, _ batches: [(sequence: UInt64, batch: Batch)], of host: Host
+    ) throws {
+        guard head.number > history.position else {
+            // It was packed, and deleted: not part of the log.
+            sometimes("a name that was packed was created again")
+            return
+        }
+        guard head.number == history.position + 1 else {
+            throw Finding(
+                "a name of the log is skipped", "\(head.number) after \(history.position)")
+        }
+        history.position = head.number
+        for (sequence, batch) in batches {
+            if let there = history.batch(sequence) {
+                guard there.stamp == batch.stamp else {
+                    throw Finding(
+                        "the log has two batches of one sequence", "\(sequence) by \(host.name)")
+                }
+                sometimes("a batch was shipped twice")
+                continue
+            }
+            guard sequence == history.last + 1 else {
+                throw Finding(
+                    "the log has a gap", "\(sequence) after \(history.last) by \(host.name)")
+            }
+            history.append(batch)
+        }
+        if head.kind == .fence {
+            sometimes("fences")
+            guard head.sequence == history.last else {
+                throw Finding(
+                    "a leader begins without all of the log",
+                    "\(host.name) with \(head.sequence) of \(history.last)")
+            }
+        }
+    }
+
+    /// A client is told that a change is in the bucket.
+    func acknowledge(_ sequence: UInt64, _ stamp: Int, by host: Host) throws {
+        guard history.batch(sequence)?.stamp == stamp else {
+            throw Finding(
+                "acknowledged as replicated, and not in the log of the shard",
+                "\(sequence) by \(host.name), the log ends with \(history.last)")
+        }
+        history.acknowledged = max(history.acknowledged, sequence)
+        sometimes("acknowledged as replicated")
+    }
+}

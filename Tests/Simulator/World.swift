@@ -1,0 +1,212 @@
+import BlobStore
+import Replication
+import SimulatedSystem
+import TestSupport
+
+/// Everything that there is: a bucket, some hosts, their clients, a clock, and chance. One thread runs it, and a
+/// seed repeats it.
+///
+/// It goes from event to event. Each begins with numbers of its own, so that a run in which some events do nothing is
+/// the same otherwise.
+final class World {
+    /// The wall clock's at the beginning.
+    static let start: Int64 = 1_800_000_000_000
+
+    let swarm: Swarm
+    let folder: String
+    let objects = SimulatedObjects()
+    var hosts: [Host] = []
+    var history: ShardHistory
+    var devices: [Device] = []
+    var chance: SeededGenerator
+    /// Milliseconds since the beginning, by a clock that is always right.
+    var clock: Int64 = 0 {
+        didSet { sim_clock_set(Self.start + clock, 1_000_000 + clock) }
+    }
+    /// Whether anything fails.
+    var isSafe = false
+    /// How deep in requests that are under way others act.
+    private var depth = 0
+    /// How often others may still act within the requests of this event.
+    private var nestedCount = 0
+    private static let nestedCountMax = 30
+    private var delayed: [(due: Int64, effect: () -> Void)] = []
+    /// Until then the bucket cannot be reached.
+    var awayUntil: Int64 = 0
+    /// The batch of the first base.
+    var firstRestorable = UInt64.max
+    /// The number of the last batch of any host.
+    var stamp = 0
+    var operation = 0
+    private var pendingFinding: (any Error)?
+    private(set) var counts = Counts()
+    private(set) var reached: [String: Int] = [:]
+    let tracer: Tracer
+
+    struct Counts {
+        var requests = 0
+        var faults = 0
+        var operations = 0
+        var steps = 0
+        var accidents = 0
+    }
+
+    init(_ swarm: Swarm, in folder: String, tracer: Tracer) {
+        self.swarm = swarm
+        self.folder = folder
+        self.tracer = tracer
+        chance = SeededGenerator(seed: swarm.seed)
+        history = ShardHistory(first: Array(repeating: nil, count: swarm.idCount))
+        sim_chance_seed(swarm.seed)
+        clock = 0
+    }
+
+    var schedule: BaseSchedule {
+        BaseSchedule(
+            intervalMilliseconds: swarm.retentionMilliseconds / 3,
+            retentionMilliseconds: swarm.retentionMilliseconds)
+    }
+
+    // MARK: - Running
+
+    /// Plays the whole run.
+    ///
+    /// - Throws: ``Finding``, or what a broken simulator throws.
+    func run() throws {
+        defer { close() }
+        for number in 0..<swarm.hostCount {
+            hosts.append(
+                try Host(self, "h\(number)", number: number, mayBegin: number == 0))
+        }
+        if swarm.has(.feeds) { devices = (0..<4).map { Device(number: $0) } }
+        for event in 0..<swarm.eventCount {
+            chance = SeededGenerator(seed: swarm.seed, thread: 1, round: event)
+            clock += Int64(chance.below(swarm.pauseMilliseconds + 1))
+            trace("event \(event) at \(clock)")
+            try runDue(countMax: 24)
+            if !swarm.dropped.contains(event) {
+                // Now and then many follow one another at once.
+                for _ in 0..<1 + chance.below(chance.chance(15) ? 12 : 3) { try operate() }
+                if chance.chance(swarm.accidentPercent) { try accident() }
+            }
+            try check()
+        }
+        isSafe = true
+        try reachQuiet()
+    }
+
+    private func close() {
+        for host in hosts {
+            for task in host.tasks { task.isRunning = false }
+            host.frames = 0
+            host.disk.freeze()
+            host.bury()
+            host.disk.close()
+        }
+        hosts = []
+        sim_folder_replace(folder, nil)
+    }
+
+    /// From here on what the host's code asks of the system is the host's.
+    func enter(_ host: Host) { counts.steps += 1 }
+
+    /// Runs what is due on all hosts, in any order.
+    func runDue(countMax: Int) throws {
+        applyDelayed()
+        if depth == 0 { nestedCount = 0 }
+        for _ in 0..<countMax {
+            try throwPending()
+            var due: [(Host, HostTask?)] = []
+            for host in hosts {
+                if case .down(let until) = host.life, until <= clock { due.append((host, nil)) }
+                guard host.isUp else { continue }
+                for task in host.tasks where task.due <= clock && !task.isRunning {
+                    due.append((host, task))
+                }
+            }
+            guard !due.isEmpty else { return }
+            let (host, task) = due[chance.below(due.count)]
+            if let task { try host.run(task) } else { try host.start() }
+        }
+        try throwPending()
+    }
+
+    /// What others do while a request is under way.
+    func actMeanwhile(_ host: Host) {
+        guard depth < 3, nestedCount < Self.nestedCountMax, chance.chance(swarm.nestingPercent)
+        else { return }
+        nestedCount += 1
+        depth += 1
+        defer { depth -= 1 }
+        note {
+            if self.chance.chance(50) { try self.operate() }
+            try self.runDue(countMax: 1 + self.chance.below(3))
+            if !self.isSafe, self.chance.below(400) < self.swarm.accidentPercent {
+                try self.accident()
+            }
+        }
+    }
+
+    /// Time passes, while the one that waits does nothing, and all others go on.
+    ///
+    /// - Parameter paused: a host that stands still; nil: only the present step does.
+    func pause(_ paused: Host?, _ milliseconds: Int64, of host: Host? = nil) {
+        let end = clock + milliseconds
+        if let paused { paused.pausedUntil = end }
+        guard depth < 3, nestedCount < Self.nestedCountMax else {
+            clock = end
+            return
+        }
+        depth += 1
+        defer { depth -= 1 }
+        note {
+            for _ in 0..<8 where self.clock < end {
+                self.nestedCount += 1
+                self.clock = min(end, self.clock + max(1, milliseconds / 6))
+                try self.runDue(countMax: 6)
+                if !self.isSafe, self.chance.chance(30) { try self.operate() }
+            }
+        }
+        clock = max(clock, end)
+    }
+
+    /// Has an effect happen some time later.
+    func delay(effect: @escaping () -> Void) {
+        sometimes("a request arrived late")
+        delayed.append((clock + Int64(chance.logarithmic(10...100_000)), effect))
+    }
+
+    private func applyDelayed() {
+        guard !delayed.isEmpty else { return }
+        let due = delayed.filter { $0.due <= clock || isSafe }
+        delayed.removeAll { $0.due <= clock || isSafe }
+        for request in due { request.effect() }
+    }
+
+    // MARK: - Findings and reports
+
+    /// Runs a check where none can be thrown: what it finds is thrown soon.
+    func note(_ body: () throws -> Void) {
+        do { try body() } catch { pendingFinding = pendingFinding ?? error }
+    }
+
+    func throwPending() throws {
+        if let finding = pendingFinding { throw finding }
+    }
+
+    func trace(_ text: @autoclosure () -> String) {
+        guard tracer.isOn else { return }
+        tracer.add(text().replacing(folder, with: ""))
+    }
+
+    func countAccident() { counts.accidents += 1 }
+    func countOperation() { counts.operations += 1 }
+    func countRequest() { counts.requests += 1 }
+    func countFault() { counts.faults += 1 }
+
+    /// Whether two disks may have been the same.
+    var hasCopies: Bool { reached["cloned a host"] != nil || reached["rolled back a disk"] != nil }
+
+    /// Notes that something rare was reached.
+    func sometimes(_ what: String) { reached[what, default: 0] += 1 }
+}
