@@ -12,9 +12,10 @@ struct FailedGetScenario: ShardScenario {
         commandName: "failed-get",
         abstract: "One GET of a long payload by a follower fails, once.",
         discussion: """
-            A follower is behind a proxy that spoils the answer to one GET of a long payload: 403, 500, a \
-            connection that is cut in the middle, or 200 with nothing. The follower must catch up, serve \
-            each of 40 payloads right, be sound, and serve them all when it is promoted.
+            A follower is behind a proxy, which refuses everything while 40 long payloads are published. Then \
+            it spoils the answer to one GET of a payload: 403, 500, a connection that is cut in the middle, \
+            or 200 with nothing. The follower must catch up, serve each payload right, be sound, and serve \
+            them all when it is promoted.
             """)
     static let usualRounds = 20
 
@@ -39,22 +40,25 @@ struct FailedGetScenario: ShardScenario {
         try leader.start()
         try settle([leader], withinSeconds: 30, "at the start")
         try follower.start()
+        // So much piles up for the follower that it does not hold all of it in memory.
+        proxy.set(.answered([.reset]))
+        var plan = Publisher.Plan()
+        plan.publisherCount = 10
+        plan.changesMax = 4
+        plan.idCount = 1_000_000
+        plan.byteCounts = 600_000...1_200_000
+        plan.deletePercent = 0
+        let crowd = Publisher.crowd(plan, using: &round.generator)
+        try round.start(crowd, at: [leader.socket], until: StopSign()).join()
+        try settle([leader], withinSeconds: 60, "before the failed GET")
         let (name, fault) = Self.faults[(round.number - 1) % Self.faults.count]
-        let wanted = Int.random(in: 1...30, using: &round.generator)
+        let wanted = Int.random(in: 1...36, using: &round.generator)
         let (asked, spoilt) = (CountOfCalls(), CountOfCalls())
         proxy.set { request in
             guard request.isForBlob, asked.next() == wanted else { return nil }
             _ = spoilt.next()
             return fault
         }
-        var plan = Publisher.Plan()
-        plan.publisherCount = 10
-        plan.changesMax = 4
-        plan.idCount = 1_000_000
-        plan.byteCounts = 66_000...300_000
-        plan.deletePercent = 0
-        let crowd = Publisher.crowd(plan, using: &round.generator)
-        try round.start(crowd, at: [leader.socket], until: StopSign()).join()
         try settle([leader, follower], withinSeconds: 60, "after one failed GET (\(name))")
         try require(spoilt.count == 1, "no GET was spoilt")
         try Publisher.check(

@@ -33,10 +33,12 @@ struct KilledCatchUpScenario: ShardScenario {
         try settle([leader], withinSeconds: 30, "at the start")
         proxy.set(.answered([.reset]))
         var plan = Publisher.Plan()
-        plan.publisherCount = 5
-        plan.idCount = 1
-        plan.changesMax = (publishes ?? (options.short ? 1_500 : 6_000)) / plan.publisherCount
-        plan.byteCounts = 200...30_000
+        // One after the other, so that each is a batch.
+        plan.publisherCount = 1
+        plan.pipelineMax = 1
+        plan.idCount = 5
+        plan.changesMax = publishes ?? (options.short ? 1_500 : 6_000)
+        plan.byteCounts = 200...8_000
         plan.deletePercent = 0
         let crowd = Publisher.crowd(plan, using: &round.generator)
         try round.start(crowd, at: [leader.socket], until: StopSign()).join()
