@@ -1,4 +1,5 @@
 import ArgumentParser
+import BlobClient
 import Glibc
 import TestSupport
 
