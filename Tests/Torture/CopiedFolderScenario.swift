@@ -66,9 +66,11 @@ struct CopiedFolderScenario: ShardScenario {
         try settle([leader], withinSeconds: 30, "before the copy")
         try follower.start()
         let copy = leader.bench.folder + "/copy"
-        if round.generator.chance(50) { leader.kill() } else { try leader.stop() }
+        // A snapshot of the running host, or of one that was down.
+        let runsOn = round.generator.chance(50)
+        if !runsOn { leader.kill() }
         try leader.copyData(to: copy)
-        try leader.start()
+        if !runsOn { try leader.start() }
 
         let sizes = 200...100_000
         let first = SeededGenerator.bytes(round.generator.logarithmic(sizes), seed: round.seed)
@@ -103,17 +105,13 @@ struct CopiedFolderScenario: ShardScenario {
 
         // Whether a leader that finds itself rolled back leads again is its own choice. Where it does not, nobody
         // leads until somebody says so.
-        var isPromoted = false
-        let leads = try Clock.wait(milliseconds: 30_000) {
-            for host in [leader, follower] { try host.keepRunning() }
-            return [leader, follower].contains { $0.report?.role == "leader" }
+        let pair = [leader, follower]
+        var settled = try? settle(pair, withinSeconds: 20, "after the copy was put back").leader
+        let isPromoted = settled == nil && pair.allSatisfy { $0.report?.role == "follower" }
+        if isPromoted { try follower.promote(isForced: true) }
+        if settled == nil {
+            settled = try settle(pair, withinSeconds: 60, "after the copy was put back").leader
         }
-        if !leads {
-            isPromoted = true
-            try follower.promote(isForced: true)
-        }
-        let settled = try settle(
-            [leader, follower], withinSeconds: 60, "after the copy was put back")
         let fresh = try round.hostFromBucket()
         let hosts = [leader, follower, fresh]
         try settle(hosts, withinSeconds: 60, "with a new follower")
@@ -137,8 +135,9 @@ struct CopiedFolderScenario: ShardScenario {
         }
         for host in hosts { try host.verifyStopped() }
         let fate = isThere ? "there" : isAcknowledged ? "set aside" : "refused"
+        let copied = runsOn ? "while it ran" : "while it was down"
         return
-            "\(settled.leader.name) leads\(isPromoted ? ", promoted by hand" : ""), \(leader.exits + follower.exits) exits; the late publish is \(fate)"
+            "copied \(copied), \(settled?.name ?? "") leads\(isPromoted ? ", promoted by hand" : ""), \(leader.exits + follower.exits) exits; the late publish is \(fate)"
     }
 
     // MARK: Both run

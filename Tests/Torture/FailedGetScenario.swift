@@ -12,10 +12,10 @@ struct FailedGetScenario: ShardScenario {
         commandName: "failed-get",
         abstract: "One GET of a long payload by a follower fails, once.",
         discussion: """
-            A follower is behind a proxy, which refuses everything while 40 long payloads are published. Then \
+            A follower is behind a proxy, which refuses everything while 48 long payloads are published. Then \
             it spoils the answer to one GET of a payload: 403, 500, a connection that is cut in the middle, \
-            or 200 with nothing. The follower must catch up, serve each payload right, be sound, and serve \
-            them all when it is promoted.
+            or 200 with nothing. In even rounds the follower is killed then, and started. It must catch up, \
+            serve each payload right, be sound, and serve them all when it is promoted.
             """)
     static let usualRounds = 20
 
@@ -43,21 +43,30 @@ struct FailedGetScenario: ShardScenario {
         // So much piles up for the follower that it does not hold all of it in memory.
         proxy.set(.answered([.reset]))
         var plan = Publisher.Plan()
-        plan.publisherCount = 10
+        plan.publisherCount = 12
+        plan.sharedPercent = 0
         plan.changesMax = 4
         plan.idCount = 1_000_000
-        plan.byteCounts = 600_000...1_200_000
+        plan.byteCounts = 1_000_000...2_000_000
         plan.deletePercent = 0
         let crowd = Publisher.crowd(plan, using: &round.generator)
         try round.start(crowd, at: [leader.socket], until: StopSign()).join()
         try settle([leader], withinSeconds: 60, "before the failed GET")
         let (name, fault) = Self.faults[(round.number - 1) % Self.faults.count]
-        let wanted = Int.random(in: 1...36, using: &round.generator)
+        let wanted = Int.random(in: 1...48, using: &round.generator)
         let (asked, spoilt) = (CountOfCalls(), CountOfCalls())
         proxy.set { request in
             guard request.isForBlob, asked.next() == wanted else { return nil }
             _ = spoilt.next()
             return fault
+        }
+        if round.number % 2 == 0 {
+            let isSpoilt = Clock.wait(milliseconds: 30_000) { spoilt.count > 0 }
+            try require(isSpoilt, "the follower did not ask for \(wanted) payloads")
+            // Until it has noted the failure; a kill before that is as good.
+            Clock.pause(microseconds: Int.random(in: 0...200_000, using: &round.generator))
+            follower.kill()
+            try follower.start()
         }
         try settle([leader, follower], withinSeconds: 60, "after one failed GET (\(name))")
         try require(spoilt.count == 1, "no GET was spoilt")

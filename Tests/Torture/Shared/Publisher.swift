@@ -45,6 +45,8 @@ final class Publisher: Sendable {
         var changesMax = Int.max
         /// How many of a hundred changes are deletes.
         var deletePercent = 20
+        /// How many of a hundred payloads are ones that others publish, too.
+        var sharedPercent = 20
         /// How long each rests after an answer.
         var pauseMicroseconds = 0
         /// Whether each waits for the bucket.
@@ -162,7 +164,7 @@ final class Publisher: Sendable {
             return
         }
         let (payload, digest) =
-            if generator.chance(20) {
+            if generator.chance(plan.sharedPercent) {
                 plan.shared[Int.random(in: 0..<plan.shared.count, using: &generator)]
             } else {
                 distinct(using: &generator)
