@@ -7,7 +7,7 @@ import TestSupport
 struct AbsurdBucketScenario: ShardScenario {
     static let configuration = CommandConfiguration(
         commandName: "absurd-bucket",
-        abstract: "The bucket's answers are empty, a page of HTML, 403, 404, resets, or never come.",
+        abstract: "The bucket answers nothing, a page, 403, 404, resets, or not at all.",
         discussion: """
             A leader is behind a proxy, under publishers of which some wait for the bucket. For some seconds \
             each the proxy answers 200 with nothing, 200 with a page, 403, 404, resets connections, or does \

@@ -7,7 +7,7 @@ import TestSupport
 struct ChaosScenario: ShardScenario {
     static let configuration = CommandConfiguration(
         commandName: "chaos",
-        abstract: "Leader and follower are killed and promoted at random, under publishers and readers.",
+        abstract: "Two hosts are killed and promoted at random, under publishers and readers.",
         discussion: """
             Both hosts evict long payloads. At random one of them is killed and started again, is promoted \
             (with --force only when the other one was just killed), or is backed up. Some publishers wait for \

@@ -79,7 +79,8 @@ struct FailedGetScenario: ShardScenario {
         try settle([follower], withinSeconds: 30, "after the promotion")
         let count = try Publisher.check(crowd, at: [follower.socket], "after the promotion")
         try follower.verifyStopped()
-        return "GET \(wanted) answered \(name); \(count) payloads right on the follower, promoted too"
+        return
+            "GET \(wanted) answered \(name); \(count) payloads right on the follower, promoted too"
     }
 }
 

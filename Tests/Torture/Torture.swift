@@ -14,7 +14,8 @@ struct Torture: ParsableCommand {
         subcommands: [
             KillScenario.self, KilledLeaderScenario.self, FailedGetScenario.self,
             KilledCatchUpScenario.self, CopiedFolderScenario.self, AbsurdBucketScenario.self,
-            DamageScenario.self, ChaosScenario.self, FailoverScenario.self, BucketAwayScenario.self, ZombiesScenario.self,
+            DamageScenario.self, ChaosScenario.self, FailoverScenario.self, BucketAwayScenario.self,
+            ZombiesScenario.self,
             FollowerScenario.self, IdleShardScenario.self, SeedScenario.self,
             GarbageScenario.self,
             IdleScenario.self,

@@ -24,7 +24,8 @@ struct Round {
 
     /// A host, not started yet.
     func host(
-        _ name: String, _ flag: String, through proxy: FaultyProxy? = nil, _ arguments: [String] = []
+        _ name: String, _ flag: String, through proxy: FaultyProxy? = nil,
+        _ arguments: [String] = []
     ) -> Host {
         Host(name, flag, of: shard, in: bench, through: proxy, arguments: arguments)
     }
