@@ -34,9 +34,8 @@ struct FailedGetScenario: ShardScenario {
 
     func play(_ round: inout Round) throws -> String {
         let proxy = try FaultyProxy(to: round.shard.server.port)
-        let sweeping = [DaemonFlag.sweep, "100ms"]
-        let leader = round.host("leader", "--replicate", sweeping)
-        let follower = round.host("follower", "--follow", through: proxy, sweeping)
+        let leader = round.host("leader", "--replicate")
+        let follower = round.host("follower", "--follow", through: proxy)
         try leader.start()
         try settle([leader], withinSeconds: 30, "at the start")
         try follower.start()
@@ -74,6 +73,10 @@ struct FailedGetScenario: ShardScenario {
         try require(spoilt.count == 1, "no GET was spoilt")
         try Publisher.check(
             crowd, at: [leader.socket, follower.socket], "after one failed GET (\(name))")
+        // What nobody adopted is swept; it must be nothing that is in use.
+        let sweeps = Clock.wait(milliseconds: 10_000) { follower.orphanCount == 0 }
+        try require(sweeps, "what the follower had staged is not swept")
+        try Publisher.check(crowd, at: [follower.socket], "after the follower swept")
         try follower.verifyStopped()
         try follower.start()
         leader.kill()
