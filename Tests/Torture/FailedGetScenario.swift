@@ -42,9 +42,12 @@ struct FailedGetScenario: ShardScenario {
         // So much piles up for the follower that it does not hold all of it in memory.
         proxy.set(.answered([.reset]))
         var plan = Publisher.Plan()
-        plan.publisherCount = 12
+        // Each waits for the bucket, so that the log has many segments.
+        plan.publisherCount = 2
+        plan.pipelineMax = 1
+        plan.awaitsReplication = true
         plan.sharedPercent = 0
-        plan.changesMax = 4
+        plan.changesMax = 24
         plan.idCount = 1_000_000
         plan.byteCounts = 1_500_000...2_000_000
         plan.deletePercent = 0
