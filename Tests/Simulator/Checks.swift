@@ -74,9 +74,9 @@ extension World {
             bytes = try store.ownedPayload(for: "n\(number)", part: part, asOf: host.now)
         } catch {
             switch error {
-            case .evicted(let blob) where swarm.localByteCountMax != nil:
+            case .evicted(let blob) where swarm.localByteCountMax != nil || !host.damaged.isEmpty:
                 sometimes("read what is evicted")
-                if !host.wanted.contains(blob) { host.wanted.append(blob) }
+                host.want(blob)
                 return false
             case .corrupt where host.damaged.contains(content): sometimes("read what is damaged")
             case .corrupt(let why):

@@ -33,6 +33,7 @@ extension Host {
             }
             try noteState()
             activity = leads ? .leads : .follows
+            startedAt = world.clock
             replica = Replica(store, self)
             errors = [:]
         } catch let finding as Finding {

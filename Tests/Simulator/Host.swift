@@ -29,15 +29,18 @@ final class Host: ReplicaHost, @unchecked Sendable {
     var frames = 0
     var activity = ReplicaActivity.changes
     var promotion: Promotion?
-    var handoverEpoch: UInt64 = 0
+    var newestEpoch: UInt64?
     var isShardChecked = false
+    var startedAt: Int64 = 0
     /// Until then the process stands still.
     var pausedUntil: Int64 = 0
     /// Whether a reader waits for what is in the log alone.
     var wantsCommit = false
     /// Evicted payloads that somebody asked for.
     var wanted: [BlobReference] = []
-    var expiryClock = ExpiryGuard()
+    /// When payloads were fetched, by number: they stay for some seconds.
+    var fetched: [UInt64: Int64] = [:]
+    var deletionClock = DeletionClock()
     /// Why a task does not get on, by its name.
     var errors: [String: String] = [:]
     var failureCount = 0
@@ -93,6 +96,8 @@ final class Host: ReplicaHost, @unchecked Sendable {
     var takesChanges: Bool {
         switch activity {
         case .leads, .ships: isUp
+        // Clients wait that long until it is known whether it still leads.
+        case .starts: isUp && world.clock >= startedAt + 10_000
         case .follows, .changes: false
         }
     }
@@ -152,8 +157,6 @@ final class Host: ReplicaHost, @unchecked Sendable {
         return promotion
     }
 
-    func isHandoverAsked(of epoch: UInt64) -> Bool { handoverEpoch == epoch }
-
     // MARK: - Life
 
     /// Throws where the process is dead: what is on the stack of it ends.
@@ -184,9 +187,11 @@ final class Host: ReplicaHost, @unchecked Sendable {
         store = nil
         waiters = []
         wanted = []
+        fetched = [:]
         promotion?.refuse("the daemon stopped")
         promotion = nil
-        handoverEpoch = 0
+        newestEpoch = nil
+        deletionClock = DeletionClock()
         activity = .changes
         isShardChecked = false
         wantsCommit = false
@@ -210,18 +215,4 @@ struct Promotion: PromotionRequest {
     let isForced: Bool
     func succeed(epoch: UInt64) {}
     func refuse(_ why: String) {}
-}
-
-/// The daemon's guard of deletions by time: none for ten minutes after the wall clock was set.
-struct ExpiryGuard {
-    private var last: (wall: Int64, boot: Int64)?
-    private var pausedUntil: Int64 = 0
-
-    mutating func mayDelete(wall: Int64, boot: Int64) -> Bool {
-        defer { last = (wall, boot) }
-        if let last, abs((wall - last.wall) - (boot - last.boot)) > 60_000 {
-            pausedUntil = boot + 600_000
-        }
-        return boot >= pausedUntil
-    }
 }

@@ -12,11 +12,13 @@ extension Host {
         try advanceEviction(of: store)
         let found = try store.evictableBlobs(
             from: UInt64(world.chance.below(8)), byteCountMax: 1 << 20, lookingAt: 1_000
-        ).blobs
+        ).blobs.filter { world.clock - (fetched[$0.number] ?? -20_000) > 10_000 }
         guard let first = found.first else { return 1_000 }
         let names = try bucket.names(
-            ShardNames.blobPrefix, after: ShardNames.blob(max(1, first.number) - 1))
-        let numbers = Set(names.compactMap { ShardNames.number($0, behind: ShardNames.blobPrefix) })
+            ShardNames.blobPrefix, after: ShardNames.blobs(from: first.number))
+        // A copy of this folder may have stored other bytes under the number.
+        let numbers = try names.compactMap { ShardNames.blobParts($0) }
+            .filter { try store.isStored($0.digest, number: $0.number) }.map(\.number)
         let evicted = found.filter { numbers.contains($0.number) }
         guard !evicted.isEmpty else { return 1_000 }
         if try store.beginEvicting(evicted, bootMilliseconds: world.clock) > 0 {
@@ -34,13 +36,20 @@ extension Host {
         }
     }
 
+    /// Asks for a payload that is evicted, or damaged here.
+    func want(_ blob: BlobReference) {
+        if !wanted.contains(blob) { wanted.append(blob) }
+    }
+
     func stepFetches() throws -> Int {
         guard let store, let blob = wanted.first else { return 500 }
         wanted.removeFirst()
         let bytes = try LongBlobs.bytes(of: blob, in: store.id, on: bucket)
-        switch try store.putBack(blob, bytes) {
-        case .later: wanted.append(blob)
-        case .stored: world.sometimes("fetched an evicted payload")
+        switch try store.putBack(blob, bytes, bootMilliseconds: world.clock) {
+        case .later: want(blob)
+        case .stored:
+            fetched[blob.number] = world.clock
+            world.sometimes("fetched a payload")
         case .gone: break
         }
         return wanted.isEmpty ? 500 : 5

@@ -25,10 +25,10 @@ final class HostTask {
             HostTask("writer") { try $0.stepWriter() },
             HostTask("commits") { try $0.stepCommits() },
             HostTask("upkeep") { try $0.stepUpkeep() },
+            HostTask("fetches") { try $0.stepFetches() },
         ]
         if swarm.localByteCountMax != nil {
             tasks.append(HostTask("eviction") { try $0.stepEviction() })
-            tasks.append(HostTask("fetches") { try $0.stepFetches() })
         }
         if swarm.has(.scrubbing) { tasks.append(HostTask("scrub") { try $0.stepScrub() }) }
         if swarm.has(.backups) { tasks.append(HostTask("backup") { try $0.stepBackup() }) }
@@ -119,12 +119,10 @@ extension Host {
 
     func stepUpkeep() throws -> Int {
         guard case .ships(let epoch) = activity, let store else { return 1_000 }
-        if try bucket.get(ShardNames.handover(epoch), byteCountMax: 65_536) != nil {
-            handoverEpoch = epoch
-        }
         if maintenance == nil {
             maintenance = try BucketMaintenance(
-                store, epoch: epoch, world.schedule, on: bucket, clock: { [self] in now }
+                store, epoch: epoch, world.schedule, on: bucket, clock: { [self] in now },
+                bootMilliseconds: { [self] in world.clock }
             ) { [self] body throws(StoreError) in try write(body) }
         }
         guard world.swarm.has(.upkeep) || maintenance?.bases.isEmpty == true,
@@ -140,7 +138,8 @@ extension Host {
                 world.sometimes("upkeep: \("\(step)".prefix { $0 != "(" })")
                 return 0
             }
-        } catch ReplicationError.deposed {
+        } catch ReplicationError.deposed(let newest, _) {
+            newestEpoch = newest
             maintenance = nil
             return 1_000
         } catch {
@@ -155,15 +154,14 @@ extension Host {
         guard let store else { return 1_000 }
         defer { world.note { try self.noteState() } }
         let boot = world.clock
-        let mayDelete = expiryClock.mayDelete(wall: now.milliseconds, boot: boot)
-        if takesChanges, mayDelete, world.swarm.has(.sweeping) {
+        let isSteady = deletionClock.tick(wall: now.milliseconds, boot: boot) == .steady
+        if takesChanges, isSteady, world.swarm.has(.sweeping) {
             _ = try store.sweepExpired(asOf: now, limit: 64)
         }
         _ = try store.freeOrphans(byteCountMax: 32 << 20, bootMilliseconds: boot)
-        if takesChanges {
-            var position = HealingPosition()
-            _ = try store.tendQuarantine(&position, asOf: now)
-        }
+        var position = HealingPosition()
+        _ = try store.tendQuarantine(&position, heals: takesChanges, asOf: now)
+        for damaged in store.quarantinedBlobs where damaged.isInBucket { want(damaged.blob) }
         if world.chance.chance(20) {
             try store.trimFile()
             _ = try store.reclaimFreePages(microsecondsMax: 5_000)

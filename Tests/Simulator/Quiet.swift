@@ -113,8 +113,9 @@ extension World {
             numbers = try numbers.filter { try !read($0, of: host) }
             guard !numbers.isEmpty else { return }
             clock += 1_000
-            for task in host.tasks where task.name == "fetches" {
-                for _ in 0..<20 where !host.wanted.isEmpty { try host.run(task) }
+            for _ in 0..<20 where !host.wanted.isEmpty {
+                host.wake("fetches")
+                try runDue(countMax: 10)
             }
         }
         throw Finding("an evicted payload is not served: \(host.reason("fetches"))", host.name)
