@@ -30,18 +30,11 @@ package enum Seeder {
             throw ReplicationError.damaged(
                 name: ShardNames.manifest(manifest.position.number), why: "has no store id")
         }
-        var next = 0
-        var part: ArraySlice<UInt8> = []
+        var parts = Parts(of: manifest)
         try BlobStore.seed(
             directory, options: options, as: manifest.state, asOf: now, progress: progress
         ) { buffer, byteCountMax in
-            if part.isEmpty, next < manifest.parts.count {
-                part = try Self.part(next, of: manifest, on: bucket)[...]
-                next += 1
-            }
-            let count = min(byteCountMax, part.count)
-            buffer += part.prefix(count)
-            part = part.dropFirst(count)
+            try parts.read(&buffer, byteCountMax, on: bucket)
         } blobs: { blobs, put in
             let (left, fetched) = LongBlobs.split(blobs, leavesBlobs: leavesBlobs)
             for blob in left { try put(blob, .evicted) }
@@ -65,6 +58,28 @@ package enum Seeder {
             try put(blob, .bytes(try LongBlobs.bytes(of: blob, in: storeID, on: bucket)))
         } catch let error as ReplicationError {
             guard case .damaged = error, (try? put(blob, .missing)) != nil else { throw error }
+        }
+    }
+
+    /// The parts of a base, read one after the other.
+    struct Parts {
+        private let manifest: BaseManifest
+        private var next = 0
+        private var part: ArraySlice<UInt8> = []
+
+        init(of manifest: BaseManifest) { self.manifest = manifest }
+
+        /// Appends up to so many bytes; none at the end.
+        mutating func read(
+            _ buffer: inout [UInt8], _ byteCountMax: Int, on bucket: some Bucket
+        ) throws(ReplicationError) {
+            if part.isEmpty, next < manifest.parts.count {
+                part = try Seeder.part(next, of: manifest, on: bucket)[...]
+                next += 1
+            }
+            let count = min(byteCountMax, part.count)
+            buffer += part.prefix(count)
+            part = part.dropFirst(count)
         }
     }
 
