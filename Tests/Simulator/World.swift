@@ -25,6 +25,8 @@ final class World {
     }
     /// Whether anything fails.
     var isSafe = false
+    /// Whether clients change nothing more.
+    var isStill = false
     /// How deep in requests that are under way others act.
     private var depth = 0
     /// How often others may still act within the requests of this event.
@@ -139,7 +141,7 @@ final class World {
         depth += 1
         defer { depth -= 1 }
         note {
-            if self.chance.chance(50) { try self.operate() }
+            if !self.isStill, self.chance.chance(50) { try self.operate() }
             try self.runDue(countMax: 1 + self.chance.below(3))
             if !self.isSafe, self.chance.below(400) < self.swarm.accidentPercent {
                 try self.accident()
