@@ -73,7 +73,7 @@ extension World {
         guard leaders.count == 1 else {
             return Finding("two lead", leaders.map(\.name).joined(separator: ", "))
         }
-        try? store.commitPending()
+        guard leader.commit() else { return Finding("a commit fails") }
         guard store.shippedSequence == store.lastSequence else {
             return Finding(
                 "the leader does not ship: \(leader.reason("replica"))",
@@ -115,7 +115,7 @@ extension World {
     private func readAll(_ host: Host) throws {
         var numbers = Array(0..<swarm.idCount)
         for _ in 0..<60 {
-            try? host.store?.commitPending()
+            guard host.commit() else { continue }
             numbers = try numbers.filter { try !read($0, of: host) }
             guard !numbers.isEmpty else { return }
             clock += 1_000

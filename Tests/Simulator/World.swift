@@ -35,6 +35,8 @@ final class World {
     private var delayed: [(due: Int64, effect: () -> Void)] = []
     /// Until then the bucket cannot be reached.
     var awayUntil: Int64 = 0
+    /// Contents of which bytes were damaged on any disk: they may be lost, and are never wrong.
+    var damaged: Set<Int> = []
     /// The batch of the first base.
     var firstRestorable = UInt64.max
     /// The number of the last batch of any host.
