@@ -79,6 +79,7 @@ extension World {
         }
         guard count > 0 else { return }
         host.damaged.insert(content)
+        damaged.insert(content)
         sometimes("flipped a bit")
     }
 

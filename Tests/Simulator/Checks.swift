@@ -26,9 +26,7 @@ extension World {
                 host.wantsCommit = true
                 return false
             }
-            try? store.commitPending()
-            host.settle()
-            guard host.life == .up else { return false }
+            guard host.commit() else { return false }
         }
         guard let contents = host.expected else { return true }
         let version = contents[number].flatMap { $0.expiresAt > host.now ? $0 : nil }
@@ -74,11 +72,12 @@ extension World {
             bytes = try store.ownedPayload(for: "n\(number)", part: part, asOf: host.now)
         } catch {
             switch error {
-            case .evicted(let blob) where swarm.localByteCountMax != nil || !host.damaged.isEmpty:
+            case .evicted(let blob) where swarm.localByteCountMax != nil || !damaged.isEmpty:
                 sometimes("read what is evicted")
                 host.want(blob)
-                return false
-            case .corrupt where host.damaged.contains(content): sometimes("read what is damaged")
+                // What was damaged before it was shipped is nowhere.
+                return damaged.contains(content) && objects[ShardNames.blob(blob)] == nil
+            case .corrupt where damaged.contains(content): sometimes("read what is damaged")
             case .corrupt(let why):
                 throw Finding("a payload is refused as damaged", "\(place): \(why)")
             default: throw Finding("a payload cannot be read: \(error)", place)
@@ -112,11 +111,10 @@ extension World {
     /// Everything of a host's store: each notification, each byte, each counter.
     func checkWhole(_ host: Host) throws {
         guard let store = host.store else { return }
-        try? store.commitPending()
+        guard host.commit() else { return }
         for number in 0..<swarm.idCount { try read(number, of: host) }
         let report = try store.verify()
-        let problems = report.problems.filter { _ in host.damaged.isEmpty }
-        if let problem = problems.first {
+        if let problem = report.problems.first, damaged.isEmpty {
             throw Finding(
                 "verify: \(problem.filter { !$0.isNumber }.prefix(90))", "\(host.name): \(problem)")
         }

@@ -41,6 +41,7 @@ final class Host: ReplicaHost, @unchecked Sendable {
     /// When payloads were fetched, by number: they stay for some seconds.
     var fetched: [UInt64: Int64] = [:]
     var deletionClock = DeletionClock()
+    var nextScrub: Int64 = 0
     /// Why a task does not get on, by its name.
     var errors: [String: String] = [:]
     var failureCount = 0
@@ -192,6 +193,7 @@ final class Host: ReplicaHost, @unchecked Sendable {
         promotion = nil
         newestEpoch = nil
         deletionClock = DeletionClock()
+        nextScrub = 0
         activity = .changes
         isShardChecked = false
         wantsCommit = false

@@ -6,10 +6,9 @@ import TestSupport
 
 extension Host {
     func stepEviction() throws -> Int {
-        guard let store, let byteCountMax = settings.localByteCountMax,
-            try store.usedByteCount() > byteCountMax
-        else { return 1_000 }
+        guard let store, let byteCountMax = settings.localByteCountMax else { return 1_000 }
         try advanceEviction(of: store)
+        guard try store.usedByteCount() > byteCountMax else { return 1_000 }
         let found = try store.evictableBlobs(
             from: UInt64(world.chance.below(8)), byteCountMax: 1 << 20, lookingAt: 1_000
         ).blobs.filter { world.clock - (fetched[$0.number] ?? -20_000) > 10_000 }

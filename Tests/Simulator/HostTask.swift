@@ -30,7 +30,7 @@ final class HostTask {
         if swarm.localByteCountMax != nil {
             tasks.append(HostTask("eviction") { try $0.stepEviction() })
         }
-        if swarm.has(.scrubbing) { tasks.append(HostTask("scrub") { try $0.stepScrub() }) }
+        tasks.append(HostTask("scrub") { try $0.stepScrub() })
         if swarm.has(.backups) { tasks.append(HostTask("backup") { try $0.stepBackup() }) }
         return tasks
     }
@@ -178,6 +178,13 @@ extension Host {
         return 2_000
     }
 
+    /// Commits what is in the log alone; false where the process dies of that.
+    func commit() -> Bool {
+        do { try store?.commitPending() } catch { kill() }
+        settle()
+        return life == .up
+    }
+
     func wake(_ name: String, in milliseconds: Int64 = 0) {
         for task in tasks where task.name == name {
             task.due = min(task.due, world.clock + milliseconds)
@@ -187,9 +194,12 @@ extension Host {
     // MARK: - Scrubbing, backups
 
     func stepScrub() throws -> Int {
-        guard let store else { return 60_000 }
+        guard let store, store.needsScrubber || world.swarm.has(.scrubbing) else { return 1_000 }
         var scrubber = try store.makeScrubber()
         if store.needsScrubber { try scrubber.checkSuspects() }
+        // All of it once a minute.
+        guard world.swarm.has(.scrubbing), world.clock >= nextScrub else { return 1_000 }
+        nextScrub = world.clock + 60_000
         scrubber.begin(asOf: now)
         while try scrubber.step(byteCountMax: 1 << 20, asOf: now) != nil {}
         let findings = scrubber.takeFindings()
@@ -200,7 +210,7 @@ extension Host {
         if store.hasConfirmedDamage, damaged.isEmpty {
             throw Finding("scrubbing finds damaged payloads in a sound store")
         }
-        return 60_000
+        return 1_000
     }
 
     func stepBackup() throws -> Int {

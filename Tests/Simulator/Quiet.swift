@@ -20,6 +20,15 @@ extension World {
             host.disk.freeze(atCall: 0)
             host.disk.failSync(0)
         }
+        try settle(operationCount: 20)
+        isStill = true
+        for host in hosts { try readAll(host) }
+        try settle(operationCount: 0)
+        try checkQuiet()
+    }
+
+    /// Waits until nothing is lacking, for as long as that may take.
+    private func settle(operationCount: Int) throws {
         let end = clock + Self.quietMillisecondsMax
         var round = 0
         while true {
@@ -27,7 +36,7 @@ extension World {
             round += 1
             clock += round < 100 ? 1_000 : 3_000
             try runDue(countMax: 40)
-            if round < 20 { try operate() }
+            if round < operationCount { try operate() }
             // Where the disk of the leader is lost somebody has to say who leads.
             if round == 120, reached["lost a disk"] != nil || reached["rolled back a disk"] != nil,
                 !hosts.contains(where: { $0.leads }),
@@ -35,11 +44,9 @@ extension World {
             {
                 host.promotion = Promotion(isForced: true)
             }
-            let problem = try whatIsLacking()
-            guard let problem else { break }
+            guard let problem = try whatIsLacking() else { return }
             guard clock < end else { throw problem }
         }
-        try checkQuiet()
     }
 
     /// Why all is not well yet; nil: it is.
@@ -66,7 +73,7 @@ extension World {
         guard leaders.count == 1 else {
             return Finding("two lead", leaders.map(\.name).joined(separator: ", "))
         }
-        try? store.commitPending()
+        guard leader.commit() else { return Finding("a commit fails") }
         guard store.shippedSequence == store.lastSequence else {
             return Finding(
                 "the leader does not ship: \(leader.reason("replica"))",
@@ -87,7 +94,6 @@ extension World {
         guard leader.expected != nil || history.contents(history.last) == nil else {
             throw Finding("the leader's contents are not known")
         }
-        for host in hosts { try readAll(host) }
         // Without damage: a base of a store that has some is refused.
         let digest = leader.damaged.isEmpty ? try digest(of: leader) : nil
         for host in hosts where host !== leader && host.damaged.isEmpty && digest != nil {
@@ -109,7 +115,7 @@ extension World {
     private func readAll(_ host: Host) throws {
         var numbers = Array(0..<swarm.idCount)
         for _ in 0..<60 {
-            try? host.store?.commitPending()
+            guard host.commit() else { continue }
             numbers = try numbers.filter { try !read($0, of: host) }
             guard !numbers.isEmpty else { return }
             clock += 1_000

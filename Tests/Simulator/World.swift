@@ -25,6 +25,8 @@ final class World {
     }
     /// Whether anything fails.
     var isSafe = false
+    /// Whether clients change nothing more.
+    var isStill = false
     /// How deep in requests that are under way others act.
     private var depth = 0
     /// How often others may still act within the requests of this event.
@@ -33,6 +35,8 @@ final class World {
     private var delayed: [(due: Int64, effect: () -> Void)] = []
     /// Until then the bucket cannot be reached.
     var awayUntil: Int64 = 0
+    /// Contents of which bytes were damaged on any disk: they may be lost, and are never wrong.
+    var damaged: Set<Int> = []
     /// The batch of the first base.
     var firstRestorable = UInt64.max
     /// The number of the last batch of any host.
@@ -139,7 +143,7 @@ final class World {
         depth += 1
         defer { depth -= 1 }
         note {
-            if self.chance.chance(50) { try self.operate() }
+            if !self.isStill, self.chance.chance(50) { try self.operate() }
             try self.runDue(countMax: 1 + self.chance.below(3))
             if !self.isSafe, self.chance.below(400) < self.swarm.accidentPercent {
                 try self.accident()
