@@ -14,6 +14,8 @@ extension World {
         trace("quiet at \(clock)")
         awayUntil = 0
         for host in hosts {
+            for reader in host.readers where host.isUp { try reader.finish(host) }
+            host.readers = []
             host.pausedUntil = min(host.pausedUntil, clock)
             host.isFull = false
             host.disk.setFull(false)
