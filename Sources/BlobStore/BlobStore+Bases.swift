@@ -177,6 +177,33 @@ extension BlobStore {
         }
     }
 
+    /// Calls `body` with the blobs of one chunk whose bytes a base has, in the order of their numbers. Those that
+    /// do not match their checksums are left out. All of the base is read and checked.
+    ///
+    /// - Parameters:
+    ///   - read: appends up to so many bytes of the base; nothing at its end.
+    ///   - body: is called with a blob's number, and what copies its stored bytes.
+    package static func forEachShortBlob(
+        from read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void,
+        body: (_ number: UInt64, _ bytes: () -> [UInt8]) throws -> Void
+    ) throws {
+        var reader = try BackupReader(from: read)
+        while let block = try reader.nextBlock(from: read) {
+            guard block.table == .chunks else { continue }
+            try block.forEachEntry { key, value in
+                let byteCount = ChunkLayout.byteCount(ofValue: value.byteCount)
+                guard key.byteCount == ChunkKey.byteCount, byteCount > 0 else { return }
+                let (number, index) = ChunkKey.numbers(key)
+                let stored = value.extracting(last: byteCount)
+                guard index == 0, Checksum(key: key, stored).value == value.integer(0) else {
+                    return
+                }
+                let copy = stored.array()
+                try body(number) { copy }
+            }
+        }
+    }
+
     /// Checks that a folder has no store, and makes it if it is not there.
     package static func requireNoStore(in directory: String) throws(StoreError) {
         try makeDirectory(directory)
@@ -198,7 +225,8 @@ extension BlobStore {
         var options = source.options
         options.isReplicated = false
         try BackupPipe.run { write in
-            try source.backUp(asOf: now, to: write)
+            _ = try BackupWriter(source.core, for: .copy).run(
+                asOf: now, progress: { _, _ in }, to: write)
         } reading: { read in
             try restore(to: directory, options: options, asOf: now, progress: progress, from: read)
         }

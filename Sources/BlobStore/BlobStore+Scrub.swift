@@ -14,16 +14,20 @@ public struct QuarantinedBlob: Sendable, Hashable {
     public var foundAt: Timestamp
     /// The blob.
     package var blob: BlobReference
-    /// Whether its bytes can be had from the bucket.
+    /// Whether the bucket has it as an object of its own, or among others.
     package var isInBucket: Bool
+    package var isAmongOthers: Bool
 
-    init(_ blob: BlobReference, referenceCount: UInt64, foundAt: Timestamp, isInBucket: Bool) {
+    init(
+        _ blob: BlobReference, referenceCount: UInt64, foundAt: Timestamp, in core: StoreCore
+    ) {
         digest = blob.digest
         byteCount = blob.byteCount
         self.referenceCount = Int(clamping: referenceCount)
         self.foundAt = foundAt
         self.blob = blob
-        self.isInBucket = isInBucket
+        isInBucket = core.isInBucket(blob)
+        isAmongOthers = blob.isShippedWithBatch && core.isShipped(blob)
     }
 }
 
@@ -60,8 +64,7 @@ extension BlobStore {
                 }
                 blobs.append(
                     QuarantinedBlob(
-                        blob, referenceCount: count, foundAt: entry.foundAt,
-                        isInBucket: core.isInBucket(blob)))
+                        blob, referenceCount: count, foundAt: entry.foundAt, in: core))
             }
             return blobs
         }

@@ -316,6 +316,38 @@ import Testing
         #expect(try follower.contents() == leader.contents())
     }
 
+    /// Publishing the bytes again did not help a follower: its leader had them, and shipped nothing.
+    @Test("Short payloads are found again in bases and segments")
+    func shortFromBucket() throws {
+        let leader = try leader(0)
+        for number in 0..<3 {
+            let bytes = Self.bytes(40 + number, 9_000)
+            try leader.store.put("short-\(number)", bytes)
+            try leader.store.put("text-\(number)", [UInt8](repeating: 7, count: 30_000 + number))
+            try leader.ship()
+            if number == 1 { try leader.writeBase(all: false) }
+        }
+        let follower = try Member("two", seededFrom: objects)
+        try follower.follow()
+        for number in 0..<3 {
+            try damage(Self.bytes(40 + number, 9_000), of: follower, at: 4_000)
+        }
+        try scrub(follower.store, heals: false)
+        let damaged = follower.store.quarantinedBlobs
+        #expect(damaged.count == 3 && damaged.allSatisfy(\.isAmongOthers))
+        var found = 0
+        try ShortBlobs.find(
+            damaged.map(\.blob), in: follower.store.id, on: follower.bucket
+        ) { blob, bytes in
+            found += 1
+            let outcome = try follower.store.putBack(blob, bytes)
+            #expect(outcome == .stored)
+        }
+        #expect(found == 3 && follower.store.quarantinedBlobs == [])
+        #expect(try follower.store.verify().problems == [])
+        #expect(try follower.contents() == leader.contents())
+    }
+
     /// Shipping stopped for good: each attempt failed at the damaged chunk, and publishing the bytes again did
     /// not help, since the batch named the old blob.
     @Test("What is damaged before it is shipped does not hold up the rest")

@@ -42,7 +42,7 @@ struct BucketAwayScenario: Scenario {
 
     func torture(_ bench: inout Workbench) throws -> [String] {
         let shard = try ShardUnderTest(server, "away-\(bench.seed)")
-        let proxy = try SlowProxy(to: shard.server.port)
+        let proxy = try FaultyProxy(to: shard.server.port)
         setenv("AWS_ENDPOINT_URL", proxy.url, 1)
         var leader = try shard.serve(
             "leader", "--replicate", bench, arguments: ["--max-unreplicated", "\(capSeconds)s"])
@@ -64,7 +64,7 @@ struct BucketAwayScenario: Scenario {
         var reading = try leader.connect()
         _ = try reading.get(publisher.lastID)
 
-        proxy.answer(afterMilliseconds: slow)
+        proxy.set(.late(slow))
         shard.server.resume()
         let back = Clock.milliseconds()
         try waitUntilTaken(publisher, leader)
@@ -81,7 +81,7 @@ struct BucketAwayScenario: Scenario {
         try require(
             slowLag < 4 * slow + 2_000,
             "the lag is \(slowLag) ms with answers that are \(slow) ms late")
-        proxy.answer(afterMilliseconds: 0)
+        proxy.set(nil)
         let goal = try ShardUnderTest.waitUntilShipped(leader, "at the end")
         try ShardUnderTest.wait(until: follower, has: goal, "the follower")
         try publisher.check(at: follower.socket)

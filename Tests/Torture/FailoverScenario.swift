@@ -60,13 +60,9 @@ struct FailoverScenario: Scenario {
             try promote(follower)
             figures.promotionMillisecondsMost = max(
                 figures.promotionMillisecondsMost, Clock.milliseconds() - begin)
-            let counts = Counts(crowd.count)
-            let socket = follower.socket
-            try Threads.run(crowd.count) { index in
-                counts.set(index, try crowd[index].check(at: socket, round: round, sampling: 8))
-            }
-            figures.checked += counts.sum
-            try figures.note(try lost.missing(at: socket), limit: lossMillisecondsMax)
+            figures.checked += try Publisher.check(
+                crowd, at: [follower.socket], round: round, sampling: 8, "round \(round)")
+            try figures.note(try lost.missing(at: follower.socket), limit: lossMillisecondsMax)
             names.swapAt(0, 1)
             swap(&leader, &follower)
             if round % 10 == 0 { say("failover: round \(round), \(figures.words(crowd))") }
@@ -110,7 +106,7 @@ struct FailoverScenario: Scenario {
         let local = LocalPublisher(round: round)
         let threads = try Threads.start(crowd.count + 1) { index in
             if index == crowd.count { return local.work(at: socket, until: stop) }
-            try crowd[index].work(at: socket, seed: seed, round: round, until: stop)
+            try crowd[index].work(at: [socket], seed: seed, round: round, until: stop)
         }
         Clock.pause(
             microseconds: Int.random(

@@ -100,7 +100,7 @@ struct KillScenario: Scenario {
     ) throws {
         let (socket, seed, stop) = (daemon.socket, bench.seed, StopSign())
         let threads = try Threads.start(crowd.count) { index in
-            try crowd[index].work(at: socket, seed: seed, round: round, until: stop)
+            try crowd[index].work(at: [socket], seed: seed, round: round, until: stop)
         }
         Clock.pause(microseconds: Int.random(in: 1_000...400_000, using: &bench.generator))
         let wasRunning = daemon.isRunning()
@@ -113,11 +113,7 @@ struct KillScenario: Scenario {
     private func check(
         _ crowd: [Publisher], _ bench: borrowing Workbench, _ round: Int, _ figures: inout Figures
     ) throws {
-        let socket = bench.socket
-        let counts = Counts(crowd.count)
-        try Threads.run(crowd.count) { index in
-            counts.set(index, try crowd[index].check(at: socket, round: round, sampling: 8))
-        }
-        figures.checked += counts.sum
+        figures.checked += try Publisher.check(
+            crowd, at: [bench.socket], round: round, sampling: 8, "round \(round)")
     }
 }

@@ -12,7 +12,10 @@ struct Torture: ParsableCommand {
             was wrong. It exits with 0 or 1 accordingly, and the daemon never outlives it.
             """,
         subcommands: [
-            KillScenario.self, FailoverScenario.self, BucketAwayScenario.self, ZombiesScenario.self,
+            KillScenario.self, KilledLeaderScenario.self, FailedGetScenario.self,
+            KilledCatchUpScenario.self, CopiedFolderScenario.self, AbsurdBucketScenario.self,
+            DamageScenario.self, ChaosScenario.self, FailoverScenario.self, BucketAwayScenario.self,
+            ZombiesScenario.self,
             FollowerScenario.self, IdleShardScenario.self, SeedScenario.self,
             GarbageScenario.self,
             IdleScenario.self,

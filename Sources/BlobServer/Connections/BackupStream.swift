@@ -2,7 +2,6 @@ import BlobProtocol
 import BlobStore
 import Bytes
 import Logging
-import Replication
 import Synchronization
 
 /// A backup that a connection sends, as its worker knows it.
@@ -89,14 +88,16 @@ final class BackupThread: Sendable {
     }
 
     private let store: BlobStore
-    /// Where payloads are that are not here; nil: nowhere.
-    private let access: ShardAccess?
+    /// Makes what gives a backup the payloads that are not here; nil: nothing does.
+    private let makeSource: (@Sendable () -> LongBlobSource)?
     private let log: Logger
     private let current = Mutex<Run?>(nil)
 
-    init(_ store: BlobStore, _ access: ShardAccess?, log: Logger) {
+    init(
+        _ store: BlobStore, makeSource: (@Sendable () -> LongBlobSource)?, log: Logger
+    ) {
         self.store = store
-        self.access = access
+        self.makeSource = makeSource
         self.log = log
     }
 
@@ -134,37 +135,12 @@ final class BackupThread: Sendable {
         run?.thread.join()
     }
 
-    /// A payload could not be fetched.
-    private struct CannotFetch: Error {
-        let blob: BlobReference
-        let why: String
-    }
-
-    /// Fetches payloads whose bytes are in the bucket alone, by one client.
-    private func makeSource(_ access: ShardAccess) -> LongBlobSource {
-        let id = store.id
-        var bucket: (any Bucket)?
-        return { blobs, put in
-            for blob in blobs {
-                let bytes: [UInt8]
-                do {
-                    let reached = try bucket ?? access.makeBucket()
-                    bucket = reached
-                    bytes = try LongBlobs.bytes(of: blob, in: id, on: reached)
-                } catch {
-                    throw CannotFetch(blob: blob, why: "\(error)")
-                }
-                try put(blob, .bytes(bytes))
-            }
-        }
-    }
-
     private func run(_ stream: BackupStream) {
         let begin = Instant.now
         do {
             var byteCount = 0
             try store.backUp(
-                asOf: .now, missing: access.map { makeSource($0) },
+                asOf: .now, missing: makeSource?(),
                 progress: { sum, _ in byteCount = sum },
                 to: { bytes in try stream.offer(.bytes(bytes.array())) })
             try stream.offer(.end)
@@ -174,9 +150,6 @@ final class BackupThread: Sendable {
         } catch let error as StoreError {
             log.error("Cannot take a backup: \(error)")
             try? stream.offer(.failed(error))
-        } catch let error as CannotFetch {
-            log.error("Cannot take a backup: \(error.blob.digest) is in the bucket: \(error.why)")
-            try? stream.offer(.failed(.evicted(error.blob)))
         } catch {
             log.warning("A backup was not taken to its end: its client has gone")
         }

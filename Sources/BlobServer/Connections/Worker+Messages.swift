@@ -54,7 +54,7 @@ extension Worker {
         _ connection: Connection, _ result: ChangeResult
     ) -> ChangeResult? {
         guard case .awaitingChange(let reply) = connection.state.phase,
-            reply.form.acknowledgement == .replicated, result.isChange
+            reply.form.acknowledgement == .replicated, result.tellsState
         else { return result }
         let store = environment.store
         return environment.replica.awaitBucket(

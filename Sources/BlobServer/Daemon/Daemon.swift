@@ -239,11 +239,13 @@ private struct RunningDaemon {
         if pages == nil, sendsZeroCopy {
             log.warning("data.mdb is not in /proc/self/maps: zero-copy send is off")
         }
+        var makeSource: (@Sendable () -> LongBlobSource)?
+        if let access { makeSource = { BackupSource.make(store, access, log) } }
         environment = WorkerEnvironment(
             store: store, limits: limits, counters: counters, bodyMemory: bodyMemory,
             drainSlots: DrainSlots(countMax: budget.drainingCountMax),
             writer: writer, replica: replica, publishers: publishers,
-            backups: BackupThread(store, access, log: log), links: links,
+            backups: BackupThread(store, makeSource: makeSource, log: log), links: links,
             statistics: StatisticsDocument(
                 store: store, counters: counters, bodyMemory: bodyMemory, scrub: scrub),
             metrics: MetricsDocument(

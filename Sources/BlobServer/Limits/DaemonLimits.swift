@@ -291,6 +291,8 @@ package struct DaemonLimits: Sendable {
     package static let mendThreadCount = 1
     /// How long a damaged payload is not fetched again after an attempt, in milliseconds.
     package static let mendPauseMilliseconds = 60_000
+    /// The same for short ones: bases and segments are read until they are found.
+    package static let mendShortPauseMilliseconds = 3_600_000
     /// How long the scrubber waits until the writer has noted what is damaged, in milliseconds.
     package static let scrubNoteMilliseconds = 10_000
     /// Requests that wait for evicted payloads.

@@ -46,9 +46,27 @@ final class FetchThreads: Sendable {
         }
     }
 
-    /// Fetches a payload, checks it, and stores it.
+    /// Fetches a payload, checks it, and stores it; with a short one, which is damaged, all that are.
     private func fetch(_ blob: BlobReference, from bucket: any Bucket) throws {
-        let bytes = try LongBlobs.bytes(of: blob, in: context.store.id, on: bucket)
+        let store = context.store
+        guard blob.isShippedWithBatch else {
+            let bytes = try LongBlobs.bytes(of: blob, in: store.id, on: bucket)
+            return try putBack(blob, bytes, bucket)
+        }
+        let damaged = store.quarantinedBlobs.filter(\.isAmongOthers).map(\.blob)
+        var isFound = false
+        try ShortBlobs.find(damaged, in: store.id, on: bucket) { found, bytes in
+            if found == blob { isFound = true }
+            try putBack(found, bytes, bucket)
+        }
+        guard isFound else {
+            throw ReplicaFailure(description: "no base and no segment has its bytes")
+        }
+    }
+
+    private func putBack(
+        _ blob: BlobReference, _ bytes: [UInt8], _ bucket: any Bucket
+    ) throws {
         let wasDamaged = context.store.isDamaged(blob)
         let end = Instant.now.after(milliseconds: DaemonLimits.fetchWaitMilliseconds)
         while !isClosed.load(ordering: .acquiring) {

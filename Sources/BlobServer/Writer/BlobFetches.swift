@@ -97,7 +97,9 @@ final class BlobFetches: Sendable {
 
     /// Has a damaged blob fetched, whether or not somebody asks for it. Nothing happens where that was tried
     /// a moment ago.
-    func mend(_ blob: BlobReference, asOf now: Instant) {
+    ///
+    /// - Parameter pauseMilliseconds: after this attempt.
+    func mend(_ blob: BlobReference, pauseMilliseconds: Int, asOf now: Instant) {
         guard threadCount > 0 else { return }
         let thread: Int? = state.withLock { state in
             guard !state.pending.contains(blob.number),
@@ -106,8 +108,7 @@ final class BlobFetches: Sendable {
             if state.nextMending.count >= DaemonLimits.recentFetchCountMax {
                 state.nextMending = [:]
             }
-            state.nextMending[blob.number] = now.after(
-                milliseconds: DaemonLimits.mendPauseMilliseconds)
+            state.nextMending[blob.number] = now.after(milliseconds: pauseMilliseconds)
             // Who asks for it meanwhile waits for this fetch.
             state.waiters[blob.number, default: []] += []
             state.pending.insert(blob.number)

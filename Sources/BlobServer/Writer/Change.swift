@@ -35,6 +35,15 @@ enum ChangeResult: Sendable {
         }
     }
 
+    /// Whether it tells what the store has. A client that asked for `replicated` is told that when the bucket has
+    /// it, too: a delete that finds nothing may be the second attempt of one whose answer was lost.
+    var tellsState: Bool {
+        switch self {
+        case .notFound, .stopped: true
+        default: isChange
+        }
+    }
+
     /// Whether it is the result of a category's edit that is done.
     var isCategoryEdit: Bool {
         switch self {

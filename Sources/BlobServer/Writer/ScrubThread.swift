@@ -86,7 +86,7 @@ private struct ScrubLoop {
             let others = blob.referenceCount - ids.count
             let rest = others > 0 ? " and \(others) more" : ""
             let remedy =
-                blob.isInBucket
+                blob.isInBucket || blob.isAmongOthers
                 ? "It is fetched from the bucket again" : "Publish the same bytes again to heal it"
             log.error(
                 "Quarantined \(blob.digest) of \(blob.byteCount) bytes: stored bytes are damaged. It belongs to \(ids.joined(separator: ", "))\(rest). \(remedy)"

@@ -91,10 +91,16 @@ struct WriterMaintenance {
         return hasMoreExpired || freed.more || hasMoreToHeal
     }
 
-    /// Has damaged payloads fetched whose bytes are in the bucket.
+    /// Has damaged payloads fetched whose bytes are in the bucket. Short ones are looked for all at once.
     private func mendDamaged(asOf now: Instant) {
-        for damaged in writer.store.quarantinedBlobs where damaged.isInBucket {
-            writer.replica.fetches.mend(damaged.blob, asOf: now)
+        let damaged = writer.store.quarantinedBlobs
+        let fetches = writer.replica.fetches
+        for one in damaged where one.isInBucket {
+            fetches.mend(one.blob, pauseMilliseconds: DaemonLimits.mendPauseMilliseconds, asOf: now)
+        }
+        if let short = damaged.first(where: \.isAmongOthers) {
+            fetches.mend(
+                short.blob, pauseMilliseconds: DaemonLimits.mendShortPauseMilliseconds, asOf: now)
         }
     }
 

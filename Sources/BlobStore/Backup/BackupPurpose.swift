@@ -18,6 +18,8 @@ package struct BaseMoment: Sendable, Hashable {
 enum BackupPurpose {
     /// To be restored as another store.
     case backup
+    /// The same, of a store that was made of a bucket: what the bucket has lost is noted.
+    case copy
     /// To be the same store in another file.
     case compaction
     /// To be where a follower begins: the bytes of long blobs are objects of their own.
@@ -26,10 +28,19 @@ enum BackupPurpose {
     /// Whether it has the bytes of all blobs.
     var requiresAllPayloads: Bool { if case .base = self { false } else { true } }
 
+    /// Whether it says which blobs are damaged, and lacks their bytes: who begins with a base looks for them
+    /// in the bucket.
+    var keepsDamage: Bool {
+        switch self {
+        case .base, .copy: true
+        case .backup, .compaction: false
+        }
+    }
+
     /// What it has of `meta` beside the counters, in the order of the names.
     var metaNames: [String] {
         switch self {
-        case .backup: [FormatRecord.name, Predecessors.name]
+        case .backup, .copy: [FormatRecord.name, Predecessors.name]
         case .compaction:
             [EpochList.name, FormatRecord.name, Predecessors.name, ReplicationState.name]
         case .base: [EpochList.name, FormatRecord.name, Predecessors.name]
@@ -42,7 +53,8 @@ enum BackupPurpose {
         guard case .index = table else { return true }
         let prefix = key.byte(0)
         switch self {
-        case .backup: return prefix != IndexKeys.outboxPrefix && prefix != IndexKeys.retiredPrefix
+        case .backup, .copy:
+            return prefix != IndexKeys.outboxPrefix && prefix != IndexKeys.retiredPrefix
         case .compaction: return true
         case .base: return prefix != IndexKeys.outboxPrefix
         }
@@ -50,9 +62,12 @@ enum BackupPurpose {
 
     /// The format record that it has. A store that is restored is not replicated.
     func format(_ format: FormatRecord) -> FormatRecord {
-        guard case .backup = self else { return format }
-        var format = format
-        format.version = min(format.version, FormatRecord.version)
-        return format
+        switch self {
+        case .backup, .copy:
+            var format = format
+            format.version = min(format.version, FormatRecord.version)
+            return format
+        case .compaction, .base: return format
+        }
     }
 }

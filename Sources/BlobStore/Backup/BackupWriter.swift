@@ -165,8 +165,7 @@ struct BackupWriter: ~Copyable {
         }
         try snapshot.forEachState(in: .damaged) { (number, entry) throws(StoreError) in
             guard let blob = try snapshot.damagedBlob(number, entry) else { return }
-            if case .base = purpose {
-                // Who begins with it looks for the bytes in the bucket.
+            if purpose.keepsDamage {
                 damaged.append((number, entry))
             } else if core.isInBucket(blob) {
                 evicted.append((number, BlobStateEntry(inBucket: blob.storedByteCount)))
@@ -187,7 +186,7 @@ struct BackupWriter: ~Copyable {
             throw .hasEvicted(
                 blobs: evicted.count,
                 bytes: evicted.reduce(0) { $0 + Int($1.entry.storedByteCount) })
-        case .base: states = damaged
+        case .base, .copy: states = damaged
         case .compaction:
             evicted.sort { $0.number < $1.number }
             states = try unshipped(in: snapshot, &blobs) + evicted

@@ -142,10 +142,13 @@ struct ChunkReader: ~Escapable {
 }
 
 extension StoreCore {
-    /// Whether the bytes of a blob that is damaged here can be had from the bucket. What is yet to be
+    /// Whether the bytes of a blob that is damaged here can be fetched from the bucket. What is yet to be
     /// shipped is not there.
-    func isInBucket(_ blob: BlobReference) -> Bool {
-        replication.isReplicated.load(ordering: .relaxed) && blob.isEvictable
+    func isInBucket(_ blob: BlobReference) -> Bool { blob.isEvictable && isShipped(blob) }
+
+    /// Whether the bucket was given a blob, by itself or with its batch.
+    func isShipped(_ blob: BlobReference) -> Bool {
+        replication.isReplicated.load(ordering: .relaxed)
             && blob.number < leases.keepsFrom.load(ordering: .acquiring)
     }
 

@@ -81,6 +81,20 @@ package struct ReplicatedBatch: Sendable {
         return try? ReplicatedBatch(bytes)
     }
 
+    /// Whether some bytes are of this batch, whatever either says of blobs that are shipped without their bytes.
+    package func isSame(as other: [UInt8]) -> Bool {
+        guard other.count == bytes.count else { return false }
+        var (own, other) = (bytes, other)
+        for index in blobs.indices {
+            let mark =
+                Self.headByteCount + operationByteCount + index * Self.blobByteCount
+                + Self.absentOffset
+            own[mark] = 0
+            other[mark] = 0
+        }
+        return own == other
+    }
+
     /// Blobs whose bytes are shipped with it.
     package var shippedBlobs: [BlobReference] {
         blobs.filter { $0.isShippedWithBatch && !absent.contains($0.number) }

@@ -28,7 +28,7 @@ package enum Resumption {
             let own = try inStore { () throws(StoreError) in
                 try store.outboxBatch(item.batch.sequence)
             }
-            guard own == item.batch.bytes else { return false }
+            guard let own, item.batch.isSame(as: own) else { return false }
         }
         let byteCount = segment.items.reduce(0) { $0 + $1.batch.byteCountWithBlobs }
         store.noteShipped(segment.head.sequence, byteCount: byteCount, at: segment.position)

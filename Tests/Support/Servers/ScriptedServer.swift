@@ -142,6 +142,9 @@ public final class ScriptedServer: Sendable {
     /// All requests so far.
     public var requests: [Request] { shared.state.withLock { $0.requests } }
 
+    /// How many requests have come.
+    public var requestCount: Int { shared.state.withLock { $0.requests.count } }
+
     /// The address that a client has it by.
     public var url: String { "http://127.0.0.1:\(port)" }
 

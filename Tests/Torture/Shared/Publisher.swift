@@ -6,8 +6,8 @@ import TestSupport
 /// Publishes, replaces and deletes under ids that are its own, and keeps the ledger of what the
 /// daemon acknowledged.
 ///
-/// A change that was sent and not answered may have happened or not. Until it is known, both count
-/// as right; afterwards what was found holds.
+/// A change that was sent and not answered, or refused, may have happened or not. Until a later
+/// change of the same id is acknowledged, or a check has found what is there, both count as right.
 final class Publisher: Sendable {
     /// What a notification may look like.
     private enum Content: Sendable, Equatable {
@@ -16,20 +16,23 @@ final class Publisher: Sendable {
     }
 
     private struct Entry: Sendable {
-        var acknowledged: Content
-        /// The change that is under way, or whose answer never came.
-        var pending: Content?
+        var acknowledged = Content.absent
+        /// Changes since then: the one that is under way is the last, the others were not answered.
+        var pending: [Content] = []
         /// The round of the last change.
-        var round: Int
+        var round = 0
     }
 
     private struct Ledger: Sendable {
         var entries: [String: Entry] = [:]
         var acknowledgedCount = 0
+        var refusedCount = 0
     }
 
     /// What every publisher has in common.
     struct Plan: Sendable {
+        /// What their ids begin with.
+        var name = "p"
         /// Publishers that are at work.
         var publisherCount = 16
         /// Ids that each has for its own.
@@ -38,8 +41,24 @@ final class Publisher: Sendable {
         var byteCounts = 100...2_000_000
         /// Changes that are sent together at most.
         var pipelineMax = 4
+        /// Changes that each makes before it ends by itself.
+        var changesMax = Int.max
+        /// How many of a hundred changes are deletes.
+        var deletePercent = 20
+        /// How many of a hundred payloads are ones that others publish, too.
+        var sharedPercent = 20
+        /// How long each rests after an answer.
+        var pauseMicroseconds = 0
         /// Whether each waits for the bucket.
         var awaitsReplication = false
+        /// Whether each connects again, to the next of its daemons, when it is refused or loses its
+        /// connection.
+        var persists = false
+        /// Whether acknowledged changes may be lost, as those that did not wait for the bucket are
+        /// with their leader. All daemons must still agree on what is there.
+        var mayLose = false
+        /// Where each says what it published last.
+        var news: News?
         /// Payloads that several publishers publish.
         var shared: [(payload: Payload, digest: PayloadDigest)] = []
     }
@@ -65,54 +84,87 @@ final class Publisher: Sendable {
 
     /// How many changes the daemon has acknowledged.
     var acknowledgedCount: Int { ledger.withLock { $0.acknowledgedCount } }
+    /// How many it has refused.
+    var refusedCount: Int { ledger.withLock { $0.refusedCount } }
 
     // MARK: Changing
 
-    /// Changes until the connection ends. Throws only when the daemon answers something wrong.
-    func work(at socket: String, seed: UInt64, round: Int, until stop: StopSign) throws {
-        guard var connection = try? BlobConnection.connect(to: socket) else { return }
-        connection.awaitsReplication = plan.awaitsReplication
+    /// Changes until the connection ends, or until `stop` when it persists. Throws only when a
+    /// daemon answers something wrong.
+    func work(at sockets: [String], seed: UInt64, round: Int = 0, until stop: StopSign) throws {
         var generator = SeededGenerator(seed: seed, thread: number, round: round)
-        while !stop.isUp {
+        var turn = number
+        var left = plan.changesMax
+        repeat {
+            turn += 1
+            guard
+                var connection = try? BlobConnection.connect(to: sockets[turn % sockets.count])
+            else {
+                Clock.pause(microseconds: 20_000)
+                continue
+            }
+            connection.awaitsReplication = plan.awaitsReplication
             do {
-                try changeSome(&connection, round: round, using: &generator)
+                while !stop.isUp, left > 0 {
+                    left -= try changeSome(
+                        &connection, atMost: left, round: round, using: &generator)
+                    if plan.pauseMicroseconds > 0 {
+                        Clock.pause(microseconds: plan.pauseMicroseconds)
+                    }
+                }
             } catch let error as ClientError {
                 switch error {
-                case .closed, .io, .noDaemon: return
-                default: throw TestFailure("publisher \(number): \(error)")
+                case .closed, .io, .noDaemon: break
+                case .refused where plan.persists, .timeout where plan.persists:
+                    Clock.pause(microseconds: 20_000)
+                default: throw TestFailure("\(plan.name)\(number): \(error)")
                 }
             }
-        }
+        } while plan.persists && !stop.isUp && left > 0
     }
 
+    /// - Returns: how many changes were acknowledged.
     private func changeSome(
-        _ connection: inout BlobConnection, round: Int, using generator: inout SeededGenerator
-    ) throws {
+        _ connection: inout BlobConnection, atMost limit: Int, round: Int,
+        using generator: inout SeededGenerator
+    ) throws -> Int {
         var ids: [String] = []
         let wanted =
             generator.chance(50) ? 1 : Int.random(in: 1...plan.pipelineMax, using: &generator)
-        for _ in 0..<wanted {
-            let id = "p\(number)-\(Int.random(in: 0..<plan.idCount, using: &generator))"
-            // One change of an id at a time: the ledger knows one pending content.
+        for _ in 0..<min(wanted, limit) {
+            let id =
+                "\(plan.name)\(number)-\(Int.random(in: 0..<plan.idCount, using: &generator))"
+            // One change of an id at a time: an answer acknowledges the last one.
             guard !ids.contains(id) else { continue }
             try queueChange(of: id, &connection, round: round, using: &generator)
             ids.append(id)
         }
         try connection.flush()
-        for id in ids { try take(try connection.receive().outcome, of: id) }
+        var refusal: ClientError?
+        for id in ids {
+            let outcome = try connection.receive().outcome
+            if case .failed(let error) = outcome, error.isRefusal {
+                ledger.withLock { $0.refusedCount += 1 }
+                refusal = error
+            } else {
+                try take(outcome, of: id)
+            }
+        }
+        if let refusal { throw refusal }
+        return ids.count
     }
 
     private func queueChange(
         of id: String, _ connection: inout BlobConnection, round: Int,
         using generator: inout SeededGenerator
     ) throws {
-        if generator.chance(20) {
+        if generator.chance(plan.deletePercent) {
             note(.absent, of: id, round)
             _ = try connection.queueDelete(id)
             return
         }
         let (payload, digest) =
-            if generator.chance(20) {
+            if generator.chance(plan.sharedPercent) {
                 plan.shared[Int.random(in: 0..<plan.shared.count, using: &generator)]
             } else {
                 distinct(using: &generator)
@@ -132,7 +184,7 @@ final class Publisher: Sendable {
 
     private func note(_ content: Content, of id: String, _ round: Int) {
         ledger.withLock {
-            $0.entries[id, default: Entry(acknowledged: .absent, round: round)].pending = content
+            $0.entries[id, default: Entry()].pending.append(content)
             $0.entries[id]?.round = round
         }
     }
@@ -141,18 +193,21 @@ final class Publisher: Sendable {
         switch outcome {
         case .stored(let receipt):
             try acknowledge(.payload(receipt.digest), of: id)
-        case .done, .failed(.notFound), .failed(.expired):
-            try acknowledge(.absent, of: id)
+            plan.news?.note(id)
+        case .done: try acknowledge(.absent, of: id)
+        case .failed(.notFound), .failed(.expired):
+            // That nothing is here says nothing of the bucket.
+            if !plan.awaitsReplication { try acknowledge(.absent, of: id) }
         default:
-            throw TestFailure("publisher \(number): \(id) was answered with \(outcome)")
+            throw TestFailure("\(plan.name)\(number): \(id) was answered with \(outcome)")
         }
     }
 
     private func acknowledge(_ content: Content, of id: String) throws(TestFailure) {
         let sent = ledger.withLock { ledger -> Content? in
-            let sent = ledger.entries[id]?.pending
+            let sent = ledger.entries[id]?.pending.last
             ledger.entries[id]?.acknowledged = content
-            ledger.entries[id]?.pending = nil
+            ledger.entries[id]?.pending = []
             ledger.acknowledgedCount += 1
             return sent
         }
@@ -163,29 +218,60 @@ final class Publisher: Sendable {
 
     // MARK: Checking
 
-    /// Compares what the daemon has with the ledger: everything this round changed, and one in
-    /// `sampling` of the rest. Returns how many notifications were looked at.
-    func check(at socket: String, round: Int, sampling: Int) throws -> Int {
-        var connection = try BlobConnection.connect(to: socket)
+    /// Compares what each of the daemons has with the ledgers: everything that was changed in `round`,
+    /// and one in `sampling` of the rest.
+    ///
+    /// - Returns: how many notifications were looked at.
+    @discardableResult
+    static func check(
+        _ crowd: [Publisher], at sockets: [String], round: Int = 0, sampling: Int = 1,
+        _ when: String
+    ) throws -> Int {
+        let counts = Counts(crowd.count)
+        let faults = Mutex<[String]>([])
+        try Threads.run(crowd.count) { index in
+            let found = try crowd[index].faults(at: sockets, round: round, sampling: sampling)
+            counts.set(index, found.count)
+            faults.withLock { $0 += found.faults }
+        }
+        let all = faults.withLock { $0 }
+        try require(
+            all.isEmpty,
+            "\(when): \(all.count) of \(counts.sum) notifications are wrong: \(all.prefix(3).joined(separator: "; "))"
+        )
+        return counts.sum
+    }
+
+    private func faults(
+        at sockets: [String], round: Int, sampling: Int
+    ) throws -> (count: Int, faults: [String]) {
         var generator = SeededGenerator(seed: UInt64(round), thread: number)
-        let entries = ledger.withLock { $0.entries }
-        var count = 0
-        for (id, entry) in entries.sorted(by: { $0.key < $1.key }) {
-            let isOld = entry.round != round
-            if isOld, Int.random(in: 0..<sampling, using: &generator) != 0 { continue }
-            let found = try content(of: id, &connection)
-            count += 1
-            guard found == entry.acknowledged || found == entry.pending else {
-                throw TestFailure(
-                    "round \(round): \(id) is \(found); acknowledged was \(entry.acknowledged)"
-                        + (entry.pending.map { ", sent without an answer \($0)" } ?? ""))
-            }
-            ledger.withLock {
-                $0.entries[id]?.acknowledged = found
-                $0.entries[id]?.pending = nil
+        let entries = ledger.withLock { $0.entries }.sorted { $0.key < $1.key }.filter {
+            $0.value.round == round || Int.random(in: 0..<sampling, using: &generator) == 0
+        }
+        var faults: [String] = []
+        // What the first daemon has is what the others must have.
+        for socket in sockets {
+            var connection = try BlobConnection.connect(to: socket)
+            for (id, _) in entries {
+                let entry = ledger.withLock { $0.entries[id] ?? Entry() }
+                do {
+                    let found = try content(of: id, &connection)
+                    let isRight =
+                        found == entry.acknowledged || entry.pending.contains(found)
+                        || plan.mayLose && socket == sockets[0]
+                    try require(
+                        isRight,
+                        "\(id) at \(socket) is \(found); acknowledged was \(entry.acknowledged), sent without an answer \(entry.pending)"
+                    )
+                    ledger.withLock {
+                        $0.entries[id]?.acknowledged = found
+                        $0.entries[id]?.pending = []
+                    }
+                } catch { faults.append("\(error)") }
             }
         }
-        return count
+        return (entries.count, faults)
     }
 
     /// What the daemon has under an id. The connection compares the bytes with their digest.
@@ -197,5 +283,13 @@ final class Publisher: Sendable {
         } catch {
             throw TestFailure("\(id) cannot be fetched: \(error)")
         }
+    }
+}
+
+extension ClientError {
+    /// Whether a daemon did not take a change that another daemon, or it later, may take.
+    fileprivate var isRefusal: Bool {
+        guard case .refused(let problem) = self else { return false }
+        return ["unreplicated", "follower", "unavailable", "stopping"].contains(problem.code)
     }
 }

@@ -73,6 +73,19 @@ import Testing
         try await torture("failover")
     }
 
+    /// Whatever becomes of a daemon, its folder, its disk or its bucket: acknowledged changes are there, all hosts
+    /// of the shard agree, and none needs an operator.
+    @Test(
+        .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"),
+        arguments: [
+            "killed-leader", "failed-get --rounds 2", "killed-catch-up",
+            "copied-folder --kind rolled-back", "copied-folder --kind together",
+            "copied-folder --kind beside", "absurd-bucket", "damage", "chaos",
+        ])
+    func shardsThatAreTreatedBadly(scenario: String) async throws {
+        try await torture(scenario)
+    }
+
     @Test(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
     func leadersThatSleep() async throws {
         try await torture("zombies")

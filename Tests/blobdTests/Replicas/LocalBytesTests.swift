@@ -196,16 +196,21 @@ struct LocalBytesTests {
         #expect(try blobd(["verify", "--data", follower.dataPath]).status == 0)
     }
 
-    @Test("What cannot be done with payloads that are elsewhere says so")
-    func refused() throws {
+    @Test("Payloads that are elsewhere are in backups and dumps; the limit needs a bucket")
+    func elsewhere() throws {
         let alone = try blobd(
             ["serve", "--data", "/nowhere", "--socket", "/nowhere/s", "--local-bytes", "1GiB"])
         #expect(alone.status != 0 && alone.errors.contains("--replicate"), "\(alone.errors)")
         let folder = TemporaryFolder()
         let leader = try leaderWithoutPayloads(nil, Self.shard(), in: folder)
+        // One after the other they are fetched.
         let backup = try leader.run("backup", "\(folder)/backup")
-        #expect(backup.status != 0 && backup.errors.contains("bucket"), "\(backup.errors)")
-        // One after the other they can be read.
+        #expect(backup.status == 0, "\(backup.errors)")
+        let restored = try blobd(
+            ["restore", "\(folder)/backup", "--data", "\(folder)/restored"])
+        #expect(restored.status == 0, "\(restored.errors)")
+        let whole = try blobd(["verify", "--data", "\(folder)/restored"])
+        #expect(whole.status == 0 && !whole.text.contains("in the bucket alone"), "\(whole.text)")
         let dump = try leader.run("dump", "\(folder)/dump")
         #expect(dump.status == 0, "\(dump.errors)")
         #expect(leader.stop() == 0)

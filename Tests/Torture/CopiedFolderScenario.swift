@@ -1,0 +1,183 @@
+import ArgumentParser
+import BlobClient
+import Glibc
+import TestSupport
+
+/// The folder of a leader is copied, and both are used, or the copy is put back.
+struct CopiedFolderScenario: ShardScenario {
+    static let configuration = CommandConfiguration(
+        commandName: "copied-folder",
+        abstract: "A leader's folder is copied and put back later, or started as a second host.",
+        discussion: """
+            Rolled back: the folder is copied, the leader acknowledges one more publish as replicated, is \
+            killed, the copy is put back, and another publish meets it at its start. The first one must be \
+            on all hosts in the end; the second one on all, or on none and reported as set aside.
+            Together: the leader and a copy of its folder are started at once. Beside: the copy is started \
+            while the leader runs. In the end one of them leads, the other one follows, and everything that \
+            was acknowledged as replicated is on both. Without --kind the rounds take turns.
+            """)
+    static let usualRounds = 60
+
+    enum Kind: String, CaseIterable, ExpressibleByArgument {
+        case rolledBack = "rolled-back"
+        case together, beside
+    }
+
+    @OptionGroup var options: ScenarioOptions
+    @OptionGroup var shard: ShardOptions
+
+    @Option(help: "Which copies are made in all rounds.")
+    var kind: Kind?
+
+    var roundSecondsMax: Int { 240 }
+
+    func play(_ round: inout Round) throws -> String {
+        let kind = kind ?? Kind.allCases[(round.number - 1) % Kind.allCases.count]
+        let words =
+            kind == .rolledBack
+            ? try rollBack(&round) : try runBoth(&round, together: kind == .together)
+        return "\(kind.rawValue): \(words)"
+    }
+
+    private func crowd(_ name: String, _ round: inout Round) -> [Publisher] {
+        var plan = Publisher.Plan()
+        plan.name = name
+        plan.publisherCount = 4
+        plan.idCount = 10
+        plan.byteCounts = 200...100_000
+        plan.awaitsReplication = true
+        plan.persists = true
+        return Publisher.crowd(plan, using: &round.generator)
+    }
+
+    // MARK: Rolled back
+
+    private func rollBack(_ round: inout Round) throws -> String {
+        let leader = round.host("leader", "--replicate")
+        let follower = round.host("follower", "--follow")
+        try leader.start()
+        var before = crowd("before", &round)
+        before = Array(before.prefix(2))
+        let stop = StopSign()
+        let threads = try round.start(before, at: [leader.socket], until: stop)
+        Clock.pause(microseconds: 300_000)
+        stop.putUp()
+        try threads.join()
+        try settle([leader], withinSeconds: 30, "before the copy")
+        try follower.start()
+        let copy = leader.bench.folder + "/copy"
+        // A snapshot of the running host, or of one that was down.
+        let runsOn = round.generator.chance(50)
+        if !runsOn { leader.kill() }
+        try leader.copyData(to: copy)
+        if !runsOn { try leader.start() }
+
+        let sizes = 200...100_000
+        let first = SeededGenerator.bytes(round.generator.logarithmic(sizes), seed: round.seed)
+        let second = SeededGenerator.bytes(
+            round.generator.chance(50) ? first.count : round.generator.logarithmic(sizes),
+            seed: round.seed &+ 1)
+        try leader.put("a0", first, replicated: true)
+        leader.kill()
+        Files.remove(leader.bench.data)
+        try require(rename(copy, leader.bench.data) == 0, "the copy was not put back")
+        // The first publish of this start: it is on its way before the daemon listens.
+        var plan = Publisher.Plan()
+        plan.name = "b"
+        plan.publisherCount = 1
+        plan.idCount = 1
+        plan.changesMax = 1
+        plan.byteCounts = second.count...second.count
+        plan.deletePercent = 0
+        plan.persists = true
+        plan.mayLose = true
+        let late = Publisher.crowd(plan, using: &round.generator)
+        let end = StopSign()
+        let publishing = try round.start(late, at: [leader.socket], until: end)
+        try leader.begin()
+        _ = try Clock.wait(milliseconds: 10_000) {
+            try leader.keepRunning()
+            return late[0].acknowledgedCount > 0
+        }
+        end.putUp()
+        try publishing.join()
+        let isAcknowledged = late[0].acknowledgedCount > 0
+
+        // Whether a leader that finds itself rolled back leads again is its own choice. Where it does not, nobody
+        // leads until somebody says so.
+        let pair = [leader, follower]
+        var settled = try? settle(pair, withinSeconds: 20, "after the copy was put back").leader
+        let isPromoted = settled == nil && pair.allSatisfy { $0.report?.role == "follower" }
+        if isPromoted { try follower.promote(isForced: true) }
+        if settled == nil {
+            settled = try settle(pair, withinSeconds: 60, "after the copy was put back").leader
+        }
+        let fresh = try round.hostFromBucket()
+        let hosts = [leader, follower, fresh]
+        try settle(hosts, withinSeconds: 60, "with a new follower")
+        for host in hosts {
+            let found = try host.payload(of: "a0")
+            try require(
+                found == first,
+                "\(host.name) \(found == nil ? "has no" : "has another") a0, which was acknowledged as replicated"
+            )
+        }
+        let sockets = hosts.map { $0.socket }
+        try Publisher.check(before + late, at: sockets, "after the copy was put back")
+        let isThere = try leader.payload(of: "b0-0") != nil
+        if isAcknowledged, !isThere {
+            let isSaved = Files.names(in: leader.bench.data)
+                .contains { $0.hasPrefix("unreplicated-epoch-") }
+            try require(isSaved, "b0-0 was acknowledged, and is neither there nor set aside")
+            try require(
+                Files.text(leader.bench.log).contains("unreplicated-epoch-"),
+                "b0-0 was set aside, and the log does not say so")
+        }
+        for host in hosts { try host.verifyStopped() }
+        let fate = isThere ? "there" : isAcknowledged ? "set aside" : "refused"
+        let copied = runsOn ? "while it ran" : "while it was down"
+        return
+            "copied \(copied), \(settled?.name ?? "") leads\(isPromoted ? ", promoted by hand" : ""), \(leader.exits + follower.exits) exits; the late publish is \(fate)"
+    }
+
+    // MARK: Both run
+
+    private func runBoth(_ round: inout Round, together: Bool) throws -> String {
+        let first = round.host("first", "--replicate")
+        let second = round.host("second", "--replicate")
+        let (hosts, sockets) = ([first, second], [first.socket, second.socket])
+        var plan = Publisher.Plan()
+        plan.name = "local"
+        plan.publisherCount = 2
+        plan.idCount = 10
+        plan.byteCounts = 200...100_000
+        plan.persists = true
+        plan.mayLose = true
+        let crowd = crowd("r", &round) + Publisher.crowd(plan, using: &round.generator)
+        try first.start()
+        let stop = StopSign()
+        let threads = try round.start(crowd, at: sockets, until: stop)
+        Clock.pause(
+            microseconds: Int.random(in: 200_000...1_000_000, using: &round.generator))
+        if together { first.kill() }
+        try first.copyData(to: second.bench.data)
+        if together { try first.begin() }
+        try second.begin()
+        let end = Clock.milliseconds() + (options.short ? 2_000 : 5_000)
+        while Clock.milliseconds() < end {
+            for host in hosts { try host.keepRunning() }
+            Clock.pause(microseconds: 20_000)
+        }
+        stop.putUp()
+        try threads.join()
+        let settled = try settle(hosts, withinSeconds: 60, "with a copy of the folder")
+        let fresh = try round.hostFromBucket()
+        try settle(hosts + [fresh], withinSeconds: 60, "with a new follower")
+        let count = try Publisher.check(
+            crowd, at: sockets + [fresh.socket], "with a copy of the folder")
+        let acknowledged = crowd.reduce(0) { $0 + $1.acknowledgedCount }
+        for host in hosts { try host.verifyStopped() }
+        return
+            "\(settled.leader.name) leads \(settled.milliseconds) ms after the load, \(first.exits) and \(second.exits) exits; \(acknowledged) changes acknowledged, \(count) compared"
+    }
+}
