@@ -19,7 +19,7 @@ struct Reader {
 
     private final class HeldSnapshot {
         var snapshot: Snapshot?
-        init(_ snapshot: consuming Snapshot) { self.snapshot = snapshot }
+        init(_ snapshot: consuming Snapshot) { self.snapshot = consume snapshot }
     }
 
     private let number: Int
