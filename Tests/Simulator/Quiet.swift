@@ -14,8 +14,6 @@ extension World {
         trace("quiet at \(clock)")
         awayUntil = 0
         for host in hosts {
-            for reader in host.readers where host.isUp { try reader.finish(host) }
-            host.readers = []
             host.pausedUntil = min(host.pausedUntil, clock)
             host.isFull = false
             host.disk.setFull(false)
@@ -24,6 +22,10 @@ extension World {
         }
         try settle(operationCount: 20)
         isStill = true
+        for host in hosts {
+            for reader in host.readers { try reader.finish(host) }
+            host.readers = []
+        }
         for host in hosts { try readAll(host) }
         try settle(operationCount: 0)
         try checkQuiet()
