@@ -1,5 +1,6 @@
 import BlobStore
 import Replication
+import SimulatedSystem
 import TestSupport
 
 // What is compared with the model.
@@ -106,6 +107,24 @@ extension World {
         let live = version.flatMap { $0.expiresAt > now ? $0 : nil }
         guard let record, let live else { return record == nil && live == nil }
         return Self.isSame(record, live)
+    }
+
+    /// Restores a backup, now and then, and compares it with what the store had when it began.
+    func checkBackup(_ backup: [UInt8], _ contents: Contents?, by host: Host) throws {
+        guard let contents, chance.chance(20) else { return }
+        var rest = backup[...]
+        let folder = "\(folder)/restored"
+        sim_folder_replace(folder, nil)
+        try BlobStore.restore(to: folder, asOf: host.now) { buffer, byteCountMax in
+            buffer += rest.prefix(byteCountMax)
+            rest = rest.dropFirst(byteCountMax)
+        }
+        let store = try BlobStore.openReadOnly(at: folder)
+        for number in contents.indices
+        where try !finds(number, contents[number], in: store, at: host.now) {
+            throw Finding("a backup is not what the store was", "\(host.name) n\(number)")
+        }
+        sometimes("restored a backup")
     }
 
     /// Everything of a host's store: each notification, each byte, each counter.

@@ -5,10 +5,13 @@ import TestSupport
 enum PayloadContents {
     nonisolated(unsafe) private static var made: [Int: [UInt8]] = [:]
 
+    /// Contents that are long in bulk.
+    static let bulkCount = 9
+
     /// How long content `number` is: mostly short; some are of several chunks, which are objects of their own in the
     /// bucket. In bulk some are as long as what is held in memory at once, together.
     static func byteCount(_ number: Int, isBulk: Bool) -> Int {
-        if isBulk, number < 4 { return [9_500_000, 5_000_000, 3_000_000, 6_000_000][number] }
+        if isBulk, number < bulkCount { return 4_500_000 + number * 700_000 }
         return [0, 10, 900, 3_000, 66_000, 12_000, 140_000, 300, 70_000, 5_000, 300_000][
             number % 11]
             + number

@@ -38,6 +38,8 @@ final class Host: ReplicaHost, @unchecked Sendable {
     var wantsCommit = false
     /// Evicted payloads that somebody asked for.
     var wanted: [BlobReference] = []
+    /// Clients that read slowly.
+    var readers: [Reader] = []
     /// When payloads were fetched, by number: they stay for some seconds.
     var fetched: [UInt64: Int64] = [:]
     var deletionClock = DeletionClock()
@@ -185,6 +187,7 @@ final class Host: ReplicaHost, @unchecked Sendable {
         precondition(frames == 0)
         replica = nil
         maintenance = nil
+        readers = []
         store = nil
         waiters = []
         wanted = []

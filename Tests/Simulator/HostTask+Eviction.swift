@@ -44,7 +44,9 @@ extension Host {
         guard let store, let blob = wanted.first else { return 500 }
         wanted.removeFirst()
         let bytes = try LongBlobs.bytes(of: blob, in: store.id, on: bucket)
-        switch try store.putBack(blob, bytes, bootMilliseconds: world.clock) {
+        let outcome = try store.putBack(blob, bytes, bootMilliseconds: world.clock)
+        world.trace("\(name) puts \(blob.number) back: \(outcome)")
+        switch outcome {
         case .later: want(blob)
         case .stored:
             fetched[blob.number] = world.clock

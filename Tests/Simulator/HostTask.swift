@@ -214,11 +214,23 @@ extension Host {
     }
 
     func stepBackup() throws -> Int {
-        guard let store else { return 60_000 }
+        guard let store, commit() else { return 60_000 }
+        let (bucket, contents) = (bucket, expected)
+        var backup: [UInt8] = []
         do {
-            try store.backUp(asOf: now) { _ in }
-        } catch StoreError.hasEvicted {
-            world.sometimes("a backup is refused while payloads are evicted")
+            try store.backUp(
+                asOf: now,
+                missing: { blobs, put in
+                    for blob in blobs {
+                        try put(
+                            blob, .bytes(try LongBlobs.bytes(of: blob, in: store.id, on: bucket)))
+                    }
+                }
+            ) { bytes in
+                backup.append(contentsOf: bytes.withUnsafeBytes { Array($0) })
+                world.actMeanwhile(self)
+            }
+            if life == .up, !disk.isFrozen { try world.checkBackup(backup, contents, by: self) }
         } catch StoreError.corrupt(let why) where damaged.isEmpty {
             throw Finding("a backup finds damage in a sound store: \(Host.words(why))", why)
         }

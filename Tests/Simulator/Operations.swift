@@ -16,11 +16,22 @@ extension World {
             try change(host)
         } else {
             let host = up[chance.below(up.count)]
-            if !devices.isEmpty, chance.chance(40) {
+            if swarm.has(.readers), chance.chance(40) {
+                try readSlowly(host)
+            } else if !devices.isEmpty, chance.chance(40) {
                 try devices[chance.below(devices.count)].read(host)
             } else {
                 try read(chance.below(swarm.idCount), of: host)
             }
+        }
+    }
+
+    /// A slow client begins, or one that began earlier looks at its bytes.
+    private func readSlowly(_ host: Host) throws {
+        if host.readers.count < 2, let reader = try Reader.begin(host, &chance) {
+            host.readers.append(reader)
+        } else if !host.readers.isEmpty {
+            try host.readers.removeFirst().finish(host)
         }
     }
 
@@ -41,7 +52,7 @@ extension World {
             for other in hosts where other !== host {
                 other.pausedUntil = max(other.pausedUntil, clock + 9_000)
             }
-            for content in [0, 1, 3, 2, 0, 1] where host.takesChanges && host.isUp {
+            for content in 0..<PayloadContents.bulkCount where host.takesChanges && host.isUp {
                 try apply(
                     [publish(content, chance.below(swarm.idCount), host)], to: host,
                     isAwaited: false)
@@ -88,7 +99,8 @@ extension World {
 
     private func anyContent() -> Int {
         let content = chance.below(swarm.contentCount)
-        return swarm.has(.bulk) && content < 4 && !chance.chance(10) ? content + 4 : content
+        return swarm.has(.bulk) && content < PayloadContents.bulkCount
+            ? content + PayloadContents.bulkCount : content
     }
 
     private func anyOwner() -> Int? { swarm.has(.owners) ? chance.below(3) : nil }

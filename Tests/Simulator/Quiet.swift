@@ -22,6 +22,10 @@ extension World {
         }
         try settle(operationCount: 20)
         isStill = true
+        for host in hosts {
+            for reader in host.readers { try reader.finish(host) }
+            host.readers = []
+        }
         for host in hosts { try readAll(host) }
         try settle(operationCount: 0)
         try checkQuiet()

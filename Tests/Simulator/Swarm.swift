@@ -6,7 +6,7 @@ struct Swarm {
     /// What can be turned off to make a failing run smaller.
     enum Feature: String, CaseIterable {
         case logging, eviction, expiry, quotas, feeds, owners, patches, parts, commits
-        case bulk, backlog, upkeep, scrubbing, backups, compaction, restoring, sweeping
+        case readers, bulk, backlog, upkeep, scrubbing, backups, compaction, restoring, sweeping
         case unknown, refused, late, delayed, absurd, missing, away
         case kill, crash, powerCut, syncFailure, fullDisk, bitFlip, clockJump, pause
         case promote, force, autoPromote, clone, rollback, lostDisk, restart
@@ -42,6 +42,7 @@ struct Swarm {
         for feature in [Feature.logging, .upkeep, .commits] where chance.chance(60) {
             features.insert(feature)
         }
+        if chance.chance(60) { features.remove(.quotas) }
         // These cost time, so that few runs have them.
         for feature in [Feature.bulk, .backlog] where !chance.chance(12) {
             features.remove(feature)
@@ -55,7 +56,7 @@ struct Swarm {
         retentionMilliseconds = [400_000, 7_200_000, 604_800_000][chance.below(3)]
         if features.contains(.bulk) {
             eventCount = 40
-            contentCount = 10
+            contentCount = 20
         }
         if features.contains(.eviction) { localByteCountMax = [1, 600_000][chance.below(2)] }
     }
