@@ -24,7 +24,7 @@ extension Snapshot {
             $0.verifiedRecords.contains(record.revision)
         }
         if !isVerified { try verify(record, id: id) }
-        guard plant == 8 || record.expiresAt > now else { return .expired(at: record.expiresAt) }
+        guard record.expiresAt > now else { return .expired(at: record.expiresAt) }
         guard let entry = try record.part(named: part) else { return .missing }
         let payload = Payload(
             ChunkReader(self), blob: try entry.blob(), mediaType: entry.mediaType, record: record)

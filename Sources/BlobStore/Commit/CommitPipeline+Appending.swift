@@ -67,7 +67,7 @@ extension CommitPipeline {
         } catch {
             throw failure(of: error, growth: open.growth.total)
         }
-        guard areWritten, plant != 6, fdatasync(core.environment.dataDescriptor) != 0 else { return }
+        guard areWritten, fdatasync(core.environment.dataDescriptor) != 0 else { return }
         throw .outcomeUnknown("fdatasync \(DataFile.name): \(StoreError.system("fdatasync"))")
     }
 }

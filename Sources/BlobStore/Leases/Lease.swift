@@ -65,7 +65,7 @@ final class LeaseTable: Sendable {
         #if BLOBD_WITHOUT_LEASES
         false
         #else
-        plant != 7 && counts.withLock { $0.contains(number) }
+        counts.withLock { $0.contains(number) }
             || backups.withLock { $0.contains { number < $0 } }
             || number >= keepsFrom.load(ordering: .acquiring)
         #endif

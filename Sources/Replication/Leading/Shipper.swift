@@ -58,9 +58,7 @@ package struct Shipper {
             return .shipped(
                 sequence: pending.sequence, batchCount: pending.batchCount,
                 byteCount: pending.byteCount)
-        case .unknown(let why):
-            if plant == 2 { store.noteShipped(pending.sequence, byteCount: 0, at: writer.position) }
-            return .unknown(why)
+        case .unknown(let why): return .unknown(why)
         case .taken(let head): return .deposed(epoch: head.epoch)
         }
     }

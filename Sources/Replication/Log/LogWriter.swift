@@ -58,7 +58,6 @@ package struct LogWriter {
         switch outcome {
         case .done: return confirm(segment)
         case .unknown(let why): return .unknown(why)
-        case .other where plant == 1: return confirm(segment)
         case .other(let found):
             let head: Segment.Head
             do throws(DamagedObject) { head = try Segment(found).head } catch {
