@@ -84,6 +84,8 @@ final class EvictionThread: Sendable {
     /// - Returns: whether there may be more to do at once.
     private func step(_ round: inout Round, on bucket: any Bucket) throws -> Bool {
         let store = context.store
+        // What a failure left behind, also below the limit: until it is done its payloads cannot be fetched again.
+        try advance()
         let used = try store.usedByteCount()
         let slack = byteCountMax / 100 * DaemonLimits.evictionSlackPercent
         let wanted = used - (round.isEvicting ? byteCountMax - slack : byteCountMax)
@@ -141,8 +143,6 @@ final class EvictionThread: Sendable {
     private func evict(_ blobs: [EvictableBlob]) throws -> Int {
         let store = context.store
         let before = store.evictionCountEver
-        // What a failure left behind, first: nothing else is evicted meanwhile.
-        try advance()
         guard !blobs.isEmpty else { return store.evictionCountEver - before }
         let count = try context.writer.perform { (store) throws(StoreError) in
             try store.beginEvicting(blobs, bootMilliseconds: .bootMilliseconds)
