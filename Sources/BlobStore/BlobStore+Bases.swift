@@ -35,8 +35,10 @@ extension BlobStore {
         }
     }
 
-    /// A long blob's bytes as they are stored; nil when it was released since it was found, or is evicted: the
-    /// bucket has it then.
+    /// A long blob's bytes as they are stored; nil when it was released since it was found, is evicted, so that the
+    /// bucket has it, or is known to be damaged.
+    ///
+    /// - Throws: ``StoreError/corrupt(_:)`` where it turns out to be damaged: try again when that is known.
     package func storedBytes(ofLive blob: BlobReference) throws(StoreError) -> [UInt8]? {
         // Before the look: what is live then is not freed before this returns.
         let lease = lease(blob)
@@ -48,8 +50,15 @@ extension BlobStore {
         do throws(StoreError) {
             return try storedBytes(of: blob)
         } catch {
-            guard case .evicted = error else { throw error }
-            return nil
+            switch error {
+            case .evicted: return nil
+            // The base says so. What is sound is not held up by it.
+            case .corrupt where core.quarantine.contains(blob.number): return nil
+            case .corrupt:
+                core.quarantine.suspect(blob)
+                throw error
+            default: throw error
+            }
         }
     }
 

@@ -30,7 +30,7 @@ import Testing
         #expect(report.problems == [])
         #expect(report.shardID == history.leader.store.id.description)
         #expect(report.batches?.upperBound == history.leader.store.shippedSequence)
-        #expect(try report.baseCount == Seeder.bases(on: history.leader.bucket).count)
+        #expect(try report.baseCount == BaseManifest.numbers(on: history.leader.bucket).count)
         #expect(report.packCount > 2 && report.payloadCount > 2)
         #expect(throws: ReplicationError.noShard) { try verify(MemoryObjects()) }
     }
@@ -40,7 +40,7 @@ import Testing
         let history = try history()
         let whole = history.objects.all
         let sound = try verify(history.objects)
-        let bases = try Seeder.bases(on: history.leader.bucket)
+        let bases = try BaseManifest.numbers(on: history.leader.bucket)
         let oldest = try #require(bases.first)
         let packs = whole.keys.compactMap(ShardNames.packRange).sorted {
             $0.lowerBound < $1.lowerBound

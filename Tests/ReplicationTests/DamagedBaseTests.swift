@@ -12,7 +12,7 @@ import Testing
     private func history() throws -> TestHistory {
         let history = try TestHistory(seed: 21, schedule: Self.schedule)
         try history.work(minutes: 18)
-        #expect(try Seeder.bases(on: history.leader.bucket).count > 3)
+        #expect(try BaseManifest.numbers(on: history.leader.bucket).count > 3)
         return history
     }
 
@@ -25,20 +25,20 @@ import Testing
     func maintenance() throws {
         let history = try history()
         let leader = history.leader
-        let middle = try #require(try Seeder.bases(on: leader.bucket).dropLast().last)
+        let middle = try #require(try BaseManifest.numbers(on: leader.bucket).dropLast().last)
         damage(ShardNames.manifest(middle), of: history)
         try leader.reopen()
         try leader.resume()
         try leader.maintain()
         #expect(leader.maintenance?.damagedBases.map(\.name) == [ShardNames.manifest(middle)])
-        let before = try Seeder.bases(on: leader.bucket)
+        let before = try BaseManifest.numbers(on: leader.bucket)
         let pack = history.objects.names.last { $0.hasPrefix("pack/") }
         try history.work(minutes: 8)
-        #expect(try Seeder.bases(on: leader.bucket).last != before.last)
+        #expect(try BaseManifest.numbers(on: leader.bucket).last != before.last)
         #expect(history.objects.names.last { $0.hasPrefix("pack/") } != pack)
         // It is deleted as soon as a good one is older than the retention.
         try history.work(minutes: 30)
-        #expect(try !Seeder.bases(on: leader.bucket).contains(middle))
+        #expect(try !BaseManifest.numbers(on: leader.bucket).contains(middle))
         #expect(leader.maintenance?.damagedBases == [])
     }
 
@@ -47,7 +47,7 @@ import Testing
     func retention() throws {
         let history = try history()
         let leader = history.leader
-        let first = try #require(try Seeder.bases(on: leader.bucket).first)
+        let first = try #require(try BaseManifest.numbers(on: leader.bucket).first)
         damage(ShardNames.manifest(first), of: history)
         try leader.reopen()
         try leader.resume()
@@ -70,7 +70,7 @@ import Testing
     @Test("A restore begins with an older base, and names what it left out")
     func restore() throws {
         let history = try history()
-        let bases = try Seeder.bases(on: history.leader.bucket)
+        let bases = try BaseManifest.numbers(on: history.leader.bucket)
         let newest = try #require(bases.last)
         let part = ShardNames.part(0, ofBase: try #require(bases.dropLast().last))
         damage(ShardNames.manifest(newest), of: history)

@@ -17,6 +17,7 @@ import Testing
         for number in 1...8 { try leader.store.put("id-\(number)", Self.bytes(number)) }
         try leader.store.put("short", [1, 2, 3])
         try leader.ship()
+        try leader.store.saveShipped()
         return leader
     }
 
@@ -171,6 +172,7 @@ import Testing
         try requireSound(store, evicted: 7)
         #expect(try leader.fetch(first) == .gone)
         try leader.ship()
+        try leader.store.saveShipped()
         try leader.writeBase()
         let follower = try Member("two", seededFrom: objects)
         try follower.follow()
@@ -188,6 +190,7 @@ import Testing
         let blobs = try store.evictableBlobs(from: 0, byteCountMax: .max, lookingAt: .max).blobs
         try store.delete("id-1", asOf: noon)
         try leader.ship()
+        try leader.store.saveShipped()
         #expect(try store.freeOrphans(byteCountMax: .max).blobs == 1)
         #expect(try store.beginEvicting(blobs, bootMilliseconds: nil) == 7)
         while try store.advanceEviction() == .goesOn {}

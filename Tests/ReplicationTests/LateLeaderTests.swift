@@ -51,7 +51,7 @@ import Testing
                     try old.maintain()
                 }
             }
-            let bases = try Seeder.bases(on: new.bucket)
+            let bases = try BaseManifest.numbers(on: new.bucket)
             for manifest in try #require(new.maintenance).bases {
                 let number = manifest.position.number
                 let place = try #require(bases.lastIndex(of: number))
@@ -70,7 +70,7 @@ import Testing
             clock.advance(milliseconds: ReplicationLimits.collectMilliseconds)
             try new.maintain()
             #expect(
-                try Seeder.bases(on: new.bucket)
+                try BaseManifest.numbers(on: new.bucket)
                     == new.maintenance?.bases.map(\.position.number))
         }
         Issue.record("no end of requests")

@@ -148,15 +148,15 @@ import Testing
         try leader.resume()
         // The same segment is the last one still.
         try leader.maintain()
-        #expect(try Seeder.bases(on: leader.bucket) == [])
+        #expect(try BaseManifest.numbers(on: leader.bucket) == [])
         _ = try leader.shipper?.step(on: leader.bucket, asOf: clock.now, appendsEmpty: true)
         try leader.maintain()
-        #expect(try Seeder.bases(on: leader.bucket).count == 1)
+        #expect(try BaseManifest.numbers(on: leader.bucket).count == 1)
         let count = objects.count("base/")
         clock.advance(milliseconds: ReplicationLimits.unfinishedBaseMilliseconds)
         try leader.maintain()
         #expect(objects.count("base/") == count - 1)
-        #expect(try Seeder.bases(on: leader.bucket).count == 1)
+        #expect(try BaseManifest.numbers(on: leader.bucket).count == 1)
     }
 
     @Test("A base is not begun again under its names, also where they cannot be listed")
@@ -184,7 +184,7 @@ import Testing
         #expect(objects[name] == part)
         _ = try leader.shipper?.step(on: leader.bucket, asOf: clock.now, appendsEmpty: true)
         try leader.maintain()
-        #expect(try Seeder.bases(on: leader.bucket).count == 2)
+        #expect(try BaseManifest.numbers(on: leader.bucket).count == 2)
         let follower = try Member("two", seededFrom: objects, base: 1)
         try follower.follow()
         #expect(try follower.contents() == leader.contents())

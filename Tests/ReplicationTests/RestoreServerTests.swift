@@ -36,7 +36,7 @@ import Testing
         #expect(try bucket.names("") == history.objects.names)
 
         let oldest = try BaseManifest.read(
-            try #require(try Seeder.bases(on: bucket).first), on: bucket)
+            try #require(try BaseManifest.numbers(on: bucket).first), on: bucket)
         let sequence = try #require(history.anySequence(from: oldest.sequence))
         let folder = TemporaryFolder()
         func blobd(_ arguments: String...) throws -> (Int32, String) {

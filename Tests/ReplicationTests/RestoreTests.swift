@@ -28,7 +28,7 @@ import Testing
         history.clock.advance(milliseconds: ReplicationLimits.packGraceMilliseconds)
         try history.leader.maintain()
         let (objects, bucket) = (history.objects, MemoryBucket(history.objects))
-        let bases = try Seeder.bases(on: bucket)
+        let bases = try BaseManifest.numbers(on: bucket)
         let oldest = try BaseManifest.read(try #require(bases.first), on: bucket)
         print(
             "restores: \(bases.count) bases from batch \(oldest.sequence) on, \(objects.count("pack/")) packs, \(objects.count("log/")) segments, \(objects.count("blob/")) blobs"
@@ -79,7 +79,7 @@ import Testing
         history.clock.advance(milliseconds: ReplicationLimits.collectMilliseconds)
         try history.leader.maintain()
         let bucket = MemoryBucket(history.objects)
-        let bases = try Seeder.bases(on: bucket)
+        let bases = try BaseManifest.numbers(on: bucket)
         let oldest = try BaseManifest.read(try #require(bases.first), on: bucket)
         let names = history.objects.names
         let end = history.clock.now.milliseconds - 1_200_000

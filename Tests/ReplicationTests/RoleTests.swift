@@ -165,7 +165,7 @@ struct RoleTests {
         b.promotion = TestPromotion(isForced: true)
         try b.lead()
         try b.writeBase()
-        let base = try #require(try Seeder.bases(on: b.bucket).last)
+        let base = try #require(try BaseManifest.numbers(on: b.bucket).last)
         for number in 1...base { objects[ShardNames.log(number)] = nil }
         // So much was packed since, and what came before was collected.
         objects[ShardNames.pack(900...901)] = [0]

@@ -67,7 +67,7 @@ final class Member {
         bucket = MemoryBucket(objects)
         upkeep = MemoryBucket(objects)
         // The newest one, or one of those before it.
-        let number = try #require(try Seeder.bases(on: bucket).dropLast(base).last)
+        let number = try #require(try BaseManifest.numbers(on: bucket).dropLast(base).last)
         let manifest = try BaseManifest.read(number, on: bucket)
         try Seeder.seed(
             folder.path, options: Self.options, from: manifest, leavesBlobs: leavesBlobs,

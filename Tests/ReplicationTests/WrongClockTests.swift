@@ -18,7 +18,7 @@ import Testing
         let history = try TestHistory(seed: 22, schedule: Self.schedule)
         try history.work(minutes: 24)
         let leader = history.leader
-        func bases() throws -> [UInt64] { try Seeder.bases(on: leader.bucket) }
+        func bases() throws -> [UInt64] { try BaseManifest.numbers(on: leader.bucket) }
         let before = try bases().map { try BaseManifest.read($0, on: leader.bucket) }
         let numbers = Set(before.map(\.position.number))
         history.clock.set(by: milliseconds)

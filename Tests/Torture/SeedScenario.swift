@@ -106,7 +106,7 @@ struct SeedScenario: Scenario {
     private func waitForBase(on bucket: S3Bucket, of sequence: UInt64) throws -> Int {
         var size = 0
         let isThere = try Clock.wait(milliseconds: 300_000) {
-            guard let number = try Seeder.bases(on: bucket).last else { return false }
+            guard let number = try BaseManifest.numbers(on: bucket).last else { return false }
             let manifest = try BaseManifest.read(number, on: bucket)
             size = manifest.byteCount
             return manifest.sequence >= sequence || options.short

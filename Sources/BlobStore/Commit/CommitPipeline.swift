@@ -213,7 +213,7 @@ final class CommitPipeline: Sendable {
         if isAppended {
             open.transaction = consume transaction
             if batch.isLong { open.placedByteCount += batch.byteCount }
-        } else if try !commit(transaction) {
+        } else if try !checkpoint(transaction) {
             throw .full
         }
         if let captured { core.replication.note(captured, core.leases) }
@@ -240,71 +240,6 @@ final class CommitPipeline: Sendable {
         transaction.now = now
         transaction.takeQuotas(of: core)
         return transaction
-    }
-
-    // MARK: 4. Append it to the log, or commit
-
-    /// Commits what is in the log. Only inside ``whileWriting(committing:_:)``.
-    func commitOpen() throws(StoreError) {
-        guard let transaction = open.transaction.take() else { return try requireNothingPending() }
-        _ = try commit(transaction)
-    }
-
-    /// Throws ``StoreError/outcomeUnknown(_:)`` where the log has acknowledged changes and no transaction does:
-    /// any commit would have the log forget them. The next start replays them.
-    private func requireNothingPending() throws(StoreError) {
-        guard open.isPending else { return }
-        throw .outcomeUnknown(
-            "acknowledged changes are in \(WriteAheadLog.fileName) and not committed")
-    }
-
-    /// Commits the open transaction.
-    ///
-    /// - Returns: false when there was no room for what the log does not have; what it has is
-    ///   committed.
-    private func commit(
-        _ begun: consuming ChangeTransaction
-    ) throws(StoreError) -> Bool {
-        var transaction = begun
-        let commit = Commit(transaction)
-        let saved: ReplicationState?
-        let growth = open.growth.total
-        // What the log begins with from now on, until the next transaction's first record.
-        let state =
-            open.isPending
-            ? open.log.map {
-                LogState(id: $0.id, isInUse: true, firstTransaction: commit.number)
-            } : nil
-        do throws(StoreError) {
-            (saved, _) = try transaction.saveShipped(
-                core.replication, removing: StoreLimits.outboxRemovedCountMax)
-        } catch {
-            _ = consume transaction
-            try replayInFreePages(notifying: commit.owners)
-            guard case .full = error else { throw error }
-            return false
-        }
-        do throws(LMDBError) {
-            try transaction.commit(noting: state)
-        } catch {
-            let error = failure(of: error, growth: growth)
-            guard case .full = error else { throw error }
-            try replayInFreePages(notifying: commit.owners)
-            return false
-        }
-        // Also when the log has nothing of it.
-        open.growth = OpenGrowth()
-        if let saved { core.replication.noteSaved(saved, core.leases) }
-        finish(commit)
-        return true
-    }
-
-    /// Commits what the log has, which is acknowledged and must be: in free pages, if need be. Pages that it
-    /// refers to may be among those that are given back.
-    private func replayInFreePages(notifying owners: [String]) throws(StoreError) {
-        try completeLog()
-        makeRoom()
-        try replay(notifying: owners)
     }
 
     // MARK: 5. Tell those who wait

@@ -4,18 +4,6 @@ internal import Hashing
 
 /// Makes a follower's store of a base.
 package enum Seeder {
-    /// The numbers of the bases that count, in order.
-    package static func bases(on bucket: some Bucket) throws(ReplicationError) -> [UInt64] {
-        let names = try onBucket { () throws(BucketError) in
-            try bucket.names(ShardNames.basePrefix)
-        }
-        return names.compactMap { name in
-            let parts = name.split(separator: "/")
-            guard parts.count == 3, parts[2] == "manifest.json" else { return nil }
-            return UInt64(parts[1])
-        }
-    }
-
     /// Makes a store of a base. What was in the folder is replaced when the new store is whole.
     ///
     /// - Parameters:

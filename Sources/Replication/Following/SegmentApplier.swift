@@ -84,7 +84,7 @@ package struct SegmentApplier {
         do throws(ReplicationError) {
             return try LongBlobs.bytes(of: blobs, in: store.id, on: bucket)
         } catch {
-            if case .damaged = error, let oldest = try? Seeder.bases(on: bucket).first,
+            if case .damaged = error, let oldest = try? BaseManifest.numbers(on: bucket).first,
                 oldest > position.number
             {
                 throw .tooOld(position: position.number)

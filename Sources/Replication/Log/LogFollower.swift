@@ -104,7 +104,7 @@ package struct LogFollower {
         guard !later.isEmpty else { return nil }
         if let segment = try Segment.read(wanted, on: bucket) { return segment }
         // A store behind the gap goes on from a base that is on its other side.
-        if let newest = try Seeder.bases(on: bucket).last, newest >= wanted {
+        if let newest = try BaseManifest.numbers(on: bucket).last, newest >= wanted {
             throw .tooOld(position: position.number)
         }
         throw .damaged(name: name, why: "is missing, and later segments are there")

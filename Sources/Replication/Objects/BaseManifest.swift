@@ -128,3 +128,17 @@ extension BaseManifest {
         }
     }
 }
+
+extension BaseManifest {
+    /// The numbers of the bases that have one, in order. A LIST for each 1,000 names.
+    package static func numbers(on bucket: some Bucket) throws(ReplicationError) -> [UInt64] {
+        let names = try onBucket { () throws(BucketError) in
+            try bucket.names(ShardNames.basePrefix)
+        }
+        return names.compactMap { name in
+            let parts = name.split(separator: "/")
+            guard parts.count == 3, parts[2] == "manifest.json" else { return nil }
+            return UInt64(parts[1])
+        }
+    }
+}

@@ -91,7 +91,7 @@ package struct BucketVerifier {
         /// Whether the oldest base was deleted meanwhile: what was behind it may be, too.
         func isOutdated(on bucket: some Bucket) throws -> Bool {
             guard let oldest = catalog.bases.first?.position.number else { return false }
-            return try !Seeder.bases(on: bucket).contains(oldest)
+            return try !BaseManifest.numbers(on: bucket).contains(oldest)
         }
 
         /// Notes what is damaged, and goes on; everything else ends the pass.

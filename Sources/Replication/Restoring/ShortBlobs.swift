@@ -20,7 +20,7 @@ package enum ShortBlobs {
             try found(blob, bytes)
         }
         var end = UInt64.max
-        for number in try Seeder.bases(on: bucket).reversed() where !wanted.isEmpty {
+        for number in try BaseManifest.numbers(on: bucket).reversed() where !wanted.isEmpty {
             let manifest = try BaseManifest.read(number, on: bucket)
             if wanted.keys.contains(where: { $0 < manifest.nextBlobNumber }) {
                 var parts = BaseReader(manifest)

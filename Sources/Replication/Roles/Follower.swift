@@ -24,6 +24,8 @@ struct Follower {
     private var asked: (request: any PromotionRequest, end: Int64, epoch: UInt64)?
     /// The epoch whose leader was asked last. It may hand over after the request was given up.
     private var askedEpoch: UInt64?
+    /// Of this run, when it has written that down.
+    private var nonce: Nonce?
     /// Whether the leader has ended its epoch.
     private var hasEnded = false
     /// When this store takes the lead, unless somebody is seen to lead before that.
@@ -208,9 +210,10 @@ struct Follower {
         let (store, applier) = (store, applier)
         host.become(.changes)
         do {
+            let nonce = try self.nonce ?? host.prepareToLead()
+            self.nonce = nonce
             let takeOver = TakeOver(
-                storeID: store.id, nonce: try host.prepareToLead(),
-                host: host.settings.hostName)
+                storeID: store.id, nonce: nonce, host: host.settings.hostName)
             let outcome = try takeOver.run(
                 &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket,
                 sequence: { store.lastSequence }, asOf: host.now

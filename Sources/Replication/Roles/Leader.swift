@@ -15,6 +15,8 @@ struct Leader {
     /// nil: whether this store still leads is not known yet.
     private var shipper: Shipper?
     private var epoch: UInt64
+    /// Of this run, when it has written that down.
+    private var nonce: Nonce?
     private var nextHeartbeat: Int64
     private var attempts = 0
     /// One lost answer is not worth a line in the log; so many in a row are.
@@ -63,7 +65,8 @@ struct Leader {
             return try stepDown(because: leader, leads: epoch)
         }
         let (store, now) = (store, host.now)
-        let nonce = try host.prepareToLead()
+        let nonce = try self.nonce ?? host.prepareToLead()
+        self.nonce = nonce
         guard let state = store.replicationState else {
             throw ReplicaFailure(description: "the store belongs to no shard")
         }

@@ -108,7 +108,7 @@ package struct ReplicaStart {
         let end = host.uptime + Int64(ReplicationLimits.firstBaseMilliseconds)
         var hasSaid = false
         while true {
-            let bases = try Seeder.bases(on: bucket)
+            let bases = try BaseManifest.numbers(on: bucket)
             guard bases.isEmpty, host.uptime < end else { return bases.reversed() }
             if !hasSaid { host.log(.notice, "Waiting for the first base of the leader") }
             hasSaid = true

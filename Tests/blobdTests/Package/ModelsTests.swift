@@ -27,7 +27,6 @@ import Testing
             "blobs-content-names": "fails, as it should",
             "blobs-no-epochs": "fails, as it should",
             "blobs-gap-names": "fails, as it should",
-            "collect-epoch-of-fence": "holds without the rule",
         ]
         let lines = text.split(separator: "\n")
         for name in names {

@@ -126,6 +126,7 @@ import Testing
             [
                 "BlobStore", "Replication/Bucket", "Replication/Values", "Replication/Objects",
                 "Replication/Following",
+                "Replication/Log",
             ]
         ),
         (

@@ -68,7 +68,7 @@ struct RefusedStartTests {
                         body: "<Error><Code>InternalError</Code></Error>")
                 ] : nil
         },
-        Case("a server that is none", ["store.json", "is no JSON"]) { _ in
+        Case("a server that is none", ["store.json", "200 with a page, which no object is"]) { _ in
             [.answer(200, ["Content-Type: text/html"], body: "<html>Welcome</html>")]
         },
         Case("puts that are answered 200 with an error", ["InternalError"], followers: false) {
