@@ -42,6 +42,11 @@ extension World {
                 throw Finding(
                     "what was deleted is there", "\(host.name) n\(number) at \(store.lastSequence)")
             }
+            let bytes = try? store.ownedPayload(for: "n\(number)", asOf: host.now)
+            guard bytes == nil else {
+                throw Finding(
+                    "what has expired or was deleted is served", "\(host.name) n\(number)")
+            }
             return true
         }
         guard let record else {

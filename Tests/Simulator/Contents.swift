@@ -12,7 +12,7 @@ enum PayloadContents {
     /// bucket. In bulk some are as long as what is held in memory at once, together.
     static func byteCount(_ number: Int, isBulk: Bool) -> Int {
         if isBulk, number < bulkCount { return 4_500_000 + number * 700_000 }
-        return [0, 10, 900, 3_000, 66_000, 12_000, 140_000, 300, 70_000, 5_000, 300_000][
+        return [0, 10, 900, 3_000, 66_000, 12_000, 140_000, 300, 70_000, 50_000, 300_000][
             number % 11]
             + number
     }
