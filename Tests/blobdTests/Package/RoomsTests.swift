@@ -125,8 +125,7 @@ import Testing
             "Replication/Restoring",
             [
                 "BlobStore", "Replication/Bucket", "Replication/Values", "Replication/Objects",
-                "Replication/Following",
-                "Replication/Log",
+                "Replication/Following", "Replication/Log", "Replication/Leading",
             ]
         ),
         (
