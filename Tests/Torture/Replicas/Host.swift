@@ -33,8 +33,10 @@ final class Host {
     }
 
     var socket: String { bench.socket }
-    /// How many lines its daemons have logged.
-    var lineCount: Int { Files.text(bench.log).count { $0 == "\n" } }
+    /// How many lines its daemons have logged, but for those of requests that had to wait: clients cause those.
+    var lineCount: Int {
+        Files.text(bench.log).split(separator: "\n").count { !$0.hasSuffix("Slow request") }
+    }
 
     // MARK: Its daemon
 

@@ -16,7 +16,7 @@ import Testing
         #expect(end == .exited(0), "\(text)\(errors)")
         let names = String(decoding: try run([Self.script, "list"]).output, as: UTF8.self)
             .split(separator: "\n")
-        #expect(names.count >= 28)
+        #expect(names.count >= 27)
         let verdicts = [
             "append": "holds", "collect": "holds", "collect-reader": "holds", "blobs": "holds",
             "append-all-acknowledge": "reached", "collect-all-acknowledge": "reached",
