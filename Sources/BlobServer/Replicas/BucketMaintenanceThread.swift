@@ -32,7 +32,7 @@ final class BucketMaintenanceThread: Sendable {
 
     private func run() {
         guard let bucket = try? context.access.makeBucket() else { return }
-        var log = RateLimitedLog(context.log)
+        var isFailing = false
         var maintenance: BucketMaintenance?
         var epoch: UInt64 = 0
         var damaged: [ObjectProblem] = []
@@ -46,6 +46,7 @@ final class BucketMaintenanceThread: Sendable {
                     epoch = leading
                 }
                 if let step = try maintenance?.step(on: bucket) {
+                    isFailing = false
                     if step.isSomething { pause = 0 }
                     if case .lostSegment(let number) = step {
                         context.log.critical(
@@ -67,7 +68,11 @@ final class BucketMaintenanceThread: Sendable {
                 context.replica.newestEpoch.store(newest, ordering: .releasing)
                 maintenance = nil
             } catch {
-                log.note(.warning, "The bucket is not looked after: \(error)")
+                // Once for all failures in a row.
+                context.log.log(
+                    level: isFailing ? .debug : .warning, "The bucket is not looked after: \(error)"
+                )
+                isFailing = true
                 pause = Self.failurePauseMilliseconds
             }
             note(maintenance?.damagedBases ?? [], known: &damaged)

@@ -46,7 +46,7 @@ package struct SegmentApplier {
         let (left, fetched) = LongBlobs.split(LongBlobs.of(news), leavesBlobs: try isFull)
         for blob in left { longBlobs[blob.number] = .evicted }
         try LongBlobs.inGroups(fetched) { (group) throws(ReplicationError) in
-            for (blob, bytes) in zip(group, try bytes(of: group, at: position, on: bucket)) {
+            for (blob, bytes) in zip(group, try bytes(of: group, on: bucket)) {
                 held += bytes.count
                 guard held > ReplicationLimits.heldBlobByteCount else {
                     longBlobs[blob.number] = .bytes(bytes)
@@ -79,15 +79,17 @@ package struct SegmentApplier {
     /// The stored bytes of blobs that a segment names. Blobs that were retired before the oldest base are
     /// deleted: who is behind it finds segments that name them.
     private func bytes(
-        of blobs: [BlobReference], at position: LogPosition, on bucket: some Bucket
+        of blobs: [BlobReference], on bucket: some Bucket
     ) throws(ReplicationError) -> [[UInt8]] {
         do throws(ReplicationError) {
             return try LongBlobs.bytes(of: blobs, in: store.id, on: bucket)
         } catch {
+            // From where this store is, and not from the last of several segments: the base may lie between.
+            let applied = store.replicationState?.position.number ?? 0
             if case .damaged = error, let oldest = try? BaseManifest.numbers(on: bucket).first,
-                oldest > position.number
+                oldest > applied
             {
-                throw .tooOld(position: position.number)
+                throw .tooOld(position: applied)
             }
             throw error
         }

@@ -78,9 +78,9 @@ import Testing
     @Test(
         .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"),
         arguments: [
-            "killed-leader", "failed-get --rounds 2", "killed-catch-up",
+            "killed-leader", "failed-get --rounds 2",
             "copied-folder --kind rolled-back", "copied-folder --kind together",
-            "copied-folder --kind beside", "absurd-bucket", "damage", "chaos",
+            "copied-folder --kind beside", "absurd-bucket", "chaos",
         ])
     func shardsThatAreTreatedBadly(scenario: String) async throws {
         try await torture(scenario)
