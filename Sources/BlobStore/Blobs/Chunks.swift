@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Bytes
 internal import LMDB
 internal import Synchronization
@@ -105,6 +106,29 @@ struct ChunkReader: ~Escapable {
             throw .corrupt("chunk \(index) of \(blob.digest): \(error)")
         }
         if isRead == nil { _ = try checkedChunk(of: blob, at: index) }
+    }
+
+    /// Writes the right bytes of a chunk over damaged ones, in the pages that it has. A peer that is still being
+    /// sent these pages gets what the chunk always had. One `pwrite`; the caller syncs.
+    ///
+    /// - Parameter stored: all bytes of the blob, as stored and checked.
+    func rewrite(
+        of blob: BlobReference, at index: Int, from stored: [UInt8], _ descriptor: Int32,
+        in file: MappedFile
+    ) throws(StoreError) {
+        let byteCount = blob.chunkByteCount(at: index)
+        let value = try value(of: blob, at: index, byteCount)
+        guard let start = value.withUnsafeBytes({ $0.baseAddress.map(file.offset(of:)) }) else {
+            return
+        }
+        let first = ChunkLayout.start(of: index, in: blob.storedByteCount)
+        let offset = off_t(start + value.byteCount - byteCount)
+        let count = stored[first..<first + byteCount].withUnsafeBytes {
+            pwrite(descriptor, $0.baseAddress, byteCount, offset)
+        }
+        guard count == byteCount else {
+            throw .io(operation: "pwrite \(DataFile.name)", errno: count < 0 ? errno : 0)
+        }
     }
 
     /// Checksum and bytes, and what is between them; `byteCount` bytes and what belongs before

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import LMDB
 internal import Synchronization
 
@@ -18,10 +19,13 @@ extension CommitPipeline {
         precondition(bytes.count == blob.storedByteCount)
         if core.evictions.keep(blob.number) == false { return .later }
         let mayReplace = mayReplaceChunks(of: blob, bootMilliseconds)
-        if core.quarantine.contains(blob.number), !mayReplace { return .later }
         try whileWriting { () throws(StoreError) in }
-        let missing = try missingChunks(of: blob)
-        if missing.hasDamaged, !mayReplace { return .later }
+        var missing = try missingChunks(of: blob)
+        if missing.hasDamaged, !mayReplace {
+            try rewriteInPlace(blob, bytes, missing.indices)
+            missing = try missingChunks(of: blob)
+            if missing.hasDamaged { return .later }
+        }
         var rest = missing.indices[...]
         let step = StoreLimits.stagedBatchByteCount / StoreLimits.chunkByteCountMax
         repeat {
@@ -43,6 +47,34 @@ extension CommitPipeline {
         core.forgetVerified(blob)
         core.quarantine.open(blob.number)
         return .stored
+    }
+
+    /// Writes the right bytes of damaged chunks into the pages that they have, since peers may still be reading those:
+    /// after a start for as long as the peers of the run before may. What cannot be mended so, such as a damaged
+    /// checksum, stays damaged until the pages may be replaced.
+    private func rewriteInPlace(
+        _ blob: BlobReference, _ bytes: [UInt8], _ indices: [Int]
+    ) throws(StoreError) {
+        guard let file = core.environment.mappedFile else { return }
+        let descriptor = core.environment.dataDescriptor
+        // As the writer, so that the pages stay this blob's.
+        try whileWriting { () throws(StoreError) in
+            try core.withSnapshot { (snapshot) throws(StoreError) in
+                let reader = ChunkReader(snapshot)
+                for index in indices {
+                    do throws(StoreError) {
+                        try reader.rewrite(of: blob, at: index, from: bytes, descriptor, in: file)
+                    } catch {
+                        // One that is not here at all is put back later.
+                        if case .io = error { throw error }
+                    }
+                }
+            }
+            guard fdatasync(descriptor) == 0 else {
+                throw .outcomeUnknown(
+                    "fdatasync \(DataFile.name): \(StoreError.system("fdatasync"))")
+            }
+        }
     }
 
     /// The chunks of a blob that are not here, or not as they were stored, and whether any of them is here.
