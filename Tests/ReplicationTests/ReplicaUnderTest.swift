@@ -94,9 +94,6 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
         throw TestFailure("not within 1,000 steps; \(hosts.flatMap { $0.lines.suffix(3) })")
     }
 
-    /// Whether a host does steps inside a request of another one.
-    nonisolated(unsafe) static var isNested = false
-
     /// A host that is not started, with a copy of this one's folder.
     func copied() throws -> ReplicaUnderTest {
         let other = ReplicaUnderTest(settings.hostName + "-copy", bucket.shared)

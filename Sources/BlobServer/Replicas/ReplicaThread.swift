@@ -24,7 +24,7 @@ final class ReplicaThread: Sendable {
     /// Starts the thread.
     ///
     /// - Parameter onDeposed: called once when this daemon must be started again: another store leads, or
-    ///   this one must be made anew.
+    ///   this one must be rebuilt.
     init(
         _ context: Context, onDeposed: @escaping @Sendable () -> Void
     ) throws(SystemError) {

@@ -1,4 +1,4 @@
-package import BlobStore
+internal import BlobStore
 
 /// The epochs of a shard, as the bucket has them.
 package enum Epochs {
@@ -9,18 +9,9 @@ package enum Epochs {
     }
 
     /// The highest epoch; nil before the first. Two requests.
-    ///
-    /// - Parameter storeID: an epoch of another store is an error; nil: not looked at.
-    package static func newest(
-        on bucket: some Bucket, of storeID: StoreID? = nil
-    ) throws(ReplicationError) -> Found? {
+    package static func newest(on bucket: some Bucket) throws(ReplicationError) -> Found? {
         guard let number = try newestNumber(on: bucket) else { return nil }
-        let document = try document(number, on: bucket)
-        if let storeID, document.storeID != storeID.description {
-            throw .foreign(
-                ShardNames.epoch(number), of: document.storeID, in: storeID.description)
-        }
-        return Found(number: number, document: document)
+        return Found(number: number, document: try document(number, on: bucket))
     }
 
     /// The number of the highest epoch; nil before the first. One request.

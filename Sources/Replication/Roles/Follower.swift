@@ -236,7 +236,7 @@ struct Follower {
                     if isLogging { try? store.beginLogging() }
                 }
                 host.log(.notice, "Leading epoch \(epoch) of \(host.settings.shardName)")
-                // Who asks next is told of the new leader.
+                // The next client that asks is told of the new leader.
                 host.noteLeader(host.settings.hostName)
                 host.become(.ships(epoch: epoch))
                 request?.succeed(epoch: epoch)

@@ -63,7 +63,7 @@ package protocol ReplicaHost: ShardHost {
     /// Answers all clients that wait: what they wait for is not in the shard.
     func failWaiters(_ why: String)
 
-    // MARK: Who asks for the lead
+    // MARK: Requests for the lead
 
     /// Takes the request for the lead; nil: there is none.
     func takePromotion() -> (any PromotionRequest)?
