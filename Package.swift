@@ -119,7 +119,8 @@ let package = Package(
         .executableTarget(
             name: "blobd-simulator",
             dependencies: [
-                "BlobStore", "Bytes", "Hashing", "Replication", "SimulatedSystem", "TestSupport",
+                "BlobStore", "Bytes", "Hashing", "ObjectStore", "Replication", "SimulatedSystem",
+                "TestSupport",
             ],
             path: "Tests/Simulator", swiftSettings: borrowing),
 

@@ -1,3 +1,4 @@
+import ObjectStore
 import Replication
 import TestSupport
 

@@ -1,10 +1,12 @@
-/// A store's place in a bucket, and all that its clients share: the address, the credentials, the clock and the counters.
+/// A store's place in a bucket, and all that its clients share: the address, the credentials, the clock, the counters, and the pauses while it fails.
 package final class ObjectBucket: Sendable {
     package let url: ObjectStoreURL
     package let access: ObjectStoreAccess
     package let limits: ObjectStoreLimits
     package let clock: SigningClock
     package let counters = ObjectStoreCounters()
+    /// By operation.
+    private let breakers: [CircuitBreaker]
 
     package init(
         _ url: ObjectStoreURL, access: ObjectStoreAccess,
@@ -14,6 +16,7 @@ package final class ObjectBucket: Sendable {
         self.access = access
         self.limits = limits
         self.clock = clock
+        breakers = ObjectOperation.allCases.map { _ in CircuitBreaker(limits) }
     }
 
     /// A bucket by its address and the variables of the environment. Nothing is asked of the server yet.
@@ -24,6 +27,8 @@ package final class ObjectBucket: Sendable {
         self.init(
             try ObjectStoreURL(url), access: try ObjectStoreAccess(environment), limits: limits)
     }
+
+    func breaker(of operation: ObjectOperation) -> CircuitBreaker { breakers[operation.index] }
 
     /// A client for one thread. The first of a process loads libcurl.
     package func makeClient(stop: StopSignal = StopSignal()) throws(ObjectStoreError)

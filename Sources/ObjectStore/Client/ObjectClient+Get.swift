@@ -49,38 +49,28 @@ extension ObjectClient {
         _ name: String, _ key: String, _ progress: GetProgress, _ byteCountMax: Int,
         _ take: @escaping (RawSpan) -> Bool
     ) throws(ObjectStoreError) -> Bool {
-        var backoff = Backoff(limits)
-        while true {
+        try attempt(.get) { () throws(ObjectStoreError) in
             let question = Question(
                 operation: .get, method: "GET", name: name, key: key,
                 headers: progress.header.map { [("Range", $0)] } ?? [], byteCountMax: byteCountMax)
-            let result = try ask(question) {
-                HTTPAnswer(
-                    limits, byteCountMax: byteCountMax - progress.receivedByteCount,
-                    sink: { piece in
-                        progress.receivedByteCount += piece.byteCount
-                        return take(piece)
-                    }, headFault: progress.fault)
-            }
-            let error: ObjectStoreError
-            var retryAfterMilliseconds = 0
-            switch result {
-            case .success(let answer):
-                if let isFound = try isFound(question, answer, progress) { return isFound }
-                error = self.error(question, answer)
-                retryAfterMilliseconds = answer.retryAfterMilliseconds
-            case .failure(let failure):
-                error = self.error(question, failure)
-                guard error.kind != .stopped else { throw error }
-            }
-            try wait(&backoff, retryAfterMilliseconds, .get, error)
+            return try idempotentAttempt(
+                question,
+                {
+                    HTTPAnswer(
+                        limits, byteCountMax: byteCountMax - progress.receivedByteCount,
+                        sink: { piece in
+                            progress.receivedByteCount += piece.byteCount
+                            return take(piece)
+                        }, headFault: progress.fault)
+                }
+            ) { (answer) throws(ObjectStoreError) in try isFound(question, answer, progress) }
         }
     }
 
-    /// What an answer says; nil: that the server cannot now.
+    /// What an answer says.
     private func isFound(
         _ question: Question, _ answer: HTTPAnswer, _ progress: GetProgress
-    ) throws(ObjectStoreError) -> Bool? {
+    ) throws(ObjectStoreError) -> Bool {
         let document = ErrorDocument(answer.kept)
         switch answer.status {
         case 200, 206:
@@ -98,7 +88,6 @@ extension ObjectClient {
         // A 404 of anyone else, such as a proxy, says nothing of the object.
         case 404 where document?.code == "NoSuchKey" && progress.receivedByteCount == 0:
             return false
-        case _ where Self.isTransient(answer) && answer.fault == nil: return nil
         default: throw error(question, answer)
         }
     }

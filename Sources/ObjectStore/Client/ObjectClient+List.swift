@@ -29,13 +29,24 @@ extension ObjectClient {
         let question = Question(
             operation: .list, method: "GET", name: prefix, query: query,
             byteCountMax: limits.listByteCountMax)
-        let answer = try askAgain({ question }) {
-            HTTPAnswer(limits, byteCountMax: limits.listByteCountMax)
+        return try attempt(.list) { () throws(ObjectStoreError) in
+            try idempotentAttempt(
+                question, { HTTPAnswer(limits, byteCountMax: limits.listByteCountMax) }
+            ) { (answer) throws(ObjectStoreError) in
+                try page(question, answer, wholePrefix, startAfter: after, behind: position)
+            }
         }
+    }
+
+    private func page(
+        _ question: Question, _ answer: HTTPAnswer, _ wholePrefix: String, startAfter: String?,
+        behind position: ObjectListPosition?
+    ) throws(ObjectStoreError) -> ObjectListPage {
         guard answer.status == 200, answer.fault == nil else { throw error(question, answer) }
         switch ObjectListPage.parse(
-            answer.kept, prefix: wholePrefix, droppedByteCount: storePrefix.utf8.count,
-            startAfter: after)
+            answer.kept, prefix: wholePrefix,
+            droppedByteCount: wholePrefix.utf8.count - question.name.utf8.count,
+            startAfter: startAfter)
         {
         case .success(let page):
             guard page.next != position || position == nil else {
@@ -55,9 +66,16 @@ extension ObjectClient {
         let question = Question(
             operation: .delete, method: "DELETE", name: name, key: try bucket.url.key(name),
             byteCountMax: 0)
-        let answer = try askAgain({ question }) {
-            HTTPAnswer(limits, byteCountMax: limits.errorByteCountMax)
+        try attempt(.delete) { () throws(ObjectStoreError) in
+            try idempotentAttempt(
+                question, { HTTPAnswer(limits, byteCountMax: limits.errorByteCountMax) }
+            ) { (answer) throws(ObjectStoreError) in try requireDeleted(question, answer) }
         }
+    }
+
+    private func requireDeleted(
+        _ question: Question, _ answer: HTTPAnswer
+    ) throws(ObjectStoreError) {
         let document = ErrorDocument(answer.kept)
         if answer.status == 404, document?.code == "NoSuchKey" { return }
         guard answer.status == 200 || answer.status == 204, answer.fault == nil else {

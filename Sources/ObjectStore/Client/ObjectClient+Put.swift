@@ -1,106 +1,115 @@
 import Bytes
 
-/// What came of a put.
-package enum PutOutcome: Sendable, Equatable {
+/// What came of a create.
+package enum CreateOutcome: Sendable, Hashable {
     /// The object has these bytes.
     case created
     /// There was an object of that name already, and it is as it was.
     case exists
     /// Nobody knows: the request may have been carried out, be carried out later, or never. Ask with ``ObjectClient/get(_:byteCountMax:)``, or
-    /// put the same bytes under the same name again.
-    ///
-    /// `retryAfterMilliseconds`: what the server asked to wait, up to the limit; 0: nothing.
-    case unknown(reason: String, retryAfterMilliseconds: Int)
+    /// create the same name with the same bytes again.
+    case unknown(String)
 }
 
 extension ObjectClient {
-    /// Stores an object.
+    /// Creates an object, or leaves the one that is there: `If-None-Match: *`, which is signed too.
     ///
-    /// With `ifAbsent` the server creates it or leaves it: `If-None-Match: *`, which is signed too. 409 (a conflict with another
-    /// conditional put) and 429 say that nothing was done: then it is sent again by itself. Nothing else is, unless
-    /// `isRepeatable`.
+    /// 409 (a conflict with another create) and 429 say that nothing was done: then it is sent again by itself. Nothing else
+    /// is.
     ///
-    /// - Parameters:
-    ///   - name: without the store's prefix.
-    ///   - ifAbsent: whether an object that is there stays.
-    ///   - isRepeatable: whether a put whose outcome is unknown is sent again, up to the limit of attempts. With `ifAbsent`,
-    ///     ``PutOutcome/exists`` may then mean our own. For names that determine their bytes.
-    package func put(
-        _ name: String, _ body: RawSpan, ifAbsent: Bool, isRepeatable: Bool = false
-    ) throws(ObjectStoreError) -> PutOutcome {
+    /// - Parameter name: without the store's prefix.
+    package func create(
+        _ name: String, _ body: RawSpan
+    ) throws(ObjectStoreError) -> CreateOutcome {
+        let question = try question(name, body, [("If-None-Match", "*")])
+        return try attempt(.put) { () throws(ObjectStoreError) in
+            switch try send(question, body) {
+            case .stored: return .done(.created)
+            case .exists: return .done(.exists)
+            case .conflict(let error): return .conflict(error)
+            case .refused(let error, let milliseconds):
+                return .failed(error, retryAfterMilliseconds: milliseconds)
+            case .notBegun(let error): throw error
+            case .unknown(let reason, let milliseconds):
+                return .doubtful(
+                    .unknown(reason), ObjectStoreError(.unavailable, reason),
+                    retryAfterMilliseconds: milliseconds)
+            }
+        }
+    }
+
+    /// Stores an object, whatever is there: for names that determine their bytes. Sent again where its outcome is unknown.
+    ///
+    /// - Parameter name: without the store's prefix.
+    package func put(_ name: String, _ body: RawSpan) throws(ObjectStoreError) {
+        let question = try question(name, body, [])
+        try attempt(.put) { () throws(ObjectStoreError) in
+            switch try send(question, body) {
+            case .stored: return .done(())
+            case .exists: throw bad(question, "412 without a condition")
+            case .conflict(let error): return .conflict(error)
+            case .refused(let error, let milliseconds):
+                return .failed(error, retryAfterMilliseconds: milliseconds)
+            case .notBegun(let error):
+                guard error.kind != .stopped else { throw error }
+                return .failed(error, retryAfterMilliseconds: 0)
+            case .unknown(let reason, let milliseconds):
+                guard !stop.isStopped else { throw Self.stopped }
+                return .failed(
+                    ObjectStoreError(.unavailable, reason), retryAfterMilliseconds: milliseconds)
+            }
+        }
+    }
+
+    private func question(
+        _ name: String, _ body: RawSpan, _ headers: [(name: String, value: String)]
+    ) throws(ObjectStoreError) -> Question {
         guard body.byteCount <= limits.putByteCountMax else {
             throw ObjectStoreError(
                 .tooLarge,
                 "put \(ObjectText.line(name)): \(body.byteCount) bytes; at most \(limits.putByteCountMax)"
             )
         }
-        let question = Question(
+        return Question(
             operation: .put, method: "PUT", name: name, key: try bucket.url.key(name),
-            headers: [("Content-Type", "application/octet-stream")]
-                + (ifAbsent ? [("If-None-Match", "*")] : []),
+            headers: [("Content-Type", "application/octet-stream")] + headers,
             byteCountMax: body.byteCount)
-        var backoff = Backoff(limits)
-        while true {
-            let result = try ask(question, body: body) {
-                HTTPAnswer(limits, byteCountMax: limits.errorByteCountMax)
-            }
-            let outcome = try outcome(question, result, ifAbsent: ifAbsent)
-            var retryAfter = 0
-            var error = ObjectStoreError(.unavailable, "")
-            switch outcome {
-            case .done(.unknown(let reason, let milliseconds)):
-                let wait = backoff.next(retryAfterMilliseconds: milliseconds)
-                guard isRepeatable, !stop.isStopped,
-                    backoff.attemptCount < limits.attemptCountMax
-                else {
-                    return .unknown(
-                        reason: reason,
-                        retryAfterMilliseconds: min(milliseconds, limits.backoffMillisecondsMax))
-                }
-                if stop.wait(milliseconds: wait) {
-                    return .unknown(reason: reason, retryAfterMilliseconds: 0)
-                }
-                bucket.counters.add(.retries, .put)
-                continue
-            case .done(let outcome): return outcome
-            case .conflict(let answer):
-                retryAfter = answer.retryAfterMilliseconds
-                error = self.error(question, answer)
-            case .notBegun(let failure):
-                error = self.error(question, failure)
-                guard isRepeatable, error.kind != .stopped else { throw error }
-            }
-            try wait(&backoff, retryAfter, .put, error)
-        }
     }
 
-    private enum Step {
-        case done(PutOutcome)
+    private enum Sent {
+        case stored
+        /// By the server's word: 412.
+        case exists
+        /// Nothing was done: another create of the name was in the way (409).
+        case conflict(ObjectStoreError)
         /// Nothing was done, by the server's own words.
-        case conflict(HTTPAnswer)
+        case refused(ObjectStoreError, retryAfterMilliseconds: Int)
         /// Nothing was done: the server has got nothing.
-        case notBegun(TransportFailure)
+        case notBegun(ObjectStoreError)
+        case unknown(reason: String, retryAfterMilliseconds: Int)
     }
 
-    private func outcome(
-        _ question: Question, _ result: Result<HTTPAnswer, TransportFailure>, ifAbsent: Bool
-    ) throws(ObjectStoreError) -> Step {
-        func unknown(_ reason: String, _ milliseconds: Int = 0) -> Step {
-            .done(.unknown(reason: reason, retryAfterMilliseconds: milliseconds))
-        }
+    private func send(
+        _ question: Question, _ body: RawSpan
+    ) throws(ObjectStoreError) -> Sent {
         let answer: HTTPAnswer
-        switch result {
+        switch try ask(
+            question, body: body, { HTTPAnswer(limits, byteCountMax: limits.errorByteCountMax) })
+        {
         case .success(let came): answer = came
         case .failure(let failure):
             switch failure {
-            case .notConnected, .stopped(isBegun: false): return .notBegun(failure)
-            case .cut(let reason): return unknown(reason)
-            case .stopped(isBegun: true): return unknown("stopped before the answer came")
+            case .notConnected, .stopped(isBegun: false): return .notBegun(error(question, failure))
+            case .cut(let reason): return .unknown(reason: reason, retryAfterMilliseconds: 0)
+            case .stopped(isBegun: true):
+                return .unknown(
+                    reason: "stopped before the answer came", retryAfterMilliseconds: 0)
             }
         }
         // What breaks the protocol is no word of an object store, whatever its status.
         guard answer.fault == nil, answer.status >= 200 else {
-            return unknown(error(question, answer).description)
+            return .unknown(
+                reason: error(question, answer).description, retryAfterMilliseconds: 0)
         }
         let document = ErrorDocument(answer.kept)
         switch answer.status {
@@ -108,19 +117,29 @@ extension ObjectClient {
             // S3's answer to a put has an ETag and no body. Any other success comes from a proxy, which may have
             // stored nothing.
             let isEmpty = answer.bodyByteCount == 0
-            if isEmpty, answer["etag"]?.isEmpty == false { return .done(.created) }
+            if isEmpty, answer["etag"]?.isEmpty == false { return .stored }
             let what =
                 document.map { "the error \($0.words)" }
                 ?? (isEmpty ? "no ETag" : "a body that is not S3's")
-            return unknown("\(self.what(question)): \(answer.status) with \(what)")
-        case 412 where ifAbsent: return .done(.exists)
-        case 409, 429: return .conflict(answer)
+            return .unknown(
+                reason: "\(self.what(question)): \(answer.status) with \(what)",
+                retryAfterMilliseconds: 0)
+        case 412: return .exists
+        case 409: return .conflict(error(question, answer))
+        case 429:
+            return .refused(
+                error(question, answer), retryAfterMilliseconds: answer.retryAfterMilliseconds)
         case 501: throw error(question, answer)
         case 200..<300, 500...:
-            return unknown(error(question, answer).description, answer.retryAfterMilliseconds)
-        case _ where Self.isTransient(answer):
-            return unknown(error(question, answer).description, answer.retryAfterMilliseconds)
+            return unknown(question, answer)
+        case _ where Self.isTransient(answer): return unknown(question, answer)
         default: throw error(question, answer)
         }
+    }
+
+    private func unknown(_ question: Question, _ answer: HTTPAnswer) -> Sent {
+        .unknown(
+            reason: error(question, answer).description,
+            retryAfterMilliseconds: answer.retryAfterMilliseconds)
     }
 }

@@ -108,41 +108,91 @@ package final class ObjectClient {
         return failure
     }
 
-    /// Asks until there is an answer that is no passing failure of the server: for what may be carried out twice.
+    /// What an attempt came to.
+    enum Attempt<Answer> {
+        case done(Answer)
+        /// The caller is told, and the bucket fails.
+        case doubtful(Answer, ObjectStoreError, retryAfterMilliseconds: Int)
+        /// The bucket fails, and may be asked again.
+        case failed(ObjectStoreError, retryAfterMilliseconds: Int)
+        /// Another client was in the way.
+        case conflict(ObjectStoreError)
+    }
+
+    /// Makes attempts until one is done, at the times that all clients of the bucket keep. An attempt of another client
+    /// that fails meanwhile counts as one.
     ///
-    /// - Parameters:
-    ///   - makeQuestion: called for each attempt: what is missing yet.
-    ///   - makeAnswer: called for each request.
-    func askAgain(
-        _ makeQuestion: () -> Question, _ makeAnswer: () -> HTTPAnswer
-    ) throws(ObjectStoreError) -> HTTPAnswer {
-        var backoff = Backoff(limits)
+    /// - Parameter attempt: an error that it throws is not tried again.
+    /// - Throws: the last failure, where there are no attempts left.
+    func attempt<Answer>(
+        _ operation: ObjectOperation, _ attempt: () throws(ObjectStoreError) -> Attempt<Answer>
+    ) throws(ObjectStoreError) -> Answer {
+        let breaker = bucket.breaker(of: operation)
+        var conflicts = Backoff(limits)
+        var count = 0
         while true {
-            let question = makeQuestion()
-            var retryAfterMilliseconds = 0
-            let error: ObjectStoreError
-            switch try ask(question, makeAnswer) {
-            case .success(let answer):
-                guard Self.isTransient(answer) else { return answer }
-                retryAfterMilliseconds = answer.retryAfterMilliseconds
-                error = self.error(question, answer)
-            case .failure(let failure):
-                error = self.error(question, failure)
-                guard error.kind != .stopped else { throw error }
+            count += 1
+            let failure: ObjectStoreError
+            switch breaker.turn(stop) {
+            case .stopped: throw Self.stopped
+            case .failed(let error): failure = error
+            case .ask(let permit):
+                if count > 1 { bucket.counters.add(.retries, operation) }
+                switch try decide(attempt, breaker, permit) {
+                case .done(let answer):
+                    breaker.succeed(permit)
+                    return answer
+                case .doubtful(let answer, let error, let milliseconds):
+                    breaker.fail(permit, error, retryAfterMilliseconds: milliseconds)
+                    return answer
+                case .failed(let error, let milliseconds):
+                    breaker.fail(permit, error, retryAfterMilliseconds: milliseconds)
+                    failure = error
+                case .conflict(let error):
+                    breaker.succeed(permit)
+                    failure = error
+                    if stop.wait(milliseconds: conflicts.next()) { throw Self.stopped }
+                }
             }
-            try wait(&backoff, retryAfterMilliseconds, question.operation, error)
+            guard count < limits.attemptCountMax else { throw failure }
         }
     }
 
-    /// Waits before the next attempt; throws `error` when there is none.
-    func wait(
-        _ backoff: inout Backoff, _ retryAfterMilliseconds: Int, _ operation: ObjectOperation,
-        _ error: ObjectStoreError
-    ) throws(ObjectStoreError) {
-        let wait = backoff.next(retryAfterMilliseconds: retryAfterMilliseconds)
-        guard backoff.attemptCount < limits.attemptCountMax else { throw error }
-        if stop.wait(milliseconds: wait) { throw Self.stopped }
-        bucket.counters.add(.retries, operation)
+    private func decide<Answer>(
+        _ attempt: () throws(ObjectStoreError) -> Attempt<Answer>, _ breaker: CircuitBreaker,
+        _ permit: CircuitBreaker.Permit
+    ) throws(ObjectStoreError) -> Attempt<Answer> {
+        do throws(ObjectStoreError) { return try attempt() } catch {
+            switch error.kind {
+            case .stopped: breaker.leave(permit)
+            case .tooLarge, .invalidRange: breaker.succeed(permit)
+            default: breaker.fail(permit, error, retryAfterMilliseconds: 0)
+            }
+            throw error
+        }
+    }
+
+    /// An attempt of what may be carried out twice.
+    ///
+    /// - Parameters:
+    ///   - makeAnswer: called for each request.
+    ///   - read: reads an answer that is no passing failure of the server.
+    func idempotentAttempt<Answer>(
+        _ question: Question, _ makeAnswer: () -> HTTPAnswer,
+        _ read: (HTTPAnswer) throws(ObjectStoreError) -> Answer
+    ) throws(ObjectStoreError) -> Attempt<Answer> {
+        switch try ask(question, makeAnswer) {
+        case .success(let answer):
+            guard !Self.isTransient(answer) || answer.fault != nil else {
+                return .failed(
+                    error(question, answer), retryAfterMilliseconds: answer.retryAfterMilliseconds)
+            }
+            return .done(try read(answer))
+        case .failure(let failure):
+            let error = error(question, failure)
+            guard error.kind != .stopped else { throw error }
+            return .failed(error, retryAfterMilliseconds: 0)
+        }
     }
 
     static let stopped = ObjectStoreError(.stopped, "stopped")

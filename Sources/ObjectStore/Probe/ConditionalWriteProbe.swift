@@ -72,7 +72,7 @@ package struct ConditionalWriteProbe {
     /// All racers' outcomes, by name and racer; nil where one could not ask any more.
     private func race(
         for names: [String], _ bucket: ObjectBucket, _ stop: StopSignal
-    ) throws(ObjectStoreError) -> [[PutOutcome?]] {
+    ) throws(ObjectStoreError) -> [[CreateOutcome?]] {
         let track = RaceTrack(racerCount: racerCount, nameCount: names.count)
         var clients: [RacingClient] = []
         for _ in 0..<racerCount { clients.append(RacingClient(try bucket.makeClient(stop: stop))) }
@@ -97,7 +97,7 @@ package struct ConditionalWriteProbe {
     }
 
     private func judge(
-        _ names: [String], _ outcomes: [[PutOutcome?]], _ client: ObjectClient
+        _ names: [String], _ outcomes: [[CreateOutcome?]], _ client: ObjectClient
     ) throws(ObjectStoreError) -> ProbeReport {
         var report = ProbeReport(nameCount: names.count, racerCount: racerCount)
         for (name, outcomes) in zip(names, outcomes) {
@@ -112,7 +112,7 @@ package struct ConditionalWriteProbe {
 
     /// What is wrong with one name; nil: nothing.
     private func fault(
-        _ name: String, _ outcomes: [PutOutcome?], _ client: ObjectClient,
+        _ name: String, _ outcomes: [CreateOutcome?], _ client: ObjectClient,
         _ report: inout ProbeReport
     ) throws(ObjectStoreError) -> String? {
         let winners = outcomes.indices.filter { outcomes[$0] == .created }
@@ -127,16 +127,16 @@ package struct ConditionalWriteProbe {
         let candidates = winners.isEmpty ? unknown : winners
         if candidates.isEmpty { return "no client created it, and all were told that it is there" }
         guard let winner = try holder(name, among: candidates, client) else {
-            if winners.isEmpty, case .unknown(let reason, _)? = outcomes[unknown[0]] {
+            if winners.isEmpty, case .unknown(let reason)? = outcomes[unknown[0]] {
                 return "no client knows that it created it: \(reason)"
             }
             return "it does not have the bytes of the client that created it"
         }
         let other = Self.bytes(racer: outcomes.count, name: name)
-        switch try client.put(name, other.span.bytes, ifAbsent: true) {
+        switch try client.create(name, other.span.bytes) {
         case .exists: break
         case .created: return "it was overwritten by a conditional create"
-        case .unknown(let reason, _): return "a conditional create over it: \(reason)"
+        case .unknown(let reason): return "a conditional create over it: \(reason)"
         }
         return try holder(name, among: [winner], client) == nil
             ? "it was overwritten by a conditional create that was refused" : nil

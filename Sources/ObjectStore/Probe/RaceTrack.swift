@@ -9,7 +9,7 @@ final class RaceTrack: Sendable {
     private let state: Mutex<State>
 
     private struct State {
-        var outcomes: [[PutOutcome?]]
+        var outcomes: [[CreateOutcome?]]
         var error: ObjectStoreError?
     }
 
@@ -39,7 +39,7 @@ final class RaceTrack: Sendable {
     }
 
     func put(
-        _ result: Result<PutOutcome, ObjectStoreError>?, name: Int, racer: Int
+        _ result: Result<CreateOutcome, ObjectStoreError>?, name: Int, racer: Int
     ) {
         state.withLock { state in
             switch result {
@@ -50,7 +50,7 @@ final class RaceTrack: Sendable {
         }
     }
 
-    var outcomes: [[PutOutcome?]] { state.withLock { $0.outcomes } }
+    var outcomes: [[CreateOutcome?]] { state.withLock { $0.outcomes } }
     var error: ObjectStoreError? { state.withLock { $0.error } }
 }
 
@@ -63,11 +63,11 @@ final class RacingClient: @unchecked Sendable {
     /// nil: the race is over.
     func put(
         _ name: String, racer: Int, _ track: RaceTrack
-    ) -> Result<PutOutcome, ObjectStoreError>? {
+    ) -> Result<CreateOutcome, ObjectStoreError>? {
         guard !track.isOver else { return nil }
         let bytes = ConditionalWriteProbe.bytes(racer: racer, name: name)
         do throws(ObjectStoreError) {
-            return .success(try client.put(name, bytes.span.bytes, ifAbsent: true))
+            return .success(try client.create(name, bytes.span.bytes))
         } catch {
             return .failure(error)
         }

@@ -53,14 +53,3 @@ package final class ObjectStoreCounters: Sendable {
         }
     }
 }
-
-extension ObjectOperation {
-    fileprivate var index: Int {
-        switch self {
-        case .get: 0
-        case .put: 1
-        case .list: 2
-        case .delete: 3
-        }
-    }
-}

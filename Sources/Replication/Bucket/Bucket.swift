@@ -1,3 +1,5 @@
+package import ObjectStore
+
 /// Where a shard is kept: names with bytes, below one prefix of a bucket. Every call may take long, and
 /// may fail; one thread uses one of these.
 ///
@@ -35,16 +37,6 @@ package protocol Bucket: AnyObject {
     func forEach<Failure: Error>(
         _ count: Int, _ body: @Sendable (Int, any Bucket) throws(Failure) -> Void
     ) throws(Failure)
-}
-
-/// What became of an attempt to create a name.
-package enum CreateOutcome: Sendable, Hashable {
-    /// It is there now, with these bytes.
-    case created
-    /// Something was there.
-    case exists
-    /// It may be there or not: the answer was lost. Send the same bytes again.
-    case unknown(String)
 }
 
 /// Why a bucket did not do what it was asked for.

@@ -8,8 +8,6 @@ package final class S3Bucket: Bucket {
     private let client: ObjectClient
     private var helpers: [S3Bucket] = []
     private let stop: StopSignal
-    /// What the server asked to wait for with its last answer that was none, in milliseconds.
-    private var retryAfterMilliseconds = 0
 
     /// Pages without names that are followed to the next one.
     private static let emptyPageCountMax = 100
@@ -38,27 +36,11 @@ package final class S3Bucket: Bucket {
     package func create(
         _ name: String, _ bytes: [UInt8]
     ) throws(BucketError) -> CreateOutcome {
-        switch try ask({ () throws(ObjectStoreError) in
-            try client.put(name, bytes.span.bytes, ifAbsent: true)
-        }) {
-        case .created: return .created
-        case .exists: return .exists
-        case .unknown(let reason, let milliseconds):
-            retryAfterMilliseconds = milliseconds
-            return .unknown(reason)
-        }
+        try ask { () throws(ObjectStoreError) in try client.create(name, bytes.span.bytes) }
     }
 
     package func put(_ name: String, _ bytes: [UInt8]) throws(BucketError) {
-        switch try ask({ () throws(ObjectStoreError) in
-            try client.put(name, bytes.span.bytes, ifAbsent: false, isRepeatable: true)
-        }) {
-        case .created: return
-        case .exists: throw BucketError("put \(name): 412 without a condition")
-        case .unknown(let reason, let milliseconds):
-            retryAfterMilliseconds = milliseconds
-            throw BucketError(reason, isStop: stop.isStopped)
-        }
+        try ask { () throws(ObjectStoreError) in try client.put(name, bytes.span.bytes) }
     }
 
     package func get(
@@ -91,9 +73,7 @@ package final class S3Bucket: Bucket {
 
     package func pause(beforeRetrying attempt: Int) throws(BucketError) {
         var backoff = Backoff(attemptCount: attempt)
-        let wait = backoff.next(retryAfterMilliseconds: retryAfterMilliseconds)
-        retryAfterMilliseconds = 0
-        guard !stop.wait(milliseconds: wait) else {
+        guard !stop.wait(milliseconds: backoff.next()) else {
             throw BucketError("stopped", isStop: true)
         }
     }

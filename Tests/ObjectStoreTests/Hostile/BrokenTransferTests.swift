@@ -14,11 +14,11 @@ import Testing
         var server: ScriptedServer? = try ScriptedServer { _ in [.stored] }
         let client = try bucket(try #require(server)).makeClient()
         let body: [UInt8] = [1]
-        #expect(try client.put("n", body.span.bytes, ifAbsent: true) == .created)
+        #expect(try client.create("n", body.span.bytes) == .created)
         server = nil
         #expect(
             kind { () throws(ObjectStoreError) in
-                _ = try client.put("n", body.span.bytes, ifAbsent: true)
+                _ = try client.create("n", body.span.bytes)
             } == .notReachable)
     }
 
@@ -33,13 +33,12 @@ import Testing
             try ObjectStoreURL("s3://bucket"), access: access, limits: quickLimits)
         let client = try bucket.makeClient()
         let body: [UInt8] = [1]
-        for isRepeatable in [false, true] {
-            #expect(
-                kind { () throws(ObjectStoreError) in
-                    _ = try client.put(
-                        "n", body.span.bytes, ifAbsent: true, isRepeatable: isRepeatable)
-                } == .notReachable)
-        }
+        #expect(
+            kind { () throws(ObjectStoreError) in _ = try client.create("n", body.span.bytes) }
+                == .notReachable)
+        #expect(
+            kind { () throws(ObjectStoreError) in try client.put("n", body.span.bytes) }
+                == .notReachable)
         #expect(kind { () throws(ObjectStoreError) in _ = try client.list("") } == .notReachable)
         #expect(bucket.counters[.put].requests == 4 && bucket.counters[.put].bytesUp == 0)
     }
@@ -52,7 +51,7 @@ import Testing
                 let scene = try Scene { _ in
                     [.send(Array(bytes[..<count])), isReset ? .reset : .close]
                 }
-                #expect(try scene.put().isUnknown, "cut after \(count)")
+                #expect(try scene.create().isUnknown, "cut after \(count)")
                 #expect(
                     scene.server.requests.count == 1, "a put was sent twice, cut after \(count)")
                 var kinds = scene.kinds()
@@ -75,9 +74,9 @@ import Testing
                     ? [.answer(200, body: "x")] : request.number == 1 ? [.close] : [.stored]
             }
             #expect(try scene.get() == "x")
-            #expect(try scene.put(body).isUnknown)
+            #expect(try scene.create(body).isUnknown)
             #expect(scene.server.requests.count == 2)
-            #expect(try scene.put(body) == .created)
+            #expect(try scene.create(body) == .created)
             #expect(scene.server.requests[1].body == Array(body.utf8))
         }
         // What may be done twice is.
@@ -96,7 +95,7 @@ import Testing
         }
         let puts = try Scene { _ in [.stored, .close] }
         for count in 1...5 {
-            #expect(try puts.put() == .created)
+            #expect(try puts.create() == .created)
             try puts.server.waitForClosed(count)
         }
         #expect(puts.server.requests.count == 5)
@@ -167,7 +166,7 @@ import Testing
         let long = try Scene { _ in [.text("HTTP/1.1 200 OK\nContent-Length: 30\n\nabc"), .close] }
         // Asked for the rest, this server begins again.
         #expect(kind { () throws(ObjectStoreError) in _ = try long.get() } == .badAnswer)
-        #expect(try long.put().isUnknown)
+        #expect(try long.create().isUnknown)
         for head in [
             "Content-Length: 3\nContent-Length: 4", "Content-Length: -3", "Content-Length: x",
             "X: y",
@@ -208,7 +207,7 @@ import Testing
                 : [.sendSlowly(bytes)]
         }
         #expect(try scene.get() == "0123456789")
-        #expect(try scene.put() == .created)
+        #expect(try scene.create() == .created)
     }
 
     @Test("A server that never answers is given up")
@@ -216,7 +215,7 @@ import Testing
         var limits = quickLimits
         limits.attemptCountMax = 1
         let scene = try Scene(limits: limits) { _ in [.hold] }
-        #expect(try scene.put().isUnknown)
+        #expect(try scene.create().isUnknown)
         #expect(kind { () throws(ObjectStoreError) in _ = try scene.get() } == .notReachable)
         let stalled = try Scene(limits: limits) { _ in
             [.text("HTTP/1.1 200 OK\nContent-Length: 10\n\n0123"), .hold]
@@ -242,7 +241,7 @@ import Testing
                 stop.stop()
             }
             #expect(kind { () throws(ObjectStoreError) in _ = try scene.get() } == .stopped)
-            #expect(kind { () throws(ObjectStoreError) in _ = try scene.put() } == .stopped)
+            #expect(kind { () throws(ObjectStoreError) in _ = try scene.create() } == .stopped)
             #expect(scene.server.requests.count == 1)
         }
         let put = try Scene(limits: limits) { _ in [.hold] }
@@ -252,7 +251,7 @@ import Testing
             stop.stop()
         }
         // It may have been carried out.
-        #expect(try put.put().isUnknown)
+        #expect(try put.create().isUnknown)
     }
 
     @Test("Bodies and heads without an end are not read on")
@@ -268,7 +267,7 @@ import Testing
         #expect(kind { () throws(ObjectStoreError) in _ = try chunked.get() } == .tooLarge)
         #expect(
             kind { () throws(ObjectStoreError) in _ = try chunked.client.list("") } == .tooLarge)
-        #expect(try chunked.put().isUnknown)
+        #expect(try chunked.create().isUnknown)
         let announced = try endless("200 OK\nContent-Length: 1048577")
         #expect(kind { () throws(ObjectStoreError) in _ = try announced.get() } == .tooLarge)
         #expect(announced.bucket.counters[.get].bytesDown == 0)
@@ -299,7 +298,7 @@ import Testing
         for kind in scene.kinds() {
             #expect(kind != nil && kind != .stopped, "\(text)")
         }
-        #expect(try scene.put().isUnknown)
+        #expect(try scene.create().isUnknown)
     }
 
     @Test("Interim answers are passed over")

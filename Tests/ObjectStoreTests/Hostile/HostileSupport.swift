@@ -41,12 +41,14 @@ struct Scene {
         client = try bucket.makeClient(stop: stop)
     }
 
-    func put(_ body: String = "body", isRepeatable: Bool = false) throws(ObjectStoreError)
-        -> PutOutcome
-    {
+    func create(_ body: String = "body") throws(ObjectStoreError) -> CreateOutcome {
         let bytes = Array(body.utf8)
-        return try client.put(
-            "name", bytes.span.bytes, ifAbsent: true, isRepeatable: isRepeatable)
+        return try client.create("name", bytes.span.bytes)
+    }
+
+    func put() throws(ObjectStoreError) {
+        let bytes = Array("body".utf8)
+        try client.put("name", bytes.span.bytes)
     }
 
     func get(_ range: Range<Int>? = nil, byteCountMax: Int = 1 << 20) throws(ObjectStoreError)
@@ -58,11 +60,11 @@ struct Scene {
         }
     }
 
-    /// Each operation's error; nil where it has none. A put has one or an unknown outcome.
+    /// Each operation's error; nil where it has none. A create has one or an unknown outcome.
     func kinds() -> [ObjectStoreError.Kind?] {
         [
             kind { () throws(ObjectStoreError) in
-                if case .unknown = try put() { throw ObjectStoreError(.unavailable, "unknown") }
+                if case .unknown = try create() { throw ObjectStoreError(.unavailable, "unknown") }
             },
             kind { () throws(ObjectStoreError) in _ = try get() },
             kind { () throws(ObjectStoreError) in _ = try client.list("") },
@@ -81,7 +83,7 @@ func kind(_ body: () throws(ObjectStoreError) -> Void) -> ObjectStoreError.Kind?
     }
 }
 
-extension PutOutcome {
+extension CreateOutcome {
     var isUnknown: Bool { if case .unknown = self { true } else { false } }
 }
 

@@ -20,10 +20,10 @@ import Testing
         let bucket = try bucket(server, clock: clock)
         let client = try bucket.makeClient()
         let body: [UInt8] = [1]
-        #expect(try client.put("a", body.span.bytes, ifAbsent: true) == .created)
-        #expect(try client.put("b", body.span.bytes, ifAbsent: true) == .created)
+        #expect(try client.create("a", body.span.bytes) == .created)
+        #expect(try client.create("b", body.span.bytes) == .created)
         // Another client has the clock, too.
-        #expect(try bucket.makeClient().put("c", body.span.bytes, ifAbsent: true) == .created)
+        #expect(try bucket.makeClient().create("c", body.span.bytes) == .created)
         #expect(server.requests.count == 4)
         #expect(clock.offsetSeconds == 3_652 * 86_400)
     }
@@ -69,7 +69,7 @@ import Testing
             ])
         let client = try bucket.makeClient()
         let body: [UInt8] = [1]
-        #expect(try client.put("a", body.span.bytes, ifAbsent: true) == .created)
+        #expect(try client.create("a", body.span.bytes) == .created)
         #expect(
             server.requests.map { $0.headers["x-amz-security-token"] } == ["oldtoken", "newtoken"])
         #expect(

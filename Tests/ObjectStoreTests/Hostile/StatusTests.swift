@@ -18,8 +18,8 @@ import Testing
             default: [.text("HTTP/1.1 204 No Content\n\n")]
             }
         }
-        #expect(try scene.put() == .created)
-        #expect(try scene.put() == .exists)
+        #expect(try scene.create() == .created)
+        #expect(try scene.create() == .exists)
         #expect(try scene.get() == "hello")
         #expect(try scene.get(1..<4) == "ell")
         #expect(try scene.get() == nil)
@@ -53,7 +53,7 @@ import Testing
     func errorInSuccess() throws {
         let scene = try Scene { _ in [.error(200, "InternalError")] }
         #expect(scene.kinds() == [.unavailable, .badAnswer, .badAnswer, .badAnswer])
-        guard case .unknown(let reason, _) = try scene.put() else { throw TestFailure("known") }
+        guard case .unknown(let reason) = try scene.create() else { throw TestFailure("known") }
         #expect(reason.contains("InternalError"))
     }
 
@@ -61,7 +61,7 @@ import Testing
     func proxies() throws {
         let page = "<html><br>Welcome</html>"
         let welcome = try Scene { _ in [.answer(200, ["Content-Type: text/html"], body: page)] }
-        #expect(try welcome.put().isUnknown)
+        #expect(try welcome.create().isUnknown)
         #expect(
             kind { () throws(ObjectStoreError) in _ = try welcome.client.list("") } == .badAnswer)
         for body in ["", page] {
@@ -77,12 +77,12 @@ import Testing
     @Test("A success without an ETag, without a body, or with one that is not S3's is none")
     func hollowSuccess() throws {
         let empty = try Scene { _ in [.answer(200)] }
-        #expect(try empty.put().isUnknown)
-        #expect(try empty.put(isRepeatable: true).isUnknown)
+        #expect(try empty.create().isUnknown)
+        #expect(kind { () throws(ObjectStoreError) in try empty.put() } == .unavailable)
         #expect(kind { () throws(ObjectStoreError) in _ = try empty.get() } == .badAnswer)
         #expect(kind { () throws(ObjectStoreError) in _ = try empty.client.list("") } == .badAnswer)
         let noTag = try Scene { _ in [.answer(200, ["ETag: "])] }
-        #expect(try noTag.put().isUnknown)
+        #expect(try noTag.create().isUnknown)
         let page = "<html><br>Welcome</html>"
         let html = try Scene { _ in
             [.answer(200, ["Content-Type: text/html; charset=utf-8", "ETag: \"x\""], body: page)]
@@ -139,12 +139,12 @@ import Testing
             #expect(scene.bucket.counters[.list].retries == 1)
             // Only 429 says that nothing was done.
             if status == 429 {
-                let outcome = try scene.put()
+                let outcome = try scene.create()
                 #expect(outcome.isUnknown, "a put's answer has no body")
             } else {
                 #expect(
-                    try scene.put()
-                        == .unknown(reason: try reason(scene, status), retryAfterMilliseconds: 5))
+                    try scene.create()
+                        == .unknown(try reason(scene, status)))
             }
         }
         let always = try Scene { _ in [.error(503, "SlowDown")] }
@@ -157,25 +157,25 @@ import Testing
         "put name in s3://bucket/store at \(scene.server.url): \(status) SlowDown"
     }
 
-    @Test("A put is repeated where nothing was done: 409, 429; and else when the caller allows it")
+    @Test("A create is repeated where nothing was done: 409, 429; a put always")
     func repeatedPuts() throws {
         for status in [409, 429] {
             let scene = try Scene { request in
                 request.number < 2 ? [.error(status, "ConditionalRequestConflict")] : [.stored]
             }
-            #expect(try scene.put() == .created)
+            #expect(try scene.create() == .created)
             #expect(scene.server.requests.count == 3)
             let always = try Scene { _ in [.error(status, "ConditionalRequestConflict")] }
-            #expect(kind { () throws(ObjectStoreError) in _ = try always.put() } == .unavailable)
+            #expect(kind { () throws(ObjectStoreError) in _ = try always.create() } == .unavailable)
         }
         let scene = try Scene { request in
             switch request.number {
             case 0: [.close]
             case 1: [.error(503, "SlowDown")]
-            default: [.answer(412)]
+            default: [.stored]
             }
         }
-        #expect(try scene.put(isRepeatable: true) == .exists)
+        try scene.put()
         #expect(scene.bucket.counters[.put].retries == 2)
     }
 

@@ -54,8 +54,8 @@ private let one: [UInt8] = [1]
                 let bytes = random.bytes(count)
                 let name = "object/\(count)"
                 #expect(try client.get(name, byteCountMax: 1) == .absent)
-                #expect(try client.put(name, bytes.span.bytes, ifAbsent: true) == .created)
-                #expect(try client.put(name, one.span.bytes, ifAbsent: true) == .exists)
+                #expect(try client.create(name, bytes.span.bytes) == .created)
+                #expect(try client.create(name, one.span.bytes) == .exists)
                 #expect(try client.get(name, byteCountMax: count) == .found(bytes), "seed \(seed)")
                 if count > 1 {
                     #expect(
@@ -76,7 +76,7 @@ private let one: [UInt8] = [1]
                         _ = try client.get(name, range: count..<count + 1, byteCountMax: count)
                     } == .invalidRange)
                 let other = random.bytes(10)
-                #expect(try client.put(name, other.span.bytes, ifAbsent: false) == .created)
+                try client.put(name, other.span.bytes)
                 #expect(try client.get(name, byteCountMax: 10) == .found(other))
                 try client.delete(name)
                 try client.delete(name)
@@ -93,7 +93,7 @@ private let one: [UInt8] = [1]
                 "log/\(String(repeating: "0", count: 6 - "\($0 * 7)".count))\($0 * 7)"
             }
             for name in names.shuffled() + ["base/1/a", "base/1/b", "base/2/a", "logs"] {
-                _ = try client.put(name, one.span.bytes, ifAbsent: true)
+                _ = try client.create(name, one.span.bytes)
             }
             for keyCountMax in [1_000, 100, 64] {
                 var found: [String] = []
@@ -128,7 +128,7 @@ private let one: [UInt8] = [1]
             for name in names {
                 let bytes = Array(name.utf8)
                 #expect(
-                    try client.put(name, bytes.span.bytes, ifAbsent: true) == .created, "\(name)")
+                    try client.create(name, bytes.span.bytes) == .created, "\(name)")
                 #expect(try client.get(name, byteCountMax: 99) == .found(bytes), "\(name)")
             }
             let page = try client.list("k/")
@@ -187,7 +187,7 @@ private let one: [UInt8] = [1]
                     .makeClient()
                 let kinds: [ObjectStoreError.Kind?] = [
                     ObjectStoreTests.kind { () throws(ObjectStoreError) in
-                        _ = try client.put("a", one.span.bytes, ifAbsent: true)
+                        _ = try client.create("a", one.span.bytes)
                     },
                     ObjectStoreTests.kind { () throws(ObjectStoreError) in _ = try client.list("")
                     },
@@ -220,7 +220,7 @@ private let one: [UInt8] = [1]
             let clock = SigningClock { SigningClock().now.seconds + years * 365 * 86_400 }
             let bucket = try Self.bucket(.rgw, clock: clock)
             let client = try bucket.makeClient()
-            #expect(try client.put("a", one.span.bytes, ifAbsent: true) == .created)
+            #expect(try client.create("a", one.span.bytes) == .created)
             #expect(try client.get("a", byteCountMax: 1) == .found(one))
             #expect((clock.offsetSeconds + years * 365 * 86_400).magnitude < 60)
         }

@@ -32,8 +32,8 @@ import Testing
             }
             let known = try client("localhost", folder.path("certificate"))
             let bytes = SeededGenerator.bytes(300_000)
-            #expect(try known.put("a", bytes.span.bytes, ifAbsent: true) == .created)
-            #expect(try known.put("a", bytes.span.bytes, ifAbsent: true) == .exists)
+            #expect(try known.create("a", bytes.span.bytes) == .created)
+            #expect(try known.create("a", bytes.span.bytes) == .exists)
             #expect(try known.get("a", byteCountMax: bytes.count) == .found(bytes))
             #expect(Set(server.requests.map(\.connection)) == [0], "the connection was not kept")
             let before = server.requests.count
@@ -43,7 +43,7 @@ import Testing
                 try client("localhost", folder.path("none")),
             ] {
                 let error = #expect(throws: ObjectStoreError.self) {
-                    try other.put("b", bytes.span.bytes, ifAbsent: true)
+                    try other.create("b", bytes.span.bytes)
                 }
                 #expect(error?.kind == .notReachable, "\(error.map { "\($0)" } ?? "")")
             }

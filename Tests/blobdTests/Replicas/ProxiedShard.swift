@@ -131,7 +131,7 @@ final class ProxiedShard: Sendable {
 
     /// Stores an object, whatever is there.
     func put(_ name: String, _ bytes: [UInt8]) throws {
-        _ = try client().put(name, bytes.span.bytes, ifAbsent: false)
+        try client().put(name, bytes.span.bytes)
     }
 
     /// Removes an object.

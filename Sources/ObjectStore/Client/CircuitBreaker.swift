@@ -1,0 +1,97 @@
+import Synchronization
+
+/// Holds the clients of a bucket back together while it fails.
+///
+/// After a failure one of them asks at a time, behind a pause that doubles, and what becomes of that attempt holds for all
+/// that wait, as if each had asked. So a bucket that is away or answers rubbish is asked a few times a second at first
+/// and every few seconds later, however many threads want something of it.
+///
+/// There is one for each operation: credentials that may not delete can still put.
+final class CircuitBreaker: Sendable {
+    /// What a client that wants to ask is told.
+    enum Turn {
+        /// To ask, and to tell ``succeed(_:)``, ``fail(_:_:retryAfterMilliseconds:)`` or ``leave(_:)`` about it.
+        case ask(Permit)
+        /// That an attempt of another client failed while it waited.
+        case failed(ObjectStoreError)
+        case stopped
+    }
+
+    /// The right to one attempt.
+    struct Permit {
+        fileprivate let period: Int
+        fileprivate let isTrial: Bool
+    }
+
+    private struct State {
+        var backoff: Backoff
+        /// Counts failures of trials and their ends: what began in an earlier period says nothing new.
+        var period = 0
+        /// Why clients are held back; nil: they are not.
+        var failure: ObjectStoreError?
+        /// When the next trial may begin.
+        var trialAt = 0
+        var isTrying = false
+    }
+
+    private let state: Mutex<State>
+    /// How often those who wait look, in milliseconds.
+    private static let lookMilliseconds = 20
+
+    init(_ limits: ObjectStoreLimits) { state = Mutex(State(backoff: Backoff(limits))) }
+
+    /// Waits until this client may ask.
+    func turn(_ stop: StopSignal) -> Turn {
+        let begun = state.withLock { $0.period }
+        while !stop.isStopped {
+            let now = MonotonicClock.milliseconds()
+            let (turn, wait) = state.withLock { state -> (Turn?, Int) in
+                guard let failure = state.failure else {
+                    return (.ask(Permit(period: state.period, isTrial: false)), 0)
+                }
+                guard state.period == begun else { return (.failed(failure), 0) }
+                guard !state.isTrying, now >= state.trialAt else {
+                    return (nil, state.isTrying ? Self.lookMilliseconds : state.trialAt - now)
+                }
+                state.isTrying = true
+                return (.ask(Permit(period: state.period, isTrial: true)), 0)
+            }
+            if let turn { return turn }
+            // Another trial may begin, and fail, before this one's time has come.
+            _ = stop.wait(milliseconds: wait)
+        }
+        return .stopped
+    }
+
+    /// The bucket did what it was asked for, or said why it does not: nobody is held back.
+    func succeed(_ permit: Permit) {
+        state.withLock { state in
+            guard permit.period == state.period, state.failure != nil else { return }
+            state.period += 1
+            state.failure = nil
+            state.isTrying = false
+            state.backoff.reset()
+        }
+    }
+
+    /// The bucket failed.
+    ///
+    /// - Parameter retryAfterMilliseconds: what it asked to wait; 0: nothing.
+    func fail(_ permit: Permit, _ failure: ObjectStoreError, retryAfterMilliseconds: Int) {
+        state.withLock { state in
+            guard permit.period == state.period else { return }
+            let pause = state.backoff.next(retryAfterMilliseconds: retryAfterMilliseconds)
+            state.period += 1
+            state.failure = failure
+            state.isTrying = false
+            state.trialAt = MonotonicClock.milliseconds() + pause
+        }
+    }
+
+    /// The attempt was given up: it says nothing of the bucket.
+    func leave(_ permit: Permit) {
+        state.withLock { state in
+            if permit.isTrial, permit.period == state.period { state.isTrying = false }
+        }
+    }
+}
