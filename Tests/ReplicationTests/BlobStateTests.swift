@@ -274,6 +274,23 @@ import Testing
         #expect(try follower.contents() == leader.contents())
     }
 
+    // Nobody else read the payload: each base of that leader failed, and a shard without one takes no followers.
+    @Test("A base that meets damage which nobody knew of is made when that is noted")
+    func damageFoundByBase() throws {
+        let leader = try leader(1)
+        let bytes = Self.bytes(9, 20_000)
+        try leader.store.put("short", bytes)
+        try leader.ship()
+        try damage(bytes, of: leader, at: 9_000)
+        #expect(throws: StoreError.self) { try leader.writeBase() }
+        #expect(leader.store.needsScrubber)
+        try leader.store.makeScrubber().checkSuspects()
+        var position = HealingPosition()
+        while try leader.store.tendQuarantine(&position, heals: true, asOf: noon) {}
+        try leader.writeBase()
+        #expect(try Member("two", seededFrom: objects).store.quarantinedBlobs.count == 1)
+    }
+
     @Test("A damaged short payload is mended everywhere when it is published again")
     func damagedShort() throws {
         let leader = try leader(1)

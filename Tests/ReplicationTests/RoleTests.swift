@@ -248,6 +248,22 @@ struct RoleTests {
         try b.run(20) { b.isLeading }
     }
 
+    // The follower asked in the newest epoch, in which nobody led, and the leader looked for requests in its own.
+    @Test("A leader hands over although a newer epoch was created and given up")
+    func handoverBelowAbandonedEpoch() throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        let document = EpochDocument(
+            storeID: a.store.id.description, nonce: .random(), host: "c", time: noon)
+        _ = try Epochs.create(7, document, on: a.bucket)
+        let promotion = TestPromotion()
+        // To the end of the log.
+        for _ in 0..<5 { try b.step() }
+        b.promotion = promotion
+        try ReplicaUnderTest.run([a, b]) { promotion.answer != nil }
+        #expect(promotion.answer == .leads(8))
+    }
+
     // The request that came first was forgotten, and its client waited until it gave up.
     @Test("Each request for the lead is answered")
     func answered() throws {

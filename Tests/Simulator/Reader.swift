@@ -52,11 +52,19 @@ struct Reader {
     ) throws -> Hold? {
         guard let blob = try store.record(for: "n\(number)", asOf: now)?.part(named: part)?.blob
         else { return nil }
-        let lease = try store.withSnapshot { (snapshot) throws(StoreError) in
-            HeldLease(snapshot.lease(blob))
+        let (id, name) = (Array("n\(number)".utf8), Array(part.utf8))
+        let lease = try? store.withSnapshot { (snapshot) throws(StoreError) in
+            let lease = HeldLease(snapshot.lease(blob))
+            // As a connection begins: who reads the first chunk under a lease keeps them all here. Where they are
+            // being evicted already it cannot be sent.
+            guard
+                case .found(let payload) = try snapshot.payload(
+                    for: id.span.bytes, part: name.span.bytes, asOf: now)
+            else { throw .corrupt("it is gone") }
+            _ = try payload.ownedBytes()
+            return lease
         }
-        // Where it is evicted it cannot be sent.
-        guard let stored = try? store.storedBytes(of: blob) else { return nil }
+        guard let lease, let stored = try? store.storedBytes(of: blob) else { return nil }
         return .lease(lease, blob, stored: stored)
     }
 
@@ -67,7 +75,10 @@ struct Reader {
         switch hold {
         case .lease(let lease, let blob, let stored):
             host.world.sometimes("read under a lease")
-            let bytes = try? store.storedBytes(of: blob)
+            let bytes: [UInt8]
+            do throws(StoreError) { bytes = try store.storedBytes(of: blob) } catch {
+                throw Finding("bytes under a lease are gone: \(Host.words("\(error)"))", place)
+            }
             withExtendedLifetime(lease) {}
             guard bytes == stored else { throw Finding("bytes under a lease changed", place) }
         case .snapshot(let held):

@@ -281,10 +281,18 @@ struct BackupWriter: ~Copyable {
                 index = 0
                 continue
             }
-            guard try cursor.seek(key.bytes), cursor.key.equals(key.bytes) else {
-                throw .corrupt("chunk \(index) of blob \(blob.number) is missing")
+            do throws(StoreError) {
+                guard try cursor.seek(key.bytes), cursor.key.equals(key.bytes) else {
+                    throw .corrupt("chunk \(index) of blob \(blob.number) is missing")
+                }
+                try Self.check(cursor.value, key, index, of: blob)
+            } catch {
+                // Once that is known the next attempt says so, and has all else.
+                if let damaged = try snapshot.blob(numbered: blob.number) {
+                    core.quarantine.suspect(damaged)
+                }
+                throw error
             }
-            try Self.check(cursor.value, key, index, of: blob)
             writer.append(key.bytes, cursor.value, of: .chunks)
             index += 1
         }
@@ -339,6 +347,20 @@ extension Snapshot {
             }
         }
         return true
+    }
+
+    /// The blob with a number that some notification has; nil: none does. It reads all entries of blobs.
+    fileprivate borrowing func blob(numbered number: UInt64) throws(StoreError) -> BlobReference? {
+        var cursor = try transaction.cursor(in: store.tables.blobs)
+        var isThere = try cursor.first()
+        while isThere {
+            if let digest = Digest(bytes: cursor.key) {
+                let blob = try BlobEntry(cursor.value, digest: digest).reference(digest)
+                if blob.number == number { return blob }
+            }
+            isThere = try cursor.next()
+        }
+        return nil
     }
 
     /// The blob that a state says is damaged; nil: it has gone.

@@ -151,10 +151,8 @@ struct Follower {
         host.complete(upTo: store.lastSequence)
         guard head.epoch != knownEpoch else { return }
         knownEpoch = head.epoch
-        if let newest = try Epochs.newest(on: bucket) {
-            leader = newest.document.host
-            host.noteLeader(leader)
-        }
+        leader = Epochs.host(of: head.epoch, on: bucket)
+        host.noteLeader(leader)
     }
 
     /// Tells who asked for the lead that the leader did not give it.
@@ -181,7 +179,7 @@ struct Follower {
         }
         let epoch: UInt64
         do {
-            epoch = try Epochs.newest(on: bucket)?.number ?? 0
+            epoch = try leadersEpoch(on: bucket)
             let document = HandoverDocument(
                 storeID: store.id.description, epoch: epoch, host: host.settings.hostName,
                 nonce: .random())
@@ -193,6 +191,13 @@ struct Follower {
         asked = (request, now + Int64(ReplicationLimits.handoverMilliseconds), epoch)
         askedEpoch = epoch
         return .next(.again)
+    }
+
+    /// The epoch of who leads: that of the last segment, once all are applied. There may be a newer one that was created
+    /// and in which nobody leads.
+    private func leadersEpoch(on bucket: any Bucket) throws -> UInt64 {
+        if hasCaughtUp, !isBehind, let state = store.replicationState { return state.epoch }
+        return try Epochs.newest(on: bucket)?.number ?? 0
     }
 
     /// The request that the leader was told of; nil: there is none.

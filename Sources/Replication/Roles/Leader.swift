@@ -100,23 +100,26 @@ struct Leader {
     private mutating func step(
         _ shipper: inout Shipper, on bucket: any Bucket
     ) throws -> Outcome {
-        if host.hasWaiters || isHandingOver {
-            // What they wait for can be shipped when it is committed.
+        let wasHandingOver = isHandingOver
+        if host.hasWaiters || wasHandingOver {
+            // What they wait for can be shipped when it is committed. Behind the first of these no change is taken
+            // while this daemon hands over.
             try host.write { (store) throws(StoreError) in try store.commitPending() }
         }
         let begun = host.uptime
-        if begun >= nextHandoverLook { try lookForHandover(on: bucket) }
+        let isAllShipped = store.shippedSequence == store.lastSequence
+        // Before the epoch ends, too. The follower may have given up meanwhile: nobody would lead.
+        if begun >= nextHandoverLook || (wasHandingOver && isAllShipped) {
+            try lookForHandover(on: bucket)
+        }
         if isEpochAbandoned(at: begun) {
             host.log(.notice, "Nobody leads the newer epoch: this daemon begins another one")
             self.shipper = nil
             return .next(.again)
         }
-        let isAllShipped = store.shippedSequence == store.lastSequence
-        // The follower may have given up meanwhile: without this look nobody would lead.
-        if isHandingOver, isAllShipped { try lookForHandover(on: bucket) }
         switch try shipper.step(
             on: bucket, asOf: host.now, appendsEmpty: begun >= nextHeartbeat,
-            ends: isHandingOver && isAllShipped)
+            ends: wasHandingOver && isHandingOver && isAllShipped)
         {
         case .shipped:
             if attempts >= Self.saidAttemptCount { host.log(.notice, "Replication continues") }
