@@ -264,6 +264,21 @@ struct RoleTests {
         #expect(promotion.answer == .leads(8))
     }
 
+    // Each of them waited for somebody else: the one that had asked was started again, and so was the one that had led.
+    @Test("A host leads when the leader handed over to one that has forgotten its request")
+    func handedOverToNobody() throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        let c = try follower("c", of: a)
+        b.promotion = TestPromotion()
+        try b.step()
+        b.kill()
+        try ReplicaUnderTest.run([a, c]) { a.activity == .follows }
+        a.kill()
+        try b.start()
+        try ReplicaUnderTest.run([b, c]) { b.isLeading || c.isLeading }
+    }
+
     // The request that came first was forgotten, and its client waited until it gave up.
     @Test("Each request for the lead is answered")
     func answered() throws {

@@ -133,7 +133,7 @@ extension World {
             _ = try BlobStore.compact(
                 at: host.disk.folder, options: host.options, asOf: host.now)
             sometimes("compacted")
-        } catch StoreError.corrupt(let why) where host.damaged.isEmpty {
+        } catch StoreError.corrupt(let why) where damaged.isEmpty {
             throw Finding("compaction finds damage in a sound store", "\(host.name): \(why)")
         } catch {
             sometimes("a compaction failed")

@@ -203,11 +203,11 @@ extension Host {
         scrubber.begin(asOf: now)
         while try scrubber.step(byteCountMax: 1 << 20, asOf: now) != nil {}
         let findings = scrubber.takeFindings()
-        guard findings.isEmpty || !damaged.isEmpty else {
+        guard findings.isEmpty || !world.damaged.isEmpty else {
             throw Finding(
                 "scrubbing finds damage in a sound store: \(Host.words(findings[0]))", findings[0])
         }
-        if store.hasConfirmedDamage, damaged.isEmpty {
+        if store.hasConfirmedDamage, world.damaged.isEmpty {
             throw Finding("scrubbing finds damaged payloads in a sound store")
         }
         return 1_000
@@ -231,7 +231,7 @@ extension Host {
                 world.actMeanwhile(self)
             }
             if life == .up, !disk.isFrozen { try world.checkBackup(backup, contents, by: self) }
-        } catch StoreError.corrupt(let why) where damaged.isEmpty {
+        } catch StoreError.corrupt(let why) where world.damaged.isEmpty {
             throw Finding("a backup finds damage in a sound store: \(Host.words(why))", why)
         }
         return 60_000

@@ -54,8 +54,9 @@ struct DamageScenario: ShardScenario {
                     bodies[id] ?? [], in: host.bench.data + "/data.mdb", using: &round.generator)
             }
             if !runs { try host.start() }
-            // In half of the rounds the scrub meets them first, in the others the fetches do.
-            let isScrubbedFirst = (round.number + 1) / 2 % 2 == 0
+            // In some rounds the scrub meets them first, in the others the fetches do. What a process has checked
+            // since its start it checks again only when it scrubs.
+            let isScrubbedFirst = runs || (round.number + 1) / 2 % 2 == 0
             var first: ProcessEnd?
             if isScrubbedFirst { first = try scrub(host) }
             let took = try heal(host, ids, bodies)

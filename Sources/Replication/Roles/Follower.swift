@@ -84,9 +84,10 @@ struct Follower {
             let isOwnFence =
                 last.kind == .fence && store.replicationState?.isOwn(last.nonce) == true
             // What is new behind all that was there comes from a leader that is alive.
-            let isArmed = isOwnFence || (claimsAt != nil && !hasCaughtUp)
-            claimsAt = isArmed ? Self.claim(at: lastSegment) : nil
             hasEnded = last.kind == .end
+            // Who asked for the lead may have died since.
+            let isArmed = hasEnded || isOwnFence || (claimsAt != nil && !hasCaughtUp)
+            claimsAt = isArmed ? Self.claim(at: lastSegment) : nil
             if hasEnded, last.epoch == askedEpoch {
                 // Until it has succeeded: nobody else was asked.
                 claimsAt = lastSegment

@@ -80,7 +80,7 @@ import Testing
         arguments: [
             "killed-leader", "failed-get --rounds 2",
             "copied-folder --kind rolled-back", "copied-folder --kind together",
-            "copied-folder --kind beside", "absurd-bucket", "chaos",
+            "copied-folder --kind beside", "absurd-bucket", "damage", "chaos",
         ])
     func shardsThatAreTreatedBadly(scenario: String) async throws {
         try await torture(scenario)
