@@ -99,7 +99,7 @@ extension World {
         guard hasBase, host.frames == 0 else { return }
         if host.snapshot == nil || chance.chance(40) {
             try host.disk.copy(to: copy)
-            host.snapshot = (host.timeline, host.damaged)
+            host.snapshot = (host.timeline, host.damaged, host.candidates)
             return
         }
         host.kill()
@@ -107,7 +107,7 @@ extension World {
         try host.disk.replace(by: copy)
         host.timeline = snapshot.timeline
         host.damaged = snapshot.damaged
-        host.candidates = []
+        host.candidates = snapshot.candidates
         sometimes("rolled back a disk")
     }
 

@@ -118,7 +118,7 @@ extension World {
     func checkBackup(_ backup: [UInt8], _ contents: Contents?, by host: Host) throws {
         guard let contents, chance.chance(20) else { return }
         var rest = backup[...]
-        let folder = "\(folder)/restored"
+        let folder = "\(folder)/backup"
         sim_folder_replace(folder, nil)
         try BlobStore.restore(to: folder, asOf: host.now) { buffer, byteCountMax in
             buffer += rest.prefix(byteCountMax)

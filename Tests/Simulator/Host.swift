@@ -66,7 +66,7 @@ final class Host: ReplicaHost, @unchecked Sendable {
     /// Contents of which bytes were damaged on this disk.
     var damaged: Set<Int> = []
     /// What a copy of the folder, taken earlier, should have.
-    var snapshot: (timeline: Timeline?, damaged: Set<Int>)?
+    var snapshot: (timeline: Timeline?, damaged: Set<Int>, candidates: [Contents])?
 
     init(
         _ world: World, _ name: String, number: Int, mayBegin: Bool, copying source: Host? = nil

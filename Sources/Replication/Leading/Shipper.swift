@@ -1,4 +1,5 @@
 package import BlobStore
+internal import Synchronization
 
 /// Ships what a leader's store did: one segment after the other.
 package struct Shipper {
@@ -64,19 +65,47 @@ package struct Shipper {
     }
 
     /// The batches with what is shipped beside them. Long blobs are uploaded first, once for all attempts.
+    ///
+    /// - Throws: the store's error where bytes are lost, when all that are lost have been looked at: the store says
+    ///   so in their batches, and the next attempt ships those without them.
     private func items(
         of batches: [ReplicatedBatch], on bucket: some Bucket
     ) throws(ReplicationError) -> [Segment.Item] {
-        let store = store
+        let (store, loss) = (store, Loss())
         try LongBlobs.put(
             LongBlobs.of(batches), of: store.id, on: bucket
         ) { (blob) throws(ReplicationError) in
-            try inStore { () throws(StoreError) in try store.bytesToShip(of: blob) }
+            try inStore { () throws(StoreError) in
+                try loss.noting { () throws(StoreError) in try store.bytesToShip(of: blob) }
+            }
         }
-        return try inStore { () throws(StoreError) in
+        let items = try inStore { () throws(StoreError) in
             try Segment.items(of: batches) { (blob) throws(StoreError) in
-                guard let bytes = try store.bytesToShip(of: blob) else { throw .evicted(blob) }
-                return bytes
+                let bytes = try loss.noting { () throws(StoreError) in
+                    guard let bytes = try store.bytesToShip(of: blob) else { throw .evicted(blob) }
+                    return bytes
+                }
+                return bytes ?? []
+            }
+        }
+        if let error = loss.error { throw .store(error) }
+        return items
+    }
+
+    /// Whether bytes of some blobs are lost.
+    private final class Loss: Sendable {
+        private let first = Mutex<StoreError?>(nil)
+
+        var error: StoreError? { first.withLock { $0 } }
+
+        /// What `body` returns; nil where it finds damage.
+        func noting(
+            _ body: () throws(StoreError) -> [UInt8]?
+        ) throws(StoreError) -> [UInt8]? {
+            do throws(StoreError) { return try body() } catch {
+                guard case .corrupt = error else { throw error }
+                first.withLock { $0 = $0 ?? error }
+                return nil
             }
         }
     }

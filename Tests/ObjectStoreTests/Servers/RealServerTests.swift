@@ -164,8 +164,9 @@ private let one: [UInt8] = [1]
                 }
                 return [.send(forward(request, to: port, leavingOut: ["if-none-match"])), .close]
             }
-            let bucket = try Self.bucket(kind, environment: ["AWS_ENDPOINT_URL": proxy.url])
             for round in 0..<100 {
+                // One that has failed is asked again only after a pause.
+                let bucket = try Self.bucket(kind, environment: ["AWS_ENDPOINT_URL": proxy.url])
                 let probe = ConditionalWriteProbe(nameCount: 1, racerCount: 3)
                 // RGW sees that the signature is of another request; moto looks at none.
                 let report = try? probe.run(bucket)
