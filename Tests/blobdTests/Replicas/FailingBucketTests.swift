@@ -84,6 +84,26 @@ struct FailingBucketTests {
         #expect(restored.status == 0, "\(restored.errors)")
     }
 
+    // Told at once that there was nothing to delete, a client took the first attempt's change for replicated.
+    @Test("A delete that is sent again is answered when the first one is in the bucket")
+    func repeatedDelete() throws {
+        let shard = try ProxiedShard()
+        let leader = try shard.leader(in: nil, "--max-unreplicated", "3s")
+        try leader.wait(for: "no first change") { try $0.publish("first").status < 300 }
+        func delete(_ ack: String) throws -> HTTPAnswer {
+            try leader.request("DELETE", "/v1/notifications/first", ["Blobd-Ack": ack])
+        }
+        shard.fail { $0.isSegment("PUT") ? [.error(500, "InternalError")] : nil }
+        #expect(try delete("local").status == 204)
+        #expect(try delete("local").status == 404)
+        let waited = try delete("replicated")
+        #expect(waited.status == 503 && waited.code == "unreplicated", "\(waited.text)")
+        shard.mend()
+        try leader.wait(for: "it is not in the bucket") { _ in
+            try delete("replicated").status == 404
+        }
+    }
+
     /// Answers to a follower's reads of segments.
     static func getFaults(_ shard: ProxiedShard, last: Int) -> [Case] {
         /// A segment's answer, with another length than it has, or other bytes.
