@@ -177,8 +177,18 @@ static void save(file *file, off_t start, size_t count) {
     }
 }
 
+// Whether a page was written again behind a write that is doomed: the next sync writes all of it.
+static bool is_written_again(const file *file, size_t doomed) {
+    for (size_t index = doomed + 1; index < file->count; index++)
+        if (file->undos[index].page == file->undos[doomed].page && !file->undos[index].is_doomed) return true;
+    return false;
+}
+
 // Forgets what is durable now: all, but what a failed sync should have written, or the pages of a range.
 static void forget(file *file, bool doomed_too, off_t start, off_t end) {
+    for (size_t index = 0; index < file->count && !doomed_too; index++)
+        if (file->undos[index].is_doomed && is_written_again(file, index))
+            file->undos[index].is_doomed = false;
     size_t kept = 0;
     for (size_t index = 0; index < file->count; index++) {
         undo undo = file->undos[index];
