@@ -168,7 +168,8 @@ extension World {
             } catch let finding as Finding {
                 throw finding
             } catch {
-                throw Finding("a batch cannot be restored: \(Host.words("\(error)"))", "\(target): \(error)")
+                throw Finding(
+                    "a batch cannot be restored: \(Host.words("\(error)"))", "\(target): \(error)")
             }
             let store = try BlobStore.openReadOnly(at: folder)
             for number in contents.indices
