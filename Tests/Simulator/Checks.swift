@@ -30,6 +30,7 @@ extension World {
             guard host.commit() else { return false }
         }
         guard let contents = host.expected else { return true }
+        if chance.chance(20) { try readByDigest(host, contents) }
         let version = contents[number].flatMap { $0.expiresAt > host.now ? $0 : nil }
         let record: Record?
         do throws(StoreError) {
@@ -97,6 +98,38 @@ extension World {
         return true
     }
 
+    /// Reads a content by its digest, as a link does: it is there as long as a notification that
+    /// has not expired has it.
+    private func readByDigest(_ host: Host, _ contents: Contents) throws {
+        guard let store = host.store else { return }
+        let content = chance.below(swarm.contentCount)
+        let isLive = contents.contains { version in
+            guard let version, version.expiresAt > host.now else { return false }
+            return version.parts.values.contains(content)
+        }
+        let expected = PayloadContents.bytes(content, isBulk: swarm.has(.bulk))
+        let digest = PayloadContents.digest(content, isBulk: swarm.has(.bulk))
+        let place = "\(host.name) content \(content) at \(store.lastSequence)"
+        let bytes: [UInt8]?
+        do throws(StoreError) {
+            bytes = try store.ownedPayload(digest: digest, asOf: host.now)
+        } catch {
+            switch error {
+            case .evicted where isLive && (swarm.localByteCountMax != nil || !damaged.isEmpty):
+                return
+            case .corrupt where damaged.contains(content): return
+            default: throw Finding("a digest cannot be read: \(error)", place)
+            }
+        }
+        guard bytes != nil || !isLive || !damaged.isEmpty else {
+            throw Finding("a digest is not found", place)
+        }
+        guard bytes == nil || isLive else {
+            throw Finding("a digest is served of what has expired or was deleted", place)
+        }
+        guard bytes == nil || bytes == expected else { throw Finding("wrong bytes", place) }
+    }
+
     private static func isSame(_ record: Record, _ version: Version) -> Bool {
         record.message == "op-\(version.operation)" && record.parts.count == version.parts.count
             && record.owner == version.owner.map { "owner-\($0)" }
@@ -137,10 +170,29 @@ extension World {
         guard let store = host.store else { return }
         guard host.commit() else { return }
         for number in 0..<swarm.idCount { try read(number, of: host) }
+        try checkList(host)
         let report = try store.verify()
         if let problem = report.problems.first, damaged.isEmpty {
             throw Finding(
                 "verify: \(problem.filter { !$0.isNumber }.prefix(90))", "\(host.name): \(problem)")
+        }
+    }
+
+    /// A list has what has not expired, and nothing else.
+    private func checkList(_ host: Host) throws {
+        guard let store = host.store, let contents = host.expected else { return }
+        var listed: Set<String> = []
+        var next: String? = ""
+        while let id = next {
+            let page = try store.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.records(after: id.utf8.span.bytes, limit: 5, asOf: host.now)
+            }
+            listed.formUnion(page.records.map(\.id))
+            next = page.next
+        }
+        let live = contents.indices.filter { (contents[$0]?.expiresAt ?? host.now) > host.now }
+        guard listed == Set(live.map { "n\($0)" }) else {
+            throw Finding("a list is not what is there", "\(host.name) \(listed.sorted())")
         }
     }
 }

@@ -1,9 +1,11 @@
 import BlobStore
+import Hashing
 import TestSupport
 
 /// The bytes that payloads have: the same for the same number in all runs of a process.
 enum PayloadContents {
     nonisolated(unsafe) private static var made: [Int: [UInt8]] = [:]
+    nonisolated(unsafe) private static var digests: [Int: Digest] = [:]
 
     /// Contents that are long in bulk.
     static let bulkCount = 9
@@ -17,6 +19,9 @@ enum PayloadContents {
             + number
     }
 
+    /// A content that nearly fills a chunk; most often one that nobody has stored yet.
+    static func medium(_ number: Int) -> Int { 11 * (100 + number) + 9 }
+
     static func bytes(_ number: Int, isBulk: Bool) -> [UInt8] {
         let key = isBulk ? ~number : number
         if let bytes = made[key] { return bytes }
@@ -26,5 +31,16 @@ enum PayloadContents {
         if number % 10 == 3 { for index in bytes.indices { bytes[index] &= 0x41 } }
         made[key] = bytes
         return bytes
+    }
+
+    /// The SHA-256 of ``bytes(_:isBulk:)``.
+    static func digest(_ number: Int, isBulk: Bool) -> Digest {
+        let key = isBulk ? ~number : number
+        if let digest = digests[key] { return digest }
+        var hash = SHA256()
+        hash.update(bytes(number, isBulk: isBulk).span.bytes)
+        let digest = Digest(hash.digest())
+        digests[key] = digest
+        return digest
     }
 }

@@ -59,6 +59,8 @@ struct ShardHistory {
     private(set) var batches: [Batch] = []
     /// The last name that counts.
     var position: UInt64 = 0
+    /// The epoch of the last name that counts. The first one has no fence.
+    var epoch: UInt64 = 1
     /// The last batch that a client was told to be in the bucket.
     var acknowledged: UInt64 = 0
 

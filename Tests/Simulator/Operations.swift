@@ -31,7 +31,13 @@ extension World {
         if host.readers.count < 2, let reader = try Reader.begin(host, &chance) {
             host.readers.append(reader)
         } else if !host.readers.isEmpty {
-            try host.readers.removeFirst().finish(host)
+            var reader = host.readers.removeFirst()
+            if chance.chance(50), reader.takeLease() {
+                sometimes("a lease in an old snapshot")
+                host.readers.append(reader)
+            } else {
+                try reader.finish(host)
+            }
         }
     }
 
@@ -57,6 +63,16 @@ extension World {
                     [publish(content, chance.below(swarm.idCount), host)], to: host,
                     isAwaited: false)
             }
+            return
+        }
+        if swarm.has(.logging), chance.chance(6) {
+            // So many bytes that the log has the places of the payloads alone.
+            sometimes("changes too long for the log")
+            let planned = try (0..<8).map { _ in
+                try publish(
+                    PayloadContents.medium(chance.below(400)), chance.below(swarm.idCount), host)
+            }
+            try apply(planned, to: host, isAwaited: chance.chance(50))
             return
         }
         let count = swarm.has(.parts) && chance.chance(20) ? 2 + chance.below(5) : 1

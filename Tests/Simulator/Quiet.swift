@@ -146,11 +146,14 @@ extension World {
     private func checkRestore() throws {
         let bucket = SimulatedBucket(hosts[0])
         guard firstRestorable <= history.last else { return }
-        let bound = clock - swarm.retentionMilliseconds * 2 / 3
+        // Where clocks are wrong, a base may be taken for older than it is.
+        let span = swarm.retentionMilliseconds
+        let bound = clock - (swarm.has(.clockJump) ? span * 2 / 3 : span)
         let oldest = history.batches.firstIndex { $0.milliseconds >= bound } ?? 0
         let first = max(firstRestorable, UInt64(oldest + 1))
         var targets = [history.last]
         if first < history.last {
+            targets.append(first)
             targets.append(first + UInt64(chance.below(Int(history.last - first))))
         }
         for target in targets where target > 0 {

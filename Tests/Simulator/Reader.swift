@@ -9,7 +9,7 @@ import TestSupport
 struct Reader {
     private enum Hold {
         case lease(HeldLease, BlobReference, stored: [UInt8])
-        case snapshot(HeldSnapshot)
+        case snapshot(HeldSnapshot, read: (blob: BlobReference, stored: [UInt8])?)
     }
 
     private final class HeldLease {
@@ -26,7 +26,7 @@ struct Reader {
     private let part: String
     private let content: Int
     private let now: Timestamp
-    private let hold: Hold
+    private var hold: Hold
 
     /// Begins to read; nil where there is nothing to read in this store.
     static func begin(_ host: Host, _ chance: inout SeededGenerator) throws -> Reader? {
@@ -37,14 +37,33 @@ struct Reader {
             let (part, content) = version.parts.min(by: { $0.key < $1.key }),
             !world.damaged.contains(content)
         else { return nil }
-        let hold = try chance.chance(50) ? held(store) : leased(store, number, part, now)
+        let hold =
+            try chance.chance(50)
+            ? held(store, number, part, now) : leased(store, number, part, now)
         return hold.map {
             Reader(number: number, part: part, content: content, now: now, hold: $0)
         }
     }
 
-    private static func held(_ store: BlobStore) throws -> Hold {
-        .snapshot(HeldSnapshot(try store.makeSnapshot()))
+    private static func held(
+        _ store: BlobStore, _ number: Int, _ part: String, _ now: Timestamp
+    ) throws -> Hold {
+        let held = HeldSnapshot(try store.makeSnapshot())
+        guard let blob = try store.record(for: "n\(number)", asOf: now)?.part(named: part)?.blob,
+            let stored = try? store.storedBytes(of: blob)
+        else { return .snapshot(held, read: nil) }
+        return .snapshot(held, read: (blob, stored))
+    }
+
+    /// Takes a lease of what it has read, and ends its snapshot: as a connection does that was sent
+    /// the first bytes and waits for its client.
+    ///
+    /// - Returns: false where it has a lease already, or has read nothing.
+    mutating func takeLease() -> Bool {
+        guard case .snapshot(let held, let read?) = hold, let snapshot = held.snapshot.take()
+        else { return false }
+        hold = .lease(HeldLease(snapshot.lease(read.blob)), read.blob, stored: read.stored)
+        return true
     }
 
     private static func leased(
@@ -81,7 +100,7 @@ struct Reader {
             }
             withExtendedLifetime(lease) {}
             guard bytes == stored else { throw Finding("bytes under a lease changed", place) }
-        case .snapshot(let held):
+        case .snapshot(let held, _):
             host.world.sometimes("read in an old snapshot")
             guard let bytes = try read(held, place) else { return }
             guard bytes == PayloadContents.bytes(content, isBulk: host.world.swarm.has(.bulk))

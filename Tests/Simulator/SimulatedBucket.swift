@@ -138,7 +138,7 @@ final class SimulatedBucket: Bucket {
 
     func delete(_ name: String) throws(BucketError) {
         let world = world
-        try request(.delete, name) { world.objects.delete(name) }
+        try request(.delete, name) { world.delete(name) }
     }
 
     func pause(beforeRetrying attempt: Int) throws(BucketError) {

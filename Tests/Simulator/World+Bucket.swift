@@ -66,6 +66,30 @@ extension World {
         note { try self.extend(by: head, batches, of: host) }
     }
 
+    /// A name is deleted.
+    func delete(_ name: String) {
+        objects.delete(name)
+        // Where clocks are wrong, a base may be taken for older than it is.
+        guard name.hasSuffix("manifest.json"), !swarm.has(.clockJump) else { return }
+        note { try self.checkBases() }
+    }
+
+    /// The bases that are left must reach back as far as the retention.
+    private func checkBases() throws {
+        let bound = clock - swarm.retentionMilliseconds
+        let index = history.batches.lastIndex { $0.milliseconds <= bound }
+        let target = UInt64((index ?? -1) + 1)
+        guard firstRestorable <= target else { return }
+        let isReached = objects.bytes.contains { name, bytes in
+            guard name.hasSuffix("manifest.json"), let manifest = try? BaseManifest(bytes)
+            else { return false }
+            return manifest.sequence <= target
+        }
+        guard isReached else {
+            throw Finding("a base is deleted that the retention needs", "for \(target)")
+        }
+    }
+
     /// The log of the shard gets longer.
     private func extend(
         by head: Segment.Head, _ batches: [(sequence: UInt64, batch: Batch)], of host: Host
@@ -80,6 +104,13 @@ extension World {
                 "a name of the log is skipped", "\(head.number) after \(history.position)")
         }
         history.position = head.number
+        guard head.epoch == history.epoch || (head.kind == .fence && head.epoch > history.epoch)
+        else {
+            throw Finding(
+                "an epoch goes on behind another one, or begins without a fence",
+                "\(head.epoch) after \(history.epoch) by \(host.name)")
+        }
+        history.epoch = head.epoch
         for (sequence, batch) in batches {
             if let there = history.batch(sequence) {
                 guard there.stamp == batch.stamp else {

@@ -107,7 +107,7 @@ struct ChaosScenario: ShardScenario {
                         guard var connection = try? BlobConnection.connect(to: socket),
                             (try? connection.promote()) != nil
                         else { return }
-                        promotions.set(index, promotions.sum + 1)
+                        promotions.add(1, at: index)
                     })
             default:
                 figures.backups += 1

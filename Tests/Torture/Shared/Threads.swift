@@ -100,6 +100,9 @@ final class Counts: Sendable {
     /// Replaces a thread's number.
     func set(_ index: Int, _ value: Int) { values.withLock { $0[index] = value } }
 
+    /// Adds to a thread's number.
+    func add(_ count: Int, at index: Int) { values.withLock { $0[index] += count } }
+
     /// All numbers together.
     var sum: Int { values.withLock { $0.reduce(0, +) } }
 }
