@@ -55,7 +55,7 @@ extension World {
                 "what was published is gone",
                 "\(host.name) n\(number) of op-\(version.operation) at \(store.lastSequence)")
         }
-        guard Self.isSame(record, version) else {
+        guard isSame(record, version) else {
             throw Finding(
                 "a notification is not what it was made",
                 "\(host.name) n\(number) is \(record.message ?? "?") of \(record.parts.map(\.name)), and should be op-\(version.operation) of \(version.parts)"
@@ -130,11 +130,14 @@ extension World {
         guard bytes == nil || bytes == expected else { throw Finding("wrong bytes", place) }
     }
 
-    private static func isSame(_ record: Record, _ version: Version) -> Bool {
+    private func isSame(_ record: Record, _ version: Version) -> Bool {
         record.message == "op-\(version.operation)" && record.parts.count == version.parts.count
             && record.owner == version.owner.map { "owner-\($0)" }
-            && record.parts.allSatisfy { version.parts[$0.name] != nil }
             && record.expiresAt == version.expiresAt
+            && version.parts.allSatisfy { name, content in
+                record.part(named: name)?.blob.digest
+                    == PayloadContents.digest(content, isBulk: swarm.has(.bulk))
+            }
     }
 
     /// Whether a store has a version of a notification.
@@ -144,7 +147,7 @@ extension World {
         let record = try store.record(for: "n\(number)", asOf: now)
         let live = version.flatMap { $0.expiresAt > now ? $0 : nil }
         guard let record, let live else { return record == nil && live == nil }
-        return Self.isSame(record, live)
+        return isSame(record, live)
     }
 
     /// Restores a backup, now and then, and compares it with what the store had when it began.

@@ -48,11 +48,24 @@ struct Reader {
     private static func held(
         _ store: BlobStore, _ number: Int, _ part: String, _ now: Timestamp
     ) throws -> Hold {
-        let held = HeldSnapshot(try store.makeSnapshot())
+        let snapshot = try store.makeSnapshot()
         guard let blob = try store.record(for: "n\(number)", asOf: now)?.part(named: part)?.blob,
+            (try? beginReading(number, part, now, in: snapshot)) != nil,
             let stored = try? store.storedBytes(of: blob)
-        else { return .snapshot(held, read: nil) }
-        return .snapshot(held, read: (blob, stored))
+        else { return .snapshot(HeldSnapshot(snapshot), read: nil) }
+        return .snapshot(HeldSnapshot(snapshot), read: (blob, stored))
+    }
+
+    /// Reads as a connection does: what is being evicted is refused.
+    private static func beginReading(
+        _ number: Int, _ part: String, _ now: Timestamp, in snapshot: borrowing Snapshot
+    ) throws(StoreError) {
+        let (id, name) = (Array("n\(number)".utf8), Array(part.utf8))
+        guard
+            case .found(let payload) = try snapshot.payload(
+                for: id.span.bytes, part: name.span.bytes, asOf: now)
+        else { throw .corrupt("it is gone") }
+        _ = try payload.ownedBytes()
     }
 
     /// Takes a lease of what it has read, and ends its snapshot: as a connection does that was sent
@@ -71,16 +84,10 @@ struct Reader {
     ) throws -> Hold? {
         guard let blob = try store.record(for: "n\(number)", asOf: now)?.part(named: part)?.blob
         else { return nil }
-        let (id, name) = (Array("n\(number)".utf8), Array(part.utf8))
         let lease = try? store.withSnapshot { (snapshot) throws(StoreError) in
             let lease = HeldLease(snapshot.lease(blob))
-            // As a connection begins: who reads the first chunk under a lease keeps them all here. Where they are
-            // being evicted already it cannot be sent.
-            guard
-                case .found(let payload) = try snapshot.payload(
-                    for: id.span.bytes, part: name.span.bytes, asOf: now)
-            else { throw .corrupt("it is gone") }
-            _ = try payload.ownedBytes()
+            // Who reads the first chunk under a lease keeps them all here.
+            try beginReading(number, part, now, in: snapshot)
             return lease
         }
         guard let lease, let stored = try? store.storedBytes(of: blob) else { return nil }

@@ -5,8 +5,6 @@ import Synchronization
 /// After a failure one of them asks at a time, behind a pause that doubles, and what becomes of that attempt holds for all
 /// that wait, as if each had asked. So a bucket that is away or answers rubbish is asked a few times a second at first
 /// and every few seconds later, however many threads want something of it.
-///
-/// There is one for each operation: credentials that may not delete can still put.
 final class CircuitBreaker: Sendable {
     /// What a client that wants to ask is told.
     enum Turn {
@@ -94,4 +92,15 @@ final class CircuitBreaker: Sendable {
             if permit.isTrial, permit.period == state.period { state.isTrying = false }
         }
     }
+}
+
+/// One for each operation: credentials that may not delete can still put.
+struct CircuitBreakers: Sendable {
+    private let all: [CircuitBreaker]
+
+    init(_ limits: ObjectStoreLimits) {
+        all = ObjectOperation.allCases.map { _ in CircuitBreaker(limits) }
+    }
+
+    subscript(operation: ObjectOperation) -> CircuitBreaker { all[operation.index] }
 }

@@ -5,8 +5,7 @@ package final class ObjectBucket: Sendable {
     package let limits: ObjectStoreLimits
     package let clock: SigningClock
     package let counters = ObjectStoreCounters()
-    /// By operation.
-    private let breakers: [CircuitBreaker]
+    private let breakers: CircuitBreakers
 
     package init(
         _ url: ObjectStoreURL, access: ObjectStoreAccess,
@@ -16,7 +15,7 @@ package final class ObjectBucket: Sendable {
         self.access = access
         self.limits = limits
         self.clock = clock
-        breakers = ObjectOperation.allCases.map { _ in CircuitBreaker(limits) }
+        breakers = CircuitBreakers(limits)
     }
 
     /// A bucket by its address and the variables of the environment. Nothing is asked of the server yet.
@@ -28,12 +27,15 @@ package final class ObjectBucket: Sendable {
             try ObjectStoreURL(url), access: try ObjectStoreAccess(environment), limits: limits)
     }
 
-    func breaker(of operation: ObjectOperation) -> CircuitBreaker { breakers[operation.index] }
-
     /// A client for one thread. The first of a process loads libcurl.
     package func makeClient(stop: StopSignal = StopSignal()) throws(ObjectStoreError)
         -> ObjectClient
     {
-        try ObjectClient(self, stop: stop)
+        try ObjectClient(self, breakers, stop: stop)
+    }
+
+    /// One that is not held back when another one's requests fail: for a race.
+    func makeRacer(stop: StopSignal) throws(ObjectStoreError) -> ObjectClient {
+        try ObjectClient(self, CircuitBreakers(limits), stop: stop)
     }
 }

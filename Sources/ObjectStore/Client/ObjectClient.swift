@@ -9,10 +9,14 @@ import Hashing
 package final class ObjectClient {
     package let bucket: ObjectBucket
     let stop: StopSignal
+    private let breakers: CircuitBreakers
     private let handle: CurlHandle
 
-    init(_ bucket: ObjectBucket, stop: StopSignal) throws(ObjectStoreError) {
+    init(
+        _ bucket: ObjectBucket, _ breakers: CircuitBreakers, stop: StopSignal
+    ) throws(ObjectStoreError) {
         self.bucket = bucket
+        self.breakers = breakers
         self.stop = stop
         handle = try CurlHandle(
             bucket.limits, certificatesPath: bucket.access.certificatesPath)
@@ -127,7 +131,7 @@ package final class ObjectClient {
     func attempt<Answer>(
         _ operation: ObjectOperation, _ attempt: () throws(ObjectStoreError) -> Attempt<Answer>
     ) throws(ObjectStoreError) -> Answer {
-        let breaker = bucket.breaker(of: operation)
+        let breaker = breakers[operation]
         var conflicts = Backoff(limits)
         var count = 0
         while true {

@@ -75,7 +75,7 @@ package struct ConditionalWriteProbe {
     ) throws(ObjectStoreError) -> [[CreateOutcome?]] {
         let track = RaceTrack(racerCount: racerCount, nameCount: names.count)
         var clients: [RacingClient] = []
-        for _ in 0..<racerCount { clients.append(RacingClient(try bucket.makeClient(stop: stop))) }
+        for _ in 0..<racerCount { clients.append(RacingClient(try bucket.makeRacer(stop: stop))) }
         var threads: [ClientThread] = []
         for (racer, client) in clients.enumerated() {
             let thread = ClientThread {

@@ -138,6 +138,8 @@ struct Leader {
             return .next(.again)
         case .deposed(let epoch):
             return try stepDown(because: Epochs.host(of: epoch, on: bucket), leads: epoch)
+        // The next step ends the epoch.
+        case .nothing where isHandingOver: return .next(.again)
         case .nothing:
             let next = min(nextHeartbeat, nextHandoverLook)
             return .next(.wait(milliseconds: Int(max(1, next - begun + 1))))
