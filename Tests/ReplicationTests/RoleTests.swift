@@ -203,6 +203,10 @@ struct RoleTests {
         let b = try follower("b", of: a)
         let promotion = TestPromotion()
         b.promotion = promotion
+        try ReplicaUnderTest.run([a, b]) { a.activity == .changes }
+        let askedAt = a.uptime
+        try ReplicaUnderTest.run([a, b]) { a.activity == .follows }
+        #expect(a.uptime == askedAt, "nothing was shipped, and it waited")
         try ReplicaUnderTest.run([a, b]) { b.isLeading }
         #expect(promotion.answer == .leads(b.store.replicationState!.epoch))
         #expect(a.activity == .follows)

@@ -153,7 +153,7 @@ extension World {
         let first = max(firstRestorable, UInt64(oldest + 1))
         var targets = [history.last]
         if first < history.last {
-            targets.append(first)
+            if !swarm.has(.clockJump) { targets.append(first) }
             targets.append(first + UInt64(chance.below(Int(history.last - first))))
         }
         for target in targets where target > 0 {

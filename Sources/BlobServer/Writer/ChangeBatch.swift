@@ -104,6 +104,14 @@ struct ChangeBatch {
         return taken
     }
 
+    /// Tells those who wait for a change or a check why there is none. Those who wait for a commit wait on: what they
+    /// asked for was acknowledged before.
+    func refuse(with result: ChangeResult) {
+        complete { waiter in
+            if case .waitForCommit = waiter.completion { nil } else { result }
+        }
+    }
+
     /// Tells those who wait what came of their changes.
     ///
     /// - Parameter result: is asked for each waiter, in their order; nil: it is told later.

@@ -109,7 +109,7 @@ struct WriterLoop {
         var outcomes: [Outcome] = []
         if !batch.changes.isEmpty {
             if let refusal = writer.replica.refusal {
-                return batch.complete { _ in .refused(refusal) }
+                return batch.refuse(with: .refused(refusal))
             }
             do throws(StoreError) {
                 // Changes that replace others leave about as many bytes behind. Those are freed in the
@@ -119,7 +119,7 @@ struct WriterLoop {
                     bootMilliseconds: .bootMilliseconds,
                     isCommitting: commitClock.isOverdue(asOf: .now, commitDemand))
             } catch {
-                batch.complete { _ in .failed(error) }
+                batch.refuse(with: .failed(error))
                 throw error
             }
             writer.counters.batches.add()

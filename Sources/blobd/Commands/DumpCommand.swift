@@ -102,8 +102,8 @@ private struct Dump {
         _ write: ([UInt8]) throws -> Void, progress: (Int) -> Void
     ) throws {
         var lines: [UInt8] = []
-        for record in try JSONTexts.value(document).elements("notifications") {
-            guard try addBlobs(of: record, &connection, write) else { continue }
+        for listed in try JSONTexts.value(document).elements("notifications") {
+            guard let record = try added(listed, &connection, write) else { continue }
             record.append(to: &lines)
             lines.append(UInt8(ascii: "\n"))
             notificationCount += 1
@@ -116,7 +116,34 @@ private struct Dump {
         try add("notifications/\(number).jsonl", lines, write)
     }
 
-    /// - Returns: false when the notification is gone meanwhile, with a payload of it.
+    /// Adds the payloads of a notification, as it is now where they were replaced since it was listed.
+    ///
+    /// - Returns: the notification that has them; nil when it is gone.
+    private mutating func added(
+        _ listed: JSONValue, _ connection: inout BlobConnection,
+        _ write: ([UInt8]) throws -> Void
+    ) throws -> JSONValue? {
+        guard let id = listed.text("id") else {
+            throw CommandFailure(.refused, "the daemon's record has no id")
+        }
+        var record = listed
+        for _ in 0..<Self.attemptCountMax {
+            if try addBlobs(of: record, &connection, write) { return record }
+            do {
+                record = try JSONTexts.value(try connection.statDocument(id))
+            } catch ClientError.notFound, ClientError.expired {
+                return nil
+            }
+        }
+        throw CommandFailure(
+            .refused,
+            "\(id) was replaced \(Self.attemptCountMax) times while it was read: dump again when it is quiet"
+        )
+    }
+
+    private static let attemptCountMax = 100
+
+    /// - Returns: false when the store has a payload of it no more.
     private mutating func addBlobs(
         of record: JSONValue, _ connection: inout BlobConnection,
         _ write: ([UInt8]) throws -> Void
