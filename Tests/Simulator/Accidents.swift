@@ -58,8 +58,10 @@ extension World {
 
     /// A byte of a payload turns on the disk, while nobody has it open: what is in memory is checked once.
     ///
-    /// The process was stopped: a log that refers to damaged bytes keeps a store from being opened, as it should.
+    /// The process is stopped, and not killed before: a log that refers to damaged bytes keeps a store from being opened,
+    /// as it should.
     private func flip(_ host: Host) {
+        guard host.isUp else { return }
         host.stop()
         guard case .down = host.life,
             let contents = host.timeline?.contents ?? history.contents(history.last)

@@ -58,6 +58,9 @@ final class BlobFetches: Sendable {
     /// How many threads are to fetch.
     var threadCount: Int { threads.count }
 
+    /// Threads that the next payload can wake.
+    var idleThreadCount: Int { state.withLock { $0.idle.count } }
+
     /// How many payloads are not asked for again yet.
     var failureCount: Int { state.withLock { $0.failures.count } }
 
@@ -168,7 +171,11 @@ final class BlobFetches: Sendable {
     func next(thread: Int) -> BlobReference? {
         let found = state.withLock { state -> BlobReference? in
             while let blob = state.queue.popFirst() {
-                if state.waiters[blob.number] != nil { return blob }
+                if state.waiters[blob.number] != nil {
+                    // Woken by nobody it is among the idle ones still, and the next blob would wait for it.
+                    state.idle.removeAll { $0 == thread }
+                    return blob
+                }
                 state.pending.remove(blob.number)
             }
             if !state.idle.contains(thread) { state.idle.append(thread) }

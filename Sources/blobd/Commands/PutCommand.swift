@@ -84,9 +84,8 @@ struct PutCommand: ParsableCommand {
             guard file == nil, idsFrom == nil else {
                 throw ValidationError("--blob excludes an id: give only the file")
             }
-            guard message == nil, richType == nil, owner == nil, part == nil,
-                life.expiresAt == nil
-            else {
+            let others = [title, message, richType, owner, app, part, profile]
+            guard others.allSatisfy({ $0 == nil }), life.expiresAt == nil else {
                 throw ValidationError("--blob allows only --type, --ttl, --gzip and --json")
             }
         } else if idsFrom != nil {

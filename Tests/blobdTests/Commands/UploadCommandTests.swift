@@ -47,6 +47,8 @@ import Testing
         for arguments in [
             ["put", "--blob", "42", file], ["put", "--blob", file, "--message", "m"],
             ["put", "--blob", file, "--owner", "ann"], ["put", "--blob", file, "--part", "p"],
+            ["put", "--blob", file, "--title", "t"], ["put", "--blob", file, "--app", "mail"],
+            ["put", "--blob", file, "--profile", "ios"],
             ["put", "--blob", file, "--ids-from", file],
             ["put", "--blob", file, "--expires-at", "2099-01-01T00:00:00Z"],
         ] {

@@ -46,6 +46,20 @@ import Testing
         #expect(fetches.next(thread: 0)?.number == 2)
     }
 
+    /// A thread that had woken by itself was woken for the next payload, too, while another one slept.
+    @Test("A thread that fetches is not woken for another payload")
+    func busyThreads() throws {
+        let fetches = try BlobFetches(threadCount: 2)
+        // Neither waits: there may be something.
+        fetches.wakeAll()
+        for thread in 0...1 { #expect(fetches.next(thread: thread) == nil) }
+        #expect(fetches.idleThreadCount == 2)
+        fetches.want(try blob(1), for: connection, asOf: .now)
+        // The first one takes it, and the second one was woken for it.
+        #expect(fetches.next(thread: 0)?.number == 1)
+        #expect(fetches.idleThreadCount == 0)
+    }
+
     /// They were only forgotten where somebody asked for the same payload again.
     @Test("Failures are forgotten when they are over")
     func failures() throws {
