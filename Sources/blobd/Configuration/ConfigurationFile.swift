@@ -15,6 +15,8 @@ struct ConfigurationFile: ConfigSnapshot {
     static let byteCountMax = 1 << 20
 
     let path: String
+    /// Whether the file has nothing, not even a comment.
+    let isEmpty: Bool
     private let entries: [String: YAMLEntries.Entry]
 
     var providerName: String { path }
@@ -34,6 +36,7 @@ struct ConfigurationFile: ConfigSnapshot {
         guard String(validating: bytes, as: UTF8.self) != nil else {
             throw ConfigurationError("\(path): is not UTF-8")
         }
+        isEmpty = bytes.allSatisfy { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: " ") }
         let parsed: YAMLEntries
         do throws(YAMLEntries.Failure) {
             parsed = try YAMLEntries(parsing: bytes)

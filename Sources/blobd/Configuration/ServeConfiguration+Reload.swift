@@ -3,7 +3,8 @@ import BlobServer
 extension ServeConfiguration {
     /// Reads everything again. What a running daemon cannot change stays as it is in `current`.
     func reload(_ current: DaemonOptions) throws(ConfigurationError) -> Reload {
-        var options = try Self.options(of: try values())
+        // An editor or a disk that was full leaves such a file behind. It would lift every limit.
+        var options = try Self.options(of: try values(takesEmptyFile: false))
         var changes: [String] = []
         var pendingRestart: [String] = []
         for setting in Setting.all {

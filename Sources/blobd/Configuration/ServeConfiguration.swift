@@ -68,9 +68,15 @@ struct ServeConfiguration {
     }
 
     /// Reads the file and finds each setting's value.
-    func values() throws(ConfigurationError) -> [Value] {
+    ///
+    /// - Parameter takesEmptyFile: whether a file without a byte is one without settings, and no mistake.
+    func values(takesEmptyFile: Bool = true) throws(ConfigurationError) -> [Value] {
         let file: ConfigurationFile? =
             if let path { try ConfigurationFile(reading: path) } else { nil }
+        if let file, file.isEmpty, !takesEmptyFile {
+            throw ConfigurationError(
+                "\(file.path): is empty; for the defaults write a comment, or restart")
+        }
         do {
             return try Setting.all.map { try value(of: $0, file) }
         } catch let error as ConfigurationError {

@@ -26,6 +26,10 @@ struct YAMLEntries {
         let reason: String
     }
 
+    /// How deep lists and mappings may be nested. A setting needs one level; libyaml takes time that grows with the square
+    /// of the depth.
+    static let depthMax = 16
+
     let entries: [Entry]
 
     /// Parses a text. An empty one has no entries.
@@ -136,6 +140,9 @@ private struct Parser {
             default: break
             }
             if depth == 0 { return }
+            guard depth <= YAMLEntries.depthMax else {
+                throw refuse("is nested more than \(YAMLEntries.depthMax) levels deep")
+            }
             try next()
         }
     }

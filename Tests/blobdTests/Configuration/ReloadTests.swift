@@ -140,6 +140,16 @@ import Testing
             ("max-payload: 2000\nworkers: -1\n", "workers is -1"),
             ("max-payload: \"2000\n", "unexpected end of stream"),
             ("max-payload: 2000\nsigning-keys: /nonexistent\n", "No such file"),
+            ("", "is empty"), ("\n \n", "is empty"),
+            // It kept the thread that accepts connections for minutes.
+            (
+                "max-payload: 2000\nworkers: " + String(repeating: "[", count: 100_000),
+                "is nested more than 16 levels deep"
+            ),
+            (
+                "max-payload: 2000\nworkers:\n" + String(repeating: " - ", count: 20_000) + "x\n",
+                "is nested more than 16 levels deep"
+            ),
         ] {
             try site.reload(yaml, words)
             #expect(try site.put(1_001) == 413, "\(yaml)")
