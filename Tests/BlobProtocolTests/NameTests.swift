@@ -13,7 +13,7 @@ import BlobProtocol
     @Test("An id has 1…255 bytes of UTF-8")
     func id() {
         for text in [
-            "0", "a b", "é", "€", "😀", ".", "..", "%2F", "a\\b", "\u{a0}", "\u{fffd}\u{10ffff}",
+            "0", "a b", "é", "€", "😀", "...", "%2F", "a\\b", "\u{a0}", "\u{fffd}\u{10ffff}",
         ] {
             #expect(idCode(Array(text.utf8)) == nil, "\(text)")
         }
@@ -24,17 +24,25 @@ import BlobProtocol
     }
 
     // `q/../../api/…` was an owner, and what a proxy had allowed was another path.
-    @Test("Dot segments are refused in owners, and in every name that a path has")
+    // Taken in a document, an id `..` could not be asked for by any path.
+    @Test("Dot segments are refused in all that stands in paths, wherever it comes from")
     func dotSegments() {
+        for (kind, refused) in [
+            (TextKind.id, ErrorCode.badID), (.part, .badPart), (.category, .badCategory),
+            (.owner, .badOwner),
+        ] {
+            for text in [".", ".."] {
+                #expect(
+                    code { () throws(ProtocolError) in
+                        try kind.check(Array(text.utf8).span.bytes)
+                    } == refused, "\(text)")
+            }
+        }
         for text in [".", "..", "a/..", "../a", "a/../b", "a/./b", "/..", "../", "//.", "./"] {
             let bytes = Array(text.utf8)
             #expect(
                 code { () throws(ProtocolError) in try TextKind.owner.check(bytes.span.bytes) }
                     == .badOwner, "\(text)")
-            #expect(
-                code { () throws(ProtocolError) in
-                    try TextKind.id.checkDotSegments(bytes.span.bytes)
-                } == .badID, "\(text)")
         }
         for text in ["...", "a..", "..a", ".a", "a.", "a/...", "/", "//", "a//b", "%2e%2e", "..;"] {
             let bytes = Array(text.utf8)
@@ -158,7 +166,9 @@ import BlobProtocol
             #expect(fault(DeviceName.self, text) == .badDevice)
         }
         #expect(fault(NotificationID.self, "a/b") == .badID)
-        #expect(fault(NotificationID.self, "..") == nil)
+        #expect(fault(NotificationID.self, "..") == .badID)
+        #expect(fault(CategoryName.self, ".") == .badCategory)
+        #expect(fault(Title.self, "..") == nil)
         #expect(fault(OwnerID.self, "a/../b") == .badOwner)
         #expect(fault(OwnerID.self, "a/b") == nil)
         #expect(try Title(given: RawSpan()) == nil)

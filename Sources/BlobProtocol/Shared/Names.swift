@@ -4,27 +4,37 @@ package import Notifications
 // The rules of names and texts, with the wire's errors.
 
 extension TextKind {
-    /// Throws the error of its field where a text breaks its rule, or is empty. An owner has no dot
-    /// segment either, since it stands in paths. Reads each byte once; allocates only to report a
-    /// fault.
+    /// Throws the error of its field where a text breaks its rule, or is empty. What stands in paths has no dot
+    /// segment either. Reads each byte at most twice; allocates only to report a fault.
     package func check(_ bytes: RawSpan) throws(ProtocolError) {
         if let fault = fault(in: bytes) { throw ProtocolError(self, fault) }
-        if case .owner = self { try checkDotSegments(bytes) }
+        try checkDotSegments(bytes)
+    }
+
+    /// Whether texts of this kind are segments of paths.
+    private var standsInPaths: Bool {
+        switch self {
+        case .id, .part, .owner, .category: true
+        default: false
+        }
     }
 
     /// The same for an id: nearly all are plain and need no second look.
     @inline(__always)
     package static func checkID(_ bytes: RawSpan) throws(ProtocolError) {
-        if bytes.isPlainName, bytes.byteCount > 0, bytes.byteCount <= TextKind.id.byteCountMax {
+        if bytes.isPlainName, bytes.byteCount > 0, bytes.byteCount <= TextKind.id.byteCountMax,
+            !bytes.isDotSegment
+        {
             return
         }
         try TextKind.id.check(bytes)
     }
 
-    /// Checks a name that was decoded from a path: it must not be `.` or `..`, or have one of them
-    /// between slashes. Programs on the way here take such dot segments out of paths (RFC 3986,
-    /// section 5.2.4), some of them after decoding.
-    package func checkDotSegments(_ bytes: RawSpan) throws(ProtocolError) {
+    /// What stands in paths must not be `.` or `..`, or have one of them between slashes. Programs on the way here
+    /// take such dot segments out of paths (RFC 3986, section 5.2.4), some of them after decoding: nobody could ask
+    /// for it.
+    fileprivate func checkDotSegments(_ bytes: RawSpan) throws(ProtocolError) {
+        guard standsInPaths else { return }
         var start = 0
         while start <= bytes.byteCount {
             let end = bytes.index(of: UInt8(ascii: "/"), from: start)
@@ -72,33 +82,29 @@ extension CheckedText {
         } catch {
             throw ProtocolError(Rule.kind, error)
         }
-        if case .owner = Rule.kind { try Rule.kind.checkDotSegments(text.utf8.span.bytes) }
+        try Rule.kind.checkDotSegments(text.utf8.span.bytes)
     }
 
     /// The same of bytes, which are copied.
     package init(onWire bytes: RawSpan) throws(ProtocolError) {
-        try self.init(bytes, inPath: false)
-    }
-
-    /// The same of bytes of which none says that there is no text.
-    package init?(given bytes: RawSpan) throws(ProtocolError) {
-        guard bytes.byteCount > 0 else { return nil }
-        try self.init(bytes, inPath: false)
-    }
-
-    /// A name of a path, which is percent-encoded there and no dot segment.
-    package init(inPath text: RawSpan) throws(ProtocolError) {
-        var bytes: [UInt8] = []
-        try PercentCoding.decode(text, orThrow: Rule.kind.code, into: &bytes)
-        try self.init(bytes.span.bytes, inPath: true)
-    }
-
-    private init(_ bytes: RawSpan, inPath: Bool) throws(ProtocolError) {
         do throws(TextFault) {
             try self.init(bytes)
         } catch {
             throw ProtocolError(Rule.kind, error)
         }
-        if inPath || Rule.kind == .owner { try Rule.kind.checkDotSegments(bytes) }
+        try Rule.kind.checkDotSegments(bytes)
+    }
+
+    /// The same of bytes of which none says that there is no text.
+    package init?(given bytes: RawSpan) throws(ProtocolError) {
+        guard bytes.byteCount > 0 else { return nil }
+        try self.init(onWire: bytes)
+    }
+
+    /// A name of a path, which is percent-encoded there.
+    package init(inPath text: RawSpan) throws(ProtocolError) {
+        var bytes: [UInt8] = []
+        try PercentCoding.decode(text, orThrow: Rule.kind.code, into: &bytes)
+        try self.init(onWire: bytes.span.bytes)
     }
 }

@@ -322,11 +322,9 @@ extension HTTPCodec {
         )
     }
 
-    /// Neither an id nor a part's name has a slash, so that it is a dot segment or has none.
     @inline(__always)
     private static func check(_ id: RawSpan, part: RawSpan) throws(ProtocolError) {
         try TextKind.checkID(id)
-        if id.isDotSegment { try TextKind.id.checkDotSegments(id) }
         try check(part: part)
     }
 
@@ -334,6 +332,5 @@ extension HTTPCodec {
     private static func check(part: RawSpan) throws(ProtocolError) {
         guard part.byteCount > 0 else { return }
         try TextKind.part.check(part)
-        if part.isDotSegment { try TextKind.part.checkDotSegments(part) }
     }
 }

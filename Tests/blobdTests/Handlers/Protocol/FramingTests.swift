@@ -126,6 +126,14 @@ import Testing
         }
         #expect(try daemon.put("..", [1]).code == "bad_id")
         #expect(try daemon.put("x", [1], query: "?owner=a/../b").code == "bad_owner")
+        let document = try daemon.request(
+            "POST", "/v1/notifications", ["Content-Type": "application/json"],
+            body: Array(#"{"id":"..","title":"t"}"#.utf8))
+        #expect(document.status == 400 && document.code == "bad_id", "\(document.text)")
+        let lines = try daemon.request(
+            "POST", "/v1/notifications:batch", ["Content-Type": "application/x-ndjson"],
+            body: Array("{\"id\":\".\",\"title\":\"t\"}\n".utf8))
+        #expect(lines.text.contains("bad_id"), "\(lines.text)")
         for id in ["...", "..a", "%252e%252e", "a..b"] {
             #expect(try daemon.put(id, [1]).status == 201, "\(id)")
             #expect(try daemon.request("GET", "/v1/notifications/\(id)/payload").body == [1])
