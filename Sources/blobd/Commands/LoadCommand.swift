@@ -110,7 +110,13 @@ private struct Load {
         var count = 0
         for line in lines {
             let record = try JSONTexts.value(Array(line))
-            guard let end = record.text("expires_at"), try CommandLineText.time(end) > now else {
+            guard let id = record.text("id") else {
+                throw CommandFailure(.refused, "a notification of the archive has no id")
+            }
+            guard let end = record.text("expires_at") else {
+                throw CommandFailure(.refused, "\(id) has no expires_at in the archive")
+            }
+            guard try CommandLineText.time(end) > now else {
                 expiredCount += 1
                 continue
             }
@@ -146,14 +152,12 @@ private struct Load {
 }
 
 extension JSONValue {
-    /// A record's members that a publish may have.
+    /// A record without what the daemon gives by itself. What it does not know it refuses.
     fileprivate var publishable: JSONValue {
+        guard case .object(var members) = self else { return self }
         let parts = elements("parts").map { $0.only("name", "media_type", "digest") }
-        guard
-            case .object(var members) = only(
-                "id", "owner", "app", "title", "message", "rich_type", "category", "actions",
-                "group", "priority", "display_ttl", "data", "read", "action_state", "expires_at")
-        else { return self }
+        let own = ["created_at", "revision", "device", "responses", "parts"]
+        members.removeAll { own.contains($0.name) }
         if !parts.isEmpty { members.append(JSONMember("parts", .array(parts))) }
         return .object(members)
     }

@@ -122,6 +122,17 @@ import Testing
         changed[start.lowerBound] = 2
         let wrong = try daemon.run("load", "-", input: changed)
         #expect(wrong.status == 1 && wrong.errors.contains("another digest"))
+        // Dropped without a word, or published under another id.
+        for (name, other, words) in [
+            ("\"priority\"", "\"prioritx\"", "unknown member"), ("\"id\"", "\"ix\"", "has no id"),
+            ("\"expires_at\"", "\"expires_ax\"", "has no expires_at"),
+        ] {
+            var changed = bytes
+            let place = try #require(bytes.firstRange(of: Array(name.utf8)))
+            changed.replaceSubrange(place, with: other.utf8)
+            let refused = try daemon.run("load", "-", input: changed)
+            #expect(refused.status == 1 && refused.errors.contains(words), "\(refused.errors)")
+        }
         let none = try daemon.run("load", "\(folder)/none.tar")
         #expect(none.status == 2 && none.errors.contains("No such file"))
     }
