@@ -35,6 +35,8 @@ extension World {
     private func settle(operationCount: Int) throws {
         let end = clock + Self.quietMillisecondsMax
         var round = 0
+        // What was committed a moment ago is shipped a moment later.
+        var (shipped, shippedAt) = (UInt64(0), clock)
         while true {
             chance = SeededGenerator(seed: swarm.seed, thread: 2, round: round)
             round += 1
@@ -49,7 +51,9 @@ extension World {
                 host.promotion = Promotion(isForced: true)
             }
             guard let problem = try whatIsLacking() else { return }
-            guard clock < end else { throw problem }
+            let now = hosts.compactMap { $0.leads ? $0.store?.shippedSequence : nil }.max() ?? 0
+            if now != shipped { (shipped, shippedAt) = (now, clock) }
+            guard clock < max(end, shippedAt + 60_000) else { throw problem }
         }
     }
 

@@ -76,25 +76,36 @@ struct TopCommand: ParsableCommand {
 /// Looks at a daemon's counters again and again.
 struct ActivityWatch: ~Copyable {
     private let socket: SocketOptions
+    private let secondsMin: Double
     private var connection: BlobConnection?
-    private var last: (statistics: DaemonStatistics, at: ContinuousClock.Instant)?
+    private var last:
+        (statistics: DaemonStatistics, at: ContinuousClock.Instant, activity: Activity)?
 
     /// Connects, and looks once.
-    init(_ socket: SocketOptions) throws {
+    ///
+    /// - Parameter secondsMin: from one look to the next. A key or a resize asks for another frame at any time, and in
+    ///   a millisecond the look itself would be a thousand requests a second.
+    init(_ socket: SocketOptions, secondsMin: Double = 0.05) throws {
         self.socket = socket
+        self.secondsMin = secondsMin
         _ = try next()
     }
 
-    /// What happened since the last look.
+    /// What happened since the last look; the same as last time where that was a moment ago.
     mutating func next() throws -> Activity {
+        let begun = ContinuousClock.now
+        if let last, last.at.duration(to: begun) / .seconds(1) < secondsMin {
+            return last.activity
+        }
         if connection == nil { connection = try socket.connect() }
         guard let now = try connection?.stats() else {
             throw CommandFailure(.refused, "there is no connection")
         }
         let at = ContinuousClock.now
         let seconds = last.map { ($0.at.duration(to: at)) / .seconds(1) } ?? now.uptimeSeconds ?? 1
-        defer { last = (now, at) }
-        return Activity(from: last?.statistics, to: now, seconds: seconds)
+        let activity = Activity(from: last?.statistics, to: now, seconds: seconds)
+        last = (now, at, activity)
+        return activity
     }
 
     /// The daemon has gone: connects anew next time.

@@ -1,3 +1,4 @@
+import ArgumentParser
 import BlobClient
 import Foundation
 import TestSupport
@@ -50,6 +51,17 @@ import Testing
             from: try statistics(Self.after), to: try statistics(Self.before), seconds: 1)
         #expect(activity.rates == ["fetch": 100])
         #expect(activity.publishRate == 5)
+    }
+
+    // A resize a millisecond behind the first look made one request a thousand a second.
+    @Test("A frame that is asked for at once shows the figures of the last one")
+    func frames() throws {
+        let daemon = try DaemonProcess()
+        let socket = try SocketOptions.parse(["--socket", daemon.socketPath])
+        var watch = try ActivityWatch(socket, secondsMin: 3_600)
+        try daemon.put("a", [1])
+        let again = try watch.next()
+        #expect(again.now.publishes == 0)
     }
 
     @Test(
