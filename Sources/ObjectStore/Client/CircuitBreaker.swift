@@ -18,7 +18,6 @@ final class CircuitBreaker: Sendable {
     /// The right to one attempt.
     struct Permit {
         fileprivate let period: Int
-        fileprivate let isTrial: Bool
     }
 
     private struct State {
@@ -45,14 +44,14 @@ final class CircuitBreaker: Sendable {
             let now = MonotonicClock.milliseconds()
             let (turn, wait) = state.withLock { state -> (Turn?, Int) in
                 guard let failure = state.failure else {
-                    return (.ask(Permit(period: state.period, isTrial: false)), 0)
+                    return (.ask(Permit(period: state.period)), 0)
                 }
                 guard state.period == begun else { return (.failed(failure), 0) }
                 guard !state.isTrying, now >= state.trialAt else {
                     return (nil, state.isTrying ? Self.lookMilliseconds : state.trialAt - now)
                 }
                 state.isTrying = true
-                return (.ask(Permit(period: state.period, isTrial: true)), 0)
+                return (.ask(Permit(period: state.period)), 0)
             }
             if let turn { return turn }
             // Another trial may begin, and fail, before this one's time has come.
@@ -88,8 +87,9 @@ final class CircuitBreaker: Sendable {
 
     /// The attempt was given up: it says nothing of the bucket.
     func leave(_ permit: Permit) {
+        // A permit of a period in which the bucket fails is its trial's.
         state.withLock { state in
-            if permit.isTrial, permit.period == state.period { state.isTrying = false }
+            if permit.period == state.period { state.isTrying = false }
         }
     }
 }

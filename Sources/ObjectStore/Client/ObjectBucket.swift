@@ -1,4 +1,5 @@
-/// A store's place in a bucket, and all that its clients share: the address, the credentials, the clock, the counters, and the pauses while it fails.
+/// A store's place in a bucket, and all that its clients share: the address, the credentials, the clock, the counters,
+/// and the pauses while it fails.
 package final class ObjectBucket: Sendable {
     package let url: ObjectStoreURL
     package let access: ObjectStoreAccess
