@@ -12,6 +12,11 @@ extension BlobStore {
         return core.replication.state
     }
 
+    /// The segment behind which a start would read the log: the last one that the file says is shipped or applied.
+    package var savedSegment: UInt64 {
+        core.replication.knowledge.withLock { $0.saved?.position.number ?? 0 }
+    }
+
     /// The number of the last batch: of what is acknowledged here, or was applied here.
     package var lastSequence: UInt64 { core.replication.lastSequence.load(ordering: .acquiring) }
 
@@ -78,6 +83,13 @@ extension BlobStore {
     ) throws(StoreError) {
         try pipeline.lead(
             epoch: epoch, nonce: nonce, behind: position, isFirst: isFirst, asOf: now)
+    }
+
+    /// Says that a leader takes changes before it is known whether it still leads. The next batch begins behind a
+    /// random gap in the revisions: another copy of this store that does the same gives others, so that no cursor
+    /// is good for both. Nothing is written for it alone. Call it once after the opening, while no change is made.
+    package func leadUnconfirmed() {
+        core.replication.isUnconfirmed.store(true, ordering: .relaxed)
     }
 
     /// Takes the lead from this store: it follows where all its changes are shipped, and is deposed where

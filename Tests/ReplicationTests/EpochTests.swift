@@ -65,6 +65,79 @@ import Testing
         #expect(third.store.hasSequence(lostSequence, of: 2))
     }
 
+    // A leader and a copy of it that were both started while the bucket was away gave the same revisions to
+    // different changes. A device that read from one and then from the other missed some.
+    @Test("Two copies of a leader that start without the bucket refuse each other's cursors")
+    func copiesWithoutBucket() throws {
+        let objects = MemoryObjects()
+        let a = ReplicaUnderTest("a", objects)
+        try a.start()
+        try a.lead()
+        try publish("before", in: a.store)
+        let shared = try cursor(a.store, "ann")
+        try a.run { a.store.shippedSequence == a.store.lastSequence }
+        try a.writeBase()
+        a.kill()
+        let copy = try a.copied()
+        for host in [a, copy] {
+            try host.start()
+            let last = host.store.lastSequence
+            host.bucket.cut = { _ in .before }
+            try? host.step()
+            #expect(host.activity == .leads)
+            // Nothing is changed by the start itself: a copy that takes no change has nothing to lose.
+            #expect(host.store.lastSequence == last)
+            // A change that finds nothing to do neither.
+            _ = try host.store.delete("nothing", asOf: noon)
+            #expect(host.store.lastSequence == last)
+        }
+        try publish("1", in: a.store)
+        try publish("1", in: copy.store)
+        try publish("2", in: copy.store)
+        let (lost, kept) = (try cursor(a.store, "ann"), try cursor(copy.store, "ann"))
+        try expect(shared, isGoodAt: true, a.store, copy.store)
+        try expect(lost, isGoodAt: true, a.store)
+        try expect(kept, isGoodAt: true, copy.store)
+        try expect(kept, isGoodAt: false, a.store)
+        try expect(lost, isGoodAt: false, copy.store)
+
+        copy.bucket.cut = { _ in .none }
+        try copy.lead()
+        try publish("3", in: copy.store)
+        try copy.run { copy.store.shippedSequence == copy.store.lastSequence }
+        a.bucket.cut = { _ in .none }
+        try a.run { a.lines.contains { $0.contains("leads no more") } }
+        try a.run { a.store?.lastSequence == copy.store.lastSequence }
+        for host in [a, copy] {
+            host.kill()
+            try host.start()
+            try expect(kept, isGoodAt: true, host.store)
+            try expect(lost, isGoodAt: false, host.store)
+        }
+    }
+
+    /// Whether changes can be read behind a cursor.
+    private func expect(_ text: [UInt8], isGoodAt isGood: Bool, _ stores: BlobStore...) throws {
+        let owner = Array("ann".utf8)
+        for store in stores {
+            let found: Bool
+            do throws(StoreError) {
+                let cursor = try store.feedCursor(text.span.bytes, owner: owner.span.bytes)
+                if let cursor {
+                    _ = try store.withSnapshot { (snapshot) throws(StoreError) in
+                        try snapshot.changes(
+                            of: owner.span.bytes, from: .after(cursor), limit: 10)
+                    }
+                }
+                found = cursor != nil
+            } catch {
+                guard error == .resync else { throw error }
+                found = false
+            }
+            #expect(found == isGood)
+        }
+    }
+
     @Test("Batches that a leader did not note as shipped are found at its start")
     func resumption() throws {
         let objects = MemoryObjects()

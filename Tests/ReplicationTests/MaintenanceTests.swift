@@ -86,6 +86,40 @@ import Testing
         #expect(try follower.store.verify().problems == [])
     }
 
+    // A leader whose disk was full for longer than the retention could not write down what it had shipped. It deleted
+    // that from the log all the same, found its own place gone when it was started, and deposed itself.
+    @Test("A leader that cannot write down what it shipped keeps what its start reads of the log")
+    func unsavedPosition() throws {
+        let clock = TestClock()
+        let objects = MemoryObjects()
+        let leader = try Member("one", objects, clock: clock)
+        leader.schedule = BaseSchedule(
+            intervalMilliseconds: 3_600_000, retentionMilliseconds: 3_600_000)
+        leader.savesShipped = false
+        try leader.begin()
+        for number in 0..<400 {
+            try leader.store.put("n\(number % 20)", [UInt8(truncatingIfNeeded: number)])
+            try leader.ship()
+            clock.advance(milliseconds: 60_000)
+            try leader.maintain()
+        }
+        #expect(objects.count("base/") < 12)
+        #expect(objects[ShardNames.log(2)] == nil)
+        try leader.reopen()
+        try leader.resume()
+        #expect(leader.store.shippedSequence == leader.store.lastSequence)
+        // What it has written down is not needed any more.
+        try leader.store.saveShipped()
+        for _ in 0..<200 {
+            clock.advance(milliseconds: 60_000)
+            _ = try leader.shipper?.step(on: leader.bucket, asOf: clock.now, appendsEmpty: true)
+            try leader.store.saveShipped()
+            try leader.maintain()
+        }
+        let first = try #require(objects.names.compactMap(ShardNames.packRange).first)
+        #expect(first.lowerBound > 100)
+    }
+
     @Test("Packs, bases and collecting come to the same, wherever a request is cut")
     func cuts() throws {
         // Every so many requests, until a run ends before its cut.

@@ -53,7 +53,7 @@ struct AbsurdBucketScenario: ShardScenario {
         let proxy = try FaultyProxy(to: round.shard.server.port)
         let leader = round.host("leader", "--replicate", through: proxy)
         try leader.start()
-        try settle([leader], withinSeconds: 30, "at the start")
+        try settle([leader], withinSeconds: 90, "at the start")
         var plan = Publisher.Plan()
         plan.name = "replicated"
         plan.publisherCount = 4
@@ -91,14 +91,14 @@ struct AbsurdBucketScenario: ShardScenario {
         stop.putUp()
         try threads.join()
         do {
-            try settle([leader], withinSeconds: 60, "after all of it")
+            try settle([leader], withinSeconds: 180, "after all of it")
             let fresh = try round.hostFromBucket()
-            try settle([leader, fresh], withinSeconds: 60, "with a new follower")
+            try settle([leader, fresh], withinSeconds: 180, "with a new follower")
             try Publisher.check(
                 replicated + local, at: [leader.socket, fresh.socket], "with a new follower")
             leader.kill()
             try fresh.promote(isForced: true)
-            try settle([fresh], withinSeconds: 30, "after the promotion")
+            try settle([fresh], withinSeconds: 90, "after the promotion")
             try Publisher.check(replicated, at: [fresh.socket], "after the promotion")
             try fresh.verifyStopped()
         } catch { faults.append("\(error)") }

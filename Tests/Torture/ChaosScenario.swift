@@ -34,7 +34,7 @@ struct ChaosScenario: ShardScenario {
         ]
         let sockets = hosts.map { $0.socket }
         try hosts[0].start()
-        try settle([hosts[0]], withinSeconds: 30, "at the start")
+        try settle([hosts[0]], withinSeconds: 90, "at the start")
         try hosts[1].start()
         let news = News()
         var plan = Publisher.Plan()
@@ -59,7 +59,7 @@ struct ChaosScenario: ShardScenario {
         stop.putUp()
         try threads.join()
         try fault.get()
-        let settled = try settle(hosts, withinSeconds: 60, "after the faults")
+        let settled = try settle(hosts, withinSeconds: 180, "after the faults")
         let count = try Publisher.check(
             replicated + local, at: [settled.leader.socket] + sockets, "after the faults")
         for host in hosts { try host.verifyStopped() }

@@ -63,7 +63,7 @@ struct CopiedFolderScenario: ShardScenario {
         Clock.pause(microseconds: 300_000)
         stop.putUp()
         try threads.join()
-        try settle([leader], withinSeconds: 30, "before the copy")
+        try settle([leader], withinSeconds: 90, "before the copy")
         try follower.start()
         let copy = leader.bench.folder + "/copy"
         // A snapshot of the running host, or of one that was down.
@@ -110,11 +110,11 @@ struct CopiedFolderScenario: ShardScenario {
         let isPromoted = settled == nil && pair.allSatisfy { $0.report?.role == "follower" }
         if isPromoted { try follower.promote(isForced: true) }
         if settled == nil {
-            settled = try settle(pair, withinSeconds: 60, "after the copy was put back").leader
+            settled = try settle(pair, withinSeconds: 180, "after the copy was put back").leader
         }
         let fresh = try round.hostFromBucket()
         let hosts = [leader, follower, fresh]
-        try settle(hosts, withinSeconds: 60, "with a new follower")
+        try settle(hosts, withinSeconds: 180, "with a new follower")
         for host in hosts {
             let found = try host.payload(of: "a0")
             try require(
@@ -170,9 +170,9 @@ struct CopiedFolderScenario: ShardScenario {
         }
         stop.putUp()
         try threads.join()
-        let settled = try settle(hosts, withinSeconds: 60, "with a copy of the folder")
+        let settled = try settle(hosts, withinSeconds: 180, "with a copy of the folder")
         let fresh = try round.hostFromBucket()
-        try settle(hosts + [fresh], withinSeconds: 60, "with a new follower")
+        try settle(hosts + [fresh], withinSeconds: 180, "with a new follower")
         let count = try Publisher.check(
             crowd, at: sockets + [fresh.socket], "with a copy of the folder")
         let acknowledged = crowd.reduce(0) { $0 + $1.acknowledgedCount }

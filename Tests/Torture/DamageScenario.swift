@@ -40,9 +40,9 @@ struct DamageScenario: ShardScenario {
             try leader.put("long-\(index)", body, replicated: false)
             bodies["long-\(index)"] = body
         }
-        try settle([leader], withinSeconds: 60, "at the start")
+        try settle([leader], withinSeconds: 180, "at the start")
         try follower.start()
-        try settle(hosts, withinSeconds: 60, "with the follower")
+        try settle(hosts, withinSeconds: 180, "with the follower")
         var words: [String] = []
         for (number, host) in hosts.enumerated() {
             // Other payloads on each host, so that what spreads is seen.
@@ -76,7 +76,7 @@ struct DamageScenario: ShardScenario {
                 "\(host.name): \(count) payloads right after \(took) ms\(first.map { ", the first scrub ended with \($0)" } ?? "")"
             )
         }
-        try settle(hosts, withinSeconds: 30, "at the end")
+        try settle(hosts, withinSeconds: 90, "at the end")
         for host in hosts { try host.verifyStopped() }
         return words.joined(separator: "; ")
     }

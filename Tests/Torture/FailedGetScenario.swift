@@ -37,7 +37,7 @@ struct FailedGetScenario: ShardScenario {
         let leader = round.host("leader", "--replicate")
         let follower = round.host("follower", "--follow", through: proxy)
         try leader.start()
-        try settle([leader], withinSeconds: 30, "at the start")
+        try settle([leader], withinSeconds: 90, "at the start")
         try follower.start()
         // So much piles up for the follower that it does not hold all of it in memory.
         proxy.set(.answered([.reset]))
@@ -53,7 +53,7 @@ struct FailedGetScenario: ShardScenario {
         plan.deletePercent = 0
         let crowd = Publisher.crowd(plan, using: &round.generator)
         try round.start(crowd, at: [leader.socket], until: StopSign()).join()
-        try settle([leader], withinSeconds: 60, "before the failed GET")
+        try settle([leader], withinSeconds: 180, "before the failed GET")
         let (name, fault) = Self.faults[(round.number - 1) % Self.faults.count]
         // Mostly one behind others that were already written.
         let wanted = Int.random(
@@ -72,7 +72,7 @@ struct FailedGetScenario: ShardScenario {
             follower.kill()
             try follower.start()
         }
-        try settle([leader, follower], withinSeconds: 60, "after one failed GET (\(name))")
+        try settle([leader, follower], withinSeconds: 180, "after one failed GET (\(name))")
         try require(spoilt.count == 1, "no GET was spoilt")
         try Publisher.check(
             crowd, at: [leader.socket, follower.socket], "after one failed GET (\(name))")
@@ -84,7 +84,7 @@ struct FailedGetScenario: ShardScenario {
         try follower.start()
         leader.kill()
         try follower.promote(isForced: true)
-        try settle([follower], withinSeconds: 30, "after the promotion")
+        try settle([follower], withinSeconds: 90, "after the promotion")
         let count = try Publisher.check(crowd, at: [follower.socket], "after the promotion")
         try follower.verifyStopped()
         return

@@ -29,11 +29,15 @@ struct FailoverScenario: Scenario {
     @Option(help: "The server: moto or rgw.")
     var server = "moto"
 
-    @Option(help: "The greatest age of a local change that may be lost, in milliseconds.")
-    var lossMillisecondsMax = 2_000
+    @Option(
+        help: """
+            The greatest age of a local change that may be lost, in milliseconds. With --short: 20000.
+            """)
+    var lossMillisecondsMax: Int?
 
     var secondsMax: UInt32 { UInt32(clamping: 120 + roundCount * 30) }
 
+    private var lossMax: Int { lossMillisecondsMax ?? (options.short ? 20_000 : 2_000) }
     private var roundCount: Int { rounds ?? (options.short ? 3 : 200) }
 
     func torture(_ bench: inout Workbench) throws -> [String] {
@@ -62,7 +66,7 @@ struct FailoverScenario: Scenario {
                 figures.promotionMillisecondsMost, Clock.milliseconds() - begin)
             figures.checked += try Publisher.check(
                 crowd, at: [follower.socket], round: round, sampling: 8, "round \(round)")
-            try figures.note(try lost.missing(at: follower.socket), limit: lossMillisecondsMax)
+            try figures.note(try lost.missing(at: follower.socket), limit: lossMax)
             names.swapAt(0, 1)
             swap(&leader, &follower)
             if round % 10 == 0 { say("failover: round \(round), \(figures.words(crowd))") }

@@ -30,7 +30,7 @@ struct KilledCatchUpScenario: ShardScenario {
         let proxy = try FaultyProxy(to: round.shard.server.port)
         let leader = round.host("leader", "--replicate", through: proxy)
         try leader.start()
-        try settle([leader], withinSeconds: 30, "at the start")
+        try settle([leader], withinSeconds: 90, "at the start")
         proxy.set(.answered([.reset]))
         var plan = Publisher.Plan()
         // One after the other, so that each is a batch.
@@ -45,15 +45,15 @@ struct KilledCatchUpScenario: ShardScenario {
 
         proxy.set(nil)
         let isAfter = round.number % 2 == 1
-        if isAfter { try settle([leader], withinSeconds: 60, "when the bucket was back") }
+        if isAfter { try settle([leader], withinSeconds: 180, "when the bucket was back") }
         let pause = Int.random(in: 0...3_000, using: &round.generator)
         Clock.pause(microseconds: pause * 1_000)
         leader.kill()
         try leader.start()
-        let shipped = try settle([leader], withinSeconds: 60, "after the kill").milliseconds
+        let shipped = try settle([leader], withinSeconds: 180, "after the kill").milliseconds
         try Publisher.check(crowd, at: [leader.socket], "after the kill")
         let fresh = try round.hostFromBucket()
-        try settle([leader, fresh], withinSeconds: 60, "with a new follower")
+        try settle([leader, fresh], withinSeconds: 180, "with a new follower")
         let count = try Publisher.check(
             crowd, at: [leader.socket, fresh.socket], "with a new follower")
         try leader.verifyStopped()

@@ -59,7 +59,7 @@ struct KilledLeaderScenario: ShardScenario {
         Clock.pause(microseconds: 200_000)
         again.putUp()
         try more.join()
-        let shipped = try settle([leader], withinSeconds: 30, "after the kill")
+        let shipped = try settle([leader], withinSeconds: 90, "after the kill")
         let count = try Publisher.check(crowd, at: [leader.socket], "when all was shipped")
         try require(leader.exits == 0, "the leader exited by itself \(leader.exits) times")
         try leader.verifyStopped()

@@ -87,6 +87,8 @@ struct ConnectionState {
     private(set) var isQueued = false
     /// The peer has closed both directions.
     private(set) var isHungUp = false
+    /// The peer has sent something, or has ended its side.
+    private(set) var hasBegun = false
 
     /// No further request is answered.
     var isEnding: Bool { ending != .none }
@@ -116,10 +118,13 @@ struct ConnectionState {
     mutating func received(_ reading: Reading) {
         switch reading {
         case .moved(let isFilled):
+            hasBegun = true
             // Fewer bytes than there was room for are all there are.
             if input == .readable, !isFilled { input = .blocked }
         case .blocked: input = .blocked
-        case .ended: input = .ended
+        case .ended:
+            hasBegun = true
+            input = .ended
         }
     }
 

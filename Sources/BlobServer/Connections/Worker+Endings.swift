@@ -8,6 +8,7 @@ extension Worker {
     /// At each tick: ends what has taken too long, and releases what is not needed any more.
     func checkDeadlines(_ batch: inout AnswerBatch) {
         nextTick = now.after(milliseconds: DaemonLimits.tickMilliseconds)
+        if awaitsFirstRequests { stopWhenAllHaveBegun(&batch) }
         guard connections.count > 0 else { return }
         checkAnswerMemory()
         for connection in connections.all {
@@ -70,8 +71,23 @@ extension Worker {
 
     // MARK: - The daemon's stop
 
+    /// Begins to stop when every connection has begun to ask, or a moment later: who has just connected is about to,
+    /// and is served as before. So a restart behind a service manager's sockets answers everybody.
+    func stopSoon(_ batch: inout AnswerBatch) {
+        firstRequestEnd = now.after(milliseconds: DaemonLimits.firstRequestMilliseconds)
+        stopWhenAllHaveBegun(&batch)
+    }
+
+    private func stopWhenAllHaveBegun(_ batch: inout AnswerBatch) {
+        guard let firstRequestEnd,
+            now >= firstRequestEnd || connections.all.allSatisfy(\.state.hasBegun)
+        else { return }
+        stop(within: limits.drainMilliseconds, &batch)
+    }
+
     /// Begins to stop: requests that have come are answered, and then each connection ends.
     func stop(within milliseconds: Int, _ batch: inout AnswerBatch) {
+        firstRequestEnd = nil
         handler.isStopping = true
         stopsAt = now.after(milliseconds: milliseconds)
         for connection in connections.all {

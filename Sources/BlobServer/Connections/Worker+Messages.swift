@@ -14,7 +14,7 @@ extension Worker {
         switch message.content {
         case .accepted(let number, let peer, let isDevice): accept(number, peer, isDevice: isDevice)
         case .progressCheck: counters.progress.answer()
-        case .stop: stop(within: limits.drainMilliseconds, &batch)
+        case .stop: stopSoon(&batch)
         case .stopAtOnce: stop(within: 0, &batch)
         case .changed(let result):
             guard let connection = connections.connection(message.token) else { break }

@@ -23,8 +23,6 @@ struct Acceptor: ~Copyable {
     /// What is called in between; nil: nothing.
     private let beat: Beat?
     private var nextBeat = Instant.now
-    /// When a connection was accepted last.
-    private var lastAccepted: Instant?
 
     /// Something to do at an interval.
     struct Beat {
@@ -156,20 +154,6 @@ struct Acceptor: ~Copyable {
         for door in doors { poller.remove(door.number) }
     }
 
-    /// Waits a moment for the first request of the last connection: who has just connected has sent it, or is
-    /// about to. So a restart behind a service manager's sockets answers everybody.
-    ///
-    /// - Returns: whether another signal to stop came.
-    mutating func awaitFirstRequest() -> Bool {
-        while let lastAccepted, counters.connectionCount > 0 {
-            let end = lastAccepted.after(milliseconds: DaemonLimits.firstRequestMilliseconds)
-            let rest = end.milliseconds(since: .now)
-            guard rest > 0 else { break }
-            if waitForSignal(milliseconds: rest) { return true }
-        }
-        return false
-    }
-
     private mutating func acceptWaiting(_ door: Door) {
         while true {
             guard counters.connectionCount < connectionCountMax else {
@@ -205,7 +189,6 @@ struct Acceptor: ~Copyable {
             least = index
         }
         hasAccepted = true
-        lastAccepted = .now
         counters.workers[least].countConnection(1)
         inboxes[least].post(
             WorkerMessage(

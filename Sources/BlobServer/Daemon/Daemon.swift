@@ -358,7 +358,6 @@ private struct RunningDaemon {
         reports.stopping("finishing the answers under way")
         acceptor.close()
         removeSockets()
-        let isUrgent = acceptor.awaitFirstRequest()
         // From here on workers close sockets whose peers may not have read everything, and the
         // writer still writes.
         environment.store.keepLeases()
@@ -370,7 +369,6 @@ private struct RunningDaemon {
             log.notice("Stopping")
             notifyWorkers(.stop)
         }
-        if isUrgent { notifyWorkers(.stopAtOnce) }
         stopAtOnceOnSecondSignal(&acceptor)
         for thread in threads { thread.join() }
         replicaThread?.close()

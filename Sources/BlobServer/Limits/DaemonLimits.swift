@@ -172,8 +172,8 @@ package struct DaemonLimits: Sendable {
     /// The same while connections come to an end, so that a crowd that leaves does not hold up who
     /// comes after it.
     package static let acceptPauseShortMilliseconds = 5
-    /// How long a stop waits for the first request of the last connection.
-    package static let firstRequestMilliseconds = 100
+    /// How long a stop waits for the first requests of connections that have not sent anything.
+    package static let firstRequestMilliseconds = 1_000
     /// Changes the writer takes into one batch.
     package static let changeBatchCountMax = 1_024
     /// Expired notifications one sweep removes.

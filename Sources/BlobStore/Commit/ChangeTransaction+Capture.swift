@@ -11,6 +11,9 @@ extension ChangeTransaction {
         let isShipped = replication.capturesChanges.load(ordering: .relaxed)
         sequence = isShipped ? replication.lastSequence.load(ordering: .relaxed) + 1 : 0
         storedBlobs.removeAll(keepingCapacity: true)
+        if isShipped, replication.isUnconfirmed.load(ordering: .relaxed) {
+            skipRevisions(of: replication)
+        }
         switch destination {
         case .log:
             // All of it. One that is too long for a record is checkpointed, and shipped nevertheless.
@@ -27,18 +30,42 @@ extension ChangeTransaction {
         }
     }
 
+    /// Begins the revisions of a leader that was started without its bucket behind a random gap. Another copy of
+    /// its store that does the same gives others, so that no cursor is good for both.
+    private mutating func skipRevisions(of replication: Replication) {
+        let (state, epochs) = replication.knowledge.withLock { ($0.state, $0.epochs) }
+        guard let state else { return }
+        let before = counters.revision
+        counters.revision += .random(in: 1...StoreLimits.unconfirmedGapMax)
+        newEpochs = epochs.adding(
+            EpochList.Epoch(
+                epoch: state.epoch, revisionBefore: before, revision: counters.revision,
+                sequence: sequence - 1))
+    }
+
+    /// Leaves the revisions as they were before a batch of which nothing is shipped.
+    mutating func unskipRevisions() {
+        guard let begun = newEpochs?.epochs.last else { return }
+        counters.revision = begun.revisionBefore
+        newEpochs = nil
+    }
+
     /// Puts what this batch did among what waits to be shipped.
     ///
     /// - Returns: nil where nothing is shipped, or nothing of it is.
     /// - Throws: ``StoreError/full`` when it is too long; fewer changes are shorter.
     mutating func capture() throws(StoreError) -> CapturedBatch? {
         guard sequence > 0 else { return nil }
-        guard !transaction.operations.isOverfull else { throw .full }
-        var writer = ReplicatedBatchWriter()
-        try writer.append(
-            transaction.operations.bytes.extracting(
-                droppingFirst: transaction.operations.prefixByteCount), of: tables)
-        guard !writer.isEmpty || !storedBlobs.isEmpty else { return nil }
+        var writer = try batchWriter()
+        guard !writer.isEmpty || !storedBlobs.isEmpty else {
+            unskipRevisions()
+            return nil
+        }
+        let epochs = newEpochs.take()
+        if let epochs {
+            try setMeta(EpochList.name, to: epochs.bytes)
+            writer = try batchWriter()
+        }
         let batch = writer.finish(
             sequence: sequence, asOf: now, counters, in: tables.meta, storing: storedBlobs)
         let key = IndexKeys.outbox(sequence)
@@ -46,6 +73,16 @@ extension ChangeTransaction {
         return CapturedBatch(
             sequence: sequence,
             byteCount: storedBlobs.reduce(batch.count) { $0 + $1.storedByteCount },
-            firstBlobNumber: storedBlobs.min { $0.number < $1.number }?.number)
+            firstBlobNumber: storedBlobs.min { $0.number < $1.number }?.number, epochs: epochs)
+    }
+
+    /// What this batch did so far.
+    private borrowing func batchWriter() throws(StoreError) -> ReplicatedBatchWriter {
+        guard !transaction.operations.isOverfull else { throw .full }
+        var writer = ReplicatedBatchWriter()
+        try writer.append(
+            transaction.operations.bytes.extracting(
+                droppingFirst: transaction.operations.prefixByteCount), of: tables)
+        return writer
     }
 }

@@ -86,6 +86,7 @@ extension CommitPipeline {
             }
         }
         replication.noteSaved(state, core.leases, epochs: list)
+        replication.isUnconfirmed.store(false, ordering: .relaxed)
         replication.isReplicated.store(true, ordering: .releasing)
     }
 
@@ -133,6 +134,8 @@ extension ChangeTransaction {
     fileprivate mutating func begin(
         _ epoch: UInt64, after epochs: EpochList, isFirst: Bool
     ) throws(StoreError) -> EpochList {
+        // Its own gap does.
+        unskipRevisions()
         let before = counters.revision
         if !isFirst {
             // One gap for each epoch between: who took one of those may have given numbers behind the same

@@ -182,6 +182,7 @@ final class CommitPipeline: Sendable {
         if transaction.transaction.operations.operationCount == 0 {
             // What changed nothing costs no sync, but for those who wait for what was changed before.
             if open.isPending {
+                transaction.unskipRevisions()
                 open.transaction = consume transaction
                 if isCommitting { try commitOpen() }
             }

@@ -3,10 +3,11 @@ internal import Bytes
 /// The value `epochs` of the table `meta`: where each leader's history begins. It is shipped with the
 /// changes, so every store of a shard has the same.
 ///
-/// The numbers of an epoch begin behind a gap. Those in the gap were given by the leader before, to changes
-/// that were lost with it: what has one of them belongs to no history.
+/// The numbers of an epoch begin behind a gap, and so do those of a leader that was started without its
+/// bucket, in the epoch that it led before. Numbers in a gap were given by another leader, or another copy of
+/// this one, to changes that were lost with it: what has one of them belongs to no history.
 struct EpochList: Equatable {
-    /// One epoch.
+    /// One epoch, or a start in it.
     struct Epoch: Equatable {
         var epoch: UInt64
         /// The last revision before the gap.
@@ -20,7 +21,7 @@ struct EpochList: Equatable {
     }
 
     static let name = "epochs"
-    /// In the order of their epochs, which is that of their revisions.
+    /// In the order of their epochs, and of their revisions.
     private(set) var epochs: [Epoch] = []
 
     init() {}
@@ -39,7 +40,7 @@ struct EpochList: Equatable {
                 epoch: value.integer(offset), revisionBefore: value.integer(offset + 8),
                 revision: value.integer(offset + 16), sequence: value.integer(offset + 24))
             guard epoch.revisionBefore <= epoch.revision,
-                epochs.last.map({ $0.epoch < epoch.epoch && $0.revision <= epoch.revisionBefore })
+                epochs.last.map({ $0.epoch <= epoch.epoch && $0.revision <= epoch.revisionBefore })
                     != false
             else { throw .corrupt("the epochs of the replication") }
             epochs.append(epoch)
@@ -70,11 +71,10 @@ struct EpochList: Equatable {
     /// One before the oldest epoch that is known counts as none, unless that is the first.
     func hasRevision(_ revision: UInt64) -> Bool {
         guard let first = epochs.first else { return true }
-        guard let epoch = epochs.last(where: { $0.revision <= revision }) else {
+        guard let index = epochs.lastIndex(where: { $0.revision <= revision }) else {
             return first.epoch == 1 && revision <= first.revisionBefore
         }
-        guard let next = epochs.first(where: { $0.epoch > epoch.epoch }) else { return true }
-        return revision <= next.revisionBefore
+        return index + 1 == epochs.count || revision <= epochs[index + 1].revisionBefore
     }
 
     /// Whether a batch of an epoch belongs to the history that this list is of: it does not if it was given

@@ -20,6 +20,9 @@ final class Replication: Sendable {
     let isReplicated = Atomic(false)
     /// Whether changes are noted, to be shipped. One load where it is not.
     let capturesChanges = Atomic(false)
+    /// Whether this store takes changes as a leader and does not know whether it still leads: the next batch
+    /// begins behind a gap. Nothing but the thread that writes looks at it.
+    let isUnconfirmed = Atomic(false)
     /// The last batch of this store.
     let lastSequence = Atomic<UInt64>(0)
     /// The last batch that is in the bucket.
@@ -38,6 +41,10 @@ final class Replication: Sendable {
                 knowledge.unshipped.append(number, of: batch.sequence)
                 leases.keepsFrom.store(knowledge.unshipped.lowestNumber, ordering: .releasing)
             }
+        }
+        if let epochs = batch.epochs {
+            knowledge.withLock { $0.epochs = epochs }
+            isUnconfirmed.store(false, ordering: .relaxed)
         }
         byteCountEver.add(batch.byteCount, ordering: .relaxed)
         lastSequence.store(batch.sequence, ordering: .releasing)
@@ -113,4 +120,6 @@ struct CapturedBatch {
     var byteCount: Int
     /// The lowest number of a blob that it stored; nil: none.
     var firstBlobNumber: UInt64?
+    /// The epochs, where it changed them.
+    var epochs: EpochList?
 }

@@ -57,6 +57,10 @@ public enum StoreLimits {
     /// By so much the revisions and blob numbers of a new leader begin behind those that it found: more than
     /// the leader before can have given and not shipped.
     public static let failoverGap: UInt64 = 1 << 32
+    /// By up to so much, at random, the revisions of a leader begin later that is started without its bucket:
+    /// two copies of a store that both start then do not give the same ones. A failover's gap has room for
+    /// more than a hundred such starts in a row.
+    public static let unconfirmedGapMax: UInt64 = 1 << 26
     /// Shipped batches that are removed with one commit.
     static let outboxRemovedCountMax = 1_024
     /// Names of the log without changes that a start after a crash may have to read again: some 20 minutes of

@@ -219,7 +219,8 @@ package struct BucketMaintenance {
         case .history:
             collectedAt = now
             let (oldest, deletedCount) = try history.run(
-                &catalog, inProgress: base?.number, on: bucket, asOf: now)
+                &catalog, saved: store.savedSegment, inProgress: base?.number, on: bucket,
+                asOf: now)
             collecting = try oldest.map {
                 .blobs(
                     try BlobCollector(store, epoch: epoch, oldest: $0), upTo: $0.sequence)

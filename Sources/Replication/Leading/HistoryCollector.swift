@@ -20,13 +20,14 @@ struct HistoryCollector {
     /// Deletes what may be deleted. A LIST of the bases, one of the packs and one of the epochs.
     ///
     /// - Parameters:
+    ///   - saved: the last segment that this store's file knows to be its own: a start reads the log from there.
     ///   - inProgress: the segment of the base that is being made here.
     ///   - now: the present.
     /// - Returns: the oldest base that is kept, nil where there is none, and how many names were deleted.
     /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     mutating func run(
-        _ catalog: inout BaseCatalog, inProgress: UInt64?, on bucket: some Bucket,
-        asOf now: Timestamp
+        _ catalog: inout BaseCatalog, saved: UInt64, inProgress: UInt64?,
+        on bucket: some Bucket, asOf now: Timestamp
     ) throws(ReplicationError) -> (oldest: BaseManifest?, deletedCount: Int) {
         try catalog.refresh(on: bucket)
         let expired = schedule.oldestKept(of: catalog.bases, asOf: now)
@@ -51,7 +52,7 @@ struct HistoryCollector {
         let ranges = try Pack.ranges(on: bucket)
         let newest = ranges.map(\.upperBound).max()
         // The newest one says where the log was packed up to.
-        names += ranges.filter { $0.upperBound <= end && $0.upperBound != newest }
+        names += ranges.filter { $0.upperBound <= min(end, saved) && $0.upperBound != newest }
             .map(ShardNames.pack)
         guard !names.isEmpty else { return (oldest, 0) }
         try Epochs.requireNewest(epoch, on: bucket)

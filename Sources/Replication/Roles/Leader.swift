@@ -15,6 +15,8 @@ struct Leader {
     /// nil: whether this store still leads is not known yet.
     private var shipper: Shipper?
     private var epoch: UInt64
+    /// Whether no other copy of this store gives the revisions that this run gives.
+    private var hasOwnRevisions: Bool
     /// Of this run, when it has written that down.
     private var nonce: Nonce?
     private var nextHeartbeat: Int64
@@ -33,6 +35,7 @@ struct Leader {
         self.store = store
         self.host = host
         shipper = writer.map { Shipper(store, $0) }
+        hasOwnRevisions = writer != nil
         epoch = store.replicationState?.epoch ?? 0
         nextHeartbeat = host.uptime
         host.noteLeader(host.settings.hostName)
@@ -45,7 +48,7 @@ struct Leader {
             do { return try begin(on: bucket) } catch {
                 // Without the bucket changes are still taken, as `local`. Should this store have been copied
                 // or replaced, they are saved and reported when the log can be read.
-                if (error as? ReplicationError)?.isStop != true { host.become(.leads) }
+                if (error as? ReplicationError)?.isStop != true { leadUnconfirmed() }
                 throw error
             }
         }
@@ -87,12 +90,20 @@ struct Leader {
                     epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: now)
             }
             self.epoch = epoch
+            hasOwnRevisions = true
             shipper = Shipper(
                 store, LogWriter(storeID: store.id, epoch: epoch, nonce: nonce, behind: fence))
             host.become(.ships(epoch: epoch))
             host.log(.notice, "Leading epoch \(epoch) of \(host.settings.shardName)")
         }
         return .next(.again)
+    }
+
+    /// Takes changes before it is known whether this store still leads.
+    private mutating func leadUnconfirmed() {
+        if !hasOwnRevisions { store.leadUnconfirmed() }
+        hasOwnRevisions = true
+        host.become(.leads)
     }
 
     // MARK: - Shipping

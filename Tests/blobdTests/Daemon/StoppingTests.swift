@@ -51,6 +51,25 @@ import Testing
         #expect(daemon.wait() == 0)
     }
 
+    // A client that was interrupted between its connect and its request was closed without an answer.
+    @Test("Who has just connected is answered; who says nothing is not waited for long")
+    func firstRequest() throws {
+        let daemon = try DaemonProcess(["--workers", "1", "--drain-timeout", "1h"])
+        let served = try daemon.connect()
+        #expect(try served.request("GET", "/livez").status == 200)
+        let (fresh, silent) = (try daemon.connect(), try daemon.connect())
+        try daemon.waitUntil("connections") { $0 == 4 }
+        daemon.signal(SIGTERM)
+        let patience = Patience()
+        while access(daemon.socketPath, F_OK) == 0 {
+            try patience.wait(orThrow: "the socket stays")
+        }
+        #expect(
+            try fresh.request("PUT", "/v1/notifications/1/payload", body: [1]).status == 201)
+        #expect(try silent.isClosed() && served.isClosed())
+        #expect(daemon.wait() == 0)
+    }
+
     @Test("A second SIGTERM does not wait for slow clients")
     func requestCommit() throws {
         let daemon = try DaemonProcess(["--drain-timeout", "1h"])
