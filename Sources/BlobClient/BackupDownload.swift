@@ -18,7 +18,7 @@ public struct BackupDownload: ~Copyable {
     ///   - path: the daemon's socket.
     ///   - options: the timeout is the longest wait for the next bytes. The first come when the daemon
     ///     has read all of its tables.
-    /// - Throws: ``ClientError/refused(_:)`` while another backup is taken.
+    /// - Throws: ``ClientError/refused(_:)`` while four others are taken.
     public static func begin(
         socket path: String, options: BlobConnection.Options = BlobConnection.Options()
     ) throws(ClientError) -> BackupDownload {

@@ -61,7 +61,7 @@ extension BlobConnection {
         _ id: String, part: String? = nil, range: WireRange? = nil
     ) throws(ClientError) -> FetchedPayload {
         _ = try queueGet(id, part: part, range: range, acceptsGzip: range == nil)
-        return try fetched()
+        return try fetched(isWhole: range == nil)
     }
 
     /// Fetches the bytes with this digest, or a range of them, into memory.
@@ -69,7 +69,7 @@ extension BlobConnection {
         _ digest: PayloadDigest, range: WireRange? = nil
     ) throws(ClientError) -> FetchedPayload {
         _ = try queueGetBlob(digest, range: range, acceptsGzip: range == nil)
-        return try fetched()
+        return try fetched(isWhole: range == nil)
     }
 
     /// Fetches a part piece by piece, in bounded memory. `sink` gets each piece for the time of the
@@ -83,18 +83,16 @@ extension BlobConnection {
         to sink: (PayloadInfo, RawSpan) throws -> Void
     ) throws -> PayloadInfo {
         _ = try queueGet(id, part: part, range: range, acceptsGzip: range == nil)
-        var failed: (any Error)?
-        let outcome = try answer { info, piece in
-            do {
-                try sink(info, piece)
-            } catch {
-                failed = error
-            }
-            return failed == nil
-        }
-        if let failed { throw failed }
-        guard case .payload(let info) = outcome else { throw unexpected(outcome) }
-        return info
+        return try handOn(to: sink)
+    }
+
+    /// Fetches the bytes with this digest piece by piece, as a part is.
+    @discardableResult
+    public mutating func getBlob(
+        _ digest: PayloadDigest, to sink: (PayloadInfo, RawSpan) throws -> Void
+    ) throws -> PayloadInfo {
+        _ = try queueGetBlob(digest, range: nil, acceptsGzip: true)
+        return try handOn(to: sink)
     }
 
     /// What a get would say of a part, without its bytes.
@@ -174,22 +172,45 @@ extension BlobConnection {
         return document
     }
 
-    private mutating func fetched() throws(ClientError) -> FetchedPayload {
+    private mutating func handOn(
+        to sink: (PayloadInfo, RawSpan) throws -> Void
+    ) throws -> PayloadInfo {
+        var failed: (any Error)?
+        let outcome = try answer { info, piece in
+            do {
+                try sink(info, piece)
+            } catch {
+                failed = error
+            }
+            return failed == nil
+        }
+        if let failed { throw failed }
+        guard case .payload(let info) = outcome else { throw unexpected(outcome) }
+        return info
+    }
+
+    /// - Parameter isWhole: whether it is no range, so that the answer's head says how long it is.
+    private mutating func fetched(isWhole: Bool) throws(ClientError) -> FetchedPayload {
         var bytes: [UInt8] = []
+        var isTooLong = false
         let byteCountMax = options.payloadByteCountMax
         let outcome = try answer { info, piece in
-            guard info.byteCount <= byteCountMax else { return false }
+            let byteCount =
+                isWhole ? info.byteCount : UInt64(bytes.count) + UInt64(piece.byteCount)
+            isTooLong = byteCount > byteCountMax
+            guard !isTooLong else { return false }
             if bytes.isEmpty { bytes.reserveCapacity(piece.byteCount) }
             piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
             return true
         }
         guard case .payload(let info) = outcome else { throw unexpected(outcome) }
-        guard info.byteCount <= byteCountMax || !bytes.isEmpty else {
+        guard !isTooLong else {
+            let what =
+                isWhole ? "the payload is \(info.byteCount) bytes long" : "the range is longer"
             throw ClientError.refused(
                 DaemonProblem(
                     status: 413, code: "payload_too_large", title: "Payload too large",
-                    detail: "the payload is \(info.byteCount) bytes long; "
-                        + "this client's limit is \(byteCountMax)"))
+                    detail: "\(what); this client's limit is \(byteCountMax) bytes"))
         }
         return FetchedPayload(info: info, bytes: bytes)
     }

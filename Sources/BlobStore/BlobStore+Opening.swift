@@ -44,6 +44,7 @@ extension BlobStore {
         try store.pipeline.recoverLog()
         try store.maintenance.upgrade()
         try store.pipeline.loadReplication()
+        try store.pipeline.loadCategoryEdits()
         try store.refuseUnreplicatedUse()
         try store.maintenance.loadQuarantine()
         // Only now: who reads beside waits for what an earlier writer acknowledged.

@@ -166,7 +166,7 @@ extension BlobStore {
         try pipeline.announceCategoryEdits(asOf: now)
     }
 
-    /// Whether this process has edited a category, and owners are yet to be told of it. One load.
+    /// Whether owners are yet to be told of a category's edit, by this process or one before. One load.
     package var hasCategoryEdits: Bool { pipeline.categoryEdits.load(ordering: .relaxed) }
 
     /// From now on batches of short changes are acknowledged when they are in the log

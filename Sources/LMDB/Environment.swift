@@ -30,6 +30,9 @@ internal import Synchronization
     /// Which addresses have a page of the file behind them.
     var bounds: MapBounds { owner.bounds }
 
+    /// Tells a failed sync from a failed write; nil where nothing is written.
+    let witness: SyncWitness?
+
     /// True when it was opened with `MDB_RDONLY`.
     package let isReadOnly: Bool
 
@@ -64,6 +67,7 @@ internal import Synchronization
             unsafe try Self.open(directory, configuration)
         }
         isReadOnly = configuration.isReadOnly
+        witness = configuration.isReadOnly ? nil : SyncWitness(directory: directory)
         // LMDB shares its slots among processes. This process may use all of them.
         readers = ReaderPool(
             owner, capacity: configuration.readerCountMax,

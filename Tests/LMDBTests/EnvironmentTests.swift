@@ -75,8 +75,8 @@ import Testing
                 found += 1
                 #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0, "descriptor \(descriptor)")
             }
-            // One for pages, one for synced meta pages.
-            #expect(found == 2)
+            // One for pages, one for synced meta pages, and the witness of syncs.
+            #expect(found == 3)
         }
     }
 

@@ -36,6 +36,8 @@ typedef struct file {
     bool is_log;
     int descriptor;  // Our own, without O_DIRECT. Keeps the inode from being used again.
     off_t synced_size;
+    // A failed sync is reported once to each descriptor: that to which it was, and the error. 0: none failed.
+    int failed_descriptor, failure;
     undo *undos;  // In the order of the writes.
     size_t count, capacity;
 } file;
@@ -308,7 +310,13 @@ static int simulated_sync(int descriptor) {
         hosts[host].counts.syncs++;
         if (hosts[host].fail_sync_after > 0 && --hosts[host].fail_sync_after == 0) {
             for (size_t index = 0; index < file->count; index++) file->undos[index].is_doomed = true;
-            errno = EIO;
+            file->failed_descriptor = descriptor;
+            file->failure = hosts[host].counts.syncs % 2 ? EIO : ENOSPC;
+            errno = file->failure;
+            result = -1;
+        } else if (file->failure && descriptor != file->failed_descriptor) {
+            errno = file->failure;
+            file->failure = 0;
             result = -1;
         } else {
             struct stat status;
@@ -464,10 +472,12 @@ void sim_disk_thaw(int host) {
     hosts[host].is_frozen = false;
     hosts[host].freeze_after = hosts[host].fail_sync_after = 0;
     // Where no power cut came meanwhile, another try has written what a sync did not.
-    for (int index = 0; index < file_count; index++)
-        if (files[index].descriptor >= 0 && files[index].host == host)
-            for (size_t undo = 0; undo < files[index].count; undo++)
-                files[index].undos[undo].is_doomed = false;
+    for (int index = 0; index < file_count; index++) {
+        if (files[index].descriptor < 0 || files[index].host != host) continue;
+        for (size_t undo = 0; undo < files[index].count; undo++) files[index].undos[undo].is_doomed = false;
+        // Who opens the file now is not told of an error that somebody has seen.
+        files[index].failure = 0;
+    }
 }
 
 void sim_disk_fail_sync_after(int host, uint64_t syncs) { hosts[host].fail_sync_after = syncs; }

@@ -74,8 +74,9 @@ final class BackupStream: Sendable {
     }
 }
 
-/// The thread that takes backups, one at a time. It exists while there is one.
-final class BackupThread: Sendable {
+/// The threads that take backups, one for each, at most ``DaemonLimits/backupCountMax``: a client that does not read
+/// holds up nobody else's.
+final class BackupThreads: Sendable {
     private struct Run {
         let stream: BackupStream
         let thread: WorkerThread
@@ -91,7 +92,7 @@ final class BackupThread: Sendable {
     /// Makes what gives a backup the payloads that are not here; nil: nothing does.
     private let makeSource: (@Sendable () -> LongBlobSource)?
     private let log: Logger
-    private let current = Mutex<Run?>(nil)
+    private let runs = Mutex<[Run]>([])
 
     init(
         _ store: BlobStore, makeSource: (@Sendable () -> LongBlobSource)?, log: Logger
@@ -101,16 +102,19 @@ final class BackupThread: Sendable {
         self.log = log
     }
 
-    /// Begins a backup. Throws `unavailable` while another is taken.
+    /// Begins a backup. Throws `unavailable` while as many are taken as may be.
     func start(for connection: ConnectionAddress) throws(ProtocolError) -> BackupStream {
-        let started = current.withLock { current -> Result<BackupStream, ProtocolError> in
-            if let run = current {
-                guard run.ending.isOver.load(ordering: .acquiring) else {
-                    return .failure(
-                        ProtocolError(.unavailable, "a backup is being taken; one is the limit"))
-                }
+        let started = runs.withLock { runs -> Result<BackupStream, ProtocolError> in
+            runs.removeAll { run in
+                guard run.ending.isOver.load(ordering: .acquiring) else { return false }
                 run.thread.join()
-                current = nil
+                return true
+            }
+            guard runs.count < DaemonLimits.backupCountMax else {
+                return .failure(
+                    ProtocolError(
+                        .unavailable,
+                        "\(runs.count) backups are being taken; that is the limit"))
             }
             do throws(SystemError) {
                 let stream = try BackupStream(for: connection)
@@ -119,7 +123,7 @@ final class BackupThread: Sendable {
                     run(stream)
                     ending.isOver.store(true, ordering: .releasing)
                 }
-                current = Run(stream: stream, thread: thread, ending: ending)
+                runs.append(Run(stream: stream, thread: thread, ending: ending))
                 return .success(stream)
             } catch {
                 return .failure(ProtocolError(.unavailable, "cannot take a backup: \(error)"))
@@ -128,11 +132,16 @@ final class BackupThread: Sendable {
         return try started.get()
     }
 
-    /// Ends a backup that is being taken, and waits for that.
+    /// Ends the backups that are being taken, and waits for that.
     func close() {
-        let run = current.withLock { $0.take() }
-        run?.stream.cancel()
-        run?.thread.join()
+        let runs = runs.withLock { runs in
+            defer { runs = [] }
+            return runs
+        }
+        for run in runs {
+            run.stream.cancel()
+            run.thread.join()
+        }
     }
 
     private func run(_ stream: BackupStream) {

@@ -14,7 +14,7 @@ struct WorkerEnvironment: Sendable {
     let writer: WriterThread
     let replica: ReplicaStatus
     let publishers: PublisherPool
-    let backups: BackupThread
+    let backups: BackupThreads
     let links: LinkKeys
     let statistics: StatisticsDocument
     let metrics: MetricsDocument

@@ -245,7 +245,7 @@ private struct RunningDaemon {
             store: store, limits: limits, counters: counters, bodyMemory: bodyMemory,
             drainSlots: DrainSlots(countMax: budget.drainingCountMax),
             writer: writer, replica: replica, publishers: publishers,
-            backups: BackupThread(store, makeSource: makeSource, log: log), links: links,
+            backups: BackupThreads(store, makeSource: makeSource, log: log), links: links,
             statistics: StatisticsDocument(
                 store: store, counters: counters, bodyMemory: bodyMemory, scrub: scrub),
             metrics: MetricsDocument(

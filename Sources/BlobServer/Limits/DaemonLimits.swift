@@ -172,6 +172,8 @@ package struct DaemonLimits: Sendable {
     /// The same while connections come to an end, so that a crowd that leaves does not hold up who
     /// comes after it.
     package static let acceptPauseShortMilliseconds = 5
+    /// Backups that are taken at once.
+    package static let backupCountMax = 4
     /// How long a stop waits for the first requests of connections that have not sent anything.
     package static let firstRequestMilliseconds = 1_000
     /// Changes the writer takes into one batch.

@@ -16,7 +16,8 @@ extension CommitPipeline {
 
     /// Appends what the last batch did to the log.
     ///
-    /// - Returns: false when it goes elsewhere, or is too long for the log: it is to be committed.
+    /// - Returns: false when it goes elsewhere, is too long for the log, or finds no room on the disk: it is to be
+    ///   committed.
     func append(
         _ transaction: inout ChangeTransaction, changeCount: Int
     ) throws(StoreError) -> Bool {
@@ -48,8 +49,13 @@ extension CommitPipeline {
         let owners = transaction.touchedOwners[open.notedOwnerCount...]
         for owner in owners { pending.insert(owner.utf8.span.bytes, .owner) }
         open.notedOwnerCount = owners.endIndex
+        let mark = pending.mark
         pending.addBatch(of: head.transaction, changeCount: changeCount)
-        try log.append(transaction.transaction.operations.bytes)
+        guard try log.append(transaction.transaction.operations.bytes) else {
+            pending.removeBatch(behind: mark)
+            return false
+        }
+        pending.noteSynced()
         core.durations.log.note(nanoseconds: clinux_monotonic_ns() - start)
         logByteCount.store(log.offset, ordering: .relaxed)
         let counters = transaction.counters
@@ -65,7 +71,11 @@ extension CommitPipeline {
         do throws(LMDBError) {
             areWritten = try transaction.transaction.writeLongValues()
         } catch {
-            throw failure(of: error, growth: open.growth.total)
+            // Written, and not synced yet.
+            guard isShortOfRoom(error, growth: open.growth.total) else {
+                throw .outcomeUnknown(error.description)
+            }
+            throw .full
         }
         guard areWritten, fdatasync(core.environment.dataDescriptor) != 0 else { return }
         throw .outcomeUnknown("fdatasync \(DataFile.name): \(StoreError.system("fdatasync"))")

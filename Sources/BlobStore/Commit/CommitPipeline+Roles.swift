@@ -88,6 +88,7 @@ extension CommitPipeline {
         replication.noteSaved(state, core.leases, epochs: list)
         replication.isUnconfirmed.store(false, ordering: .relaxed)
         replication.isReplicated.store(true, ordering: .releasing)
+        try loadCategoryEdits()
     }
 
     /// Makes a leader whose changes are all shipped a follower, or notes that a store is deposed.

@@ -109,18 +109,27 @@ extension CommitPipeline {
         }
     }
 
-    /// What a failed commit means.
+    /// What a failed commit means: there was no room for its pages, and nothing happened, or its outcome is unknown.
     ///
-    /// LMDB returns EIO both when a page could not be written because the disk is full and when a sync
-    /// failed. The first is harmless: the old meta page is still valid, and the pages are free. After
-    /// the second the kernel may have dropped the dirty pages and marked them clean, so another sync
-    /// would succeed without writing them.
+    /// A page that could not be written is harmless: the old meta page is still valid, and the pages are free. After a
+    /// failed sync the kernel may have dropped the dirty pages and marked them clean, so another sync would succeed
+    /// without writing them. After a failed meta page the commit may be on disk.
     func failure(of error: LMDBError, growth: Int) -> StoreError {
-        if error.isMapFull || error.isTransactionFull { return .full }
+        guard isShortOfRoom(error, growth: growth) else {
+            return .outcomeUnknown(error.description)
+        }
+        if error.systemError == nil || core.environment.hasFailedCleanly() { return .full }
+        return .outcomeUnknown("a sync or the meta page failed: \(error.description)")
+    }
+
+    /// Whether an error says that there is no room. LMDB returns EIO for a page that was written in part, because the
+    /// disk is full or because it fails.
+    func isShortOfRoom(_ error: LMDBError, growth: Int) -> Bool {
+        if error.isMapFull || error.isTransactionFull { return true }
         switch error.systemError {
-        case ENOSPC, EDQUOT, EFBIG: return .full
-        case EIO where space.isExhausted(byteCount: growth): return .full
-        default: return .outcomeUnknown(error.description)
+        case ENOSPC, EDQUOT, EFBIG: return true
+        case EIO: return space.isExhausted(byteCount: growth)
+        default: return false
         }
     }
 

@@ -35,7 +35,8 @@ final class CommitPipeline: Sendable {
     let publishedByteCount = Atomic(0)
     /// Where batches look for orphans to free. Taken alone or inside `writing`.
     let freeing = Mutex(FreeingProgress())
-    /// Whether this process has edited a category, and owners are yet to be told of it.
+    /// Whether owners are yet to be told of an edit of a category. Where they are not told for want of room it is
+    /// false, too, until the next edit.
     let categoryEdits = Atomic(false)
     /// Why nothing is written any more by this process: a sync failed. nil while all is well. Taken
     /// alone or inside `writing`.

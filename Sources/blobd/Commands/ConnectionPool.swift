@@ -4,11 +4,10 @@ import BlobClient
 /// their way at once.
 ///
 /// Requests of one connection follow one another, each change with a sync of its own. Those of
-/// several connections are committed together: thirty-two connections make thirty-two changes with one
-/// sync.
+/// several connections are committed together: so many connections make so many changes with one sync.
 final class ConnectionPool {
     /// Connections for changes, which wait for syncs. For fetching one is enough.
-    static let changeCountMax = 32
+    static let changeCountMax = 128
 
     private final class Member {
         var connection: BlobConnection

@@ -153,16 +153,34 @@ private struct Dump {
                 throw CommandFailure(.refused, "the daemon's record has a part without a digest")
             }
             guard !digests.contains(digest) else { continue }
-            let blob: FetchedPayload
+            let name = "blobs/sha256/\(text.dropFirst("sha256:".count))"
             do {
-                blob = try connection.getBlob(digest)
+                try addBlob(digest, name, &connection, write)
             } catch ClientError.notFound, ClientError.expired {
                 return false
             }
-            try add("blobs/sha256/\(text.dropFirst("sha256:".count))", blob.bytes, write)
             digests.insert(digest)
         }
         return true
+    }
+
+    /// Adds a payload piece by piece, however long it is.
+    private mutating func addBlob(
+        _ digest: PayloadDigest, _ name: String, _ connection: inout BlobConnection,
+        _ write: ([UInt8]) throws -> Void
+    ) throws {
+        var isBegun = false
+        let info = try connection.getBlob(digest) { info, piece in
+            if !isBegun {
+                try write(TarArchive.head(name, byteCount: Int(info.byteCount), time: time))
+            }
+            isBegun = true
+            try piece.withUnsafeBytes { try write(Array($0)) }
+        }
+        let count = Int(info.byteCount)
+        if !isBegun { try write(TarArchive.head(name, byteCount: count, time: time)) }
+        try write(TarArchive.padding(behind: count))
+        byteCount += count
     }
 
     private mutating func add(

@@ -6,9 +6,9 @@ import TestSupport
 /// it, at a call that is counted: environment variables say which.
 ///
 /// - `FAULT_CALL`: which calls count, in words: `sync` (`fdatasync`, `fsync`), `meta` (`pwrite` to
-///   a descriptor opened with `O_DSYNC`), `mkdir`, `rename`.
+///   a descriptor opened with `O_DSYNC`), `log` (`pwrite` to `changes.log`, but of zeros), `mkdir`, `rename`.
 /// - `FAULT_AT`: at which of these calls, counted from 1, and at every later one.
-/// - `FAULT_KIND`: `eio` or `kill`.
+/// - `FAULT_KIND`: `eio`, `enospc` or `kill`.
 /// - `FAULT_LOG`: a file that gets an `s` for each sync that reaches the kernel, an `m` for each
 ///   synced write, an `x` for each call that failed.
 enum Faults {
@@ -66,7 +66,7 @@ enum Faults {
             if (atomic_fetch_add(&calls, 1) + 1 < atoi(at)) return 0;
             if (!strcmp(kind, "kill")) kill(getpid(), SIGKILL);
             note('x');
-            errno = EIO;
+            errno = strcmp(kind, "enospc") ? EIO : ENOSPC;
             return 1;
         }
 
@@ -100,12 +100,23 @@ enum Faults {
             return next(path, mode);
         }
 
+        static int is_log(int fd) {
+            char link[64], path[4096];
+            snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+            ssize_t length = readlink(link, path, sizeof path - 1);
+            if (length < 0) return 0;
+            path[length] = 0;
+            return strstr(path, "/changes.log") != NULL;
+        }
+
         static ssize_t synced(int fd, const void *bytes, size_t count, off_t offset, const char *name) {
             ssize_t (*next)(int, const void *, size_t, off_t) =
                 (ssize_t (*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, name);
             if (fcntl(fd, F_GETFL) & O_DSYNC) {
                 if (fails("meta")) return -1;
                 note('m');
+            } else if (count > 0 && *(const char *)bytes && is_log(fd) && fails("log")) {
+                return -1;
             }
             return next(fd, bytes, count, offset);
         }

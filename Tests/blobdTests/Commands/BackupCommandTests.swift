@@ -116,17 +116,35 @@ import Testing
         #expect(mistake.code == "bad_cursor")
     }
 
-    @Test("A slow client holds the payloads of its moment; a second backup waits; a stop cuts it")
+    @Test("A slow client holds the payloads of its moment, and up no other backup; a stop cuts it")
     func slowClient() throws {
         let daemon = try DaemonProcess()
         var random = SeededGenerator(seed: 83)
         for id in ["a", "b"] { try daemon.put(id, random.bytes(6_000_000)) }
-        let slow = try daemon.connect()
-        slow.sendRequest("GET", "/v1/backup")
-        _ = try slow.receive(upTo: Array("\r\n\r\n".utf8))
-        let second = try daemon.request("GET", "/v1/backup")
-        #expect(second.status == 503)
-        #expect(second.code == "unavailable")
+        func stalled() throws -> RawClient {
+            let client = try daemon.connect()
+            client.sendRequest("GET", "/v1/backup")
+            let head = try client.receive(upTo: Array("\r\n\r\n".utf8))
+            guard head.starts(with: "HTTP/1.1 200 ".utf8) else {
+                throw TestFailure(String(decoding: head, as: UTF8.self))
+            }
+            return client
+        }
+        let slow = try stalled()
+        let folder = TemporaryFolder()
+        #expect(try daemon.run("backup", "\(folder)/b").status == 0)
+        do {
+            // The thread of the one before may be about to end.
+            let patience = Patience()
+            var others: [RawClient] = []
+            while others.count < 3 {
+                if let other = try? stalled() { others.append(other) }
+                try patience.wait(orThrow: "the backup before never ends")
+            }
+            let refused = try daemon.request("GET", "/v1/backup")
+            #expect(refused.status == 503 && refused.code == "unavailable")
+            #expect(refused.member("detail") == "4 backups are being taken; that is the limit")
+        }
         for id in ["a", "b"] {
             #expect(try daemon.request("DELETE", "/v1/notifications/\(id)").status == 204)
         }

@@ -33,11 +33,12 @@ extension WriteAheadLog {
             contents.changeCount += Int(head?.changeCount ?? 0)
         }
         // The last batch may not have been acknowledged: it is counted before it is written.
-        let missing =
-            mark.transaction == last + 1 ? mark.batchCount - contents.records.count : 0
-        guard missing <= 1 else {
+        let count = contents.records.count
+        let isOfMark = mark.transaction == last + 1
+        let missing = isOfMark ? mark.batchCount - count : 0
+        guard missing <= 1, !isOfMark || count >= mark.syncedBatchCount else {
             throw .corrupt(
-                "\(log.path) has \(contents.records.count) of the \(mark.batchCount) batches in \(PendingKeys.fileName)"
+                "\(log.path) has \(count) of the \(max(mark.batchCount - 1, mark.syncedBatchCount)) batches in \(PendingKeys.fileName)"
             )
         }
         if missing == 1 {

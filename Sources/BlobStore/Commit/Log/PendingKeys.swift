@@ -19,6 +19,7 @@ internal import Synchronization
 ///     word 2     how often all was committed
 ///     word 3     the transaction of those batches, and in the last 16 bits how many there are
 ///     word 4     how many changes are in them
+///     word 5     like word 3, but of the batches that are synced
 @safe package struct PendingKeys: @unchecked Sendable {
     // Sendable: the pointers never change, and what they point to is atomic.
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
@@ -162,6 +163,20 @@ internal import Synchronization
         words[0].wrappingAdd(1, ordering: .releasing)
     }
 
+    /// Takes back the batch that was counted last: it does not come into the log.
+    ///
+    /// - Parameter mark: before it was counted.
+    func removeBatch(behind mark: Mark) {
+        words[4].store(UInt64(mark.changeCount), ordering: .relaxed)
+        words[3].store(
+            mark.transaction << Self.batchCountBits | UInt64(mark.batchCount), ordering: .relaxed)
+        words[0].wrappingSubtract(1, ordering: .releasing)
+    }
+
+    /// Notes that the batches that were counted are on disk. Where the log has fewer of them after a crash, it was
+    /// damaged.
+    func noteSynced() { words[5].store(words[3].load(ordering: .relaxed), ordering: .relaxed) }
+
     /// What was last counted. It outlives the process that counted, though not always the machine:
     /// it may then be of any time before.
     struct Mark: Equatable {
@@ -169,7 +184,9 @@ internal import Synchronization
         var transaction: UInt64 = 0
         /// Batches, the last of which may have been in writing.
         var batchCount = 0
-        /// Changes in them.
+        /// Batches of the same transaction that were synced.
+        var syncedBatchCount = 0
+        /// Changes in all batches.
         var changeCount = 0
     }
 
@@ -177,9 +194,12 @@ internal import Synchronization
     /// in the middle of a change makes nothing up.
     var mark: Mark {
         let word = words[3].load(ordering: .relaxed)
+        let synced = words[5].load(ordering: .relaxed)
+        let isSame = synced >> Self.batchCountBits == word >> Self.batchCountBits
         return Mark(
             transaction: word >> Self.batchCountBits,
             batchCount: Int(word & Self.batchCountMax),
+            syncedBatchCount: isSame ? Int(synced & Self.batchCountMax) : 0,
             changeCount: Int(truncatingIfNeeded: words[4].load(ordering: .relaxed) & 0xFFFF_FFFF))
     }
 
@@ -192,6 +212,7 @@ internal import Synchronization
         // The count first: a filter that is half empty must not be asked.
         words[0].store(0, ordering: .releasing)
         words[3].store(0, ordering: .relaxed)
+        words[5].store(0, ordering: .relaxed)
         words[2].wrappingAdd(1, ordering: .releasing)
         for index in 0..<Self.filterByteCount / 8 { filter[index].store(0, ordering: .releasing) }
     }

@@ -88,20 +88,38 @@ final class WriteAheadLog {
     ///
     /// - Parameter record: its bytes, of a multiple of ``LogRecord/alignment``, which fit. Those that
     ///   begin at a page of memory are not copied.
+    /// - Returns: false when the disk has no room for it. Its place is empty then.
     /// - Throws: ``StoreError/outcomeUnknown(_:)``: the record is on disk, or it is not.
-    func append(_ record: RawSpan) throws(StoreError) {
+    func append(_ record: RawSpan) throws(StoreError) -> Bool {
         precondition(hasRoom(record.byteCount) && record.byteCount % LogRecord.alignment == 0)
         do throws(StoreError) {
-            if direct?.write(record, at: offset) != true {
-                direct = nil
-                try write(record, at: offset)
-            }
+            guard try writeUnlessFull(record) else { return false }
             try sync()
         } catch {
             throw .outcomeUnknown("\(path): \(error)")
         }
         offset += record.byteCount
         recordCount += 1
+        return true
+    }
+
+    /// The log is allocated, but not every file system (btrfs, ZFS) writes where it allocated.
+    ///
+    /// - Returns: false when the disk has no room.
+    private func writeUnlessFull(_ record: RawSpan) throws(StoreError) -> Bool {
+        if direct?.write(record, at: offset) == true { return true }
+        direct = nil
+        do throws(StoreError) {
+            try write(record, at: offset)
+            return true
+        } catch {
+            guard case .full = error else { throw error }
+        }
+        // The head alone says whether there is a record, and may be there.
+        let nothing = [UInt8](repeating: 0, count: LogRecord.alignment)
+        try write(nothing.span.bytes, at: offset)
+        try sync()
+        return false
     }
 
     /// Begins at the start again: the transaction that its records belong to is committed.

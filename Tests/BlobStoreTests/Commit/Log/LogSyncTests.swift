@@ -92,6 +92,22 @@ import Testing
         try Self.check(folder, lines, "failed at \(at)")
     }
 
+    @Test("Where the disk has no room for the log batches are committed, and none is lost")
+    func full() throws {
+        let folder = try Self.folder()
+        // The first write is the log's beginning.
+        let (lines, status) = try Child.run(
+            Child.torturer, ["log", folder.path, "\(Self.count)"],
+            environment: [
+                "LD_PRELOAD": try Faults.library(), "FAULT_KIND": "enospc", "FAULT_CALL": "log",
+                "FAULT_AT": "4",
+            ])
+        #expect(status == .exited(0), "\(lines)")
+        #expect(lines.first == "opened" && lines.last == "ok end")
+        #expect(Self.acknowledged(lines) == Array(0..<Self.count), "\(lines)")
+        try Self.check(folder, lines, "full")
+    }
+
     @Test(
         "Killed at any sync or meta page of batches and commits, every acknowledged change is there"
     )

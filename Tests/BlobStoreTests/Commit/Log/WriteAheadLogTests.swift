@@ -49,7 +49,8 @@ import Testing
         for (transaction, pages) in transactions {
             log.restart()
             for (index, count) in pages.enumerated() {
-                try log.append(record(transaction, UInt32(index), pages: count).span.bytes)
+                #expect(
+                    try log.append(record(transaction, UInt32(index), pages: count).span.bytes))
             }
         }
         return log
@@ -246,7 +247,7 @@ import Testing
         let pages = 256
         var count: UInt32 = 0
         while log.hasRoom(pages * 4_096) {
-            try log.append(Self.record(3, count, pages: pages).span.bytes)
+            #expect(try log.append(Self.record(3, count, pages: pages).span.bytes))
             count += 1
         }
         #expect(Int(count) == StoreLimits.logByteCount / (pages * 4_096))
