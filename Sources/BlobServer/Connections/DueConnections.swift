@@ -7,6 +7,8 @@ struct DueConnections {
     private var messages: [WorkerMessage] = []
     private var queue: [ConnectionToken] = []
     private var nextQueued = 0
+    /// When the pass over the run queue ends, whatever is left of it.
+    private var queueEnd = Instant(nanoseconds: 0)
     /// A connection whose event was taken, and which could not join a batch. It is next.
     private var held: Unmanaged<Connection>?
 
@@ -17,10 +19,19 @@ struct DueConnections {
     }
 
     /// Begins a pass over a run queue, and empties it: what is added meanwhile waits for the next pass.
-    mutating func take(_ runQueue: inout [ConnectionToken]) {
+    mutating func take(_ runQueue: inout [ConnectionToken], asOf now: Instant) {
+        queueEnd = now.after(microseconds: DaemonLimits.queuePassMicroseconds)
         queue.removeAll(keepingCapacity: true)
         nextQueued = 0
         swap(&queue, &runQueue)
+    }
+
+    /// Ends a pass over the run queue. Those whose turn has not come are the first of the next pass; what has just
+    /// come from clients is served before that.
+    mutating func putBack(_ runQueue: inout [ConnectionToken]) {
+        guard nextQueued < queue.count else { return }
+        runQueue.insert(contentsOf: queue[nextQueued...], at: 0)
+        nextQueued = queue.count
     }
 
     /// Adds messages, which come before the next event.
@@ -53,8 +64,9 @@ struct DueConnections {
     @inline(__always)
     mutating func takeMessage() -> WorkerMessage? { messages.popLast() }
 
-    mutating func takeQueued() -> ConnectionToken? {
-        guard nextQueued < queue.count else { return nil }
+    /// The next of the run queue, or nil: the pass is over.
+    mutating func takeQueued(asOf now: Instant) -> ConnectionToken? {
+        guard nextQueued < queue.count, now < queueEnd else { return nil }
         defer { nextQueued += 1 }
         return queue[nextQueued]
     }

@@ -49,7 +49,7 @@ extension Worker {
         batch.reset()
         while true {
             let step = slice.connection._withUnsafeGuaranteedRef {
-                fill(&batch, from: &input, of: $0, in: snapshot)
+                fill(&batch, from: &input, of: $0, until: slice.end, in: snapshot)
             }
             // Sending pages takes longer than waking a client, and one such answer fills a socket.
             guard case .needsInput = step, !batch.isFull, !batch.section.isLinked,
@@ -68,7 +68,7 @@ extension Worker {
         _ next: Unmanaged<Connection>, after slice: inout TimeSlice, _ input: inout InputBuffer
     ) {
         slice.connection._withUnsafeGuaranteedRef { keepInput(of: $0, .needsInput, &input) }
-        slice = TimeSlice(connection: next)
+        slice = TimeSlice(connection: next, begin: handler.observer.moment)
         next._withUnsafeGuaranteedRef { takeInput(of: $0, &input) }
     }
 
@@ -100,7 +100,8 @@ extension Worker {
     ) -> Bool {
         switch step {
         case .answered:
-            return slice.budget > 0 && slice.connection._withUnsafeGuaranteedRef { $0.mayAnswer }
+            return slice.budget > 0 && !isOver(slice)
+                && slice.connection._withUnsafeGuaranteedRef { $0.mayAnswer }
         case .needsInput:
             guard let next = nextOfBatch() else { return false }
             let last = slice.connection
@@ -111,12 +112,13 @@ extension Worker {
         }
     }
 
-    /// Adds the answers to the whole requests at the start of the input, as many as the batch takes.
+    /// Adds the answers to the whole requests at the start of the input, as many as the batch takes, and
+    /// as the time slice has time for.
     ///
     /// - Returns: what the request behind them asks for.
     private func fill(
         _ batch: inout AnswerBatch, from input: inout InputBuffer, of connection: Connection,
-        in snapshot: borrowing Snapshot
+        until end: Instant, in snapshot: borrowing Snapshot
     ) -> RequestHandler.Step {
         // While memory is short, answers go one by one: a client that reads gets the next one at
         // once, and one that does not read holds one.
@@ -138,6 +140,7 @@ extension Worker {
                 consumed: &consumed)
             input.consume(consumed)
         } while step.isAnswered && !batch.isSectionFull && !isShort
+            && handler.observer.moment < end
         return step
     }
 

@@ -11,6 +11,14 @@ struct TimeSlice {
     let connection: Unmanaged<Connection>
     /// Bytes that it may still be sent.
     var budget = DaemonLimits.timeSliceByteCountMax
+    /// When no further request is answered. Compared with ``RequestObserver/moment``, which fetches of one
+    /// batch do not move: they are cheap.
+    let end: Instant
+
+    init(connection: Unmanaged<Connection>, begin: Instant) {
+        self.connection = connection
+        end = begin.after(microseconds: DaemonLimits.timeSliceMicroseconds)
+    }
 
     /// What one step of a time slice comes to.
     enum Progress {
@@ -28,7 +36,7 @@ extension Worker {
     /// answered in one batch (`Worker+Batches.swift`).
     func serve(_ input: inout InputBuffer, _ batch: inout AnswerBatch) {
         while let connection = nextConnection(&batch) {
-            var slice = TimeSlice(connection: connection)
+            var slice = TimeSlice(connection: connection, begin: handler.observer.moment)
             run(&slice, &input, &batch)
         }
     }
@@ -41,7 +49,7 @@ extension Worker {
                 if let connection = receive(message, &batch) { return connection }
             } else if let index = due.takeEvent() {
                 if let connection = noteEvent(index) { return connection }
-            } else if let token = due.takeQueued() {
+            } else if let token = due.takeQueued(asOf: handler.observer.moment) {
                 guard let connection = connections.unretained(token) else { continue }
                 connection._withUnsafeGuaranteedRef { $0.state.leaveRunQueue() }
                 return connection
@@ -68,7 +76,8 @@ extension Worker {
     /// Takes note of an event.
     ///
     /// - Returns: the connection to be served for it; nil: the event brought messages, or its connection
-    ///   has ended or is in the run queue.
+    ///   has ended or is in the run queue. One that has output to send is put there: its client has had a
+    ///   turn, and comes behind those that have just asked.
     @inline(__always)
     private func noteEvent(_ index: Int) -> Unmanaged<Connection>? {
         let event = poller.event(index)
@@ -85,14 +94,18 @@ extension Worker {
                 finishTimeSlice(connection)
                 return nil
             }
+            if !connection.output.isEmpty {
+                if connection.state.enterRunQueue() { runQueue.append(connection.token) }
+                return nil
+            }
             return connection.state.isQueued ? nil : unretained
         }
     }
 
     // MARK: - Time slices
 
-    /// Runs a time slice. It ends when there is nothing more to do for the connection now, or it has
-    /// been sent its share.
+    /// Runs a time slice. It ends when there is nothing more to do for the connection now, it has been
+    /// sent its share, or its requests have taken their time.
     private func run(
         _ slice: inout TimeSlice, _ input: inout InputBuffer, _ batch: inout AnswerBatch
     ) {
@@ -176,6 +189,7 @@ extension Worker {
             case .head:
                 guard connection.mayAnswer, slice.budget > 0 else { return .waits }
                 guard !input.isEmpty else { return .needsInput }
+                guard !isOver(slice) else { return .waits }
                 return answerRequests(&slice, &input, &batch)
             case .body(let upload):
                 guard connection.output.isEmpty else { return .waits }
@@ -204,6 +218,10 @@ extension Worker {
             }
         }
     }
+
+    /// Whether the requests that were answered in a time slice have taken their share of the worker.
+    @inline(__always)
+    func isOver(_ slice: TimeSlice) -> Bool { handler.observer.moment >= slice.end }
 
     /// Throws input away until the peer hangs up, or has sent too much.
     private func discard(_ input: inout InputBuffer, of connection: Connection) {

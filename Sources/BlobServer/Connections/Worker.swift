@@ -116,8 +116,9 @@ final class Worker {
             due.takeEvents(count)
             serve(&input, &batch)
             if !runQueue.isEmpty {
-                due.take(&runQueue)
+                due.take(&runQueue, asOf: handler.observer.moment)
                 serve(&input, &batch)
+                due.putBack(&runQueue)
             }
             if now >= nextTick { checkDeadlines(&batch) }
             handler.observer.endIteration()

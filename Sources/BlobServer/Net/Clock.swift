@@ -17,6 +17,11 @@ struct Instant: Hashable, Comparable {
         Instant(nanoseconds: nanoseconds + Int64(milliseconds) * 1_000_000)
     }
 
+    /// The moment `microseconds` later.
+    func after(microseconds: Int) -> Instant {
+        Instant(nanoseconds: nanoseconds + Int64(microseconds) * 1_000)
+    }
+
     /// The microseconds from an earlier moment to this one, rounded down.
     func microseconds(since earlier: Instant) -> Int {
         Int((nanoseconds - earlier.nanoseconds) / 1_000)

@@ -7,6 +7,8 @@ final class RawClient {
     let descriptor: Int32
     /// What was received and not taken yet.
     private(set) var received: [UInt8] = []
+    /// How many bytes were received in all.
+    private(set) var receivedByteCount = 0
 
     /// How long to wait for an answer before the test fails. Nothing ever waits this long when all
     /// is well.
@@ -71,6 +73,7 @@ final class RawClient {
         }
         var buffer = [UInt8](repeating: 0, count: count)
         let got = Glibc.read(descriptor, &buffer, count)
+        receivedByteCount += max(0, got)
         return Array(buffer.prefix(max(0, got)))
     }
 
@@ -86,6 +89,15 @@ final class RawClient {
         }
         defer { received.removeFirst(count) }
         return Array(received.prefix(count))
+    }
+
+    /// What has come by now, without waiting. It is kept for the next call that receives.
+    func receiveWhatIsThere() throws {
+        while waitForInput(milliseconds: 0) {
+            let more = try read()
+            if more.isEmpty { return }
+            received += more
+        }
     }
 
     /// Everything up to the end of the connection.

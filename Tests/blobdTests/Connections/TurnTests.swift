@@ -1,0 +1,35 @@
+import TestSupport
+import Testing
+
+/// One connection may send many requests before it reads an answer. All of them were answered before any other
+/// connection was: a hundred that asked for statistics kept `/livez` waiting for half a minute.
+@Suite struct TurnTests {
+    private static let clientCount = 8
+
+    @Test(
+        "A connection is answered before the others' pipelined requests are through",
+        arguments: [
+            // So many that their answers fit in a socket's buffer: a client that does not read stops nobody.
+            ("/metrics", 10), ("/v1/stats", 40),
+            ("/v1/users/u/notifications", 80), ("/v1/users/u/changes", 80),
+        ])
+    func flood(target: String, requestCount: Int) throws {
+        let daemon = try DaemonProcess(["--workers", "1"])
+        let probe = try daemon.connect()
+        let clients = try (0..<Self.clientCount).map { _ in try daemon.connect() }
+        for client in [probe] + clients {
+            #expect(try client.request("GET", "/livez").status == 200)
+        }
+
+        let requests = (0..<requestCount).flatMap { _ in httpRequest("GET", target) }
+        for client in clients { client.send(requests) }
+        #expect(try probe.request("GET", "/livez").status == 200)
+        for client in clients { try client.receiveWhatIsThere() }
+        let byteCountThen = clients.map(\.receivedByteCount).reduce(0, +)
+
+        for client in clients {
+            for _ in 0..<requestCount { #expect(try client.answer().status == 200) }
+        }
+        #expect(byteCountThen < clients.map(\.receivedByteCount).reduce(0, +))
+    }
+}
