@@ -72,7 +72,15 @@ public struct SignedLink: Sendable, Hashable {
         return key.code.code(of: [Array("GET".utf8), feed, path, feed, expiry, feed, key.id])
     }
 
-    /// Whether a request's path and query are those of a valid link.
+    /// Whether a request's path and query are those of a valid link. See ``expiry(path:query:now:keys:)``.
+    package static func isValid(
+        path: RawSpan, query: RawSpan, now: Int64, keys: SigningKeys
+    ) -> Bool {
+        expiry(path: path, query: query, now: now, keys: keys) != nil
+    }
+
+    /// When the link expires that a request's path and query are, in seconds since 1970; nil where it is not
+    /// valid.
     ///
     /// Takes as long for a link that is not: a code is always computed and compared, whatever is wrong.
     ///
@@ -80,9 +88,9 @@ public struct SignedLink: Sendable, Hashable {
     ///   - path: as it is sent.
     ///   - query: as it is sent. Parameters of other names are not signed, and are for the resource to read.
     ///   - now: seconds since 1970.
-    package static func isValid(
+    package static func expiry(
         path: RawSpan, query: RawSpan, now: Int64, keys: SigningKeys
-    ) -> Bool {
+    ) -> Int64? {
         var said = Parameters()
         var isValid = said.read(query)
         var key = keys.keys[0]
@@ -100,7 +108,7 @@ public struct SignedLink: Sendable, Hashable {
         case .value(let value): expiry = Int64(clamping: value)
         case .tooLarge, .malformed: isValid = false
         }
-        return isValid && isKnown && isSame && now < expiry
+        return isValid && isKnown && isSame && now < expiry ? expiry : nil
     }
 
     /// The three parameters, each given once and not encoded.

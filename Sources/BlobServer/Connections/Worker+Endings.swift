@@ -43,9 +43,7 @@ extension Worker {
             refuseWaiting(upload, connection, &batch)
             return true
         case .awaitingFeed(let reader), .streaming(let reader):
-            guard now >= reader.end, connection.output.isEmpty else { break }
-            continueFeed(connection, &batch)
-            return true
+            if checkReader(reader, connection, &batch) { return true }
         default: break
         }
         let progress = connection.deadline.isTransfer ? connection.progress : 0

@@ -14,6 +14,7 @@ extension Worker {
     ) {
         reader.isDue = false
         do throws(ProtocolError) {
+            guard handler.isPermitted(reader) else { throw .linkNotValid }
             try handler.requireAnswerMemory()
             let page = try handler.look(reader)
             if !page.changes.isEmpty || now >= reader.end || isStopping {
@@ -23,9 +24,7 @@ extension Worker {
             }
             try register(reader, behind: page, connection)
         } catch {
-            endWait(reader, connection, &batch) {
-                handler.refuse(reader.form, error, into: &$0)
-            }
+            refuse(reader, error, connection, &batch)
         }
     }
 
@@ -67,6 +66,7 @@ extension Worker {
         reader.isDue = false
         do throws(ProtocolError) {
             guard !isStopping else { throw .stopping }
+            guard handler.isPermitted(reader) else { throw .linkNotValid }
             if reader.isBegun, answerMemory.isUsedUp {
                 // It is looked at again at the next tick.
                 reader.end = now
@@ -88,7 +88,7 @@ extension Worker {
             }
             try register(reader, behind: page, connection)
         } catch {
-            endStream(reader, error, connection, &batch)
+            refuse(reader, error, connection, &batch)
         }
     }
 
@@ -103,6 +103,37 @@ extension Worker {
     }
 
     // MARK: - Both
+
+    /// At each tick: ends a reader whose link is not valid any more, also where its client does not read, and looks
+    /// again where its time is over.
+    ///
+    /// - Returns: whether something was done for the connection.
+    func checkReader(
+        _ reader: FeedReader, _ connection: Connection, _ batch: inout AnswerBatch
+    ) -> Bool {
+        if !handler.isPermitted(reader) {
+            refuse(reader, .linkNotValid, connection, &batch)
+        } else if now >= reader.end, connection.output.isEmpty {
+            continueFeed(connection, &batch)
+        } else {
+            return false
+        }
+        return true
+    }
+
+    /// Ends a wait or a stream with an error.
+    private func refuse(
+        _ reader: FeedReader, _ error: ProtocolError, _ connection: Connection,
+        _ batch: inout AnswerBatch
+    ) {
+        if case .streaming = connection.state.phase {
+            endStream(reader, error, connection, &batch)
+        } else {
+            endWait(reader, connection, &batch) {
+                handler.refuse(reader.form, error, into: &$0)
+            }
+        }
+    }
 
     /// An owner's feed has changed, or a reader's time is over.
     func continueFeed(_ connection: Connection, _ batch: inout AnswerBatch) {

@@ -40,7 +40,7 @@ final class Reloader {
         log.logLevel = min(options.logLevel, new.options.logLevel)
         report(new, keys)
         log.logLevel = new.options.logLevel
-        environment.links.keys = keys
+        environment.links.replace(by: keys)
         options = new.options
         return new.changes.isEmpty ? nil : apply()
     }

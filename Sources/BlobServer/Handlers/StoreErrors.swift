@@ -167,6 +167,9 @@ extension ProtocolError {
         return error
     }
 
+    /// Whatever is wrong with a link, the answer is the same.
+    static let linkNotValid = ProtocolError(.forbidden, "the link is not valid")
+
     /// The daemon takes no more work.
     static let stopping = ProtocolError(.stopping, "the daemon is stopping; try again")
 }

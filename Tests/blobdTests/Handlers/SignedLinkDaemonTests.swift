@@ -16,12 +16,42 @@ import Testing
         var keyPath: String { "\(folder)/keys" }
         var devicePath: String { "\(folder)/device" }
 
-        init(_ text: String = SignedLinkDaemonTests.keys) throws {
+        init(_ text: String = SignedLinkDaemonTests.keys, _ arguments: String...) throws {
             try Files.write(Array(text.utf8), to: "\(folder)/keys")
             chmod("\(folder)/keys", 0o600)
             daemon = try DaemonProcess(
-                ["--signing-keys", "\(folder)/keys", "--device-socket", "\(folder)/device"],
+                ["--signing-keys", "\(folder)/keys", "--device-socket", "\(folder)/device"]
+                    + arguments,
                 in: folder)
+        }
+
+        /// Replaces the file of keys, sends SIGHUP, and waits until the log says `words` once more.
+        func reload(_ text: String, _ words: String) throws {
+            let before = daemon.log.split(separator: words).count
+            try Files.write(Array(text.utf8), to: keyPath)
+            daemon.signal(SIGHUP)
+            let patience = Patience()
+            while daemon.log.split(separator: words, omittingEmptySubsequences: false).count
+                <= before
+            {
+                try patience.wait(orThrow: "the keys are not read: \(daemon.log)")
+            }
+        }
+
+        /// A device that gets an owner's changes as they come.
+        func stream(_ link: String) throws -> RawClient {
+            let client = try device()
+            client.sendRequest("GET", "\(link)&since=0", ["Accept": "text/event-stream"])
+            let head = try client.receive(upTo: Array("\r\n\r\n".utf8))
+            #expect(head.starts(with: "HTTP/1.1 200 ".utf8))
+            return client
+        }
+
+        /// A device that waits for an owner's next change.
+        func wait(_ link: String) throws -> RawClient {
+            let client = try device()
+            client.sendRequest("GET", "\(link)&since=latest&wait=60")
+            return client
         }
 
         /// What `blobd sign` prints.
@@ -156,28 +186,61 @@ import Testing
         let site = try Site(Self.oldKeys)
         try site.daemon.put("42", [1])
         let link = try site.sign("42")
-        func reload(_ text: String, _ words: String) throws {
-            let before = site.daemon.log.split(separator: words).count
-            try Files.write(Array(text.utf8), to: site.keyPath)
-            site.daemon.signal(SIGHUP)
-            let patience = Patience()
-            while site.daemon.log.split(separator: words, omittingEmptySubsequences: false).count
-                <= before
-            {
-                try patience.wait(orThrow: "the keys are not read: \(site.daemon.log)")
-            }
-        }
-        try reload(Self.keys + Self.oldKeys, "the keys new, old")
+        try site.reload(Self.keys + Self.oldKeys, "the keys new, old")
         #expect(try site.daemon.request("GET", link).status == 200)
         let second = try site.sign("42")
         #expect(second.contains("&k=new&"))
         #expect(try site.daemon.request("GET", second).status == 200)
-        try reload("x", "nothing has changed")
+        try site.reload("x", "nothing has changed")
         #expect(try site.daemon.request("GET", link).status == 200)
-        try reload(Self.keys, "the keys new\n")
+        try site.reload(Self.keys, "the keys new\n")
         #expect(try site.daemon.request("GET", link).status == 403)
         #expect(try site.daemon.request("GET", second).status == 200)
         #expect(!site.daemon.log.contains("ABAB"))
+    }
+
+    // A stream went on until its client hung up, and kept one of the owner's places.
+    @Test("A stream and a wait end at the link's expiry")
+    func expiry() throws {
+        // No heartbeat: nothing else comes.
+        let site = try Site(Self.keys, "--heartbeat", "1h")
+        try site.daemon.put("1", [1], query: "?owner=ann")
+        let link = SignedLink(
+            to: .changes(owner: "ann"), expiresAt: Int64(time(nil)) + 4,
+            keys: try SigningKeys(parsing: Array(Self.keys.utf8))
+        ).text
+        let (stream, wait) = (try site.stream(link), try site.wait(link))
+        let lasting = try site.stream(try site.sign("--changes", "ann"))
+        #expect(try stream.change().words == "published 1")
+        #expect(try wait.answer().code == "forbidden")
+        let end = String(decoding: try stream.receiveAll(), as: UTF8.self)
+        #expect(end.contains("event: problem") && end.contains("\"code\":\"forbidden\""), "\(end)")
+        try site.daemon.waitUntil("watchers") { $0 == 1 }
+        // The connection of a wait goes on, with another link.
+        #expect(try wait.request("GET", try site.sign("1")).status == 200)
+        #expect(try lasting.change().words == "published 1")
+        try site.daemon.put("2", [2], query: "?owner=ann")
+        #expect(try lasting.change().words == "published 2")
+    }
+
+    @Test("A stream and a wait end when the key of their link is removed")
+    func removedKey() throws {
+        let site = try Site(Self.oldKeys, "--heartbeat", "1h")
+        try site.daemon.put("1", [1], query: "?owner=ann")
+        let old = try site.sign("--changes", "ann")
+        let (stream, wait) = (try site.stream(old), try site.wait(old))
+        #expect(try stream.change().words == "published 1")
+        try site.reload(Self.keys + Self.oldKeys, "the keys new, old")
+        let other = try site.stream(try site.sign("--changes", "ann"))
+        #expect(try other.change().words == "published 1")
+        try site.daemon.waitUntil("watchers") { $0 == 3 }
+        try site.reload(Self.keys, "the keys new\n")
+        let end = String(decoding: try stream.receiveAll(), as: UTF8.self)
+        #expect(end.contains("\"code\":\"forbidden\""), "\(end)")
+        #expect(try wait.answer().code == "forbidden")
+        try site.daemon.waitUntil("watchers") { $0 == 1 }
+        try site.daemon.put("2", [2], query: "?owner=ann")
+        #expect(try other.change().words == "published 2")
     }
 
     @Test("Files of keys that others may read are refused, by the daemon and by sign")

@@ -267,8 +267,10 @@ extension RequestHandler {
             try checkLink(head, bytes)
             return .fetch(try HTTPCodec.key(id, part: name, in: path, decoding: &names))
         case .changesLink:
-            try checkLink(head, bytes)
-            return .perform(try action(route, head, bytes))
+            let link = HeldLink(
+                path: path, query: head.query.of(bytes), asOf: now, links)
+            guard let link else { throw .linkNotValid }
+            return .perform(try action(route, head, bytes, link: link))
         case .blob(let text) where method != .put:
             return .fetch(.digest(try Resource.digest(text.of(path))))
         default:
@@ -288,7 +290,7 @@ extension RequestHandler {
             SignedLink.isValid(
                 path: head.path.of(bytes), query: head.query.of(bytes),
                 now: now.milliseconds / 1_000, keys: keys)
-        else { throw ProtocolError(.forbidden, "the link is not valid") }
+        else { throw .linkNotValid }
     }
 }
 

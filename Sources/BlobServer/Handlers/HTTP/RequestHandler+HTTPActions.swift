@@ -8,8 +8,10 @@ import Notifications
 
 extension RequestHandler {
     /// What a head asks for on a route that has its method.
+    ///
+    /// - Parameter link: the signed link that it came by; nil: it came by none.
     func action(
-        _ route: Route, _ head: HTTPRequestHead, _ bytes: RawSpan
+        _ route: Route, _ head: HTTPRequestHead, _ bytes: RawSpan, link: HeldLink? = nil
     ) throws(ProtocolError) -> Action {
         let path = head.path.of(bytes)
         switch route {
@@ -37,7 +39,7 @@ extension RequestHandler {
             }
             guard let resource = try Resource(route, in: path) else { throw .notFound("resource") }
             var request = try ResourceRequest(resource, head, bytes)
-            request.isLink = route.isLink
+            request.link = link
             return .resource(request)
         }
     }

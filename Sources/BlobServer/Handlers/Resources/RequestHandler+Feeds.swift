@@ -10,7 +10,7 @@ extension RequestHandler {
         of owner: String, _ request: ResourceRequest
     ) throws(ProtocolError) -> FeedQuery {
         let query = try ResourceQuery(
-            request.query, isLink: request.isLink, "since", "limit", "wait", "app", "read",
+            request.query, isLink: request.link != nil, "since", "limit", "wait", "app", "read",
             "action_state", "group")
         let limit = try query.number(
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
@@ -20,7 +20,7 @@ extension RequestHandler {
         let since = lastEventID ?? query["since"] ?? Array("0".utf8)
         return FeedQuery(
             owner: owner, start: try feedStart(since.span.bytes, of: owner), limit: limit,
-            waitSeconds: wait, filter: try query.filter())
+            waitSeconds: wait, filter: try query.filter(), link: request.link)
     }
 
     /// A place in a feed: `0`, `latest`, or what an answer said. Throws `bad_cursor` for anything

@@ -5,6 +5,11 @@ import BlobStore
 // when.
 
 extension RequestHandler {
+    /// Whether a reader may go on: the link by which it came, if it did, is still valid.
+    func isPermitted(_ reader: FeedReader) -> Bool {
+        reader.query.link?.isValid(asOf: now, links) ?? true
+    }
+
     /// Looks behind a reader's cursor, in a snapshot of its own, and moves the cursor behind what was
     /// found. One seek, and one lookup for each notification that is there.
     func look(_ reader: FeedReader) throws(ProtocolError) -> FeedPage {

@@ -46,8 +46,8 @@ struct ResourceRequest: Sendable {
     var device: DeviceName?
     /// What must hold of the notification or the category that is there.
     var condition = Condition.none
-    /// Whether it came by a signed link, whose parameters are in the query.
-    var isLink = false
+    /// The signed link that it came by, whose parameters are in the query; nil: it came by none.
+    var link: HeldLink?
     /// Whether a stream of events is asked for.
     var acceptsEvents = false
     /// The place in the feed that a stream was read up to.
@@ -120,4 +120,6 @@ struct FeedQuery: Sendable {
     var waitSeconds: Int
     /// What is told with its record, and what as left.
     var filter = RecordFilter()
+    /// The link without which it may not be read; nil: a backend asks.
+    var link: HeldLink?
 }
