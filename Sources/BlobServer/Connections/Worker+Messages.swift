@@ -94,12 +94,11 @@ extension Worker {
             }
         case .awaitingCommit:
             if case .committed = result {
-                connection.session.hasWaited = true
-                connection.state.endRequest(isLast: false)
+                connection.session.wait = .done
             } else {
-                // The daemon stops. An answer now could be older than earlier ones.
-                connection.state.fail()
+                connection.session.wait = .inVain
             }
+            connection.state.endRequest(isLast: false)
         default: break
         }
     }

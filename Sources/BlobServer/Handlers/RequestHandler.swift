@@ -102,8 +102,8 @@ final class RequestHandler {
     ) -> Step {
         consumed = 0
         // Only the first request has waited: the others may have come since.
-        let hasWaited = connection.hasWaited
-        connection.hasWaited = false
+        let wait = connection.wait
+        connection.wait = .none
         guard bytes.byteCount > 0 else { return .needsInput }
         var dialect = connection.dialect ?? Dialect(firstByte: bytes.byte(0))
         // Devices are spoken to in HTTP alone.
@@ -112,10 +112,10 @@ final class RequestHandler {
         switch dialect {
         case .binary:
             return nextFrame(
-                bytes, of: &connection, hasWaited, in: snapshot, into: &batch, consumed: &consumed)
+                bytes, of: &connection, wait, in: snapshot, into: &batch, consumed: &consumed)
         case .http:
             return nextHTTP(
-                bytes, of: &connection, hasWaited, in: snapshot, into: &batch, consumed: &consumed)
+                bytes, of: &connection, wait, in: snapshot, into: &batch, consumed: &consumed)
         case .unknown:
             consumed = bytes.byteCount
             respond(
@@ -133,13 +133,12 @@ final class RequestHandler {
     ///
     /// - Parameters:
     ///   - text: what the request's slices are of.
-    ///   - hasWaited: whether it has waited for the writer already, and the snapshot was opened
-    ///     after that.
+    ///   - wait: whether it has waited for the writer already; the snapshot was opened after that.
     @inline(__always)
     func retry(
-        _ request: Request, _ text: RawSpan, _ hasWaited: Bool, in snapshot: borrowing Snapshot
+        _ request: Request, _ text: RawSpan, _ wait: Session.Wait, in snapshot: borrowing Snapshot
     ) -> Step? {
-        if !hasWaited {
+        if wait == .none {
             switch request.readiness(of: text, in: snapshot, of: store) {
             case .ready: break
             case .pendingCommit: return .retryAfterCommit

@@ -211,6 +211,16 @@ extension LoggedRequest {
     }
 }
 
+extension Request {
+    /// What it is counted as.
+    var operation: Operation {
+        switch self {
+        case .fetch: .fetch
+        case .perform(let action): action.operation
+        }
+    }
+}
+
 extension Action {
     /// What it is counted as.
     var operation: Operation {

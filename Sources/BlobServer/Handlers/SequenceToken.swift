@@ -52,7 +52,7 @@ extension RequestHandler {
     ///
     /// - Throws: `behind` when it has waited already; `sequence_lost` when no such batch will come.
     func missing(
-        _ head: HTTPRequestHead, _ bytes: RawSpan, _ hasWaited: Bool
+        _ head: HTTPRequestHead, _ bytes: RawSpan, hasWaited: Bool
     ) throws(ProtocolError) -> UInt64? {
         guard let token = try SequenceToken(head, bytes), token.sequence > 0 else { return nil }
         guard store.hasSequence(token.sequence, of: token.epoch) else {

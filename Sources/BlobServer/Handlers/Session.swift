@@ -10,9 +10,18 @@ struct Session {
     var dialect: Dialect?
     /// Whether the binary protocol's hello has been answered.
     var isGreeted = false
-    /// Whether the next request has waited for the writer already, so that every snapshot from now
-    /// on has what it reads.
-    var hasWaited = false
+    /// What has become of the next request's wait for the writer, or for another thread.
+    var wait = Wait.none
     /// How far the end of an HTTP head has been looked for, in input that is not a whole head yet.
     var headScanner = HeadScanner()
+
+    /// What has become of a wait.
+    enum Wait {
+        /// There was none.
+        case none
+        /// Every snapshot from now on has what the request reads.
+        case done
+        /// The daemon stops. An answer now could be older than earlier ones.
+        case inVain
+    }
 }

@@ -42,4 +42,35 @@ import Testing
         let again = try DaemonProcess(in: folder)
         #expect(try again.request("GET", "/v1/notifications/1/payload").body == [1])
     }
+
+    // It was closed without an answer.
+    @Test(
+        "A read that waits for the commit that fails is told that the daemon stops",
+        arguments: [false, true])
+    func waitingRead(isBinary: Bool) throws {
+        let folder = TemporaryFolder()
+        do {
+            let daemon = try DaemonProcess(in: folder)
+            #expect(try daemon.put("1", [1]).status == 201)
+            #expect(daemon.stop() == 0)
+        }
+        // Of the writer's syncs each second one is a commit, which the read of what was just published causes.
+        let daemon = try DaemonProcess(
+            ["--workers", "1"], in: folder,
+            under: [
+                "/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
+                "inject=fdatasync:error=EIO:when=4+",
+            ])
+        let speaker = try Speaker(daemon, isBinary: isBinary)
+        var read = (status: 200, body: [UInt8]())
+        for number in 2..<9 where read.status == 200 {
+            try speaker.client.send(
+                speaker.putRequest("\(number)", [UInt8(number)]) + speaker.getRequest("\(number)"))
+            #expect(try speaker.answer().status == 201)
+            read = try speaker.answer()
+        }
+        let text = String(decoding: read.body, as: UTF8.self)
+        #expect(read.status == 503 && text.contains("stopping"), "\(read.status) \(text)")
+        #expect(daemon.wait() == 1)
+    }
 }

@@ -47,7 +47,7 @@ extension RequestHandler {
             return 0
         }
         requests.fetches.add()
-        connection.hasWaited = false
+        connection.wait = .none
         return get.byteCount
     }
 

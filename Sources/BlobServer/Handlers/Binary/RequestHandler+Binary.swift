@@ -8,7 +8,7 @@ import Bytes
 extension RequestHandler {
     /// Answers the frame at the start of `bytes`.
     func nextFrame(
-        _ bytes: RawSpan, of connection: inout Session, _ hasWaited: Bool,
+        _ bytes: RawSpan, of connection: inout Session, _ wait: Session.Wait,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
         let frame: RequestFrame
@@ -59,8 +59,12 @@ extension RequestHandler {
             let entry = entry(frame.operation?.counted ?? .unknown, frame, "", connection)
             return refuse(error, .binary(frame, entry), frame, into: &batch)
         }
-        if let retry = retry(request, head, hasWaited, in: snapshot) { return retry }
+        if let retry = retry(request, head, wait, in: snapshot) { return retry }
         consumed = end
+        if wait == .inVain {
+            let entry = entry(request.operation, frame, "", connection)
+            return refuse(.stopping, .binary(frame, entry), frame, into: &batch)
+        }
         switch request {
         case .fetch(let key):
             let step = fetch(key, frame, head, connection, in: snapshot, into: &batch)

@@ -8,7 +8,7 @@ import Notifications
 extension RequestHandler {
     /// Answers the HTTP request at the start of `bytes`.
     func nextHTTP(
-        _ bytes: RawSpan, of connection: inout Session, _ hasWaited: Bool,
+        _ bytes: RawSpan, of connection: inout Session, _ wait: Session.Wait,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
         var head = HTTPRequestHead()
@@ -21,19 +21,19 @@ extension RequestHandler {
             respond(.problem(error), .http(.last, observer.unknown(connection)), into: &batch)
             return .answeredThenClose
         }
-        if isFollowing, let step = behind(head, bytes, hasWaited, of: connection, into: &batch) {
+        if isFollowing, let step = behind(head, bytes, wait, of: connection, into: &batch) {
             if case .retryBehind = step { consumed = 0 }
             return step
         }
         return answer(
-            head, bytes, hasWaited, of: connection, in: snapshot, into: &batch, consumed: &consumed)
+            head, bytes, wait, of: connection, in: snapshot, into: &batch, consumed: &consumed)
     }
 
     /// Answers the request that has a head. It borrows the head, of which nobody else has to make a
     /// copy then (30 instructions each).
     @inline(never)
     private func answer(
-        _ head: HTTPRequestHead, _ bytes: RawSpan, _ hasWaited: Bool, of connection: Session,
+        _ head: HTTPRequestHead, _ bytes: RawSpan, _ wait: Session.Wait, of connection: Session,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
         let form = HTTPForm(head, isStopping: isStopping)
@@ -49,9 +49,15 @@ extension RequestHandler {
         }
         let names = decoded.span.bytes
         let text = names.byteCount == 0 ? head.path.of(bytes) : names
-        if let retry = retry(request, text, hasWaited, in: snapshot) {
+        if let retry = retry(request, text, wait, in: snapshot) {
             consumed = 0
             return retry
+        }
+        if wait == .inVain {
+            let entry = entry(request.operation, head, bytes, of: connection)
+            var last = form
+            last.keepAlive = false
+            return refuse(.stopping, head, bytes, last, entry, into: &batch)
         }
         switch request {
         case .fetch(let key):
@@ -109,11 +115,11 @@ extension RequestHandler {
     /// What to do with a request of a follower's client that has seen more than the follower has; nil: answer it.
     @inline(never)
     private func behind(
-        _ head: HTTPRequestHead, _ bytes: RawSpan, _ hasWaited: Bool, of connection: Session,
+        _ head: HTTPRequestHead, _ bytes: RawSpan, _ wait: Session.Wait, of connection: Session,
         into batch: inout AnswerBatch
     ) -> Step? {
         do throws(ProtocolError) {
-            return try missing(head, bytes, hasWaited).map { .retryBehind($0) }
+            return try missing(head, bytes, hasWaited: wait != .none).map { .retryBehind($0) }
         } catch {
             let form = HTTPForm(head, isStopping: isStopping)
             let entry = entry(.unknown, head, bytes, of: connection)
