@@ -166,8 +166,9 @@ package struct DaemonLimits: Sendable {
     /// How long a closed connection's input is still thrown away, so that the peer can read the
     /// last answer.
     package static let lingerMilliseconds = 2_000
-    /// Input thrown away meanwhile, in bytes.
-    package static let lingerByteCountMax = 16 << 20
+    /// Input thrown away meanwhile, in bytes: more than most bodies have that are refused for their size. Many
+    /// clients send all of a body before they read, and never see the answer where they cannot.
+    package static let lingerByteCountMax = 1 << 30
     /// The most one of the kernel's buffers in a socket holds, by which the progress of a reader is
     /// known: 36,544 bytes where they were copied (Linux 6.18), one chunk where they were linked.
     package static let kernelBufferByteCount = 65_536
