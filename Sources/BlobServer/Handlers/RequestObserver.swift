@@ -183,15 +183,13 @@ extension RequestObserver {
 }
 
 extension LoggedRequest {
-    /// An HTTP request. The query of a signed link is left out: it is a permission to fetch.
+    /// An HTTP request. The query of a signed link is left out (``LinkRedaction``).
     init(_ head: HTTPRequestHead, _ bytes: RawSpan, _ connection: Session) {
-        let path = head.path.of(bytes)
-        let isLink =
-            connection.isDevice || path.begins(with: "/d/")
-            || head.query.of(bytes).contains("sig=")
+        let target = head.target.of(bytes)
+        let visible = LinkRedaction.visibleByteCount(of: target, isDevice: connection.isDevice)
         self.init(
             method: head.method.name,
-            target: Self.text(isLink ? path : head.target.of(bytes)),
+            target: Self.text(target.extracting(first: visible)),
             version: head.minorVersion == 0 ? "HTTP/1.0" : "HTTP/1.1",
             isDevice: connection.isDevice, userID: connection.userID)
         if let agent = try? head.value(of: "user-agent", in: bytes) {
@@ -279,21 +277,5 @@ extension Opcode {
         case .call: "call"
         case .watch: "watch"
         }
-    }
-}
-
-extension RawSpan {
-    fileprivate func begins(with text: StaticString) -> Bool {
-        byteCount >= text.utf8CodeUnitCount
-            && extracting(first: text.utf8CodeUnitCount).equals(text)
-    }
-
-    fileprivate func contains(_ text: StaticString) -> Bool {
-        let count = text.utf8CodeUnitCount
-        guard byteCount >= count else { return false }
-        for start in 0...(byteCount - count) where extracting(start..<start + count).equals(text) {
-            return true
-        }
-        return false
     }
 }

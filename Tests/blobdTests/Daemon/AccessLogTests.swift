@@ -109,11 +109,33 @@ import Testing
         let targets = [
             "/d/n1?e=1&k=k1&sig=SECRET", "/d/n1/parts/p?e=1&k=k1&sig=SECRET",
             "/d/users/u/changes?e=1&k=k1&sig=SECRET", "/v1/nothing?sig=SECRET",
+            // Mangled: the `?` is encoded, once or twice, or lost; the query too; a slash too many; upper case.
+            "/d/n1%3Fe=1&k=k1&sig=SECRET", "/d/n1%3fe%3D1%26k%3Dk1%26sig%3DSECRET",
+            "/d/n1%253Fe%253D1%2526k%253Dk1%2526sig%253DSECRET", "/d/n1&e=1&k=k1&sig=SECRET",
+            "/d/n1e=1&k=k1&sig=SECRET", "//d/n1%3Fe=1&k=k1&s%69g=SECRET",
+            "/%64%2Fn1%3Fe=1&k=k1&SECRET", "/D/N1%3FE=1&K=K1&SIG=SECRET",
+            "/v1/d/n1%3Fe=1&k=k1&sig=SECRET", "/d/n1;e=1;k=k1;sig=SECRET",
+            "http://b/d/n1%3Fe=1&k=k1&sig=SECRET",
         ]
         for target in targets { _ = try daemon.request("GET", target) }
         let text = try Self.lines(path, targets.count).joined()
         #expect(text.contains("\"target\":\"/d/n1\"") && !text.contains("SECRET"), "\(text)")
         #expect(!daemon.log.contains("SECRET"))
+    }
+
+    @Test("What is no link is logged whole; of a link what it is to")
+    func visible() {
+        for (target, isDevice, visible) in [
+            ("/v1/notifications/design%3D1/payload?ttl=1", false, nil), ("/dx/n1?e=1", false, nil),
+            ("/v1/notifications/a%", false, nil), ("/v1/notifications/%2", false, nil),
+            ("/", false, nil), ("", false, nil), ("/d/4%202", false, nil),
+            ("/d/4%202?e=1&k=k", false, "/d/4%202"), ("/d/%2525%253fx", false, "/d/%2525"),
+            ("/livez?x", true, "/livez"), ("/v1/x?a=1&sig=2", false, "/v1/x"),
+        ] as [(String, Bool, String?)] {
+            let bytes = Array(target.utf8)
+            let count = LinkRedaction.visibleByteCount(of: bytes.span.bytes, isDevice: isDevice)
+            #expect(String(decoding: bytes[..<count], as: UTF8.self) == visible ?? target)
+        }
     }
 
     @Test(
