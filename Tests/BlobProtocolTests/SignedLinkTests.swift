@@ -61,6 +61,12 @@ import Testing
             to: .part(id: "a b", name: "é"), expiresAt: Self.now + 1, keys: keys)
         #expect(part.text.hasPrefix("/d/a%20b/parts/%C3%A9?e="))
         #expect(Self.isValid(part.text, keys))
+        // Each is the only one with its path.
+        #expect(SignedLink.Target.changes(owner: "parts").path == "/d/users/parts/changes")
+        #expect(
+            SignedLink.Target.part(id: "users", name: "changes").path == "/d/%75sers/parts/changes")
+        #expect(
+            SignedLink.Target.part(id: "users", name: "sound").path == "/d/users/parts/sound")
         let feed = SignedLink(to: .changes(owner: "ann"), expiresAt: Self.now + 1, keys: keys)
         #expect(feed.text.hasPrefix("/d/users/ann/changes?e="))
         #expect(Self.isValid(feed.text + "&since=0&wait=30", keys))

@@ -57,7 +57,11 @@ import BlobProtocol
         #expect(route("/d/4%2F2") == ["link", "4%2F2"])
         #expect(route("/d/users") == ["link", "users"])
         #expect(route("/d/42/parts/a.b") == ["part link", "42", "a.b"])
-        #expect(route("/d/users/parts/changes") == ["part link", "users", "changes"])
+        #expect(route("/d/users/parts/changes") == ["changes link", "parts"])
+        #expect(route("/d/%75sers/parts/changes") == ["part link", "%75sers", "changes"])
+        #expect(route("/d/users/parts/sound") == ["part link", "users", "sound"])
+        #expect(route("/d/users/users/changes") == ["changes link", "users"])
+        #expect(route("/d/users/parts/changes/x") == [])
         #expect(route("/d/users/ann/changes") == ["changes link", "ann"])
         for path in ["/d", "/d/", "/d/42/", "/d/42/payload", "/d/user/ann/changes", "/d//changes"] {
             #expect(route(path) == [])

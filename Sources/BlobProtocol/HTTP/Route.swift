@@ -118,9 +118,15 @@ public enum Route: Sendable, Hashable {
     private static func link(_ path: RawSpan, _ segments: inout PathSegments) -> Route {
         guard let first = segments.next(path) else { return .unknown }
         if segments.isAtEnd(path) { return .link(id: first) }
+        let behindFirst = segments
         if segments.skip("/parts", path) {
             guard let name = segments.last(path) else { return .unknown }
-            return .partLink(id: first, name: name)
+            // `/d/users/parts/changes` is the feed of the owner `parts`: the link to the part `changes` of the
+            // notification `users` has an encoded letter (``SignedLink/Target/path``).
+            guard first.of(path).equals("users"), name.of(path).equals("changes") else {
+                return .partLink(id: first, name: name)
+            }
+            segments = behindFirst
         }
         guard first.of(path).equals("users"), let owner = segments.next(path),
             segments.skip("/changes", path)

@@ -26,6 +26,9 @@ public struct SignedLink: Sendable, Hashable {
             case .payload(let id):
                 add("/d/")
                 addSegment(id)
+            case .part("users", "changes"):
+                // Not encoded, this would be the feed of the owner `parts`.
+                add("/d/%75sers/parts/changes")
             case .part(let id, let name):
                 add("/d/")
                 addSegment(id)

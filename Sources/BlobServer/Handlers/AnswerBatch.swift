@@ -40,6 +40,8 @@ struct BatchedAnswer {
     /// Whether the head and the mapped pieces are all of it, so that another answer may follow in
     /// the same call.
     var isWhole: Bool
+    /// Whether it answers a fetch, whose head names a payload.
+    var isFetch: Bool
 }
 
 /// The answers to a batch of requests, in their order: what a ``RequestHandler`` fills and a
@@ -258,7 +260,9 @@ struct AnswerBatch: ~Copyable {
     }
 
     /// Ends an answer: what was appended to ``heads`` and mapped since the last one belongs to it.
-    mutating func endAnswer(_ body: BatchedAnswer.Body = .none) {
+    ///
+    /// - Parameter isFetch: whether it answers a fetch.
+    mutating func endAnswer(_ body: BatchedAnswer.Body = .none, isFetch: Bool = false) {
         var body = body
         if case .stored(let range) = body, range.byteCount <= Self.copiedByteCountMax {
             copyMapped()
@@ -279,6 +283,6 @@ struct AnswerBatch: ~Copyable {
         answers.append(
             BatchedAnswer(
                 headEnd: heads.count, body: body, mappedEnd: mapped.count, isLinked: isLinked,
-                isWhole: isWhole))
+                isWhole: isWhole, isFetch: isFetch))
     }
 }

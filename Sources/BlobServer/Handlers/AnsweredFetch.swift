@@ -8,7 +8,9 @@ struct AnsweredFetch {
     /// The digest of the bytes as given.
     var digest: String
 
-    /// Nil where the head is not that of a fetch with bytes.
+    /// Nil where the head is not that of a payload.
+    ///
+    /// - Parameter head: of the answer to a fetch (``BatchedAnswer/isFetch``).
     init?(_ head: RawSpan) {
         guard head.byteCount > 12 else { return nil }
         if head.byte(0) == Wire.responseMagic {

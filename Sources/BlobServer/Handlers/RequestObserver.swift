@@ -103,15 +103,23 @@ final class RequestObserver {
     }
 
     private func noteSlow(_ entry: RequestEntry, status: UInt16, _ nanoseconds: Int64) {
-        guard nanoseconds >= counters.slowest.nanosecondsMin, entry.operation.isTimed else {
-            return
-        }
+        guard isNoted(nanoseconds), entry.operation.isTimed else { return }
         let target = entry.request.map { "\($0.method) \($0.target)" } ?? ""
         let slow = SlowRequest(
             operation: entry.operation, status: status, nanoseconds: nanoseconds, target: target,
             at: .now)
-        counters.slowest.note(slow)
-        if nanoseconds >= slowNanoseconds { slowLog.note(slow) }
+        note(slow)
+    }
+
+    /// Whether a request of so long is among the slowest, or is logged as slow.
+    @inline(__always)
+    private func isNoted(_ nanoseconds: Int64) -> Bool {
+        nanoseconds >= slowNanoseconds || nanoseconds >= counters.slowest.nanosecondsMin
+    }
+
+    private func note(_ slow: SlowRequest) {
+        if slow.nanoseconds >= counters.slowest.nanosecondsMin { counters.slowest.note(slow) }
+        if slow.nanoseconds >= slowNanoseconds { slowLog.note(slow) }
     }
 
     private func append(
@@ -149,7 +157,7 @@ final class RequestObserver {
         requests.fetchDurations.note(
             nanoseconds: nanoseconds, count: count - timedFetchCount)
         timedFetchCount = count
-        if nanoseconds >= counters.slowest.nanosecondsMin { noteSlowFetches(batch, nanoseconds) }
+        if isNoted(nanoseconds) { noteSlowFetches(batch, nanoseconds) }
         return now
     }
 
@@ -158,15 +166,14 @@ final class RequestObserver {
     @inline(never)
     private func noteSlowFetches(_ batch: borrowing AnswerBatch, _ nanoseconds: Int64) {
         var isNoted = false
-        for index in 0..<batch.answers.count {
+        for index in 0..<batch.answers.count where batch.answers[index].isFetch {
             guard let fetch = AnsweredFetch(batch.head(index)) else { continue }
             let slow = SlowRequest(
                 operation: .fetch, status: fetch.status, nanoseconds: nanoseconds,
                 target: "blob \(fetch.digest)", at: .now)
-            if !isNoted { counters.slowest.note(slow) }
+            if isNoted { slowLog.note(slow) } else { note(slow) }
             isNoted = true
             guard nanoseconds >= slowNanoseconds else { return }
-            slowLog.note(slow)
         }
     }
 }

@@ -143,6 +143,16 @@ import Testing
         try site.daemon.put("2", [2], query: "?owner=ann%20b")
         #expect(try client.answer().text.contains("\"id\":\"2\""))
         #expect(try client.request("GET", "\(link)&since=0&x=1").code == "bad_query")
+        // A user whose name is that of a segment, and a notification that is called as they are.
+        try site.daemon.put("9", [9], query: "?owner=parts")
+        #expect(
+            try site.daemon.request(
+                "PUT", "/v1/notifications/users/parts/changes", body: [7, 7]
+            ).status == 201)
+        let feed = try client.request("GET", try site.sign("--changes", "parts"))
+        #expect(feed.status == 200 && feed.text.contains("\"id\":\"9\""), "\(feed.text)")
+        #expect(
+            try client.request("GET", try site.sign("users", "--part", "changes")).body == [7, 7])
         // What a link adds is no parameter of the route for backends.
         let plain = try site.daemon.request("GET", "/v1/users/ann%20b/changes?e=1")
         #expect(plain.code == "bad_query")

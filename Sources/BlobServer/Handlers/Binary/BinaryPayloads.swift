@@ -41,7 +41,8 @@ extension RequestHandler {
                 status: 200, bodyByteCount: UInt64(blob.storedByteCount),
                 digest: digest.span.bytes, mediaType: payload.mediaType, into: &batch.heads)
             batch.endAnswer(
-                .stored(StoredRange(blob: blob, from: 0, upTo: blob.storedByteCount)))
+                .stored(StoredRange(blob: blob, from: 0, upTo: blob.storedByteCount)),
+                isFetch: true)
         } catch {
             // What is wrong is found again, noted and said by ``next(_:of:in:into:consumed:)``.
             return 0
@@ -115,7 +116,7 @@ extension RequestHandler {
                         into: &batch.heads)
                 }
             }
-            batch.endAnswer(body)
+            batch.endAnswer(body, isFetch: true)
             return status
         }
     }

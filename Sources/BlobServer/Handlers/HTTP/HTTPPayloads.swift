@@ -44,7 +44,7 @@ extension RequestHandler {
             fields.isEnded = !isLinked
             appendHead(fields, payload, into: &batch)
             if isLinked, case .stored(let range) = body { end(range, into: &batch) }
-            batch.endAnswer(body)
+            batch.endAnswer(body, isFetch: true)
             return selection.status
         }
     }
