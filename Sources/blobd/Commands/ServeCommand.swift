@@ -15,6 +15,7 @@ struct ServeCommand: ParsableCommand {
 
               blobd serve --data /var/lib/blobd --socket /run/blobd/blobd.sock --socket-group www-data
               blobd serve --config blobd.yaml --print-config
+              blobd serve --config blobd.yaml --check-config
 
             Each setting below may also be in a file (max-payload: 10MB) and in the environment \
             (BLOBD_MAX_PAYLOAD=10MB). A flag precedes the environment, which precedes the file.
@@ -31,6 +32,13 @@ struct ServeCommand: ParsableCommand {
     @Flag(help: "Print each setting, its value and where it is from, and exit.")
     var printConfig = false
 
+    @Flag(
+        help: """
+            Check the flags, the environment, the file and the signing keys, and exit: 0, or 2 and the \
+            mistake. The store and the sockets are not touched.
+            """)
+    var checkConfig = false
+
     @Flag(help: "With --print-config: as JSON.")
     var json = false
 
@@ -46,6 +54,9 @@ struct ServeCommand: ParsableCommand {
 
     func validate() throws {
         guard printConfig || !json else { throw ValidationError("--json goes with --print-config") }
+        guard !printConfig || !checkConfig else {
+            throw ValidationError("--print-config checks the configuration, too: give one of them")
+        }
     }
 
     func run() throws {
@@ -53,6 +64,7 @@ struct ServeCommand: ParsableCommand {
             let configuration = try ServeConfiguration(
                 path: config, flags: flags.texts,
                 environment: ProcessInfo.processInfo.environment)
+            if checkConfig { return try StandardOutput.write(try configuration.check()) }
             let values = try configuration.values()
             var options = try ServeConfiguration.options(of: values)
             options.discardsLog = discardLog
@@ -72,18 +84,13 @@ struct ServeCommand: ParsableCommand {
 
     private func serve(_ options: DaemonOptions, _ configuration: ServeConfiguration) throws {
         let manager = try ServiceManager()
-        let required = [("data", options.dataPath), ("socket", options.socketPath)]
-        for (name, path) in required
-        where path.isEmpty && !(name == "socket" && manager.hasMainSocket) {
-            throw CommandFailure(
-                .badUsage, "--\(name) is missing: give the flag, or \(name) in a file (--config)")
-        }
+        try ServeConfiguration.checkRequired(options, hasSocket: manager.hasMainSocket)
         let format = options.logFormat
         LoggingSystem.bootstrap { SharedLevelLogHandler(format.handler($0)) }
         var log = Logger(label: "blobd")
         log.logLevel = options.logLevel
         for name in configuration.strangers {
-            log.warning("\(name) is not a setting's variable; it changes nothing")
+            log.warning("\(ServeConfiguration.notice(ofStranger: name))")
         }
         let end = try Daemon.run(
             options, log: log, manager: manager, reload: configuration.reload

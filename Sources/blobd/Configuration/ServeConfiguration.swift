@@ -106,7 +106,12 @@ struct ServeConfiguration {
     }
 
     /// The options that values make, once each is within its bounds.
-    static func options(of values: [Value]) throws(ConfigurationError) -> DaemonOptions {
+    ///
+    /// - Parameter hasCredentials: whether systemd has given its credentials to this process. Without them,
+    ///   a path that begins with ``credentialPrefix`` stays as it is.
+    static func options(
+        of values: [Value], hasCredentials: Bool = true
+    ) throws(ConfigurationError) -> DaemonOptions {
         var options = Setting.unset
         options.workerCount = coreCount
         for value in values {
@@ -120,11 +125,26 @@ struct ServeConfiguration {
             }
         }
         try check(options, values)
-        options.signingKeyPath = try options.signingKeyPath.map {
-            (path) throws(ConfigurationError) in
-            try credential(path, values)
+        if hasCredentials {
+            options.signingKeyPath = try options.signingKeyPath.map {
+                (path) throws(ConfigurationError) in
+                try credential(path, values)
+            }
         }
         return options
+    }
+
+    /// Refuses options without a setting that must be given.
+    ///
+    /// - Parameter hasSocket: whether a socket is passed, so that none has to be named.
+    static func checkRequired(
+        _ options: DaemonOptions, hasSocket: Bool
+    ) throws(ConfigurationError) {
+        let required = [("data", options.dataPath), ("socket", options.socketPath)]
+        for (name, path) in required where path.isEmpty && !(name == "socket" && hasSocket) {
+            throw ConfigurationError(
+                "--\(name) is missing: give the flag, or \(name) in a file (--config)")
+        }
     }
 
     /// Refuses values that do not go together.
@@ -155,20 +175,22 @@ struct ServeConfiguration {
         }
     }
 
+    /// What the path of a credential of systemd's begins with.
+    static let credentialPrefix = "$CREDENTIALS_DIRECTORY/"
+
     /// The path of a file that may be a credential of systemd's: a leading `$CREDENTIALS_DIRECTORY` is what the
     /// environment has.
     private static func credential(
         _ path: String, _ values: [Value]
     ) throws(ConfigurationError) -> String {
-        let prefix = "$CREDENTIALS_DIRECTORY/"
-        guard path.hasPrefix(prefix) else { return path }
+        guard path.hasPrefix(credentialPrefix) else { return path }
         // The process's own environment does not change after its start.
         guard let folder = getenv("CREDENTIALS_DIRECTORY") else {
             throw value("signing-keys", in: values).refuse(
                 "is \(path), and there is no CREDENTIALS_DIRECTORY: the unit needs LoadCredential="
             )
         }
-        return "\(String(cString: folder))/\(path.dropFirst(prefix.count))"
+        return "\(String(cString: folder))/\(path.dropFirst(credentialPrefix.count))"
     }
 
     private static func value(_ name: String, in values: [Value]) -> Value {

@@ -106,7 +106,7 @@ struct DoctorCommand: ParsableCommand {
                 [
                     .problem(
                         "configuration", "\(error)",
-                        "The daemon does not start with it. Test a change with: blobd serve --print-config"
+                        "The daemon does not start with it. Test a change with: blobd serve --check-config"
                     )
                 ]
             )

@@ -78,7 +78,7 @@ import Testing
             # The configuration of blobd, with the defaults. A key is a flag of `blobd serve` without its dashes.
             # The environment (BLOBD_MAX_PAYLOAD=10MB) precedes this file, and a flag the environment.
             #
-            # Test a change:  blobd serve --config /etc/blobd/blobd.yaml --print-config
+            # Test a change:  blobd serve --config /etc/blobd/blobd.yaml --check-config
             # Put it to use:  systemctl reload blobd     (what cannot change says so in the log)
             #
             # Sizes: 65536, 512KiB, 64MiB, 10MB. Times: 500ms, 90s, 24h, 30d.

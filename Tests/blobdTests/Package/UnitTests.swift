@@ -19,6 +19,19 @@ import Testing
         #expect(try confinement("blobd.service") == confinement("blobd@.service"))
     }
 
+    /// `systemctl reload` of a broken file exited with 0, and only the log said that nothing had changed.
+    @Test(
+        "A reload checks the configuration of the start before the signal",
+        arguments: ["blobd.service", "blobd@.service"])
+    func reload(name: String) throws {
+        let lines = Self.unit(name).split(separator: "\n").map(String.init)
+        let start = try #require(lines.first { $0.hasPrefix("ExecStart=") })
+        let reloads = lines.filter { $0.hasPrefix("ExecReload=") }.map { $0.dropFirst(11) }
+        #expect(reloads.count == 2)
+        #expect(reloads.first == start.dropFirst(10) + " --check-config")
+        #expect(reloads.last?.contains("kill -HUP $MAINPID") == true)
+    }
+
     @Test(
         "systemd finds no fault with the units, and an exposure of 1.5 at most",
         .enabled(if: access("/usr/bin/systemd-analyze", X_OK) == 0, "needs systemd-analyze"),
