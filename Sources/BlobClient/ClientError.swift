@@ -1,4 +1,5 @@
 public import BlobProtocol
+import Glibc
 
 /// Why a call did not do what it was asked to.
 ///
@@ -54,6 +55,8 @@ extension ClientError: CustomStringConvertible {
     /// One sentence for people: what happened, with what, and where there is something to do, what.
     public var description: String {
         switch self {
+        case .noDaemon(let path, EACCES), .noDaemon(let path, EPERM):
+            "no permission to connect to \(path)"
         case .noDaemon(let path, let code):
             "no daemon at \(path): \(describe(errno: code))"
         case .badSocketPath(let path, let limit):

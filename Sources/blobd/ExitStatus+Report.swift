@@ -10,9 +10,8 @@ extension ExitStatus {
             return failure.status.rawValue
         case let error as ClientError:
             StandardError.write("blobd: \(error)\n")
-            if case .noDaemon(let path, _) = error {
-                StandardError.write(
-                    "Is it running? Start one: blobd serve --data DIR --socket \(path)\n")
+            if case .noDaemon(let path, let code) = error {
+                StandardError.write(SocketAdvice.text(path, errno: code) + "\n")
             }
             return ExitStatus(error).rawValue
         default:

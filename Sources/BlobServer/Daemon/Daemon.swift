@@ -53,7 +53,9 @@ package enum Daemon {
             }
             let links = LinkKeys(try options.signingKeyPath.map(SigningKeyFile.read))
             let socket =
-                if let passed = manager.sockets.main { try SocketFile(passed: passed) } else {
+                if let passed = manager.sockets.main {
+                    try take(passed, "socket-group", options.socketGroup, log)
+                } else {
                     try SocketFile(
                         path: options.socketPath, mode: options.socketMode,
                         group: options.socketGroup)
@@ -68,7 +70,8 @@ package enum Daemon {
                                 "the device socket that is passed answers signed links: give --signing-keys"
                         )
                     }
-                    deviceSocket = try SocketFile(passed: passed)
+                    deviceSocket = try take(
+                        passed, "device-socket-group", options.deviceSocketGroup, log)
                 } else if let path = options.deviceSocketPath {
                     deviceSocket = try SocketFile(
                         path: path, mode: options.deviceSocketMode,
@@ -107,6 +110,20 @@ package enum Daemon {
         } catch {
             throw Failure(description: "\(error)")
         }
+    }
+
+    /// Takes a socket that is passed. Its group is its unit's, whatever the configuration says.
+    private static func take(
+        _ descriptor: Int32, _ setting: String, _ group: UInt32?, _ log: Logger
+    ) throws -> SocketFile {
+        let socket = try SocketFile(passed: descriptor)
+        var status = stat()
+        if let group, lstat(socket.path, &status) == 0, status.st_gid != group {
+            log.warning(
+                "\(setting) is not used: \(socket.path) is passed by a socket unit, whose SocketGroup= counts"
+            )
+        }
+        return socket
     }
 
     /// Large payloads leave by `sendfile`, zero-copy: readers get pages of the file itself.

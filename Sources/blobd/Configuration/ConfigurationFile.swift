@@ -62,6 +62,12 @@ struct ConfigurationFile: ConfigSnapshot {
     /// The line of a key that has a value.
     func line(of name: String) -> Int { entries[name]?.line ?? 0 }
 
+    /// The text of a key that has one.
+    func text(of name: String) -> String? {
+        guard case .text(let text)? = entries[name]?.value, !text.isEmpty else { return nil }
+        return text
+    }
+
     func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
         let name = key.components.joined(separator: ".")
         guard let entry = entries[name] else { return LookupResult(encodedKey: name, value: nil) }

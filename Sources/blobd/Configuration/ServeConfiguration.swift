@@ -54,9 +54,7 @@ struct ServeConfiguration {
             throw ConfigurationError(
                 "\(name) is not a setting's variable; the nearest is \(prefix)\(meant.word)")
         }
-        self.path =
-            path ?? variables[Self.pathVariable]
-            ?? (access(Self.defaultPath, F_OK) == 0 ? Self.defaultPath : nil)
+        self.path = path ?? Self.path(in: variables)
         self.environment = EnvironmentVariablesProvider(environmentVariables: variables)
         self.flags = InMemoryProvider(
             values: Dictionary(
@@ -65,6 +63,12 @@ struct ServeConfiguration {
                     let content = isList ? ConfigContent.stringArray(texts) : .string(texts[0])
                     return (AbsoluteConfigKey([name]), ConfigValue(content, isSecret: false))
                 }))
+    }
+
+    /// The file that is read when no flag names one; nil: there is none.
+    static func path(in environment: [String: String]) -> String? {
+        if let path = environment[pathVariable], !path.isEmpty { return path }
+        return access(defaultPath, F_OK) == 0 ? defaultPath : nil
     }
 
     /// Reads the file and finds each setting's value.

@@ -21,10 +21,15 @@ extension Setting {
             "The store's directory. Created when missing. It must be given."),
         .one(
             "socket", .file, \.socketPath, .atStart, "The path of the socket. It must be given."),
-        .one("socket-mode", .mode, \.socketMode, .atStart, "The socket's permission bits."),
+        .one(
+            "socket-mode", .mode, \.socketMode, .atStart,
+            "The socket's permission bits. Under blobd.socket: the unit's SocketMode=."),
         .optional(
             "socket-group", .group, \.socketGroup, .atStart,
-            "The socket's group. Its members may connect: --socket-mode decides, not --allow-uid."),
+            """
+            The socket's group. Its members may connect: --socket-mode decides, not --allow-uid. Under \
+            blobd.socket: the unit's SocketGroup=.
+            """),
         .list(
             "allow-uid", .user, \.allowedUserIDs, .live,
             "A user id that may connect, besides root and the daemon's own. Repeatable."),
@@ -70,10 +75,14 @@ extension Setting {
             "A second socket, for nginx: it answers signed links and /livez, and nothing else."),
         .one(
             "device-socket-mode", .mode, \.deviceSocketMode, .atStart,
-            "The device socket's permission bits."),
+            "The device socket's permission bits. Under blobd-devices.socket: the unit's SocketMode=."
+        ),
         .optional(
             "device-socket-group", .group, \.deviceSocketGroup, .atStart,
-            "The device socket's group: nginx's. Its members may connect."),
+            """
+            The device socket's group: nginx's. Its members may connect. Under blobd-devices.socket: the \
+            unit's SocketGroup=.
+            """),
     ]
 
     private static let content: [Setting] = [

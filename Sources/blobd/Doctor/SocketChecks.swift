@@ -52,7 +52,8 @@ struct SocketChecks {
         if let group, status.st_gid != group {
             return .problem(
                 name, words,
-                "The configuration says group \(SystemFiles.group(group)): restart the daemon.")
+                "The configuration says group \(SystemFiles.group(group)): restart the daemon. Under a socket unit its SocketGroup= counts."
+            )
         }
         return .ok(name, words)
     }

@@ -66,6 +66,10 @@ struct SocketActivationTests {
         #expect(try RawClient(activator.devicePath).request("GET", "/livez").status == 200)
         #expect(try RawClient(activator.devicePath).request("GET", "/v1/stats").status == 404)
 
+        let grouped = try Activator(["--socket-group", "12345"])
+        #expect(try RawClient(grouped.socketPath).request("GET", "/livez").status == 200)
+        #expect(grouped.log.contains("socket-group is not used"))
+
         let withoutKeys = try Activator(hasDevices: true)
         withoutKeys.stop()
         #expect(withoutKeys.statuses == ["1"])

@@ -192,9 +192,18 @@ import Testing
         ("blobd/Terminal", ["BlobClient", "BlobProtocol"]),
         (
             "blobd/Configuration",
-            ["BlobServer/Limits", "BlobStore", "BlobProtocol", "ObjectStore", "blobd/Terminal"]
+            [
+                "BlobServer/Limits", "BlobStore", "BlobClient", "BlobProtocol", "ObjectStore",
+                "blobd/Terminal",
+            ]
         ),
-        ("blobd/Bench", ["LoadGenerator", "BlobClient", "BlobProtocol", "blobd/Terminal"]),
+        (
+            "blobd/Bench",
+            [
+                "LoadGenerator", "BlobClient", "BlobProtocol", "blobd/Terminal",
+                "blobd/Configuration",
+            ]
+        ),
         (
             "blobd/Doctor",
             [
@@ -202,7 +211,7 @@ import Testing
                 "blobd/Configuration",
             ]
         ),
-        ("blobd/Top", ["BlobClient", "BlobProtocol", "blobd/Terminal"]),
+        ("blobd/Top", ["BlobClient", "BlobProtocol", "blobd/Terminal", "blobd/Configuration"]),
         (
             "blobd/Commands",
             [

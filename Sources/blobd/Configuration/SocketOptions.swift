@@ -1,12 +1,12 @@
 import ArgumentParser
 import BlobClient
-import Glibc
+import FoundationEssentials
 
 /// Where the daemon is, and how long to wait for it.
 struct SocketOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The daemon's socket. Default: the environment variable BLOBD_SOCKET.",
+            "The daemon's socket. Default: BLOBD_SOCKET, or that of \(ServeConfiguration.defaultPath), or \(DaemonSocket.defaultPath).",
             valueName: "path"))
     var socket: String?
 
@@ -26,7 +26,7 @@ struct SocketOptions: ParsableArguments {
         }
     }
 
-    /// Connects. Throws bad usage (exit code 2) when no socket is given.
+    /// Connects.
     func connect() throws -> BlobConnection {
         try BlobConnection.connect(to: try path(), options: options())
     }
@@ -44,13 +44,6 @@ struct SocketOptions: ParsableArguments {
             }
             return socket
         }
-        // No other thread has been started yet that could change the environment.
-        if let value = getenv("BLOBD_SOCKET") {
-            let path = String(cString: value)
-            if !path.isEmpty { return path }
-        }
-        throw CommandFailure(
-            .badUsage,
-            "no socket given: use --socket PATH, or export BLOBD_SOCKET=PATH")
+        return DaemonSocket.path(in: ProcessInfo.processInfo.environment)
     }
 }
