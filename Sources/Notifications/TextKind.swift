@@ -63,7 +63,7 @@ internal import Bytes
         case .message: words = UTF8Text.fault(in: bytes, allowingBreaks: true)
         case .mediaType:
             words = MediaType.fault(in: bytes).map {
-                "must have the form type/subtype; name=value (invalid at byte \($0))"
+                "must have the form type/subtype, such as image/jpeg (invalid at byte \($0))"
             }
         case .id, .part, .app, .category, .device, .actionIdentifier, .responseAction,
             .responseKey:

@@ -31,7 +31,12 @@ extension ExitStatus {
             }
             return done.rawValue
         }
-        if !text.isEmpty { StandardError.write(text + "\n") }
+        if !text.isEmpty {
+            // The prefix of all other errors.
+            let prefix = "Error: "
+            let words = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]
+            StandardError.write("blobd: \(words)\n")
+        }
         return code == .validationFailure ? badUsage.rawValue : code.rawValue
     }
 }

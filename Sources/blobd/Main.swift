@@ -57,7 +57,16 @@ struct Blobd: ParsableCommand {
             WalkCommand.self,
         ])
 
-    /// Refuses a first argument that is no command, and says which one is near.
+    /// What other programs call a command of this one.
+    private static let otherNames = [
+        "delete": "rm", "del": "rm", "remove": "rm", "info": "stat", "show": "stat",
+        "list": "ls", "send": "publish", "post": "publish", "upload": "put", "store": "put",
+        "fetch": "get", "download": "get", "cat": "get", "read": "get", "check": "doctor",
+        "status": "stats", "start": "serve", "run": "serve", "daemon": "serve", "feed": "changes",
+        "watch": "changes", "version": "--version",
+    ]
+
+    /// Refuses a first argument that is no command, and says which one is meant or near.
     private static func checkCommand() throws(CommandFailure) {
         let commands = configuration.subcommands.compactMap { $0.configuration.commandName }
         guard CommandLine.arguments.count > 1 else { return }
@@ -65,10 +74,11 @@ struct Blobd: ParsableCommand {
         guard !word.hasPrefix("-"), !word.isEmpty, word != "help", !commands.contains(word) else {
             return
         }
+        let hint =
+            otherNames[word].map { "; did you mean blobd \($0)?" }
+            ?? "\(NearestWord.hint(word, commands))."
         throw CommandFailure(
-            .badUsage,
-            "there is no command '\(HumanText.line(word))'\(NearestWord.hint(word, commands)). See blobd --help"
-        )
+            .badUsage, "there is no command '\(HumanText.line(word))'\(hint) See blobd --help")
     }
 
     /// Parses the arguments, runs the command and ends the process with the contract's exit codes,

@@ -21,7 +21,7 @@ struct LifetimeRules: Sendable {
             guard ttlSeconds <= secondsMax else {
                 throw ProtocolError(
                     .badTTL,
-                    "a ttl of \(ttlSeconds) s is too long; the limit is \(secondsMax) s (max-ttl)",
+                    "a ttl of \(ttlSeconds) s (\(Self.text(seconds: ttlSeconds))) is too long; the limit is \(Self.text(seconds: secondsMax)) (max-ttl)",
                     limit: Int(clamping: secondsMax))
             }
             return .after(seconds: ttlSeconds)
@@ -43,10 +43,21 @@ struct LifetimeRules: Sendable {
         guard milliseconds <= now.adding(seconds: secondsMax).milliseconds else {
             throw ProtocolError(
                 .badExpiry,
-                "the expiry is \((milliseconds - now.milliseconds) / 1_000) s away; the limit is \(secondsMax) s (max-ttl)",
+                "the expiry is \(Self.text(seconds: (milliseconds - now.milliseconds) / 1_000)) away; the limit is \(Self.text(seconds: secondsMax)) (max-ttl)",
                 limit: Int(clamping: secondsMax))
         }
         return Timestamp(milliseconds: milliseconds)
+    }
+
+    /// A number of seconds in days, hours, minutes and seconds, for an error's words: `30d`, `1h 30m`.
+    static func text(seconds: Int64) -> String {
+        var rest = seconds
+        var words: [String] = []
+        for (length, unit) in [(86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")] as [(Int64, _)] {
+            if rest >= length { words.append("\(rest / length)\(unit)") }
+            rest %= length
+        }
+        return words.isEmpty ? "0s" : words.joined(separator: " ")
     }
 
     /// A time as RFC 3339 writes it, for an error's words.

@@ -70,11 +70,15 @@ struct CategoryCommand: ParsableCommand {
         var connection = try socket.connect()
         guard let name else {
             var next: String?
+            var isEmpty = true
             repeat {
                 let document = try connection.categoriesDocument(after: next)
-                try StandardOutput.write(JSONTexts.lines("categories", in: document).joined())
+                let lines = try JSONTexts.lines("categories", in: document)
+                try StandardOutput.write(lines.joined())
+                isEmpty = isEmpty && lines.isEmpty
                 next = try JSONTexts.text("next", in: document)
             } while next != nil
+            if isEmpty { StandardError.write("no categories\n") }
             return
         }
         let condition = ifRevision.map { CallCondition.revision($0) } ?? CallCondition.none

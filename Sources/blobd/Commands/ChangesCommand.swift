@@ -53,8 +53,14 @@ struct ChangesCommand: ParsableCommand {
 
     func run() throws {
         var printer = ChangePrinter(cursor: since, left: limit ?? .max)
-        defer { StandardError.write("cursor: \(printer.cursor)\n") }
-        if follow { try follow(&printer) } else { try read(&printer) }
+        do {
+            if follow { try follow(&printer) } else { try read(&printer) }
+        } catch {
+            // The cursor that was given may be what is wrong.
+            if printer.hasRead { printer.writeCursor() }
+            throw error
+        }
+        printer.writeCursor()
     }
 
     private func read(_ printer: inout ChangePrinter) throws {
@@ -100,6 +106,8 @@ struct ChangesCommand: ParsableCommand {
 /// Prints changes and keeps the place behind them.
 private struct ChangePrinter {
     private(set) var cursor: String
+    /// Whether the daemon has answered with a page.
+    private(set) var hasRead = false
     /// How many may still be printed.
     private(set) var left: Int
 
@@ -108,9 +116,12 @@ private struct ChangePrinter {
         self.left = left
     }
 
+    func writeCursor() { StandardError.write("cursor: \(cursor)\n") }
+
     /// Prints a page, and returns whether there is more.
     mutating func print(_ document: [UInt8]) throws -> Bool {
         let page = try ChangePage(document: document)
+        hasRead = true
         let lines = try JSONTexts.lines("changes", in: document)
         guard lines.count <= left else {
             // Only the places of those that are printed count.

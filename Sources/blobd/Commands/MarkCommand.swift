@@ -130,7 +130,14 @@ struct MarkCommand: ParsableCommand {
         if let action {
             let response = ResponseRequest(
                 action: action, key: key, staysOnScreen: stay, contentExtension: contentExtension)
-            let answer = try connection.respondAnswer(to: id, response, device: device)
+            let answer: CallAnswer
+            do {
+                answer = try connection.respondAnswer(to: id, response, device: device)
+            } catch {
+                throw KnownNames.explain(error, .unknownAction) {
+                    KnownNames.actions(of: id, &connection)
+                }
+            }
             try report(answer, answer.status == 201 ? "recorded" : "already recorded")
         } else {
             let condition = ifRevision.map { CallCondition.revision($0) } ?? CallCondition.none

@@ -135,6 +135,13 @@ struct PartText: ExpressibleByArgument, Equatable {
         return (String(text[..<colon]), type)
     }
 
+    /// Refuses what was meant to be a digest and is none. A file of such a name is `./sha256:…`.
+    func check() throws {
+        guard case .file(let path, _) = source, path.hasPrefix("sha256:") else { return }
+        throw ValidationError(
+            "--part \(name)=\(path) is not a digest: sha256: and 64 hexadecimal digits (0-9a-f)")
+    }
+
     /// The part with its bytes.
     func part(byteCountMax: UInt64) throws -> NotificationUpload.Part {
         switch source {

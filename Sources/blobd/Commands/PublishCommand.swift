@@ -1,5 +1,6 @@
 import ArgumentParser
 import BlobClient
+import BlobProtocol
 
 /// `blobd publish`: stores whole notifications.
 struct PublishCommand: ParsableCommand {
@@ -96,6 +97,7 @@ struct PublishCommand: ParsableCommand {
                 "--batch allows only --device and --json")
         }
         _ = try displayTTLSeconds()
+        for part in parts { try part.check() }
         if let data { _ = try JSONTexts.value(data, of: "--data") }
         if let actions { _ = try JSONTexts.actions(actions) }
     }
@@ -121,7 +123,14 @@ struct PublishCommand: ParsableCommand {
         upload.profile = profile
         let limit = connection.daemon.payloadByteCountMax
         upload.parts = try parts.map { try $0.part(byteCountMax: limit) }
-        let answer = try connection.publishAnswer(upload, device: device)
+        let answer: CallAnswer
+        do {
+            answer = try connection.publishAnswer(upload, device: device)
+        } catch {
+            throw KnownNames.explain(error, .unknownCategory) {
+                KnownNames.categories(for: app, &connection)
+            }
+        }
         guard !json else { return try StandardOutput.writeLine(answer.body) }
         let record = try NotificationRecord(document: answer.body)
         let byteCount = record.parts.reduce(Int64(0)) { $0 &+ $1.byteCount }

@@ -80,6 +80,11 @@ struct PutCommand: ParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
+        if let type, !type.contains("/") {
+            let meant = MediaTypes.suggested(by: ".\(type)") ?? "image/jpeg"
+            throw ValidationError(
+                "--type \(type) is not a media type: give type/subtype, such as \(meant)")
+        }
         if blob {
             guard file == nil, idsFrom == nil else {
                 throw ValidationError("--blob excludes an id: give only the file")

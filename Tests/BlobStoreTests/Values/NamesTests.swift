@@ -91,7 +91,8 @@ import Testing
         let type = try failure { try store.put("a", [1], mediaType: "png") }
         #expect(
             type.description
-                == "the media type must have the form type/subtype; name=value (invalid at byte 3)")
+                == "the media type must have the form type/subtype, such as image/jpeg (invalid at byte 3)"
+        )
     }
 
     @Test(
