@@ -13,10 +13,14 @@ struct SignCommand: ParsableCommand {
             Prints the path and query of the link; --base puts the address of your site in front. The link \
             is valid until its time is over. Anyone who has it may fetch. No daemon is needed.
 
-              openssl rand -base64 32 | sed 's/^/2026a /' > keys && chmod 600 keys
+              blobd sign --new-key keys --key-id 2026a
               blobd sign 42 --signing-keys keys --ttl 1h
               blobd sign 42 --part sound --signing-keys keys --base https://push.example.com
               blobd sign --changes ann --signing-keys keys --ttl 30d
+
+            --new-key makes a file with one new key, which only its owner may read, and never replaces a file. To \
+            change keys, put the line of the new key before those of the old ones, and reload the daemon: the first \
+            key signs, all verify.
 
             Other languages make the same in three lines: the signature is the unpadded base64url of \
             HMAC-SHA-256 over "GET", the path, the expiry in seconds since 1970 and the key's id, joined by \
@@ -41,6 +45,18 @@ struct SignCommand: ParsableCommand {
             valueName: "file"))
     var signingKeys: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Make this file with a new key instead, with the mode 0600.", valueName: "file"),
+        completion: .file())
+    var newKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The id of the new key, which is in every link. Default: today's date.",
+            valueName: "id"))
+    var keyID: String?
+
     @Option(help: ArgumentHelp("The address in front of the link.", valueName: "url"))
     var base: String?
 
@@ -48,6 +64,14 @@ struct SignCommand: ParsableCommand {
     var json = false
 
     func validate() throws {
+        guard newKey == nil else {
+            let others = [id, part, changes, signingKeys, base]
+            guard others.allSatisfy({ $0 == nil }) else {
+                throw ValidationError("--new-key allows only --key-id and --json")
+            }
+            return
+        }
+        guard keyID == nil else { throw ValidationError("--key-id goes with --new-key") }
         guard (id == nil) != (changes == nil) else {
             throw ValidationError("Give an id, or --changes with an owner")
         }
@@ -58,6 +82,15 @@ struct SignCommand: ParsableCommand {
     }
 
     func run() throws {
+        if let newKey {
+            let today = CommandLineText.text(milliseconds: wallClockMilliseconds()).prefix(10)
+            let id = keyID ?? String(today)
+            try NewSigningKey.make(newKey, id: id)
+            return try StandardOutput.write(
+                json
+                    ? try JSONLine.text(NewKeyDocument(path: newKey, keyID: id))
+                    : "created \(newKey)  key \(id)\n")
+        }
         guard let path = signingKeys ?? getenv("BLOBD_SIGNING_KEYS").map({ String(cString: $0) })
         else { throw CommandFailure(.badUsage, "no keys: use --signing-keys FILE") }
         let keys: SigningKeys
@@ -89,6 +122,12 @@ extension SignCommand {
             throw CommandFailure(.badUsage, error.detail)
         }
     }
+}
+
+/// What `--new-key --json` prints.
+private struct NewKeyDocument: Encodable {
+    var path: String
+    var keyID: String
 }
 
 /// What `--json` prints.

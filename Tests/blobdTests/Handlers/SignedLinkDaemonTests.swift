@@ -253,6 +253,44 @@ import Testing
         #expect(try other.change().words == "published 2")
     }
 
+    @Test("A new key is a file that only its owner may read, and links of it are valid")
+    func newKey() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path("keys")
+        let made = try blobd(["sign", "--new-key", path, "--key-id", "2026a"])
+        #expect(made.status == 0, "\(made.errors)")
+        #expect(made.text == "created \(path)  key 2026a\n" && made.errors.isEmpty)
+        var status = stat()
+        #expect(lstat(path, &status) == 0 && status.st_mode == S_IFREG | 0o600)
+        let words = Files.text(path).split(whereSeparator: \.isWhitespace)
+        #expect(words.count == 2 && words.first == "2026a" && words.last?.count == 44)
+        #expect(!made.text.contains(words.last ?? ""))
+        #expect(folder.names == ["keys"])
+        let daemon = try DaemonProcess(["--signing-keys", path], in: folder)
+        #expect(try daemon.put("42", [1, 2]).status == 201)
+        let link = try blobd(["sign", "42", "--signing-keys", path]).text.dropLast()
+        #expect(try daemon.request("GET", String(link)).body == [1, 2])
+
+        // What exists is never replaced, and a mistake makes nothing.
+        let before = Files.text(path)
+        #expect(try blobd(["sign", "--new-key", path]).status == 2)
+        #expect(Files.text(path) == before)
+        let other = folder.path("other")
+        for arguments in [
+            ["--key-id", "a b"], ["--key-id", "#a"], ["--key-id", ""], ["--key-id", "a\nb"],
+            ["--ttl", "1h", "42"], ["--signing-keys", path],
+        ] {
+            let refused = try blobd(["sign", "--new-key", other] + arguments)
+            #expect(refused.status == 2, "\(arguments)")
+            #expect(!Files.exists(other))
+        }
+        #expect(try blobd(["sign", "42", "--key-id", "a", "--signing-keys", path]).status == 2)
+        // Each is another, and today's date is the id that is not given.
+        let second = try blobd(["sign", "--new-key", other, "--json"])
+        #expect(second.text.contains(#""key_id":"20"#), "\(second.text)")
+        #expect(Files.text(other).split(separator: " ").last != words.last)
+    }
+
     @Test("Files of keys that others may read are refused, by the daemon and by sign")
     func badFiles() throws {
         let folder = TemporaryFolder()
