@@ -45,5 +45,95 @@ import Testing
         #expect(script.status == 0 && script.text.contains("max-payload"))
     }
 
+    /// A folder that stands for a host's root, where stand-ins write down how they were called.
+    private struct Site {
+        let folder = TemporaryFolder()
+
+        init() throws {
+            for name in ["bin", "run", "run/systemd", "run/systemd/system", "etc", "etc/systemd"] {
+                mkdir(folder.path(name), 0o755)
+            }
+            for name in ["etc/systemd/system", "etc/systemd/system/multi-user.target.wants"] {
+                mkdir(folder.path(name), 0o755)
+            }
+            for (name, body) in [
+                ("deb-systemd-invoke", ""), ("systemctl", ""), ("systemd-sysusers", ""),
+                ("systemd-tmpfiles", ""), ("userdel", ""), ("groupdel", ""),
+                ("getent", "echo blobd:x:\(getuid()):\(getuid())::/:/"),
+                // It takes away what it has masked itself.
+                (
+                    "deb-systemd-helper",
+                    "[ \"$1\" != unmask ] || rm -f \"$DPKG_ROOT/etc/systemd/system/$2\""
+                ),
+            ] {
+                let text = "#!/bin/sh\necho \"\(name) $*\" >>\"$DPKG_ROOT/calls\"\n\(body)\n"
+                chmod(try folder.write("bin/\(name)", Array(text.utf8)), 0o755)
+            }
+        }
+
+        func link(_ name: String, to target: String) {
+            #expect(symlink(target, folder.path("etc/systemd/system/\(name)")) == 0)
+        }
+
+        /// Runs a script of the package. Returns what it called.
+        func run(_ script: String, _ arguments: String...) throws -> String {
+            Files.remove(folder.path("calls"))
+            let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+            let (end, _, errors) = try TestSupport.run(
+                ["/bin/sh", "\(Files.package)/Packaging/debian/\(script)"] + arguments,
+                environment: [
+                    "DPKG_ROOT": folder.path, "PATH": "\(folder.path("bin")):\(path)",
+                ])
+            #expect(end == .exited(0), "\(errors)")
+            return Files.text(folder.path("calls"))
+        }
+    }
+
+    /// An install after a removal has the version that was there as its argument, like an upgrade.
+    @Test("What was removed is started when it is installed again, and what was stopped is not")
+    func reinstall() throws {
+        let start = "deb-systemd-invoke start blobd.socket blobd.service\n"
+        let upgrade = try Site().run("postinst", "configure", "0.1.0")
+        #expect(!upgrade.contains("invoke start") && upgrade.contains("try-restart blobd.service"))
+        #expect(try Site().run("postinst", "configure", "").contains(start))
+        let removed = try Site()
+        removed.link("blobd.service", to: "/dev/null")
+        removed.link("blobd.socket", to: "/dev/null")
+        removed.link(
+            "multi-user.target.wants/blobd@one.service", to: "/lib/systemd/system/blobd@.service")
+        let again = try removed.run("postinst", "configure", "0.1.0")
+        #expect(again.contains(start), "\(again)")
+        #expect(again.contains("deb-systemd-invoke start blobd@one.service\n"), "\(again)")
+    }
+
+    @Test("A purge leaves no link, no key and no store, and nothing else goes")
+    func purge() throws {
+        let site = try Site()
+        for name in [
+            "var", "var/lib", "var/lib/blobd", "var/lib/blobd-one", "var/lib/blobd-other",
+            "var/log",
+            "etc/blobd", "etc/systemd/system/blobd.service.wants",
+        ] {
+            mkdir(site.folder.path(name), 0o755)
+        }
+        try site.folder.write("etc/blobd/signing-keys", [1])
+        site.link("blobd.service.wants/devices", to: "/lib/systemd/system/blobd-devices.socket")
+        site.link(
+            "multi-user.target.wants/blobd@one.service", to: "/lib/systemd/system/blobd@.service")
+        site.link("multi-user.target.wants/other.service", to: "/lib/systemd/system/other.service")
+        // Here the user blobd is the one that runs the tests.
+        let isOther = chown(site.folder.path("var/lib/blobd-other"), 12_345, 12_345) == 0
+        _ = try site.run("postrm", "purge")
+        for name in [
+            "etc/blobd", "var/lib/blobd", "var/lib/blobd-one",
+            "etc/systemd/system/blobd.service.wants",
+        ] {
+            #expect(!Files.exists(site.folder.path(name)), "\(name)")
+        }
+        #expect(Files.exists(site.folder.path("var/lib/blobd-other")) == isOther)
+        let wants = site.folder.path("etc/systemd/system/multi-user.target.wants")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: wants) == ["other.service"])
+    }
+
     private static let hasPython = (try? run(["python3", "--version"]).end) == .exited(0)
 }

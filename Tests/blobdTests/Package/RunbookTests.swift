@@ -109,10 +109,9 @@ private final class Hosts {
 
     private static let systemctl = """
         #!/bin/sh
-        # start or stop blobd: the daemon of $HOST.
-        [ "$2" = blobd ] || exit 5
-        case "$1" in
-            start)
+        # start blobd, or stop it with its socket, through which the next client would start it again: $HOST's.
+        case "$*" in
+            'start blobd')
                 : >"$HOST/ready"
                 setsid blobd serve --config "$HOST/etc/blobd.yaml" >"$HOST/ready" 2>>"$HOST/log" </dev/null &
                 echo $! >"$HOST/pid"
@@ -120,7 +119,7 @@ private final class Hosts {
                     kill -0 "$(cat "$HOST/pid")" 2>/dev/null || { tail -n 3 "$HOST/log"; exit 1; }
                     sleep 0.02
                 done ;;
-            stop)
+            'stop blobd.socket blobd')
                 pid="$(cat "$HOST/pid")"
                 kill -TERM "$pid"
                 while kill -0 "$pid" 2>/dev/null && [ "$(cut -d' ' -f3 /proc/$pid/stat)" != Z ]; do sleep 0.02; done

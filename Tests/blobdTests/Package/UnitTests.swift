@@ -32,6 +32,16 @@ import Testing
         #expect(reloads.last?.contains("kill -HUP $MAINPID") == true)
     }
 
+    /// `enable --now` of it failed beside a running daemon. A restart of the daemon opens it first, and a stop of
+    /// the main socket closes it, so that no client starts the daemon again.
+    @Test("The socket of devices is opened before the daemon starts, and closed with the main one")
+    func deviceSocket() {
+        let lines = Self.unit("blobd-devices.socket").split(separator: "\n")
+        for line in ["PartOf=blobd.socket", "WantedBy=blobd.service", "Service=blobd.service"] {
+            #expect(lines.contains { $0 == line }, "\(line)")
+        }
+    }
+
     @Test(
         "systemd finds no fault with the units, and an exposure of 1.5 at most",
         .enabled(if: access("/usr/bin/systemd-analyze", X_OK) == 0, "needs systemd-analyze"),
