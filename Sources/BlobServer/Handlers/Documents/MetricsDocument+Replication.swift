@@ -11,7 +11,9 @@ extension MetricsDocument {
             "blobd_replication_role", .gauge,
             "What the daemon is in its shard: 1 for one of the roles.")
         for one in [ReplicaStatus.Role.leader, .follower, .changing] {
-            text.sample("blobd_replication_role", ["role": one.name], one == role ? 1 : 0)
+            text.sample(
+                "blobd_replication_role",
+                ["role": one.name, "shard": replica.options.shard ?? ""], one == role ? 1 : 0)
         }
         text.add(
             "blobd_replication_epoch", .gauge, "The epoch of the shard.", Int(clamping: state.epoch)
