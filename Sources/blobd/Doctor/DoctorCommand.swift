@@ -1,7 +1,6 @@
 import ArgumentParser
 import BlobProtocol
 import BlobServer
-import CLinux
 import FoundationEssentials
 import Glibc
 
@@ -52,39 +51,37 @@ struct DoctorCommand: ParsableCommand {
         }
         let count = findings.count { $0.state == .problem }
         guard count == 0 else {
-            throw CommandFailure(.refused, "\(count) \(count == 1 ? "problem" : "problems") found")
+            throw CommandFailure(.refused, "\(HumanText.count(count, of: "problem")) found")
         }
     }
 
     private func check() -> [Finding] {
-        let (options, findings) = readConfiguration()
-        var all = findings
+        var (options, all) = readConfiguration()
+        // As the client commands find it.
+        if options.socketPath.isEmpty { options.socketPath = DaemonSocket.defaultPath }
         if options.dataPath.isEmpty {
-            all.append(.problem("data directory", "`data` is not set", "Give --data or --config."))
+            all.append(
+                .warning(
+                    "data directory", "not checked: `data` is not set", "Give --data or --config."))
         } else {
             all += StoreChecks(path: options.dataPath, mapByteCountMax: options.mapByteCountMax)
                 .run()
         }
-        if options.socketPath.isEmpty {
-            all.append(.problem("socket", "`socket` is not set", "Give --socket or --config."))
-        } else {
-            all += SocketChecks(
-                name: "socket", path: options.socketPath, group: options.socketGroup
-            ).run()
-        }
+        all += SocketChecks(
+            name: "socket", path: options.socketPath, group: options.socketGroup
+        ).run()
         if let path = options.deviceSocketPath {
             all += SocketChecks(
                 name: "device socket", path: path, group: options.deviceSocketGroup
             ).run()
         }
         if let path = options.signingKeyPath { all.append(keys(path)) }
-        all += LimitChecks(options: options, limits: .of(daemonNumber(options))).run()
+        let limits = DaemonNumber.find(options).flatMap(ProcessLimits.of)
+        all += LimitChecks(options: options, limits: limits).run()
         all += ClockChecks.run()
-        if !options.socketPath.isEmpty {
-            var patience = SocketOptions()
-            patience.timeout = 5
-            all += DaemonChecks(path: options.socketPath, options: patience.options()).run()
-        }
+        var patience = SocketOptions()
+        patience.timeout = 5
+        all += DaemonChecks(path: options.socketPath, options: patience.options()).run()
         if let text = nginxText() { all += NginxChecks(text: text, options: options).run() }
         return all
     }
@@ -121,20 +118,6 @@ struct DoctorCommand: ParsableCommand {
             return .problem(
                 "signing keys", error.description, "No link is valid until that is mended.")
         }
-    }
-
-    /// The number of the process that has the store; nil where none has.
-    private func daemonNumber(_ options: DaemonOptions) -> Int? {
-        guard !options.socketPath.isEmpty else { return nil }
-        let number = clinux_unix_socket()
-        guard number >= 0 else { return nil }
-        defer { close(number) }
-        var path = options.socketPath
-        guard path.withUTF8({ clinux_connect(number, $0.baseAddress, $0.count) }) == 0 else {
-            return nil
-        }
-        let process = clinux_peer_process(number)
-        return process > 0 ? Int(process) : nil
     }
 
     private func nginxText() -> String? {
@@ -176,6 +159,8 @@ struct DoctorCommand: ParsableCommand {
         let problems = findings.count { $0.state == .problem }
         let warnings = findings.count { $0.state == .warning }
         return text
-            + "\n\(findings.count) checks, \(problems) problems, \(warnings) warnings\n"
+            + "\n\(HumanText.count(findings.count, of: "check")), "
+            + "\(HumanText.count(problems, of: "problem")), "
+            + "\(HumanText.count(warnings, of: "warning"))\n"
     }
 }

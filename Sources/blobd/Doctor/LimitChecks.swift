@@ -4,15 +4,17 @@ import Glibc
 /// The kernel, and the limits that it sets for a process.
 struct LimitChecks {
     let options: DaemonOptions
-    /// Of the daemon that runs; nil: this process's.
-    let limits: ProcessLimits
+    /// Of the daemon's process; nil: none is seen. Those of this process say nothing of it.
+    let limits: ProcessLimits?
 
     /// What one connection may take of descriptors besides its own, and what the daemon needs.
     private static let descriptorReserve = 1_024
 
     func run() -> [Finding] {
-        [kernel(), descriptors(), fileSize(), addressSpace(), backlog(), sendBuffer(), memory()]
-            .compactMap { $0 }
+        let ofProcess =
+            limits.map { [descriptors($0), fileSize($0), addressSpace($0)] }
+            ?? [.ok("process limits", "not checked: no process of the daemon is seen")]
+        return ([kernel()] + ofProcess + [backlog(), sendBuffer(), memory()]).compactMap { $0 }
     }
 
     private func kernel() -> Finding {
@@ -29,7 +31,7 @@ struct LimitChecks {
         return .ok("kernel", release)
     }
 
-    private func descriptors() -> Finding {
+    private func descriptors(_ limits: ProcessLimits) -> Finding {
         let wanted = options.limits.connectionCountMax + Self.descriptorReserve
         let words = "open files (ulimit -n): \(limits.text(limits.openFiles))"
         guard limits.openFiles ?? .max >= wanted else {
@@ -41,14 +43,14 @@ struct LimitChecks {
         return .ok("descriptors", words)
     }
 
-    private func fileSize() -> Finding? {
+    private func fileSize(_ limits: ProcessLimits) -> Finding? {
         guard let most = limits.fileSize else { return nil }
         return .problem(
             "file size", "files (ulimit -f): \(HumanText.bytes(Int64(most)))",
             "The store cannot grow beyond it: LimitFSIZE=infinity in the unit.")
     }
 
-    private func addressSpace() -> Finding? {
+    private func addressSpace(_ limits: ProcessLimits) -> Finding? {
         guard let most = limits.addressSpace else { return nil }
         guard most < options.mapByteCountMax + 4 << 30 else { return nil }
         return .problem(
@@ -119,9 +121,8 @@ struct ProcessLimits {
         addressSpace = limit("Max address space", isHard: false)
     }
 
-    /// Those of the process with this number, or of the one that asks.
-    static func of(_ pid: Int?) -> ProcessLimits {
-        let path = "/proc/\(pid.map { "\($0)" } ?? "self")/limits"
-        return ProcessLimits(SystemFiles.text(path) ?? "")
+    /// Those of the process with this number; nil where they cannot be read.
+    static func of(_ number: Int) -> ProcessLimits? {
+        SystemFiles.text("/proc/\(number)/limits").map { ProcessLimits($0) }
     }
 }

@@ -12,6 +12,11 @@ enum HumanText {
         return (number < 0 ? "-" : "") + groups.joined(separator: ",")
     }
 
+    /// `1 problem`, `2 problems`.
+    static func count(_ number: Int, of noun: String) -> String {
+        "\(count(number)) \(noun)\(number == 1 ? "" : "s")"
+    }
+
     /// `812 B`, `122.2 kB`, `64.0 MB`: powers of a thousand.
     static func bytes(_ number: some BinaryInteger) -> String {
         var value = Double(number)

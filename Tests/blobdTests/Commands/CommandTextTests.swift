@@ -102,6 +102,12 @@ import Testing
         table.append(["2", "1", "bob"])
         #expect(table.takeText(withTitles: false) == "2          1  bob\n")
     }
+
+    @Test func oneIsNotMany() {
+        #expect(HumanText.count(0, of: "problem") == "0 problems")
+        #expect(HumanText.count(1, of: "problem") == "1 problem")
+        #expect(HumanText.count(1_200, of: "check") == "1,200 checks")
+    }
 }
 
 /// Parts and batches on the command line.

@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(
-        "Ten things wrong are ten findings",
+        "Each thing that is wrong is a finding",
         .enabled(if: getuid() == 0 && access("/dev/shm", W_OK) == 0, "needs root and /dev/shm"))
     func wrong() throws {
         let folder = TemporaryFolder()
@@ -76,8 +76,7 @@ import Testing
         let nginx = "upstream blobd { server unix:/run/other.sock; }"
         try Files.write(Array(nginx.utf8), to: "\(folder)/nginx.conf")
         let findings = try Self.findings(
-            ["--config", "\(folder)/blobd.yaml", "--nginx", "\(folder)/nginx.conf"],
-            shell: "ulimit -f 100000; ulimit -n 300;")
+            ["--config", "\(folder)/blobd.yaml", "--nginx", "\(folder)/nginx.conf"])
         for (check, state, words) in [
             ("data directory", Finding.State.problem, "0777"),
             ("store", .problem, "12345"),
@@ -87,8 +86,6 @@ import Testing
             ("socket", .problem, "no socket"),
             ("device socket folder", .problem, "No such file"),
             ("signing keys", .problem, "644"),
-            ("descriptors", .warning, "300"),
-            ("file size", .problem, "ulimit -f"),
             ("daemon", .problem, "\(run)/s"),
             ("nginx", .problem, "server unix:"),
         ] {
@@ -96,6 +93,66 @@ import Testing
             #expect(finding?.state == state, "\(check): \(String(describing: finding))")
             #expect(finding?.seen.contains(words) == true, "\(String(describing: finding))")
         }
+    }
+
+    /// Its own were judged: those of a shell beside a daemon whose unit has others.
+    @Test("The limits are those of the daemon's process, also of one whose sockets are passed")
+    func limits() throws {
+        func descriptors(_ arguments: [String], _ shell: String) throws -> Finding? {
+            try Self.findings(arguments + ["--nginx", "/dev/null"], shell: shell)["descriptors"]
+        }
+        let small = try DaemonProcess(shell: "ulimit -n 300; ulimit -f 100000;")
+        let ofSmall = ["--data", small.dataPath, "--socket", small.socketPath]
+        #expect(try descriptors(ofSmall, "")?.seen.hasSuffix(": 300") == true)
+        let files = try Self.findings(ofSmall + ["--nginx", "/dev/null"])["file size"]
+        #expect(files?.state == .problem)
+        let usual = try DaemonProcess()
+        let ofUsual = ["--data", usual.dataPath, "--socket", usual.socketPath]
+        #expect(try descriptors(ofUsual, "ulimit -n 300;")?.seen.hasSuffix(": 300") == false)
+        if Activator.isAvailable {
+            let activator = try Activator()
+            #expect(try RawClient(activator.socketPath).request("GET", "/livez").status == 200)
+            let passed = [
+                "--data", activator.folder.path("data"), "--socket", activator.socketPath,
+            ]
+            #expect(try descriptors(passed, "ulimit -n 300;")?.seen.hasSuffix(": 300") == false)
+        }
+        let none = try Self.findings(
+            ["--data", "/nonexistent", "--socket", "/nonexistent/s", "--nginx", "/dev/null"],
+            shell: "ulimit -n 300;")
+        #expect(none["descriptors"] == nil && none["process limits"]?.state == .ok)
+    }
+
+    @Test("The holder of a lock is found by the inode")
+    func locks() {
+        let text = """
+            1: POSIX  ADVISORY  WRITE 11 08:01:131 0 EOF
+            2: FLOCK  ADVISORY  WRITE 12 08:01:1131 0 EOF
+            2: -> FLOCK  ADVISORY  WRITE 14 08:01:131 0 EOF
+            3: FLOCK  ADVISORY  WRITE 13 08:01:131 0 EOF
+            nonsense
+            """
+        #expect(DaemonNumber.number(inLocks: text, ofInode: 131) == 13)
+        #expect(DaemonNumber.number(inLocks: text, ofInode: 5) == nil)
+    }
+
+    /// It said PROBLEM of settings that it was not given, and exited with 1.
+    @Test("Without a configuration a daemon that is well has no problems")
+    func withoutConfiguration() throws {
+        let daemon = try DaemonProcess()
+        // Nothing names the store's directory.
+        let (end, output, errors) = try run(
+            [DaemonProcess.program, "doctor", "--nginx", "/dev/null"],
+            environment: ["BLOBD_SOCKET": daemon.socketPath])
+        let text = String(decoding: output, as: UTF8.self)
+        #expect(text.contains("not checked: `data` is not set"), "\(text)")
+        let problems = text.split(separator: "\n").filter { $0.hasPrefix("PROBLEM") }
+        // The machine may have problems of its own.
+        #expect(problems.allSatisfy { !$0.contains("data directory") && !$0.contains("socket") })
+        #expect((end == .exited(0)) == problems.isEmpty, "\(text)\(errors)")
+        #expect(text.contains("daemon") && text.contains("it answers at \(daemon.socketPath)"))
+        let unsaid = try run([DaemonProcess.program, "doctor", "--nginx", "/dev/null"])
+        #expect(String(decoding: unsaid.output, as: UTF8.self).contains("/run/blobd/blobd.sock"))
     }
 
     @Test("A configuration with a mistake is a problem, and the rest is checked all the same")
