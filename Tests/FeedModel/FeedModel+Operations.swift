@@ -210,6 +210,11 @@ extension FeedModel {
         return planChange(.patch(patch), id, before, &item, device: patch.device)
     }
 
+    /// What makes a response the same when it comes again.
+    fileprivate static func responseKey(_ key: String, from device: String?) -> String {
+        "\(device ?? "")/\(key)"
+    }
+
     private mutating func planResponse(_ id: String) -> Planned {
         var response = ActionResponse(
             id: id, action: generator.chance(50) ? "default" : "dismiss",
@@ -222,15 +227,16 @@ extension FeedModel {
         let isDismissal = response.action == "dismiss"
         // The key tells what it was used for, so that the model need not remember that.
         if let key = response.key { response.key = "\(key)-\(response.action)" }
-        if let key = response.key, item.responseKeys.contains(key) {
+        let repeated = response.key.map { Self.responseKey($0, from: response.device) }
+        if let repeated, item.responseKeys.contains(repeated) {
             return Planned(change: .respond(response)) { outcome in
                 guard case .unchanged(let record) = outcome else {
-                    throw FeedModelError("the second response \(key) to \(id): \(outcome)")
+                    throw FeedModelError("the second response \(repeated) to \(id): \(outcome)")
                 }
                 try before.check(record, id)
             }
         }
-        item.responseKeys.append(response.key)
+        item.responseKeys.append(repeated)
         if item.responseKeys.count > StoreLimits.responseCountMax {
             item.responseKeys.removeFirst()
         }
@@ -398,7 +404,11 @@ extension FeedModel.Item {
         try same("read", record.details.isRead, isRead)
         try same("state", record.details.actionState, state)
         try same("device", record.details.device, device)
-        try same("responses", record.details.responses.map(\.key), responseKeys)
+        try same(
+            "responses",
+            record.details.responses.map { response in
+                response.key.map { FeedModel.responseKey($0, from: response.device) }
+            }, responseKeys)
         try same("created at", record.createdAt, createdAt)
         try same("expires at", record.expiresAt, expiresAt)
         try same("revision", record.revision, revision)

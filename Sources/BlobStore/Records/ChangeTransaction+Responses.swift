@@ -5,7 +5,7 @@ extension ChangeTransaction {
         let live = live(try existing(response.id))
         do throws(StoreError) {
             guard let live else { return .notFound }
-            if let earlier = live.details.responses.last(where: { $0.hasKey(response.key) }) {
+            if let earlier = live.details.responses.last(where: { $0.isRepeated(by: response) }) {
                 guard earlier.action.isSame(as: response.action),
                     earlier.contentExtension == response.contentExtension
                 else {
@@ -41,8 +41,10 @@ extension ChangeTransaction {
 }
 
 extension RecordedResponse {
-    fileprivate func hasKey(_ key: String?) -> Bool {
-        guard let own = self.key, let key else { return false }
-        return own.isSame(as: key)
+    /// Whether that has its key and comes from its device. Two devices know nothing of each other's
+    /// keys: the same key from another one is another response.
+    fileprivate func isRepeated(by response: ActionResponse) -> Bool {
+        guard let own = self.key, let key = response.key else { return false }
+        return own.isSame(as: key) && device.isSame(as: response.device)
     }
 }

@@ -7,7 +7,7 @@ public struct ActionResponse: Sendable {
     public var id: String
     /// `default`, `dismiss`, or the identifier of one of its actions.
     public var action: String
-    /// Makes it the same when it comes again, 1…64 bytes; nil: each is a new one.
+    /// Makes it the same when it comes again from the same device, 1…64 bytes; nil: each is a new one.
     public var key: String?
     /// Whether the notification stays on screen: neither state nor read changes then.
     public var staysOnScreen = false

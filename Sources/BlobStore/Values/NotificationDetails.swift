@@ -112,7 +112,7 @@ public enum ActionState: UInt8, Sendable, Hashable, CaseIterable {
 public struct RecordedResponse: Sendable, Hashable {
     /// `default`, `dismiss`, or an action's identifier.
     public var action: String
-    /// What made it the same when it came again, 1…64 bytes; nil: nothing did.
+    /// What made it the same when it came again from its device, 1…64 bytes; nil: nothing did.
     public var key: String?
     /// The device it came from.
     public var device: String?

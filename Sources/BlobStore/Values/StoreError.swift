@@ -45,7 +45,7 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     case digestMismatch(expected: Digest, actual: Digest)
     /// The notification has no such action.
     case unknownAction(String)
-    /// The key was used for another response.
+    /// The device used the key for another response.
     case responseConflict(key: String)
     /// The place in the feed is too old, or of another time of the store: read the history anew.
     case resync
@@ -80,7 +80,7 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case .digestMismatch(let expected, let actual):
             "the digest of the bytes is \(actual); expected \(expected)"
         case .unknownAction(let action): "the notification has no action \(action)"
-        case .responseConflict(let key): "the key \(key) was used for another response"
+        case .responseConflict(let key): "the device used the key \(key) for another response"
         case .resync: "the cursor is too old: read the history again"
         case .tooManyWatchers(let limit, let which): "\(which.words) (\(limit)) reached"
         }

@@ -17,7 +17,7 @@ struct MarkCommand: ParsableCommand {
 
               blobd mark 42 --read --device phone
               blobd mark 42 --state dismissed --if-revision 17
-              blobd mark 42 --action yes --key 5f1c    # one response per key
+              blobd mark 42 --action yes --key 5f1c    # one response per key and device
               blobd mark 42 --action dismiss
               blobd mark 42 --action like --extension do_not_dismiss
               blobd mark --owner ann --group weekend --read
@@ -53,7 +53,7 @@ struct MarkCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The response's key: one response per key is recorded.", valueName: "key"))
+            "The response's key: one response per key and device is recorded.", valueName: "key"))
     var key: String?
 
     @Flag(help: "The notification stays on screen after the action.")

@@ -103,6 +103,31 @@ import Testing
         }
     }
 
+    // The watch's answer with the key 1 was taken for the phone's, and not recorded.
+    @Test("A key belongs to its device: the same key from another is another response")
+    func keysOfDevices() throws {
+        try store.publish("a", owner: "anna") { $0.details.actions = [Self.yes, Self.no] }
+        let devices = [nil, "phone", "watch"]
+        for (index, device) in devices.enumerated() {
+            let first = try respond(store, "a", "yes", key: "1") { $0.device = device }
+            #expect(first.record?.details.responses.count == index + 1)
+            #expect(first.record?.details.responses.last?.device == device)
+        }
+        let before = try store.counters()
+        for device in devices {
+            let again = try respond(store, "a", "yes", key: "1") { $0.device = device }
+            #expect(again.isUnchanged)
+            let other = try respond(store, "a", "no", key: "1") { $0.device = device }
+            #expect(other.error == .responseConflict(key: "1"))
+        }
+        #expect(try store.counters() == before)
+        let record = try #require(try store.record(for: "a", asOf: noon))
+        #expect(record.details.responses.map(\.device) == devices)
+        // A key of another device's does not stand in the way of another answer.
+        #expect(try respond(store, "a", "no", key: "1") { $0.device = "tablet" }.isDone)
+        #expect(try store.verify().problems == [])
+    }
+
     @Test("What a content extension answers is recorded, told apart, and decides whether it stays")
     func contentExtension() throws {
         // Its three answers came in as one: dismissed, or not.

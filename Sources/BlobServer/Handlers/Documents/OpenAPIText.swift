@@ -1417,7 +1417,7 @@ enum OpenAPIText {
         },
         "additionalProperties": false,
         "x-max-bytes": 65536,
-        "description": "What the user chose: the identifier of an action, default or dismiss. A key records it once. dismissed and extension must not contradict."
+        "description": "What the user chose: the identifier of an action, default or dismiss. A key records it once for each device. dismissed and extension must not contradict."
       },
       "CategoryOption": {"enum": ["custom_dismiss_action", "allow_in_carplay", "hidden_previews_show_title", "hidden_previews_show_subtitle", "allow_announcement"]},
       "Category": {
@@ -1726,7 +1726,7 @@ enum OpenAPIText {
         }
       },
       "Conflict": {
-        "description": "The key was used for another response.",
+        "description": "The device used the key for another response.",
         "content": {
           "application/problem+json": {
             "schema": {

@@ -78,6 +78,9 @@ import Testing
         shell.arguments = ["-c", script]
         shell.currentDirectoryURL = URL(fileURLWithPath: folder.path)
         shell.standardInput = FileHandle.nullDevice
+        var environment = ProcessInfo.processInfo.environment
+        environment["PATH"] = "\(Files.products):\(environment["PATH"] ?? "")"
+        shell.environment = environment
         try shell.run()
         shell.waitUntilExit()
         for (index, step) in section.steps.enumerated() {
