@@ -60,8 +60,9 @@ public struct NotificationUpload: Sendable, Hashable {
     public var actionState: NotificationRecord.ActionState?
     /// How long it lives.
     public var lifetime = PutRequest.Lifetime.standard
-    /// The devices whose limits hold for its parts, such as `ios`: over them it is refused with
-    /// `attachment_too_large`. Nil: none but the daemon's own. It is not stored.
+    /// The devices that must take its parts, `ios` or `android`: what they do not take is refused with
+    /// `attachment_too_large` or `unsupported_attachment`. Nil: none but the daemon's own. It is not
+    /// stored.
     public var profile: String?
     /// Its payloads, at most 32; none is a notification of text or data alone. One without
     /// title, message, data and parts is refused as `empty_notification`.

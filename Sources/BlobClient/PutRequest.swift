@@ -34,8 +34,8 @@ public struct PutRequest: Sendable, Hashable {
     public var richType: String?
     /// How long it lives.
     public var lifetime: Lifetime
-    /// The devices whose limits hold for it, such as `ios`: over them it is refused with
-    /// `attachment_too_large`. Nil: none but the daemon's own.
+    /// The devices that must take it, `ios` or `android`: what they do not take is refused with
+    /// `attachment_too_large` or `unsupported_attachment`. Nil: none but the daemon's own.
     public var profile: String?
     /// How the bytes are coded that are given with it. Of a gzip coding, what is inside is the
     /// payload: its digest and length are those in the receipt.

@@ -21,7 +21,8 @@ BEYOND_SCHEMAS = {
     "attachment_too_large", "bad_coding", "bad_cursor", "bad_expiry", "bad_multipart", "bad_response",
     "digest_mismatch", "empty_notification", "envelope_too_large", "expired", "immutable_member", "length_required",
     "no_message", "part_missing", "part_unexpected", "precondition_failed", "record_too_large", "unknown_action",
-    "unknown_category", "unknown_digest", "unsupported_content_coding", "unsupported_media_type",
+    "unknown_category", "unknown_digest", "unsupported_attachment", "unsupported_content_coding",
+    "unsupported_media_type",
 }
 WORDS_BEYOND_SCHEMAS = ("bytes long", "twice", "duplicate", '.0"; it must be a whole number')
 

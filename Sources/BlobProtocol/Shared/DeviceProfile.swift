@@ -1,11 +1,14 @@
 import Bytes
+import Notifications
 
 /// What a kind of device takes as attachments of a notification. A publish that names a profile is
-/// refused where a part is larger than its devices take, before it is uploaded where its size is
-/// known by then. The profile itself is not stored.
+/// refused where its devices do not take a part's media type, or none of its size: before the part is
+/// uploaded, where that is known by then. The profile itself is not stored.
 public enum DeviceProfile: String, CaseIterable, Sendable, Hashable {
-    /// iOS and its kin: the limits of `UNNotificationAttachment`.
+    /// iOS and its kin: what `UNNotificationAttachment` takes.
     case ios
+    /// Android: what a notification from FCM shows.
+    case android
 
     /// The profile of that name. Throws `bad_profile`, naming those there are.
     public init(name: RawSpan) throws(ProtocolError) {
@@ -18,40 +21,114 @@ public enum DeviceProfile: String, CaseIterable, Sendable, Hashable {
             .badProfile, "unknown profile \(name.excerpt()); known are \(known)")
     }
 
-    /// The most bytes of an attachment of a media type; nil: no limit of its own.
-    public func attachmentByteCountMax(_ mediaType: RawSpan) -> Int? {
+    /// What it takes, and nothing else. A media type may have several names.
+    private var attachments: [AttachmentRule] {
         switch self {
         case .ios:
-            if mediaType.hasPrefixIgnoringCase("image/") { return WireLimits.iosImageByteCountMax }
-            if mediaType.hasPrefixIgnoringCase("audio/") { return WireLimits.iosAudioByteCountMax }
-            if mediaType.hasPrefixIgnoringCase("video/") { return WireLimits.iosVideoByteCountMax }
-            return nil
+            [
+                AttachmentRule(
+                    ["image/jpeg", "image/jpg", "image/gif", "image/png"],
+                    byteCountMax: WireLimits.iosImageByteCountMax),
+                AttachmentRule(
+                    [
+                        "audio/aiff", "audio/x-aiff",
+                        "audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave",
+                        "audio/mpeg", "audio/mp3",
+                        "audio/mp4", "audio/m4a", "audio/x-m4a",
+                    ], byteCountMax: WireLimits.iosAudioByteCountMax),
+                AttachmentRule(
+                    ["video/mpeg", "video/mp4", "video/avi", "video/x-msvideo", "video/vnd.avi"],
+                    byteCountMax: WireLimits.iosVideoByteCountMax),
+            ]
+        case .android:
+            [AttachmentRule(allOf: "image/", byteCountMax: WireLimits.androidImageByteCountMax)]
         }
     }
 
-    /// Throws `attachment_too_large` for an attachment over the limit. `byteCount` is as given, before
-    /// any compression.
-    public func check(byteCount: UInt64, mediaType: RawSpan) throws(ProtocolError) {
-        guard let limit = attachmentByteCountMax(mediaType), byteCount > UInt64(limit) else {
-            return
+    /// The most bytes of an attachment of a media type; nil: its devices take none of that type.
+    public func attachmentByteCountMax(_ mediaType: RawSpan) -> Int? {
+        let essence = MediaType.essence(mediaType)
+        return attachments.first { $0.takes(essence) }?.byteCountMax
+    }
+
+    /// The most bytes of a part of a media type. Throws `unsupported_attachment` for a type that its
+    /// devices do not take.
+    public func byteCountMax(part: String, mediaType: String) throws(ProtocolError) -> Int {
+        if let limit = attachmentByteCountMax(mediaType.utf8.span.bytes) { return limit }
+        let rules = attachments
+        let words = rules.map { rule in
+            "\(rule.names.joined(separator: ", ")) up to \(rule.byteCountMax) bytes"
         }
+        var error = ProtocolError(
+            .unsupportedAttachment,
+            "the part \(part) has the type \(mediaType); the profile \(rawValue) takes only \(words.joined(separator: "; "))"
+        )
+        error.members = [
+            ProblemMember("part", .text(part)), ProblemMember("media_type", .text(mediaType)),
+            ProblemMember("profile", .text(rawValue)),
+            ProblemMember("allowed", .texts(rules.flatMap(\.names))),
+        ]
+        throw error
+    }
+
+    /// Throws also `attachment_too_large` for a part over the limit. `byteCount` is as given, before
+    /// any compression.
+    public func check(
+        byteCount: UInt64, part: String, mediaType: String
+    ) throws(ProtocolError) {
+        let limit = try byteCountMax(part: part, mediaType: mediaType)
+        guard byteCount > UInt64(limit) else { return }
         throw ProtocolError(
-            attachmentByteCount: byteCount, mediaType: mediaType.text(), limit: limit,
+            attachmentByteCount: byteCount, part: part, mediaType: mediaType, limit: limit,
             profile: rawValue)
     }
+}
+
+/// Media types of one kind, in lower case, and how long their bytes may be.
+private struct AttachmentRule {
+    private let types: [StaticString]
+    /// Whether each of ``types`` is the beginning of all that are meant.
+    private let isPrefix: Bool
+    let byteCountMax: Int
+
+    init(_ types: [StaticString], byteCountMax: Int) {
+        self.types = types
+        isPrefix = false
+        self.byteCountMax = byteCountMax
+    }
+
+    /// - Parameter prefix: a type with its slash.
+    init(allOf prefix: StaticString, byteCountMax: Int) {
+        types = [prefix]
+        isPrefix = true
+        self.byteCountMax = byteCountMax
+    }
+
+    func takes(_ essence: RawSpan) -> Bool {
+        for type in types {
+            if isPrefix ? essence.hasPrefixIgnoringCase(type) : essence.equalsIgnoringCase(type) {
+                return true
+            }
+        }
+        return false
+    }
+
+    var names: [String] { types.map { isPrefix ? "\($0)*" : "\($0)" } }
 }
 
 extension ProtocolError {
     /// `attachment_too_large`, with what was given and what is taken.
     public init(
-        attachmentByteCount byteCount: UInt64, mediaType: String, limit: Int, profile: String
+        attachmentByteCount byteCount: UInt64, part: String, mediaType: String, limit: Int,
+        profile: String
     ) {
         self.init(
             .attachmentTooLarge,
-            "the attachment of type \(mediaType) is \(byteCount) bytes long; the limit of the profile \(profile) is \(limit)",
+            "the part \(part) of type \(mediaType) is \(byteCount) bytes long; the limit of the profile \(profile) is \(limit)",
             limit: limit)
         members = [
             ProblemMember("byte_count", .number(byteCount)),
+            ProblemMember("part", .text(part)),
             ProblemMember("media_type", .text(mediaType)),
             ProblemMember("profile", .text(profile)),
         ]

@@ -72,6 +72,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case unsupportedMediaType = "unsupported_media_type"
     case envelopeTooLarge = "envelope_too_large"
     case attachmentTooLarge = "attachment_too_large"
+    case unsupportedAttachment = "unsupported_attachment"
     case noMessage = "no_message"
     case emptyNotification = "empty_notification"
     // 5xx: the daemon.
@@ -123,7 +124,9 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .payloadTooLarge, .recordTooLarge: 413
         case .uriTooLong: 414
         case .unsupportedContentCoding, .unsupportedMediaType: 415
-        case .envelopeTooLarge, .noMessage, .emptyNotification, .attachmentTooLarge: 422
+        case .envelopeTooLarge, .noMessage, .emptyNotification, .attachmentTooLarge,
+            .unsupportedAttachment:
+            422
         case .badRange: 416
         case .expectationFailed: 417
         case .preconditionRequired: 428
@@ -223,6 +226,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .unsupportedMediaType: "Unsupported media type"
         case .envelopeTooLarge: "Envelope too large"
         case .attachmentTooLarge: "Attachment too large"
+        case .unsupportedAttachment: "Unsupported attachment"
         case .noMessage: "No message"
         case .emptyNotification: "Empty notification"
         }

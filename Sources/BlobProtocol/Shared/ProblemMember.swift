@@ -4,6 +4,8 @@ public struct ProblemMember: Sendable, Hashable {
     public enum Value: Sendable, Hashable {
         /// A string.
         case text(String)
+        /// A list of strings.
+        case texts([String])
         /// A number.
         case number(UInt64)
         /// Nothing.

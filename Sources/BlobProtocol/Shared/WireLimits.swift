@@ -47,6 +47,8 @@ public enum WireLimits {
     public static let iosAudioByteCountMax = 5_000_000
     /// The largest video of the profile `ios`, in bytes.
     public static let iosVideoByteCountMax = 50_000_000
+    /// The largest image of the profile `android`, in bytes: FCM's limit, which it writes as 1 MB.
+    public static let androidImageByteCountMax = 1_000_000
 
     // Binary protocol.
 

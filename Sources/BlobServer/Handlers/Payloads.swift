@@ -96,7 +96,7 @@ extension RequestHandler {
         draft.profile = draft.profile ?? limits.profile
         try checkEarly(draft, in: snapshot)
         // Of a gzip coding the length is known when it is decoded; the store judges it then.
-        if coding == .identity, let byteCount { try draft.check(byteCount: byteCount) }
+        try draft.check(byteCount: coding == .identity ? byteCount ?? 0 : 0)
         return .receiveBody(
             BodyPlan(kind: .payload(draft), coding: coding, byteCountMax: byteCountMax))
     }

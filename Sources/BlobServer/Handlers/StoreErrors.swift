@@ -64,9 +64,9 @@ extension ProtocolError {
                 ProblemMember("expected", .text("\(expected)")),
                 ProblemMember("actual", .text("\(actual)")),
             ]
-        case .attachmentTooLarge(let byteCount, let mediaType, let limit):
+        case .attachmentTooLarge(let byteCount, let part, let mediaType, let limit):
             self.init(
-                attachmentByteCount: UInt64(clamping: byteCount), mediaType: mediaType,
+                attachmentByteCount: UInt64(clamping: byteCount), part: part, mediaType: mediaType,
                 limit: limit.byteCountMax, profile: limit.name)
         case .unknownAction: self.init(.unknownAction, error.description)
         case .responseConflict: self.init(.responseConflict, error.description)

@@ -104,17 +104,20 @@ struct PublicationDraft: Sendable {
     /// Whose limits hold for it; nil: nobody's.
     var profile: DeviceProfile?
 
-    /// Throws `attachment_too_large` for more bytes than the profile's devices take.
+    /// Throws `unsupported_attachment` for a media type that the profile's devices do not take, and
+    /// `attachment_too_large` for more bytes than they take of it.
+    ///
+    /// - Parameter byteCount: 0 where it is not known yet.
     func check(byteCount: UInt64) throws(ProtocolError) {
-        try profile?.check(byteCount: byteCount, mediaType: mediaType.text.utf8.span.bytes)
+        try profile?.check(byteCount: byteCount, part: part.text, mediaType: mediaType.text)
     }
-}
 
-extension DeviceProfile {
-    /// The limit of a part of a media type, which the store checks.
-    func limit(of mediaType: MediaType) -> PartLimit? {
-        attachmentByteCountMax(mediaType.text.utf8.span.bytes).map {
-            PartLimit(byteCountMax: $0, name: rawValue)
+    /// The limit of its bytes, which the store checks; nil: none of a profile's.
+    var limit: PartLimit? {
+        profile.flatMap { profile in
+            profile.attachmentByteCountMax(mediaType.text.utf8.span.bytes).map {
+                PartLimit(byteCountMax: $0, name: profile.rawValue)
+            }
         }
     }
 }
@@ -138,8 +141,7 @@ enum PayloadUse: Sendable {
         case .publish(let draft):
             try CheckedChange(
                 publishing: payload, as: draft.part, of: draft.texts, expiry: draft.expiry,
-                condition: draft.condition, limit: draft.profile?.limit(of: draft.mediaType),
-                asOf: .now)
+                condition: draft.condition, limit: draft.limit, asOf: .now)
         case .hold(let digest, let seconds, _):
             try CheckedChange(
                 .hold(BlobHold(payload, seconds: seconds, expected: digest)), asOf: .now)

@@ -113,7 +113,7 @@ extension Publication {
     /// Those of them that are not about texts.
     func checkNumbers(asOf now: Timestamp) throws(StoreError) {
         try Rules.check(expiry, asOf: now)
-        try limit?.check(byteCount: payload.byteCount, mediaType: mediaType)
+        try limit?.check(byteCount: payload.byteCount, part: part, mediaType: mediaType)
     }
 
     /// The record this makes of `old`, if that has not expired, without the part itself.

@@ -90,7 +90,8 @@ extension NotificationDraft {
         }
         for (index, part) in parts.enumerated() {
             if case .payload(let payload) = part.content {
-                try part.limit?.check(byteCount: payload.byteCount, mediaType: part.mediaType)
+                try part.limit?.check(
+                    byteCount: payload.byteCount, part: part.name, mediaType: part.mediaType)
             }
             guard !parts[..<index].contains(where: { $0.name.isSame(as: part.name) }) else {
                 throw Rules.refuse(.partName, "\"\(part.name)\" is given twice")

@@ -11,9 +11,10 @@ public struct PartLimit: Sendable, Hashable {
         self.name = name
     }
 
-    /// Throws ``StoreError/attachmentTooLarge(byteCount:mediaType:limit:)`` for more.
-    func check(byteCount: Int, mediaType: String) throws(StoreError) {
+    /// Throws ``StoreError/attachmentTooLarge(byteCount:part:mediaType:limit:)`` for more.
+    func check(byteCount: Int, part: String, mediaType: String) throws(StoreError) {
         guard byteCount > byteCountMax else { return }
-        throw .attachmentTooLarge(byteCount: byteCount, mediaType: mediaType, limit: self)
+        throw .attachmentTooLarge(
+            byteCount: byteCount, part: part, mediaType: mediaType, limit: self)
     }
 }

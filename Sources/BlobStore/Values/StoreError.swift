@@ -40,7 +40,7 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     /// No blob with that digest is stored.
     case unknownDigest(Digest)
     /// A part is larger than its ``PartLimit`` allows.
-    case attachmentTooLarge(byteCount: Int, mediaType: String, limit: PartLimit)
+    case attachmentTooLarge(byteCount: Int, part: String, mediaType: String, limit: PartLimit)
     /// The bytes are not those of the digest that was said.
     case digestMismatch(expected: Digest, actual: Digest)
     /// The notification has no such action.
@@ -75,8 +75,8 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case .emptyNotification:
             "a notification needs a title, a message, data or a part"
         case .unknownDigest(let digest): "the blob \(digest) is not stored"
-        case .attachmentTooLarge(let byteCount, let mediaType, let limit):
-            "the part of type \(mediaType) is \(byteCount) bytes long; the limit of \(limit.name) is \(limit.byteCountMax)"
+        case .attachmentTooLarge(let byteCount, let part, let mediaType, let limit):
+            "the part \(part) of type \(mediaType) is \(byteCount) bytes long; the limit of \(limit.name) is \(limit.byteCountMax)"
         case .digestMismatch(let expected, let actual):
             "the digest of the bytes is \(actual); expected \(expected)"
         case .unknownAction(let action): "the notification has no action \(action)"

@@ -8,6 +8,7 @@ enum MediaTypes {
         "oga": "audio/ogg", "opus": "audio/ogg", "wav": "audio/wav", "flac": "audio/flac",
         "aif": "audio/aiff", "aiff": "audio/aiff", "caf": "audio/x-caf",
         "mp4": "video/mp4", "m4v": "video/mp4", "mov": "video/quicktime", "webm": "video/webm",
+        "mpg": "video/mpeg", "mpeg": "video/mpeg", "avi": "video/x-msvideo",
         "json": "application/json", "xml": "application/xml", "pdf": "application/pdf",
         "zip": "application/zip", "gz": "application/gzip", "wasm": "application/wasm",
         "txt": "text/plain; charset=utf-8", "md": "text/markdown; charset=utf-8",

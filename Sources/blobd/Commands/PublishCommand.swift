@@ -80,7 +80,8 @@ struct PublishCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Refuse parts that are too large for these devices: ios.", valueName: "profile"))
+            "Refuse parts that these devices do not take: ios or android.",
+            valueName: "profile"))
     var profile: String?
 
     @Option(help: ArgumentHelp("The device that publishes it.", valueName: "name"))

@@ -65,7 +65,8 @@ struct PutCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Refuse parts that are too large for these devices: ios.", valueName: "profile"))
+            "Refuse parts that these devices do not take: ios or android.",
+            valueName: "profile"))
     var profile: String?
 
     @Flag(help: "The file is gzip-compressed. The decompressed payload is stored.")

@@ -101,8 +101,8 @@ extension Setting {
         .optional(
             "profile", .word("profile"), \.limits.profile, .live,
             """
-            Refuse parts that are too large for these devices. ios: images over 10 MB, audio over 5 MB, \
-            video over 50 MB.
+            Refuse parts that these devices do not take. ios takes JPEG, GIF and PNG up to 10 MB, AIFF, \
+            WAV, MP3 and M4A up to 5 MB, MPEG, MPEG-4 and AVI up to 50 MB; android takes images up to 1 MB.
             """),
         .one(
             "sweep-interval", .time(1...day), \.limits.sweepMilliseconds, .live,

@@ -49,8 +49,8 @@ extension NotificationDocument {
     }
 
     /// The parts to be stored: in the document's order, or the files' where it names none. Throws
-    /// what ``checkFiles(_:)`` does, and `digest_mismatch` for a file that is not what the document
-    /// says.
+    /// what ``checkFiles(_:)`` does, `digest_mismatch` for a file that is not what the document says,
+    /// and `unsupported_attachment` for a part that the profile's devices do not take.
     ///
     /// - Parameter profile: whose limits hold for them.
     func parts(
@@ -59,7 +59,10 @@ extension NotificationDocument {
         var drafts = try drafts(files)
         guard let profile else { return drafts }
         for index in drafts.indices {
-            drafts[index].limit = profile.limit(of: drafts[index].mediaType)
+            let (part, mediaType) = (drafts[index].name.text, drafts[index].mediaType.text)
+            drafts[index].limit = PartLimit(
+                byteCountMax: try profile.byteCountMax(part: part, mediaType: mediaType),
+                name: profile.rawValue)
         }
         return drafts
     }

@@ -1363,11 +1363,11 @@ enum OpenAPIText {
           "ttl": {"anyOf": [{"$ref": "#/components/schemas/TTL"}, {"type": "null"}]},
           "expires_at": {"anyOf": [{"$ref": "#/components/schemas/Moment"}, {"type": "null"}]},
           "parts": {"type": ["array", "null"], "maxItems": 32, "items": {"$ref": "#/components/schemas/NotificationPart"}},
-          "profile": {"enum": ["ios", null]}
+          "profile": {"enum": ["ios", "android", null]}
         },
         "additionalProperties": false,
         "x-max-bytes": 65536,
-        "description": "A notification to publish. null is the same as absent. It needs a title, a message, data or a part (422). At most one of ttl and expires_at. Without parts all files of a form become parts. profile refuses parts that are too large for these devices.",
+        "description": "A notification to publish. null is the same as absent. It needs a title, a message, data or a part (422). At most one of ttl and expires_at. Without parts all files of a form become parts. profile refuses parts that these devices do not take.",
         "not": {"required": ["ttl", "expires_at"], "properties": {"ttl": {"type": "integer"}, "expires_at": {"type": "string"}}}
       },
       "NotificationPart": {
@@ -1627,8 +1627,10 @@ enum OpenAPIText {
           "reason": {"type": "string"},
           "retry_after": {"type": "integer", "description": "Seconds."},
           "byte_count": {"$ref": "#/components/schemas/ByteCount"},
+          "part": {"type": "string"},
           "media_type": {"type": "string"},
           "profile": {"type": "string"},
+          "allowed": {"type": "array", "items": {"type": "string"}, "description": "unsupported_attachment: the media types that the profile takes."},
           "setting": {
             "enum": ["max-bytes", "max-notifications", "owner-max-bytes", "owner-max-notifications", "min-free-disk"],
             "description": "quota_exceeded: the setting that has the limit."
@@ -1649,9 +1651,9 @@ enum OpenAPIText {
           "forbidden", "not_found", "method_not_allowed", "not_acceptable", "timeout", "expired", "length_required", "precondition_failed",
           "precondition_required", "payload_too_large", "uri_too_long", "unsupported_content_coding", "bad_range", "expectation_failed",
           "too_many_requests", "headers_too_large", "response_conflict", "resync", "record_too_large", "unsupported_media_type", "envelope_too_large",
-          "attachment_too_large", "no_message", "empty_notification", "internal", "corrupt", "outcome_unknown", "unsupported_transfer_coding",
-          "stopping", "unavailable", "follower", "unreplicated", "behind", "sequence_lost", "not_replicated", "version_not_supported", "full",
-          "quota_exceeded"
+          "attachment_too_large", "unsupported_attachment", "no_message", "empty_notification", "internal", "corrupt", "outcome_unknown",
+          "unsupported_transfer_coding", "stopping", "unavailable", "follower", "unreplicated", "behind", "sequence_lost", "not_replicated",
+          "version_not_supported", "full", "quota_exceeded"
         ],
         "description": "docs/PROTOCOL.md has their meanings. Codes may be added."
       }
@@ -1829,7 +1831,10 @@ enum OpenAPIText {
               "allOf": [
                 {"$ref": "#/components/schemas/Problem"},
                 {
-                  "properties": {"status": {"const": 422}, "code": {"enum": ["envelope_too_large", "attachment_too_large", "no_message", "empty_notification"]}}
+                  "properties": {
+                    "status": {"const": 422},
+                    "code": {"enum": ["envelope_too_large", "attachment_too_large", "unsupported_attachment", "no_message", "empty_notification"]}
+                  }
                 }
               ]
             }
@@ -2083,7 +2088,7 @@ enum OpenAPIText {
       "richType": {"name": "rich_type", "in": "query", "schema": {"anyOf": [{"$ref": "#/components/schemas/RichType"}, {"const": ""}]}},
       "ownerOfNew": {"name": "owner", "in": "query", "schema": {"anyOf": [{"$ref": "#/components/schemas/Owner"}, {"const": ""}]}},
       "appOfNew": {"name": "app", "in": "query", "schema": {"anyOf": [{"$ref": "#/components/schemas/App"}, {"const": ""}]}},
-      "profile": {"name": "profile", "in": "query", "description": "Refuses parts that are too large for these devices.", "schema": {"enum": ["ios"]}},
+      "profile": {"name": "profile", "in": "query", "description": "Refuses parts that these devices do not take.", "schema": {"enum": ["ios", "android"]}},
       "app": {"name": "app", "in": "query", "schema": {"$ref": "#/components/schemas/App"}},
       "group": {"name": "group", "in": "query", "schema": {"$ref": "#/components/schemas/Group"}},
       "groupRequired": {"name": "group", "in": "query", "required": true, "schema": {"$ref": "#/components/schemas/Group"}},

@@ -113,7 +113,7 @@ struct BodyReader: Sendable {
             document = try NotificationDocument(parsing: bytes.span.bytes, id: id)
             // What can be refused is refused before the files are compressed.
             try document.checkFiles(received.files.map(\.name))
-            try checkSizes(received.files, of: document)
+            try checkAttachments(received.files, of: document)
             change = try self.change(document, try expiry(document), plan)
         } catch {
             throw .wire(error)
@@ -137,15 +137,16 @@ struct BodyReader: Sendable {
         }
     }
 
-    /// Throws `attachment_too_large` for a file that the profile's devices do not take.
-    private func checkSizes(
+    /// Throws `unsupported_attachment` or `attachment_too_large` for a part that the profile's
+    /// devices do not take.
+    private func checkAttachments(
         _ files: [IncomingFile], of document: NotificationDocument
     ) throws(ProtocolError) {
         guard let profile = document.profile ?? profile else { return }
         for file in files {
             let mediaType = document.mediaType(ofFile: file.name, saying: file.mediaType)
             try profile.check(
-                byteCount: UInt64(file.byteCount), mediaType: mediaType.text.utf8.span.bytes)
+                byteCount: UInt64(file.byteCount), part: file.name.text, mediaType: mediaType.text)
         }
     }
 

@@ -19,6 +19,28 @@ import Testing
         #expect(answer.member("profile") == "ios", name)
     }
 
+    /// The error names what was given, whose devices do not take it, and what they take.
+    private func expectUnsupported(
+        _ answer: HTTPAnswer, part: String, _ mediaType: String, _ profile: String,
+        _ name: Comment? = nil
+    ) {
+        #expect(answer.status == 422 && answer.code == "unsupported_attachment", name)
+        #expect(answer.member("part") == part, name)
+        #expect(answer.member("media_type") == mediaType, name)
+        #expect(answer.member("profile") == profile, name)
+        let detail = answer.member("detail") ?? ""
+        #expect(
+            detail.hasPrefix(
+                "the part \(part) has the type \(mediaType); the profile \(profile) takes only image/"
+            ),
+            "\(detail)")
+        let allowed =
+            profile == "ios"
+            ? #""allowed":["image/jpeg","image/jpg","image/gif","image/png","audio/aiff","#
+            : #""allowed":["image/*"]"#
+        #expect(answer.text.contains(allowed), "\(answer.text)")
+    }
+
     /// A head without its body: what is refused is refused before that is sent.
     private func head(
         _ client: RawClient, _ target: String, _ mediaType: String, _ byteCount: Int
@@ -44,15 +66,15 @@ import Testing
             let daemon = try DaemonProcess(isOfDaemon ? ["--profile", "ios"] : [])
             let query = isOfDaemon ? "" : "?profile=ios"
             for (mediaType, limit) in [
-                ("image/png", 10_000_000), ("IMAGE/png;q=1", 10_000_000),
-                ("audio/wav", 5_000_000), ("video/mp4", 50_000_000), ("text/plain", nil),
-                ("imagery/png", nil), ("application/octet-stream", nil),
-            ] as [(String, Int?)] {
+                ("image/png", 10_000_000), ("IMAGE/png;q=1", 10_000_000), ("image/gif", 10_000_000),
+                ("audio/wav", 5_000_000), ("audio/x-m4a", 5_000_000), ("video/mp4", 50_000_000),
+                ("video/mpeg", 50_000_000), ("video/x-msvideo", 50_000_000),
+            ] {
                 for (path, over) in [("payload", 0), ("payload", 1), ("parts/a", 1)] {
                     let target = "/v1/notifications/a/\(path)\(query)"
-                    let byteCount = (limit ?? 60_000_000) + over
+                    let byteCount = limit + over
                     let answer = try head(try daemon.connect(), target, mediaType, byteCount)
-                    if let limit, over > 0 {
+                    if over > 0 {
                         let answer = try #require(answer, "\(mediaType)")
                         expectTooLarge(answer, byteCount, mediaType, limit: limit, "\(mediaType)")
                     } else {
@@ -68,6 +90,96 @@ import Testing
             }
             #expect(daemon.stop() == 0)
         }
+    }
+
+    // A profile was a limit of sizes alone: iOS drops an attachment of a type that it does not know.
+    @Test("A media type that the devices do not take is refused before the body is read")
+    func types() throws {
+        let daemon = try DaemonProcess()
+        for (profile, mediaType) in [
+            ("ios", "text/plain"), ("ios", "imagery/png"), ("ios", "image/webp"),
+            ("ios", "image/pngs"), ("ios", "audio/ogg"), ("ios", "video/quicktime"),
+            ("ios", "application/octet-stream"), ("android", "audio/wav"),
+            ("android", "imagery/png"), ("android", "application/octet-stream"),
+        ] {
+            let target = "/v1/notifications/a/parts/x?profile=\(profile)"
+            let answer = try #require(
+                try head(try daemon.connect(), target, mediaType, 9), "\(profile) \(mediaType)")
+            expectUnsupported(answer, part: "x", mediaType, profile, "\(profile) \(mediaType)")
+        }
+        let client = try daemon.connect()
+        let untold = try client.request(
+            "PUT", "/v1/notifications/a/payload?profile=ios", body: [1])
+        expectUnsupported(untold, part: "payload", "application/octet-stream", "ios")
+        let coded = try client.request(
+            "PUT", "/v1/notifications/a/payload?profile=ios",
+            ["Content-Type": "text/plain", "Content-Encoding": "gzip"], body: gzipped([1]))
+        expectUnsupported(coded, part: "payload", "text/plain", "ios")
+        // Android takes any image, up to its limit.
+        let limit = WireLimits.androidImageByteCountMax
+        let target = "/v1/notifications/a/payload?profile=android"
+        for mediaType in ["image/webp", "Image/JPEG"] {
+            #expect(try head(try daemon.connect(), target, mediaType, limit) == nil)
+            let answer = try #require(
+                try head(try daemon.connect(), target, mediaType, limit + 1))
+            #expect(answer.code == "attachment_too_large" && answer.member("limit") == "\(limit)")
+            #expect(answer.member("profile") == "android" && answer.member("part") == "payload")
+        }
+        #expect(try client.request("GET", "/v1/notifications/a").status == 404)
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test("Documents, forms and batches are refused for a part's type, and store nothing")
+    func typesOfDocuments() throws {
+        let daemon = try DaemonProcess()
+        let client = try daemon.connect()
+        let bytes: [UInt8] = [1, 2, 3]
+        let digest = "sha256:\(PayloadDigestText.of(bytes))"
+        #expect(try client.request("PUT", "/v1/blobs/\(digest)", body: bytes).status == 201)
+        let text = #"{"name":"note","media_type":"text/plain","digest":"\#(digest)"}"#
+        let untold = #"{"name":"note","digest":"\#(digest)"}"#
+        func document(_ part: String, _ rest: String = "") -> [UInt8] {
+            Array(#"{"profile":"ios","parts":[\#(part)]\#(rest)}"#.utf8)
+        }
+        let json = ["Content-Type": "application/json"]
+        for (part, type) in [(text, "text/plain"), (untold, "application/octet-stream")] {
+            let answer = try client.request(
+                "PUT", "/v1/notifications/a", json, body: document(part))
+            expectUnsupported(answer, part: "note", type, "ios")
+        }
+        let form = try client.request(
+            "PUT", "/v1/notifications/b", ["Content-Type": multipartType],
+            body: multipartBody(
+                #"{"profile":"android"}"#,
+                files: [("payload", "image/png", bytes), ("note", "text/plain", bytes)]))
+        expectUnsupported(form, part: "note", "text/plain", "android")
+        let batch = try client.request(
+            "POST", "/v1/notifications:batch", ["Content-Type": "application/x-ndjson"],
+            body: document(text, #","id":"c""#) + Array("\n".utf8)
+                + document(
+                    #"{"name":"x","media_type":"image/png","digest":"\#(digest)"}"#, #","id":"d""#))
+        let lines = batch.text.split(separator: "\n")
+        #expect(lines.count == 2 && lines[0].contains("unsupported_attachment"))
+        #expect(lines[1].contains(#""status":201"#))
+        for id in ["a", "b", "c"] {
+            #expect(try client.request("GET", "/v1/notifications/\(id)").status == 404)
+        }
+        let binary = try daemon.connectBinary()
+        var draft = Put.Draft(id: "e", mediaType: "text/plain")
+        draft.profile = Array("ios".utf8)
+        let put = try binary.exchange(try putFrame(draft, body: bytes))
+        #expect(put.status == 422 && put.code == "unsupported_attachment")
+        let file = try daemon.folder.write("note.txt", bytes)
+        for arguments in [
+            ["put", "f", file, "--profile", "android"],
+            ["publish", "f", "--part", "payload=\(file)", "--profile", "android"],
+        ] {
+            let result = try blobd(arguments, socket: daemon.socketPath)
+            #expect(result.status == 1, "\(arguments[0])")
+            #expect(result.errors.contains("422 unsupported_attachment"), "\(result.errors)")
+            #expect(result.errors.contains("takes only image/* up to 1000000 bytes"))
+        }
+        #expect(daemon.stop() == 0)
     }
 
     @Test("Chunked bodies, documents, forms, batches and the binary protocol have the same limits")
@@ -105,7 +217,8 @@ import Testing
             try client.request(
                 "PUT", "/v1/notifications/b", ["Content-Type": multipartType],
                 body: multipartBody(
-                    #"{"profile":"ios"}"#, files: [("x", nil, [1]), ("y", "audio/wav", large)])),
+                    #"{"profile":"ios"}"#,
+                    files: [("x", "image/png", [1]), ("y", "audio/wav", large)])),
             try client.request(
                 "PUT", "/v1/notifications/b", ["Content-Type": multipartType],
                 body: multipartBody(
@@ -185,10 +298,10 @@ import Testing
         let client = try daemon.connect()
         let json = ["Content-Type": "application/json"]
         var draft = Put.Draft(id: "a")
-        draft.profile = Array("android".utf8)
+        draft.profile = Array("windows".utf8)
         let frame = try daemon.connectBinary().exchange(try putFrame(draft, body: [1]))
         var texts = [frame.text]
-        for name in ["android", "iOS", ""] {
+        for name in ["windows", "iOS", ""] {
             let raw = try client.request(
                 "PUT", "/v1/notifications/a/payload?profile=\(name)", body: [1])
             let document = try client.request(
@@ -198,13 +311,13 @@ import Testing
         }
         for text in texts {
             #expect(jsonMember(text, "code") == "bad_profile", "\(text)")
-            #expect(text.contains("known are ios"), "\(text)")
+            #expect(text.contains("known are ios, android"), "\(text)")
         }
         let bad = try blobd([
             "serve", "--data", "/tmp", "--socket", "/tmp/x", "--profile",
-            "android",
+            "windows",
         ])
-        #expect(bad.status == 2 && bad.errors.contains("ios"))
+        #expect(bad.status == 2 && bad.errors.contains("ios, android"))
         #expect(daemon.stop() == 0)
     }
 
