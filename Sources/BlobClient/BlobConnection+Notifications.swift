@@ -174,20 +174,27 @@ extension BlobConnection {
 
     /// The push to send for a notification, and the fields of the request that carries it. Throws `refused` with `envelope_too_large` over the
     /// provider's limit, and with `no_message` for an alert that has nothing to say.
+    ///
+    /// - Parameter token: the device's registration token, which FCM's push has in its body; nil for other
+    ///   services, which take it in the request's URL.
     public mutating func envelope(
-        _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent
+        _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent,
+        token: String? = nil
     ) throws(ClientError) -> RenderedEnvelope {
-        try RenderedEnvelope(document: try envelopeDocument(id, platform, style: style))
+        try RenderedEnvelope(
+            document: try envelopeDocument(id, platform, style: style, token: token))
     }
 
     /// The JSON document that `envelope` reads.
     public mutating func envelopeDocument(
-        _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent
+        _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent,
+        token: String? = nil
     ) throws(ClientError) -> [UInt8] {
         var target = try CallTarget.notification(id, "/envelope")
         target.add("platform", platform.rawValue)
         target.add("style", style.rawValue)
         target.add("format", "json")
+        target.add("token", token)
         return try call(.get, target.text).body
     }
 

@@ -149,10 +149,11 @@ extension BlobdClient {
 
     /// The push to send for a notification, and the fields of the request that carries it. Nil when there is none, or it has expired.
     public func envelope(
-        _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent
+        _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent,
+        token: String? = nil
     ) throws(ClientError) -> RenderedEnvelope? {
         try ifThere { (connection) throws(ClientError) in
-            try connection.envelope(id, platform, style: style)
+            try connection.envelope(id, platform, style: style, token: token)
         }
     }
 

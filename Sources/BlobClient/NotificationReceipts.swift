@@ -119,8 +119,10 @@ public enum EnvelopePlatform: String, Sendable, Hashable, CaseIterable {
 
 /// How a push shows itself.
 public enum EnvelopeStyle: String, Sendable, Hashable, CaseIterable {
-    /// Not at all: it wakes the app, which fetches and shows.
+    /// Not at all: it wakes the app, which fetches and shows. Systems delay or drop such pushes, and iOS
+    /// starts no app for one that its user has ended.
     case silent
-    /// As a text, which the app may complete before it is shown.
+    /// As a text, which the system shows even where the app does not run. The app may complete it before
+    /// it is shown.
     case alert
 }

@@ -11,6 +11,8 @@ internal import Bytes
     case owner, group, richType, title, actionTitle
     /// Several lines: no control characters but tab, line feed and carriage return.
     case message
+    /// Which device a push service delivers to: visible ASCII.
+    case pushToken
     /// `type/subtype` and its parameters (RFC 9110, section 8.3.1), in ASCII.
     case mediaType
 
@@ -23,7 +25,7 @@ internal import Bytes
         case .group: 128
         case .id, .owner, .richType, .mediaType: 255
         case .title, .actionTitle: 256
-        case .message: 4_096
+        case .message, .pushToken: 4_096
         }
     }
 
@@ -44,6 +46,7 @@ internal import Bytes
         case .title: "title"
         case .message: "message"
         case .mediaType: "media type"
+        case .pushToken: "token"
         }
     }
 
@@ -61,6 +64,11 @@ internal import Bytes
         switch self {
         case .owner, .group, .richType, .title, .actionTitle: words = UTF8Text.fault(in: bytes)
         case .message: words = UTF8Text.fault(in: bytes, allowingBreaks: true)
+        case .pushToken:
+            let visible = UInt8(0x21)...0x7E
+            words = (0..<bytes.byteCount).first { !visible.contains(bytes.byte($0)) }.map {
+                "must be visible ASCII (invalid at byte \($0))"
+            }
         case .mediaType:
             words = MediaType.fault(in: bytes).map {
                 "must have the form type/subtype, such as image/jpeg (invalid at byte \($0))"

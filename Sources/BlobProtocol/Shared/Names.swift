@@ -63,6 +63,7 @@ extension TextKind {
         case .title: .badTitle
         case .message: .badMessage
         case .mediaType: .badMediaType
+        case .pushToken: .badQuery
         }
     }
 }

@@ -38,9 +38,11 @@ struct PushJSON {
     }
 
     /// FCM: a `message` whose `data` has texts alone. Low priority is `normal` there. What FCM hands
-    /// on to APNs, for a device of Apple's, has APNs' fields.
+    /// on to APNs, for a device of Apple's, has APNs' fields. With a token it is the whole body of FCM's
+    /// HTTP v1 `messages:send`.
     static func fcm(
-        _ record: Record, _ alert: PushAlert?, _ time: PushTime, _ link: String?
+        _ record: Record, _ alert: PushAlert?, _ time: PushTime, _ link: String?,
+        token: String? = nil
     ) -> PushJSON {
         var android = Members()
         android.add("priority", record.details.priority == .high ? "high" : "normal")
@@ -49,6 +51,7 @@ struct PushJSON {
         data.addReferences(record, withTexts: true, link)
         if alert != nil { data.add("category", record.details.category) }
         var message = Members()
+        message.add("token", token)
         message.add("android", android.object)
         message.add("apns", apnsOfFCM(record, alert, time))
         message.add("data", data.object)

@@ -26,9 +26,11 @@ public struct PushHeader: Sendable, Hashable {
 
 /// How a push shows itself.
 public enum PushStyle: String, Sendable, CaseIterable {
-    /// Not at all: it wakes the app, which fetches and shows.
+    /// Not at all: it wakes the app, which fetches and shows. Systems delay or drop such pushes, and iOS
+    /// starts no app for one that its user has ended.
     case silent
-    /// As a text, which the app may complete before it is shown.
+    /// As a text, which the system shows even where the app does not run. The app may complete it before
+    /// it is shown.
     case alert
 }
 
@@ -44,8 +46,8 @@ public enum EnvelopeError: Error, Sendable, Hashable {
 public struct Envelope: Sendable, Hashable {
     /// `application/json` or `text/xml`.
     public let mediaType: String
-    /// What to send. Whom to is the sender's to add: a token or a topic.
-    public let bytes: [UInt8]
+    /// What to send. It says whom to where FCM's token was given; else the sender adds that.
+    public private(set) var bytes: [UInt8]
     /// The fields of the request that carries it, beside those that say who sends it and to whom.
     public var headers: [PushHeader] = []
 
@@ -60,6 +62,8 @@ public struct Envelope: Sendable, Hashable {
     ///   - record: the notification.
     ///   - platform: for which service.
     ///   - style: whether the push shows an alert by itself.
+    ///   - token: the device, in FCM's message. APNs and WNS are told it elsewhere in the request, and
+    ///     it does not count for the limit.
     ///   - link: where the device fetches the payload without the backend (`richUrl`); nil: it asks the
     ///     backend by the id. A toast has no member for it.
     ///   - now: the service keeps the push for a device that is away until the display time from now
@@ -68,7 +72,7 @@ public struct Envelope: Sendable, Hashable {
     ///   ``EnvelopeError/tooLarge(byteCount:limit:)`` when the whole is over the provider's limit.
     public static func render(
         _ record: Record, for platform: PushPlatform, style: PushStyle = .silent,
-        link: String? = nil, asOf now: Timestamp
+        token: String? = nil, link: String? = nil, asOf now: Timestamp
     ) throws(EnvelopeError) -> Envelope {
         let alert = style == .alert ? PushAlert(record) : nil
         if style == .alert, alert == nil { throw .noMessage }
@@ -85,6 +89,10 @@ public struct Envelope: Sendable, Hashable {
         let limit = platform.byteCountMax
         guard envelope.bytes.count <= limit else {
             throw .tooLarge(byteCount: envelope.bytes.count, limit: limit)
+        }
+        if platform == .fcm, let token {
+            let json = PushJSON.fcm(record, alert, time, link, token: token)
+            envelope.bytes = Envelope(json: json).bytes
         }
         return envelope
     }

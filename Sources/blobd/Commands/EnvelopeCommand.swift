@@ -8,13 +8,22 @@ struct EnvelopeCommand: ParsableCommand {
         abstract: "Print the push to send for a notification.",
         discussion: """
             The push has the notification's id, not its payload: the device fetches the payload. A \
-            push over the provider's size limit is refused. Add the device token or topic yourself. \
-            --headers prints an object with media_type, headers (priority and expiry for the request \
-            to the provider) and body (the push as a string; send it unchanged).
+            push over the provider's size limit is refused.
+
+            Styles: a silent push (the default) shows nothing. It wakes the app, which fetches the \
+            payload and shows the notification. Systems delay or drop silent pushes, and iOS starts \
+            no app that its user has quit. An alert has title and message, and the system shows it \
+            even if the app does not run; an app may fetch the payload first and complete it (iOS: a \
+            notification service extension).
+
+            Send the push unchanged. FCM expects the device's token in it: give it with --token. APNs \
+            and WNS expect the device in the request's URL. --headers prints an object with \
+            media_type, headers (priority and expiry for the request to the provider) and body (the \
+            push as a string).
 
               blobd envelope 42 --platform apns
               blobd envelope 42 --platform apns --style alert
-              blobd envelope 42 --platform fcm | jq .message
+              blobd envelope 42 --platform fcm --token "$TOKEN" | curl --json @- ...
               blobd envelope 42 --platform apns --headers | jq -r '.headers["apns-expiration"]'
             """)
 
@@ -26,17 +35,32 @@ struct EnvelopeCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "silent wakes the app; alert shows the message.", valueName: "style"))
+            "silent wakes the app, which shows it; alert is shown by the system.",
+            valueName: "style"))
     var style = EnvelopeStyle.silent
+
+    @Option(
+        help: ArgumentHelp(
+            "The device's registration token, for fcm.", valueName: "token"))
+    var token: String?
 
     @Flag(help: "Print the push and its headers as a JSON object.")
     var headers = false
 
     @OptionGroup var socket: SocketOptions
 
+    func validate() throws {
+        guard token == nil || platform == .fcm else {
+            throw ValidationError(
+                "--token is for --platform fcm: the request to \(platform.rawValue) names the device in its URL"
+            )
+        }
+    }
+
     func run() throws {
         var connection = try socket.connect()
-        let document = try connection.envelopeDocument(id, platform, style: style)
+        let document = try connection.envelopeDocument(
+            id, platform, style: style, token: token)
         try StandardOutput.writeLine(
             headers ? document : try RenderedEnvelope(document: document).bytes)
     }

@@ -88,6 +88,8 @@ import Testing
         case .responseAction: return ([.respond(ActionResponse(id: "a", action: text))], [])
         case .responseKey:
             return ([.respond(ActionResponse(id: "a", action: "default", key: text))], [])
+        // No change says it.
+        case .pushToken: return ([], [])
         }
     }
 

@@ -65,6 +65,36 @@ import Testing
         }
     }
 
+    // "Send it unchanged", said the page, and "add the token yourself": FCM takes no message without one.
+    @Test("FCM's message has the device's token, which does not count for the limit")
+    func token() throws {
+        var record = Self.record()
+        func bytes(token: String?) throws(EnvelopeError) -> [UInt8] {
+            try Envelope.render(record, for: .fcm, token: token, asOf: Self.now).bytes
+        }
+        let plain = try text(record, .fcm, .silent)
+        let prefix = #"{"message":{"#
+        #expect(
+            String(decoding: try bytes(token: #"a:"b"#), as: UTF8.self)
+                == prefix + #""token":"a:\"b","# + plain.dropFirst(prefix.utf8.count))
+        let limit = PushPlatform.fcm.byteCountMax
+        record.message = String(repeating: "m", count: limit - plain.utf8.count + 5)
+        let token = String(repeating: "t", count: 163)
+        #expect(try bytes(token: nil).count == limit)
+        #expect(try bytes(token: token).count == limit + 163 + #""token":"","#.utf8.count)
+        record.message?.append("m")
+        #expect(throws: EnvelopeError.tooLarge(byteCount: limit + 1, limit: limit)) {
+            try bytes(token: token)
+        }
+        // The others are told the device elsewhere.
+        for platform in [PushPlatform.apns, .wns] {
+            let envelope = try Envelope.render(
+                Self.record(), for: platform, token: token, asOf: Self.now)
+            let plain = try text(Self.record(), platform, .silent)
+            #expect(String(decoding: envelope.bytes, as: UTF8.self) == plain)
+        }
+    }
+
     @Test("What there is not is left out, and low priority is said")
     func absent() throws {
         var record = Self.record(message: nil, richType: nil, category: nil)

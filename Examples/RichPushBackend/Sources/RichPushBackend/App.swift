@@ -111,7 +111,9 @@ struct Backend {
         }
         for device in await registrations.devices(of: user, on: service) {
             let envelope = try await carryOut { () throws(ClientError) in
-                try await client.envelope(id, device.platform, style: style)
+                try await client.envelope(
+                    id, device.platform, style: style,
+                    token: device.platform == .fcm ? device.handle : nil)
             }
             if let envelope { try Pushes.send(envelope, to: device) }
         }

@@ -736,7 +736,10 @@ enum OpenAPIText {
         "operationId": "envelope",
         "summary": "The push to send.",
         "tags": ["read"],
-        "parameters": [{"$ref": "#/components/parameters/platform"}, {"$ref": "#/components/parameters/style"}, {"$ref": "#/components/parameters/format"}],
+        "parameters": [
+          {"$ref": "#/components/parameters/platform"}, {"$ref": "#/components/parameters/style"}, {"$ref": "#/components/parameters/format"},
+          {"$ref": "#/components/parameters/token"}
+        ],
         "responses": {
           "200": {
             "description": "The push. With format=json an Envelope.",
@@ -761,7 +764,10 @@ enum OpenAPIText {
         "operationId": "envelopeHead",
         "summary": "The answer of GET without its body.",
         "tags": ["read"],
-        "parameters": [{"$ref": "#/components/parameters/platform"}, {"$ref": "#/components/parameters/style"}, {"$ref": "#/components/parameters/format"}],
+        "parameters": [
+          {"$ref": "#/components/parameters/platform"}, {"$ref": "#/components/parameters/style"}, {"$ref": "#/components/parameters/format"},
+          {"$ref": "#/components/parameters/token"}
+        ],
         "responses": {
           "200": {"$ref": "#/components/responses/Head"}, "4XX": {"$ref": "#/components/responses/HeadError"},
           "5XX": {"$ref": "#/components/responses/HeadError"}
@@ -2110,7 +2116,18 @@ enum OpenAPIText {
       },
       "after": {"name": "after", "in": "query", "description": "next of the previous page.", "schema": {"type": "string"}},
       "platform": {"name": "platform", "in": "query", "required": true, "schema": {"enum": ["apns", "fcm", "wns"]}},
-      "style": {"name": "style", "in": "query", "schema": {"enum": ["silent", "alert"], "default": "silent"}},
+      "style": {
+        "name": "style",
+        "in": "query",
+        "schema": {"enum": ["silent", "alert"], "default": "silent"},
+        "description": "silent: wakes the app, which fetches and shows. alert: the system shows title and message."
+      },
+      "token": {
+        "name": "token",
+        "in": "query",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 4096, "pattern": "^[\\u0021-\\u007e]+$"},
+        "description": "fcm: the device's registration token, which becomes part of the push. Refused for other platforms."
+      },
       "format": {
         "name": "format",
         "in": "query",

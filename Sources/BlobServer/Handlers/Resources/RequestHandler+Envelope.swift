@@ -1,13 +1,14 @@
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 
 extension RequestHandler {
     /// The push to send for a notification: itself, or with what goes with it.
     func envelope(
         _ id: String, _ request: ResourceRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> Response {
-        let query = try ResourceQuery(request.query, "platform", "style", "format")
+        let query = try ResourceQuery(request.query, "platform", "style", "format", "token")
         guard let name = try query.text("platform", .badPlatform) else {
             throw ProtocolError(
                 .badPlatform, "the parameter platform is missing; known are apns, fcm, wns")
@@ -26,12 +27,14 @@ extension RequestHandler {
             }
             style = known
         }
+        let token = try Self.token(query, for: platform)
         let isWhole = try Self.isWhole(query)
         let record = try record(id.utf8.span.bytes, in: snapshot)
         let envelope: Envelope
         do throws(EnvelopeError) {
             envelope = try Envelope.render(
-                record, for: platform, style: style, link: link(to: record), asOf: now)
+                record, for: platform, style: style, token: token, link: link(to: record),
+                asOf: now)
         } catch {
             throw ProtocolError(error)
         }
@@ -53,6 +56,22 @@ extension RequestHandler {
             end = min(end, now.milliseconds / 1_000 + seconds)
         }
         return base + SignedLink(to: .payload(id: record.id), expiresAt: end, keys: keys).text
+    }
+
+    /// The device that FCM's message names, if one is given. Throws `bad_query` for what cannot be one,
+    /// and for another service, which is told the device elsewhere in the request.
+    private static func token(
+        _ query: ResourceQuery, for platform: PushPlatform
+    ) throws(ProtocolError) -> String? {
+        guard let bytes = query["token"] else { return nil }
+        guard platform == .fcm else {
+            throw ProtocolError(
+                .badQuery,
+                "the parameter token is for fcm; the request to \(platform.rawValue) names the device in its URL"
+            )
+        }
+        try TextKind.pushToken.check(bytes.span.bytes)
+        return bytes.span.bytes.text()
     }
 
     /// Whether the request's fields are asked for as well: `format=json`, and not `format=body`.

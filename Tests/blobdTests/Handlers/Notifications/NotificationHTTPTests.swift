@@ -226,6 +226,41 @@ import Testing
         #expect(counts.max() == 600 && counts.reduce(0, +) == 600, "\(counts)")
     }
 
+    @Test("The push for FCM has the token that the request gives, and nothing else has")
+    func envelopeToken() throws {
+        try daemon.publish("h", #"{"message":"m"}"#)
+        let target = "/v1/notifications/h/envelope?platform="
+        let longest = String(repeating: "t", count: 4_096)
+        for token in ["fYv1:APA91b-_", longest] {
+            for style in ["silent", "alert"] {
+                let push = try client.request("GET", "\(target)fcm&style=\(style)&token=\(token)")
+                #expect(push.status == 200)
+                #expect(try parsed(push)["message"]?["token"]?.text == token)
+                let whole = try client.request(
+                    "GET", "\(target)fcm&style=\(style)&format=json&token=\(token)")
+                #expect(try parsed(whole)["body"]?.text == push.text)
+            }
+        }
+        for (query, words) in [
+            ("apns&token=t", "the parameter token is for fcm"),
+            ("wns&token=t", "the parameter token is for fcm"),
+            ("fcm&token=", "the token must not be empty"),
+            ("fcm&token=\(longest)t", "the token is 4097 bytes long; the limit is 4096"),
+            ("fcm&token=a%20b", "the token must be visible ASCII (invalid at byte 1)"),
+            ("fcm&token=%C3%A9", "the token must be visible ASCII (invalid at byte 0)"),
+        ] {
+            let answer = try client.request("GET", target + query)
+            #expect(answer.status == 400 && answer.code == "bad_query", "\(query)")
+            #expect(answer.member("detail")?.hasPrefix(words) == true, "\(answer.text)")
+        }
+        let result = try blobd(
+            ["envelope", "h", "--platform", "fcm", "--token", "abc"], socket: daemon.socketPath)
+        #expect(result.text.hasPrefix(#"{"message":{"token":"abc","#), "\(result.errors)")
+        let refused = try blobd(
+            ["envelope", "h", "--platform", "apns", "--token", "abc"], socket: daemon.socketPath)
+        #expect(refused.status == 2 && refused.errors.contains("--token is for --platform fcm"))
+    }
+
     @Test("With format=json the envelope comes with the fields of the request that carries it")
     func envelopeHeaders() throws {
         try daemon.publish(
