@@ -8,14 +8,14 @@ package import Notifications
 /// Nothing of it is in the store until it is published.
 public struct PayloadWriter: ~Copyable, Sendable {
     private let store: BlobStore
-    private let coding: Coding
+    private let coding: BodyCoding
     private var hash = SHA256()
     private var content: StoredContent
 
     /// How many bytes were appended.
     public var byteCount: Int { content.byteCount }
 
-    init(_ store: BlobStore, expecting byteCount: Int, coding: Coding) {
+    init(_ store: BlobStore, expecting byteCount: Int, coding: BodyCoding) {
         self.store = store
         self.coding = coding
         var held: [UInt8] = []
@@ -56,7 +56,7 @@ public struct PayloadWriter: ~Copyable, Sendable {
     ///   ``StoreError/full`` when the disk has no room. The writer is of no further use then.
     public mutating func append(_ bytes: RawSpan) throws(StoreError) {
         var limit = store.core.adjustable.payloadByteCountMax
-        if coding == .gzip { limit = StoreLimits.codedByteCountMax(for: limit) }
+        if coding != .identity { limit = StoreLimits.codedByteCountMax(for: limit) }
         guard bytes.byteCount <= limit - byteCount else {
             throw .invalid(
                 InvalidInput(
@@ -80,14 +80,14 @@ public struct PayloadWriter: ~Copyable, Sendable {
     /// kept where the result is at most 90 % of the bytes as given. It may take a second for tens
     /// of megabytes of text.
     ///
-    /// A gzip coding is decoded to know its digest and length, in bounded memory and at most up to
-    /// the store's limit for a payload. It is stored as it came when it has one member, is at most
-    /// 90 % of what is inside, and that is at most 1 MiB; else what is inside is decoded once more
-    /// and finished like any other payload.
+    /// A gzip or deflate coding is decoded to know its digest and length, in bounded memory and at most
+    /// up to the store's limit for a payload. It is stored as it came when it is gzip of one member, is
+    /// at most 90 % of what is inside, and that is at most 1 MiB; else what is inside is decoded once
+    /// more and finished like any other payload.
     ///
     /// - Parameter mediaType: of the form `type/subtype`, with parameters or without (RFC 9110,
     ///   section 8.3.1).
-    /// - Throws: ``StoreError/invalid(_:)`` for another form, for a gzip coding that is damaged, cut
+    /// - Throws: ``StoreError/invalid(_:)`` for another form, for a coding that is damaged, cut
     ///   short or followed by something else, and for more bytes inside than the store allows;
     ///   ``StoreError/full`` when the disk has no room.
     public consuming func finish(mediaType: String) throws(StoreError) -> PreparedPayload {
@@ -106,7 +106,9 @@ public struct PayloadWriter: ~Copyable, Sendable {
             return try .prepare(
                 content, digest: Digest(hash.digest()), mediaType: mediaType, in: store)
         case .gzip:
-            return try .prepare(coded: content, mediaType: mediaType, in: store)
+            return try .prepare(coded: content, .gzip, mediaType: mediaType, in: store)
+        case .deflate:
+            return try .prepare(coded: content, .deflate, mediaType: mediaType, in: store)
         }
     }
 }
@@ -130,12 +132,13 @@ extension PreparedPayload {
             content: stored, checksums: try checksums(of: stored))
     }
 
-    /// Prepares bytes that came in a gzip coding: as they came where they may be stored so.
+    /// Prepares bytes that came in a coding: as they came where they may be stored so.
     static func prepare(
-        coded content: StoredContent, mediaType: String, in store: BlobStore
+        coded content: StoredContent, _ container: GzipDecoder.Container, mediaType: String,
+        in store: BlobStore
     ) throws(StoreError) -> PreparedPayload {
         let byteCountMax = store.core.adjustable.payloadByteCountMax
-        let inside = try CodedContent(of: content, byteCountMax: byteCountMax)
+        let inside = try CodedContent(of: content, container, byteCountMax: byteCountMax)
         guard inside.isStorable(codedByteCount: content.byteCount) else {
             let inflated = try inside.inflated(content, directory: store.directory)
             return try prepare(inflated, digest: inside.digest, mediaType: mediaType, in: store)
@@ -154,11 +157,19 @@ extension BlobStore {
     ///     once, and they are not moved while they come. It is no promise.
     ///   - coding: how the bytes are coded that will be appended. The payload is what is inside.
     public func makePayloadWriter(
-        expecting byteCount: Int = 0, coding: Coding = .identity
+        expecting byteCount: Int = 0, coding: BodyCoding = .identity
     ) -> PayloadWriter {
         PayloadWriter(self, expecting: byteCount, coding: coding)
     }
 
     /// A writer for a document.
-    public func makeDocumentWriter() -> DocumentWriter { DocumentWriter(directory: directory) }
+    ///
+    /// - Parameters:
+    ///   - coding: how the bytes are coded that will be appended. The document is what is inside.
+    ///   - byteCountMax: the most bytes that may be inside a coding.
+    public func makeDocumentWriter(
+        coding: BodyCoding = .identity, byteCountMax: Int
+    ) -> DocumentWriter {
+        DocumentWriter(directory: directory, coding: coding, byteCountMax: byteCountMax)
+    }
 }

@@ -1,10 +1,15 @@
 import CZlib
 
 /// Bytes in a gzip container with one member, as the program `gzip` makes it.
-public func gzipped(_ bytes: [UInt8]) -> [UInt8] {
+public func gzipped(_ bytes: [UInt8]) -> [UInt8] { compressed(bytes, windowBits: 15 + 16) }
+
+/// Bytes in a zlib container: the content coding `deflate`.
+public func deflated(_ bytes: [UInt8]) -> [UInt8] { compressed(bytes, windowBits: 15) }
+
+private func compressed(_ bytes: [UInt8], windowBits: CInt) -> [UInt8] {
     var stream = z_stream()
     deflateInit2_(
-        &stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+        &stream, 6, Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
         CInt(MemoryLayout<z_stream>.size))
     defer { deflateEnd(&stream) }
     var input = bytes

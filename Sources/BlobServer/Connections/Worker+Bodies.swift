@@ -89,8 +89,8 @@ extension Worker {
         do throws(ProtocolError) {
             switch upload.plan.kind {
             case .payload(let draft):
-                // The length of a chunked body is known now. The length inside a gzip coding is known
-                // when it is decoded, and checked then.
+                // The length of a chunked body is known now. The length inside a coding is known when
+                // it is decoded, and checked then.
                 if upload.coding == .identity {
                     try draft.check(byteCount: UInt64(upload.byteCount))
                 }
@@ -113,7 +113,7 @@ extension Worker {
         _ upload: Upload, _ use: PayloadUse, _ connection: Connection
     ) -> PayloadJob? {
         guard let writer = upload.takePayload() else { return nil }
-        // A few bytes of a gzip coding may become many.
+        // A few coded bytes may become many.
         let isShort =
             (upload.coding == .identity
                 && upload.byteCount <= DaemonLimits.inlineFinishByteCountMax)

@@ -82,11 +82,11 @@ extension RequestHandler {
     ///
     /// - Parameter byteCount: nil where it is not said.
     func publish(
-        _ draft: PublicationDraft, _ coding: Coding, byteCount: UInt64?,
+        _ draft: PublicationDraft, _ coding: BodyCoding, byteCount: UInt64?,
         in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
         let byteCountMax =
-            coding == .gzip ? limits.codedByteCountMax : limits.payloadByteCountMax
+            coding == .identity ? limits.payloadByteCountMax : limits.codedByteCountMax
         if let byteCount, byteCount > UInt64(byteCountMax) {
             throw BodyPlan(kind: .payload(draft), coding: coding, byteCountMax: byteCountMax)
                 .tooLarge
@@ -95,7 +95,7 @@ extension RequestHandler {
         var draft = draft
         draft.profile = draft.profile ?? limits.profile
         try checkEarly(draft, in: snapshot)
-        // Of a gzip coding the length is known when it is decoded; the store judges it then.
+        // What is inside a coding has its length when it is decoded; the store judges it then.
         try draft.check(byteCount: coding == .identity ? byteCount ?? 0 : 0)
         return .receiveBody(
             BodyPlan(kind: .payload(draft), coding: coding, byteCountMax: byteCountMax))

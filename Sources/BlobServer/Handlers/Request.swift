@@ -36,7 +36,7 @@ enum Action {
     case list(after: Slice, limit: Int)
     case delete(id: Slice)
     /// A part's payload, which follows; nil: its length is not known.
-    case publish(PublicationDraft, Coding, byteCount: UInt64?)
+    case publish(PublicationDraft, BodyCoding, byteCount: UInt64?)
     case resource(ResourceRequest)
     /// An owner's changes as they come, from a cursor on.
     case watch(FeedQuery, cursor: Slice)

@@ -45,10 +45,14 @@ extension Upload {
     /// The same for what the body needs once more when it is whole: what is in a file and shall be
     /// read, or may become short.
     func makeRoomToFinish() -> BodyMemory.Need? {
-        // What is inside a gzip coding is kept in memory, too, while it is short.
+        // What is inside a coding is kept in memory, too: of a payload while it is short, of a document
+        // all.
         let more =
             coding == .identity
-            ? content.finishingByteCount : StoreLimits.payloadInMemoryByteCountMax
+            ? content.finishingByteCount
+            : content.document == nil
+                ? StoreLimits.payloadInMemoryByteCountMax
+                : content.finishingByteCount + plan.documentByteCountMax
         guard more > 0, let reservation else { return nil }
         let need = content.heldByteCount + more
         // A batch may be long, and counts among the long ones also now.

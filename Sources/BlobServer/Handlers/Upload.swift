@@ -21,8 +21,8 @@ final class Upload {
     let expectsContinue: Bool
     /// Whether it was sent.
     var hasContinued = false
-    /// How the bytes are coded. Those of a gzip coding are decoded when all of them are there.
-    var coding: Coding { plan.coding }
+    /// How the bytes are coded. They are decoded when all of them are there.
+    var coding: BodyCoding { plan.coding }
     /// The most bytes there may be, as they come.
     var byteCountMax: Int { plan.byteCountMax }
     @exclusivity(unchecked) private(set) var framing: Framing
@@ -75,7 +75,9 @@ final class Upload {
         case .payload, .heldBlob: content.payload = store.makePayloadWriter(coding: coding)
         case .multipart(_, let boundary):
             content.multipart = MultipartReceiver(store, boundary: boundary)
-        default: content.document = store.makeDocumentWriter()
+        default:
+            content.document = store.makeDocumentWriter(
+                coding: coding, byteCountMax: plan.documentByteCountMax)
         }
     }
 

@@ -1,7 +1,8 @@
 internal import Hashing
 
-/// What is inside a gzip coding that was handed in.
+/// What is inside a gzip or deflate coding that was handed in.
 struct CodedContent {
+    private let container: GzipDecoder.Container
     /// The SHA-256 of the bytes inside.
     let digest: Digest
     /// How many there are.
@@ -12,9 +13,12 @@ struct CodedContent {
     /// Decodes `content` once and keeps nothing of it: bounded memory, whatever is inside. It ends as
     /// soon as more comes out than `byteCountMax`.
     ///
-    /// - Throws: ``StoreError/invalid(_:)`` for what is no gzip coding, or has more inside.
-    init(of content: StoredContent, byteCountMax: Int) throws(StoreError) {
-        let decoder = try GzipDecoder(byteCountMax: byteCountMax)
+    /// - Throws: ``StoreError/invalid(_:)`` for what is no such coding, or has more inside.
+    init(
+        of content: StoredContent, _ container: GzipDecoder.Container, byteCountMax: Int
+    ) throws(StoreError) {
+        self.container = container
+        let decoder = try GzipDecoder(container, byteCountMax: byteCountMax)
         var hash = SHA256()
         try content.forEachChunk { (_, bytes) throws(StoreError) in
             try decoder.decode(bytes.span.bytes) { (piece) throws(StoreError) in
@@ -27,10 +31,10 @@ struct CodedContent {
         memberCount = decoder.memberCount
     }
 
-    /// Whether the coding may be stored as it came: one member, which saves enough, and of which no
+    /// Whether the coding may be stored as it came: one gzip member, which saves enough, and of which no
     /// range costs too much to inflate.
     func isStorable(codedByteCount: Int) -> Bool {
-        memberCount == 1 && byteCount >= StoreLimits.compressedByteCountMin
+        container == .gzip && memberCount == 1 && byteCount >= StoreLimits.compressedByteCountMin
             && byteCount <= StoreLimits.storedAsSentByteCountMax
             && codedByteCount <= Compression.byteCountMax(of: byteCount)
     }
@@ -40,7 +44,7 @@ struct CodedContent {
     func inflated(
         _ content: StoredContent, directory: String
     ) throws(StoreError) -> StoredContent {
-        let decoder = try GzipDecoder(byteCountMax: byteCount)
+        let decoder = try GzipDecoder(container, byteCountMax: byteCount)
         var inflated = StoredContent.memory([])
         if byteCount > content.heldByteCount { try inflated.spool(directory: directory) }
         try content.forEachChunk { (_, bytes) throws(StoreError) in

@@ -1,13 +1,17 @@
 /// Takes in the bytes of a document that is read as a whole in the end, in bounded memory, as
 /// ``PayloadWriter`` does for a payload: a long one waits for its last byte in an unlinked file.
 ///
-/// It has no limit of its own: the caller bounds what it appends.
+/// It does not limit what is appended, which the caller does, but what comes out of a coding.
 public struct DocumentWriter: ~Copyable, Sendable {
     private let directory: String
+    private let coding: BodyCoding
+    private let byteCountMax: Int
     private var content = StoredContent.memory([])
 
-    init(directory: String) {
+    init(directory: String, coding: BodyCoding, byteCountMax: Int) {
         self.directory = directory
+        self.coding = coding
+        self.byteCountMax = byteCountMax
     }
 
     /// How many bytes were appended.
@@ -35,8 +39,17 @@ public struct DocumentWriter: ~Copyable, Sendable {
         try content.append(bytes, directory: directory)
     }
 
-    /// All bytes, in memory. Those of a file are read; others are handed out without a copy.
+    /// All bytes, in memory, decoded. Those of a file are read; others are handed out without a copy
+    /// unless they are coded.
+    ///
+    /// - Throws: ``StoreError/invalid(_:)`` for a coding that is damaged, cut short or followed by
+    ///   something else, and as soon as more comes out than may.
     public consuming func finish() throws(StoreError) -> [UInt8] {
+        switch coding {
+        case .identity: break
+        case .gzip: return try Self.decoded(content, .gzip, byteCountMax: byteCountMax)
+        case .deflate: return try Self.decoded(content, .deflate, byteCountMax: byteCountMax)
+        }
         switch content {
         case .memory(let bytes): return bytes
         case .file(let file):
@@ -44,5 +57,19 @@ public struct DocumentWriter: ~Copyable, Sendable {
             try file.read(at: 0, count: file.byteCount, into: &bytes)
             return bytes
         }
+    }
+
+    private static func decoded(
+        _ content: StoredContent, _ container: GzipDecoder.Container, byteCountMax: Int
+    ) throws(StoreError) -> [UInt8] {
+        let decoder = try GzipDecoder(container, byteCountMax: byteCountMax)
+        var bytes: [UInt8] = []
+        try content.forEachChunk { (_, chunk) throws(StoreError) in
+            try decoder.decode(chunk.span.bytes) { (piece) throws(StoreError) in
+                piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
+            }
+        }
+        try decoder.finish()
+        return bytes
     }
 }

@@ -1,10 +1,15 @@
 internal import CZlib
 
-/// Decodes a gzip coding (RFC 1952) that comes in pieces: one member, or several behind each other.
+/// Decodes a gzip coding (RFC 1952) that comes in pieces: one member, or several behind each other; or
+/// a deflate coding, which is one zlib container (RFC 1950).
 ///
 /// It needs some 110 KiB, whatever it decodes. One thread at a time.
 final class GzipDecoder {
+    /// Which container the bytes come in.
+    enum Container: String { case gzip, deflate }
+
     private let stream: UnsafeMutablePointer<z_stream>
+    private let container: Container
     private var output = [UInt8](repeating: 0, count: pieceByteCount)
     private var isInMember = false
     /// Members that have begun.
@@ -17,13 +22,15 @@ final class GzipDecoder {
     static let pieceByteCount = 64 << 10
 
     /// - Parameter byteCountMax: more bytes must not come out.
-    init(byteCountMax: Int) throws(StoreError) {
+    init(_ container: Container = .gzip, byteCountMax: Int) throws(StoreError) {
+        self.container = container
         self.byteCountMax = byteCountMax
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // 16 + 15: a gzip container and the largest window.
+        // 15: the largest window, in zlib's own container; 16 more: in gzip's.
         let code = inflateInit2_(
-            stream, 16 + 15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+            stream, container == .gzip ? 16 + 15 : 15, ZLIB_VERSION,
+            Int32(MemoryLayout<z_stream>.size))
         guard code == Z_OK else {
             stream.deallocate()
             throw .io(operation: "inflateInit2", errno: 12)
@@ -52,11 +59,12 @@ final class GzipDecoder {
 
     /// The input has ended. Throws ``StoreError/invalid(_:)`` unless a member has ended with it.
     func finish() throws(StoreError) {
-        guard memberCount > 0, !isInMember else { throw Self.refused("ends too early") }
+        guard memberCount > 0, !isInMember else { throw refused("ends too early") }
     }
 
     private func beginMember() throws(StoreError) {
         if memberCount > 0 {
+            guard container == .gzip else { throw refused("has bytes after its end") }
             guard inflateReset(stream) == Z_OK else {
                 throw .io(operation: "inflateReset", errno: 5)
             }
@@ -100,9 +108,9 @@ final class GzipDecoder {
                 return used
             case Z_MEM_ERROR: throw .io(operation: "inflate", errno: 12)
             default:
-                throw Self.refused(
+                throw refused(
                     memberCount > 1 && byteCountOfMember == 0
-                        ? "has bytes after its end" : "is damaged or not gzip")
+                        ? "has bytes after its end" : "is damaged or not \(container.rawValue)")
             }
         }
     }
@@ -130,7 +138,8 @@ final class GzipDecoder {
         }
     }
 
-    private static func refused(_ reason: String) -> StoreError {
-        .invalid(InvalidInput(field: .contentCoding, reason: "gzip \(reason)"))
+    private func refused(_ reason: String) -> StoreError {
+        .invalid(
+            InvalidInput(field: .contentCoding, reason: "\(container.rawValue) \(reason)"))
     }
 }

@@ -13,3 +13,13 @@ public enum Coding: UInt8, Sendable {
         }
     }
 }
+
+/// How bytes are coded that are handed in: the content codings of RFC 9110, section 8.4.1.
+public enum BodyCoding: Sendable {
+    /// As they are.
+    case identity
+    /// In gzip containers (RFC 1952).
+    case gzip
+    /// In a zlib container (RFC 1950).
+    case deflate
+}

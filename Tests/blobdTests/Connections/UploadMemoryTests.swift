@@ -21,7 +21,7 @@ import Testing
     }
 
     private func upload(
-        _ count: Int, as kind: BodyPlan.Kind = .batch, coding: Coding = .identity
+        _ count: Int, as kind: BodyPlan.Kind = .batch, coding: BodyCoding = .identity
     ) -> Upload {
         let form = HTTPForm(keepAlive: true, isHTTP10: false, isHead: false)
         let upload = Upload(

@@ -395,7 +395,7 @@ enum OpenAPIText {
         "operationId": "publishBatch",
         "summary": "Publish many notifications.",
         "tags": ["publish"],
-        "parameters": [{"$ref": "#/components/parameters/device"}],
+        "parameters": [{"$ref": "#/components/parameters/contentEncoding"}, {"$ref": "#/components/parameters/device"}],
         "requestBody": {
           "description": "One Notification per line, at most 1,000. Each is stored or refused on its own.",
           "content": {
@@ -458,7 +458,10 @@ enum OpenAPIText {
         "summary": "Publish a whole notification.",
         "tags": ["publish"],
         "description": "One transaction. It replaces what is there, but not the creation time and the position in the history.",
-        "parameters": [{"$ref": "#/components/parameters/device"}, {"$ref": "#/components/parameters/ifMatch"}, {"$ref": "#/components/parameters/ifNoneMatch"}],
+        "parameters": [
+          {"$ref": "#/components/parameters/contentEncoding"}, {"$ref": "#/components/parameters/device"},
+          {"$ref": "#/components/parameters/ifMatch"}, {"$ref": "#/components/parameters/ifNoneMatch"}
+        ],
         "requestBody": {
           "required": true,
           "content": {
@@ -506,7 +509,10 @@ enum OpenAPIText {
         "operationId": "patch",
         "summary": "Change some members.",
         "tags": ["change"],
-        "parameters": [{"$ref": "#/components/parameters/device"}, {"$ref": "#/components/parameters/ifMatch"}, {"$ref": "#/components/parameters/ifNoneMatch"}],
+        "parameters": [
+          {"$ref": "#/components/parameters/contentEncoding"}, {"$ref": "#/components/parameters/device"},
+          {"$ref": "#/components/parameters/ifMatch"}, {"$ref": "#/components/parameters/ifNoneMatch"}
+        ],
         "requestBody": {
           "required": true,
           "content": {
@@ -715,7 +721,7 @@ enum OpenAPIText {
         "operationId": "respond",
         "summary": "Record the user's response.",
         "tags": ["change"],
-        "parameters": [{"$ref": "#/components/parameters/device"}],
+        "parameters": [{"$ref": "#/components/parameters/contentEncoding"}, {"$ref": "#/components/parameters/device"}],
         "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Response"}}}},
         "responses": {
           "200": {"$ref": "#/components/responses/Record"}, "201": {"$ref": "#/components/responses/RecordCreated"},
@@ -937,8 +943,8 @@ enum OpenAPIText {
         "tags": ["categories"],
         "description": "Every user with a notification that names it has a change before this is answered.",
         "parameters": [
-          {"$ref": "#/components/parameters/app"}, {"$ref": "#/components/parameters/device"}, {"$ref": "#/components/parameters/ifMatch"},
-          {"$ref": "#/components/parameters/ifNoneMatch"}
+          {"$ref": "#/components/parameters/contentEncoding"}, {"$ref": "#/components/parameters/app"}, {"$ref": "#/components/parameters/device"},
+          {"$ref": "#/components/parameters/ifMatch"}, {"$ref": "#/components/parameters/ifNoneMatch"}
         ],
         "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/CategoryDocument"}}}},
         "responses": {
@@ -1033,7 +1039,10 @@ enum OpenAPIText {
         "operationId": "patchGroup",
         "summary": "Change all notifications of a group.",
         "tags": ["change"],
-        "parameters": [{"$ref": "#/components/parameters/groupRequired"}, {"$ref": "#/components/parameters/app"}, {"$ref": "#/components/parameters/device"}],
+        "parameters": [
+          {"$ref": "#/components/parameters/contentEncoding"}, {"$ref": "#/components/parameters/groupRequired"},
+          {"$ref": "#/components/parameters/app"}, {"$ref": "#/components/parameters/device"}
+        ],
         "requestBody": {
           "required": true,
           "content": {
@@ -2181,7 +2190,7 @@ enum OpenAPIText {
         "name": "Content-Encoding",
         "in": "header",
         "description": "How the body is coded. Digest, length and limits are those of the decoded bytes.",
-        "schema": {"enum": ["identity", "gzip", "x-gzip"]}
+        "schema": {"enum": ["identity", "gzip", "x-gzip", "deflate"]}
       },
       "device": {"name": "Blobd-Device", "in": "header", "description": "The device that makes the change.", "schema": {"$ref": "#/components/schemas/Device"}},
       "lastEventID": {"name": "Last-Event-ID", "in": "header", "description": "Of an event stream: a cursor, which overrides since.", "schema": {"type": "string"}}

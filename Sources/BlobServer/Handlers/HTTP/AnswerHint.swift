@@ -1,4 +1,5 @@
 import BlobProtocol
+import Notifications
 
 /// A field of an error's answer that says what could be asked for instead (RFC 9110, sections
 /// 15.5.6 and 15.5.16; RFC 5789, section 2.2).
@@ -15,7 +16,7 @@ struct AnswerHint {
             value = route == .unknown ? "GET, HEAD, PUT, POST, PATCH, DELETE" : route.allow
         case .unsupportedContentCoding:
             name = "Accept-Encoding"
-            value = route.takesGzip(head, bytes) ? "gzip, identity" : "identity"
+            value = Self.isMultipart(head, bytes) ? "identity" : "gzip, deflate, identity"
         case .unsupportedMediaType where head.method == .patch:
             name = "Accept-Patch"
             value = "application/merge-patch+json, application/json"
@@ -25,18 +26,15 @@ struct AnswerHint {
         default: return nil
         }
     }
+
+    /// Whether the body is the one that must not be coded.
+    private static func isMultipart(_ head: HTTPRequestHead, _ bytes: RawSpan) -> Bool {
+        guard let type = head.contentType?.of(bytes) else { return false }
+        return MediaType.isType(type, "multipart/form-data")
+    }
 }
 
 extension Route {
-    /// Whether a body may be coded with gzip: that of a payload or a blob.
-    fileprivate func takesGzip(_ head: HTTPRequestHead, _ bytes: RawSpan) -> Bool {
-        switch self {
-        case .payload, .part, .blob, .blobs: true
-        case .notifications: (try? HTTPCodec.isRawPublish(head, bytes)) ?? false
-        default: false
-        }
-    }
-
     /// Whether a body may be a notification with its files.
     fileprivate var takesFiles: Bool {
         switch self {

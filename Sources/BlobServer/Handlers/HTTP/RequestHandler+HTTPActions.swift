@@ -59,7 +59,7 @@ extension RequestHandler {
         if let contentType = head.contentType {
             mediaType = try MediaType(onWire: contentType.of(bytes))
         }
-        let coding = try Coding(ofBody: head, bytes)
+        let coding = try BodyCoding(head, bytes)
         let draft = PublicationDraft(
             texts: texts, part: part, mediaType: mediaType,
             expiry: try expiry(

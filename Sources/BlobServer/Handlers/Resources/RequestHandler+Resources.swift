@@ -156,16 +156,6 @@ extension RequestHandler {
 
     private func plan(_ request: ResourceRequest) throws(ProtocolError) -> BodyPlan {
         guard !isStopping else { throw .stopping }
-        switch request.resource {
-        case .heldBlob, .newBlob: break
-        default:
-            guard request.coding == .identity else {
-                throw ProtocolError(
-                    .unsupportedContentCoding,
-                    "gzip is supported for payloads and blobs only; send this "
-                        + "document uncompressed")
-            }
-        }
         switch (request.resource, request.method) {
         case (.notification(let id), .put): return try notificationPlan(id, request)
         case (.newNotification, .post): return try notificationPlan(nil, request)
@@ -183,8 +173,7 @@ extension RequestHandler {
             try requireAnswerMemory()
             _ = try ResourceQuery(request.query)
             try Self.checkNoCondition(request)
-            return BodyPlan(
-                kind: .batch, device: request.device, byteCountMax: WireLimits.batchByteCountMax)
+            return BodyPlan(document: .batch, request)
         case (.responses(let id), .post):
             _ = try ResourceQuery(request.query)
             try Self.checkNoCondition(request)
@@ -210,6 +199,11 @@ extension RequestHandler {
         if let type = request.mediaType,
             type.isType("multipart/form-data")
         {
+            guard request.coding == .identity else {
+                throw ProtocolError(
+                    .unsupportedContentCoding,
+                    "a multipart body must not be compressed; documents, payloads and blobs may be")
+            }
             let boundary = try MultipartParser.boundary(of: type.text.utf8.span.bytes)
             return BodyPlan(
                 kind: .multipart(id: id, boundary: boundary), device: request.device,
@@ -233,9 +227,7 @@ extension RequestHandler {
                         + (isPatch ? " or application/merge-patch+json" : ""))
             }
         }
-        return BodyPlan(
-            kind: kind, device: request.device, condition: request.condition,
-            byteCountMax: WireLimits.documentByteCountMax)
+        return BodyPlan(document: kind, request, condition: request.condition)
     }
 
     private func holdPlan(
@@ -251,7 +243,7 @@ extension RequestHandler {
                 digest, ttlSeconds: Int64(seconds),
                 mediaType: request.mediaType ?? .octetStream),
             coding: request.coding,
-            byteCountMax: request.coding == .gzip
-                ? limits.codedByteCountMax : limits.payloadByteCountMax)
+            byteCountMax: request.coding == .identity
+                ? limits.payloadByteCountMax : limits.codedByteCountMax)
     }
 }

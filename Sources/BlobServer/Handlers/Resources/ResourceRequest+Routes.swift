@@ -48,7 +48,7 @@ extension ResourceRequest {
         query = head.query.of(bytes).array()
         condition = try Condition(head, bytes)
         guard method == .get else {
-            if method != .delete { coding = try Coding(ofBody: head, bytes) }
+            if method != .delete { coding = try BodyCoding(head, bytes) }
             if let contentType = head.contentType?.of(bytes) {
                 mediaType = try MediaType(onWire: contentType)
             }
@@ -65,20 +65,23 @@ extension ResourceRequest {
     }
 }
 
-extension Coding {
+extension BodyCoding {
     /// How the body of a request is coded (RFC 9110, section 8.4). Throws
-    /// `unsupported_content_coding` for more than one coding, and for any but gzip, which may be
+    /// `unsupported_content_coding` for more than one coding, and for any but deflate and gzip, which may be
     /// called `x-gzip`.
-    init(ofBody head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
+    init(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
         self = .identity
         guard let name = head.contentEncoding?.of(bytes), !name.equalsIgnoringCase("identity")
         else { return }
-        guard name.equalsIgnoringCase("gzip") || name.equalsIgnoringCase("x-gzip") else {
+        if name.equalsIgnoringCase("gzip") || name.equalsIgnoringCase("x-gzip") {
+            self = .gzip
+        } else if name.equalsIgnoringCase("deflate") {
+            self = .deflate
+        } else {
             throw ProtocolError(
                 .unsupportedContentCoding,
-                "the content coding \(name.excerpt()) is not supported; gzip is supported for payloads and blobs, and "
-                    + "identity")
+                "the content coding \(name.excerpt()) is not supported; known are gzip, deflate, identity"
+            )
         }
-        self = .gzip
     }
 }

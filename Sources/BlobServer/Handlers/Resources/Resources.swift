@@ -41,7 +41,7 @@ struct ResourceRequest: Sendable {
     /// The body's, with its parameters; nil when it was not said.
     var mediaType: MediaType?
     /// How the body is coded.
-    var coding = Coding.identity
+    var coding = BodyCoding.identity
     /// Who asks.
     var device: DeviceName?
     /// What must hold of the notification or the category that is there.
@@ -78,9 +78,15 @@ struct BodyPlan: Sendable {
     var device: DeviceName?
     var condition = Condition.none
     /// How the body is coded.
-    var coding = Coding.identity
+    var coding = BodyCoding.identity
     /// Longer ones are refused before a byte is read, where the length is said.
     var byteCountMax: Int
+
+    /// The most bytes of a document or a batch, decoded.
+    var documentByteCountMax: Int {
+        if case .batch = kind { return WireLimits.batchByteCountMax }
+        return WireLimits.documentByteCountMax
+    }
 
     /// The error for a body over the limit. It names the setting of a payload's.
     var tooLarge: ProtocolError {
@@ -107,6 +113,20 @@ struct BodyPlan: Sendable {
         case .category: .categorySet
         case .heldBlob(let digest, _, _): .held(isDigestAssigned: digest == nil)
         }
+    }
+}
+
+extension BodyPlan {
+    /// The plan of a document or a batch, which may be coded.
+    init(
+        document kind: Kind, _ request: ResourceRequest, condition: Condition = .none
+    ) {
+        self.init(
+            kind: kind, device: request.device, condition: condition, coding: request.coding,
+            byteCountMax: 0)
+        byteCountMax =
+            coding == .identity
+            ? documentByteCountMax : StoreLimits.codedByteCountMax(for: documentByteCountMax)
     }
 }
 

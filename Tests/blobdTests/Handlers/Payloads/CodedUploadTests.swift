@@ -139,6 +139,134 @@ import Testing
         #expect(try client.answer().status == 413)
     }
 
+    @Test("A payload, a part and a blob in deflate are stored as they were given")
+    func deflate() throws {
+        let daemon = try DaemonProcess()
+        let bytes = shrinkingText(800)
+        let digest = PayloadDigestText.of(bytes)
+        let fields = ["Content-Encoding": "deflate", "Content-Type": "application/x-tar"]
+        let client = try daemon.connect()
+        for (method, target) in [
+            ("PUT", "/v1/notifications/a/payload"), ("PUT", "/v1/notifications/a/parts/b"),
+            ("PUT", "/v1/blobs/sha256:\(digest)"), ("POST", "/v1/blobs"),
+        ] {
+            let answer = try client.request(method, target, fields, body: deflated(bytes))
+            #expect([200, 201].contains(answer.status), "\(target): \(answer.text)")
+            #expect(answer.member("digest") == "sha256:\(digest)")
+            // No form of it that a client takes: it is not stored as it came.
+            #expect(answer.member("coding") == "identity")
+        }
+        #expect(try client.request("GET", "/v1/notifications/a/payload").body == bytes)
+        for body in [Array(deflated(bytes).dropLast()), gzipped(bytes), deflated(bytes) + [0], []] {
+            let answer = try client.request("POST", "/v1/blobs", fields, body: body)
+            #expect(answer.status == 400 && answer.code == "bad_coding", "\(answer.text)")
+            #expect(answer.member("detail")?.contains("deflate") == true)
+        }
+        #expect(daemon.stop() == 0)
+        #expect(try blobd(["verify", "--data", daemon.dataPath]).status == 0)
+    }
+
+    // Documents had to be sent as they are; a batch of a campaign shrinks to a tenth.
+    @Test("Documents and batches may be coded, whichever they are", arguments: ["gzip", "deflate"])
+    func documents(coding: String) throws {
+        let daemon = try DaemonProcess()
+        let client = try daemon.connect()
+        func send(
+            _ method: String, _ target: String, _ document: String,
+            type: String = "application/json"
+        ) throws -> HTTPAnswer {
+            let bytes = Array(document.utf8)
+            return try client.request(
+                method, target, ["Content-Encoding": coding, "Content-Type": type],
+                body: coding == "gzip" ? gzipped(bytes) : deflated(bytes))
+        }
+        #expect(
+            try send("PUT", "/v1/categories/c", #"{"actions":[{"identifier":"yes","title":"Y"}]}"#)
+                .status == 201)
+        let put = try send(
+            "PUT", "/v1/notifications/a",
+            #"{"owner":"u","message":"m","category":"c","group":"g"}"#)
+        #expect(put.status == 201 && put.member("message") == "m", "\(put.text)")
+        #expect(try send("POST", "/v1/notifications", #"{"message":"n"}"#).status == 201)
+        let patched = try send("PATCH", "/v1/notifications/a", #"{"title":"t"}"#)
+        #expect(patched.status == 200 && patched.member("title") == "t")
+        let responded = try send("POST", "/v1/notifications/a/responses", #"{"action":"yes"}"#)
+        #expect(responded.status == 201)
+        let group = try send(
+            "PATCH", "/v1/users/u/notifications?group=g", #"{"read":false}"#,
+            type: "application/merge-patch+json")
+        #expect(group.text == #"{"matched":1,"changed":1}"#)
+        let lines = (0..<1_000).map { #"{"id":"b\#($0)","owner":"u","message":"Sale"}"# }
+        let batch = try send(
+            "POST", "/v1/notifications:batch", lines.joined(separator: "\n"),
+            type: "application/x-ndjson")
+        #expect(batch.text.ranges(of: #""status":201"#).count == 1_000)
+        #expect(try daemon.statistic("notifications") == 1_002)
+        try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
+    }
+
+    @Test("A document's limit is of what is inside, and a bomb is cut there with little memory")
+    func documentLimits() throws {
+        let daemon = try DaemonProcess()
+        let client = try daemon.connect()
+        let fields = ["Content-Encoding": "gzip", "Content-Type": "application/json"]
+        func padded(_ byteCount: Int) -> [UInt8] {
+            let start = Array(#"{"message":"m""#.utf8)
+            return start + [UInt8](repeating: 0x20, count: byteCount - start.count - 1)
+                + Array("}".utf8)
+        }
+        let target = "/v1/notifications/a"
+        let limit = WireLimits.documentByteCountMax
+        let fits = try client.request("PUT", target, fields, body: gzipped(padded(limit)))
+        #expect(fits.status == 201, "\(fits.text)")
+        let over = try client.request("PUT", target, fields, body: gzipped(padded(limit + 1)))
+        #expect(over.status == 413 && over.code == "payload_too_large", "\(over.text)")
+        #expect(over.member("detail")?.contains("\(limit) bytes when decompressed") == true)
+        // 60 KB that would be 60 MB, and 8 MB that would be 8 GB.
+        let before = processStatus(daemon.pid, "VmHWM")
+        let bomb = gzipped([UInt8](repeating: 0x20, count: 60_000_000))
+        for _ in 0..<3 {
+            #expect(try client.request("PUT", target, fields, body: bomb).status == 413)
+            let batch = try client.request(
+                "POST", "/v1/notifications:batch", ["Content-Encoding": "gzip"], body: bomb)
+            #expect(batch.status == 413 && batch.code == "payload_too_large", "\(batch.text)")
+        }
+        #expect(processStatus(daemon.pid, "VmHWM") - before < 40 << 10)
+        // No more bytes of a coding than the longest document needs.
+        client.send(
+            "PUT \(target) HTTP/1.1\r\nHost: b\r\nContent-Encoding: gzip\r\nContent-Length: 80000\r\n\r\n"
+        )
+        #expect(try client.answer().status == 413)
+        #expect(try daemon.request("GET", target).member("revision") == "1")
+        try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
+    }
+
+    @Test("A damaged coding of a document is 400, changes nothing, and the connection goes on")
+    func damagedDocuments() throws {
+        let daemon = try DaemonProcess()
+        let client = try daemon.connect()
+        let document = Array(#"{"message":"m"}"#.utf8)
+        for (coding, body) in [
+            ("gzip", document), ("gzip", Array(gzipped(document).dropLast())),
+            ("gzip", deflated(document)), ("gzip", []), ("deflate", document),
+            ("deflate", gzipped(document)), ("deflate", deflated(document) + [1]),
+        ] {
+            for (method, target) in [
+                ("PUT", "/v1/notifications/a"), ("POST", "/v1/notifications:batch"),
+            ] {
+                let answer = try client.request(
+                    method, target, ["Content-Encoding": coding], body: body)
+                #expect(answer.status == 400 && answer.code == "bad_coding", "\(answer.text)")
+            }
+        }
+        #expect(try daemon.statistic("notifications") == 0)
+        var connection = try BlobConnection.connect(to: daemon.socketPath)
+        let answer = try connection.call(
+            .put, "/v1/notifications/a", body: gzipped(document), mediaType: "application/json",
+            coding: .gzip)
+        #expect(answer.status == 201)
+    }
+
     @Test("Other codings, and codings elsewhere, are 415 and say which there are")
     func unknown() throws {
         let daemon = try DaemonProcess()
@@ -151,19 +279,22 @@ import Testing
             #expect(answer.status == 415 && answer.code == "unsupported_content_coding")
             #expect(answer["Accept-Encoding"] == taken, "\(method) \(target)")
         }
-        for coding in ["br", "deflate", "gzip, gzip", "gzip, br", "*"] {
-            try expect("PUT", "/v1/notifications/a/payload", coding, "image/png", "gzip, identity")
-            try expect("PUT", "/v1/notifications/a/parts/b", coding, "image/png", "gzip, identity")
-            try expect("POST", "/v1/notifications", coding, "image/png", "gzip, identity")
-            try expect("POST", "/v1/blobs", coding, "image/png", "gzip, identity")
-        }
         let json = "application/json"
-        try expect("PUT", "/v1/notifications/a", "gzip", json, "identity")
-        try expect("POST", "/v1/notifications", "gzip", json, "identity")
-        try expect("POST", "/v1/notifications", "gzip", multipartType, "identity")
-        try expect("PATCH", "/v1/notifications/a", "gzip", json, "identity")
-        try expect(
-            "POST", "/v1/notifications:batch", "gzip", "application/x-ndjson", "identity")
+        for coding in ["br", "zstd", "compress", "gzip, gzip", "gzip, br", "deflate, gzip", "*"] {
+            for (method, target, type) in [
+                ("PUT", "/v1/notifications/a/payload", "image/png"),
+                ("PUT", "/v1/notifications/a/parts/b", "image/png"),
+                ("POST", "/v1/notifications", "image/png"), ("POST", "/v1/blobs", "image/png"),
+                ("PUT", "/v1/notifications/a", json), ("POST", "/v1/notifications", json),
+                ("PATCH", "/v1/notifications/a", json), ("PUT", "/v1/categories/a", json),
+                ("POST", "/v1/notifications/a/responses", json),
+                ("POST", "/v1/notifications:batch", "application/x-ndjson"),
+            ] { try expect(method, target, coding, type, "gzip, deflate, identity") }
+        }
+        for coding in ["gzip", "deflate"] {
+            try expect("POST", "/v1/notifications", coding, multipartType, "identity")
+            try expect("PUT", "/v1/notifications/a", coding, multipartType, "identity")
+        }
         #expect(try daemon.statistic("blobs") == 0)
     }
 }
